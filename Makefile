@@ -1,0 +1,41 @@
+# Each target fills .venv itself; all that is needed is Python 3.11 or newer, and git.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/
+STAMP := $(VENV)/.filled
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+
+help:  ## show the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1	/' | expand -t 16
+
+demo: $(STAMP)  ## tell the story of memsync in a temporary repository
+	@$(RUN)memsync demo
+
+test: $(STAMP)  ## run every test
+	$(RUN)python -m pytest -q -n auto $(ARGS)
+
+lint: $(STAMP)  ## check style and types
+	$(RUN)ruff check .
+	$(RUN)ruff format --check .
+	$(RUN)mypy
+
+bench: $(STAMP)  ## measure, as ratios against a baseline in the same run
+	$(RUN)python -m pip install --quiet --disable-pip-version-check --group bench
+	$(RUN)python -m compileall -q memsync
+	$(RUN)python -m benchmarks $(ARGS)
+
+docs: $(STAMP)  ## write what is generated: help.txt and docs/cli.md
+	$(RUN)python tools/write_docs.py
+
+clean:  ## remove .venv and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memsync needs Python 3.11 or newer; try: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(RUN)python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	$(RUN)python -m compileall -q memsync  # an editable install compiles nothing, and cold starts are felt
+	@touch $@

@@ -1,0 +1,50 @@
+"""Run the benchmarks named (all without names), print tables, and with --write put them into docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+SUITES = ("start", "store", "recall")
+DOC = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+
+
+def table(name: str) -> Iterator[str]:
+    """Yield one suite as a Markdown table, row by row as they are measured."""
+    module = import_module(f"benchmarks.{name}")
+    yield f"## {(module.__doc__ or name).splitlines()[0].rstrip('.')}"
+    yield ""
+    for number, row in enumerate(module.rows()):
+        yield "| " + " | ".join(row) + " |"
+        if number == 0:
+            yield "|" + "---|" * len(row)
+    yield ""
+
+
+def machine() -> str:
+    """Say where and on what the figures were taken."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, CPython {platform.python_version()}"
+    return f"Taken at commit {commit.stdout.strip() or 'unknown'} on {system}, by `make bench ARGS=--write`."
+
+
+def main(words: list[str]) -> None:
+    """Measure and print."""
+    chosen = [word for word in words if not word.startswith("-")] or list(SUITES)
+    lines = []
+    for name in chosen:
+        for line in table(name):
+            print(line, flush=True)
+            lines.append(line)
+    if "--write" in words:
+        head = DOC.read_text(encoding="utf-8").split("<!-- figures -->")[0]
+        DOC.write_text(f"{head}<!-- figures -->\n\n{machine()}\n\n" + "\n".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,198 @@
+"""The command tree, the one error boundary and the options that commands share."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from memsync import __version__
+from memsync.errors import MemsyncError
+
+if TYPE_CHECKING:
+    from memsync.service import Memsync
+
+_UNEXPECTED: Final = 3
+_INTERRUPTED: Final = 130
+_NO_OUTPUT: Final = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG}
+
+# name -> where it is and what the help says, so that help loads none of them
+_COMMANDS: Final = {
+    "init": ("memsync.cli.project:init", "Make this repository ready for memories."),
+    "status": ("memsync.cli.project:status", "Show the stores, settings and what is pending."),
+    "doctor": ("memsync.cli.project:doctor", "Look for trouble; --fix mends what is safe."),
+    "memory": ("memsync.cli.memory:memory", "Remember, recall, list, edit, import and export."),
+    "eval": ("memsync.cli.evaluate:evaluate", "Measure recall on your own questions."),
+    "index": ("memsync.cli.index:index", "Look at the search index, or build it anew."),
+    "demo": ("memsync.cli.project:demo", "Tell the story of memsync in a temporary repository."),
+    "completion": ("memsync.cli.project:completion", "Print the completion script of your shell."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are used."""
+
+    def __init__(self, *args: Any, table: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._table = table
+        # Empty commands under the right names, for click's "did you mean".
+        self.commands = {name: click.Command(name) for name in table}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the help."""
+        return list(self._table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        if cmd_name not in self._table:
+            return None
+        module, _, name = self._table[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self._table.items()])
+
+
+@click.group(
+    cls=LazyGroup, table=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.option(
+    "-C", "directory", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Run as if started in DIR."
+)
+@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what happens.")
+@click.version_option(__version__, "-V", "--version", message="memsync %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, directory: str | None, verbose: bool) -> None:
+    """Memory for coding agents, as plain files in your repository.
+
+    Memories live in .gobby/memories.jsonl, are committed and reviewed like
+    code, and are found again in milliseconds.
+
+    \b
+    Examples:
+      memsync init
+      memsync memory remember "CI needs Node 20" --tag ci
+      memsync memory recall "which node version"
+
+    Commands that answer take --json. Exit codes: 0 done, 1 expected failure with
+    what to do next, 2 wrong usage, 3 unexpected.
+    """
+    level = logging.INFO if verbose else logging.WARNING
+    logging.basicConfig(level=level, stream=sys.stderr, format="memsync: %(message)s")
+    if directory:
+        os.chdir(directory)
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
+
+
+def run(words: Sequence[str]) -> int:
+    """Run the command line *words* and return the exit code; the only place that catches errors."""
+    as_json = "--json" in words
+    try:
+        code = cli.main(list(words), prog_name="memsync", standalone_mode=False) or 0
+        if sys.stdout is not None:  # it is None where the caller closed it
+            sys.stdout.flush()
+    except (click.Abort, KeyboardInterrupt):
+        code = _failed("stopped", _INTERRUPTED, as_json)
+    except click.ClickException as error:
+        code = _usage_error(error, as_json)
+    except MemsyncError as error:
+        code = _failed(str(error), error.exit_code, as_json)
+    except BrokenPipeError:
+        # The reader (head, a pager) has seen enough; a second flush at exit must not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:  # noqa: BLE001 - the boundary: the user gets a code and a way to report it
+        code = _unexpected(error, as_json)
+    return code
+
+
+def _unexpected(error: Exception, as_json: bool) -> int:
+    if os.environ.get("MEMSYNC_DEBUG"):
+        raise error
+    if isinstance(error, OSError) and error.errno in _NO_OUTPUT and not error.filename:
+        return _failed(
+            f"the output could not be written ({error.strerror}); what was asked for may be done", 1, as_json
+        )
+    return _failed(f"unexpected {type(error).__name__}: {error}; MEMSYNC_DEBUG=1 shows more", _UNEXPECTED, as_json)
+
+
+def _usage_error(error: click.ClickException, as_json: bool) -> int:
+    if as_json:
+        return _failed(error.format_message(), error.exit_code, as_json)
+    error.show()
+    return error.exit_code
+
+
+def _failed(message: str, code: int, as_json: bool) -> int:
+    from memsync.cli.render import one_line, to_json
+
+    with suppress(OSError):  # the output itself may be what failed
+        if as_json:
+            click.echo(to_json({"error": message, "exit_code": code}))
+    colour = False if os.environ.get("NO_COLOR") else None
+    click.echo(f"{click.style('memsync:', fg='red')} {one_line(message)}", err=True, color=colour)
+    return code
+
+
+def open_project(ctx: click.Context) -> Memsync:
+    """Open the project of the command line; it is closed (and exported) when the command ends."""
+    from memsync.service import Memsync
+
+    return ctx.with_resource(Memsync.open())
+
+
+def print_result(as_json: bool, value: Any, text: str) -> None:
+    """Print *value* as JSON or *text*: one result on standard output."""
+    from memsync.cli.render import to_json
+
+    click.echo(to_json(value) if as_json else text)
+
+
+Decorated = Callable[..., Any]
+
+
+def json_option(command: Decorated) -> Decorated:
+    """Add --json."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+
+
+def stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], Decorated]:
+    """Put several options on a command, in the order given."""
+
+    def decorate(command: Decorated) -> Decorated:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+target_options = stack(
+    click.option("--global", "scope", flag_value="global", help="In your own store, for every project."),
+    click.option("--private", "scope", flag_value="stealth", help="For this project, outside the work tree."),
+)
+scope_option = click.option(
+    "--scope", type=click.Choice(["project", "stealth", "global"]), help="Only memories that live there."
+)
+filter_options = stack(
+    click.option("--type", "memory_type", metavar="TYPE", help="Only memories of that type."),
+    click.option("--tag", "tags_all", multiple=True, metavar="TAG", help="Only with this tag (repeat: with all)."),
+    click.option("--any-tag", "tags_any", multiple=True, metavar="TAG", help="Only with one of these tags."),
+    click.option("--no-tag", "tags_none", multiple=True, metavar="TAG", help="Without this tag."),
+    click.option(
+        "--min-importance", type=click.FloatRange(0, 1), default=0.0, help="Least importance today (after decay)."
+    ),
+    click.option("--archived", is_flag=True, help="Archived ones too."),
+    scope_option,
+)

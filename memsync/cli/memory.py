@@ -1,0 +1,264 @@
+"""`memsync memory …`: parse, one call, render."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from memsync.cli import render
+from memsync.cli.app import (
+    LazyGroup,
+    filter_options,
+    json_option,
+    open_project,
+    print_result,
+    scope_option,
+    target_options,
+)
+from memsync.errors import UsageError
+from memsync.recall import Filters
+from memsync.records import SCOPES, Scope
+
+if TYPE_CHECKING:
+    from memsync.service import Memsync
+
+
+_HERE: Final = "memsync.cli.memory"
+_COMMANDS: Final = {
+    "remember": (f"{_HERE}:remember", "Store a text, unless it is stored already."),
+    "add": (f"{_HERE}:remember", "The same as remember."),
+    "recall": (f"{_HERE}:recall", "Find the memories that answer a question."),
+    "search": (f"{_HERE}:search", "Recall without counting it as a use."),
+    "list": (f"{_HERE}:list_", "List memories, the most important first."),
+    "show": (f"{_HERE}:show", "Show everything about one memory."),
+    "update": (f"{_HERE}:update", "Change one memory."),
+    "forget": (f"{_HERE}:forget", "Remove memories."),
+    "delete": (f"{_HERE}:forget", "The same as forget."),
+    "restore": (f"{_HERE}:restore", "Undo the last forget or update."),
+    "stats": (f"{_HERE}:stats", "Count memories."),
+    "config": ("memsync.cli.settings:config", "Show or change settings; stealth."),
+    "import": ("memsync.cli.transfer:import_", "Import memories from files."),
+    "export": ("memsync.cli.transfer:export", "Canonical form, or a copy."),
+}
+
+
+@click.group(cls=LazyGroup, table=_COMMANDS)
+def memory() -> None:
+    """Remember, recall, list, edit, import and export memories."""
+
+
+def _filters(scope: Scope | None, **chosen: Any) -> Filters:
+    return Filters(scopes=(scope,) if scope else SCOPES, **chosen)
+
+
+def _warn(project: Memsync) -> None:
+    """Say on stderr, in one line a store, which lines were left out."""
+    for path, (count, number, why) in project.problems():
+        more = f" (and {count - 1} more)" if count > 1 else ""
+        click.echo(f"memsync: {render.one_line(f'{path}:{number}: {why}')}{more}; see `memsync doctor`", err=True)
+
+
+def _text(content: str) -> str:
+    if content != "-":
+        return content
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input is not UTF-8 at byte {error.start + 1}; send it as UTF-8") from None
+
+
+@click.command()
+@click.argument("content")
+@click.option(
+    "--type",
+    "memory_type",
+    metavar="TYPE",
+    default="fact",
+    show_default=True,
+    help="fact, preference, pattern, context or your own.",
+)
+@click.option("--importance", type=float, metavar="N", help="0 to 1.  [default: 0.7]")
+@click.option("--tag", "--tags", "tags", multiple=True, metavar="TAG", help="A tag, or several with commas (repeat).")
+@target_options
+@json_option
+@click.pass_context
+def remember(ctx: click.Context, /, content: str, tags: tuple[str, ...], as_json: bool, **fields: Any) -> None:
+    """Store CONTENT ("-": standard input), unless it is stored already.
+
+    \b
+    Examples:
+      memsync memory remember "Always use uv" --type preference --tag python
+      memsync memory add "The staging DB is read-only" --importance 0.9
+      memsync memory add "My editor is Helix" --global
+    """
+    project = open_project(ctx)
+    result = project.remember(_text(content), tags=_split(tags), **fields)
+    print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
+
+
+def _split(tags: tuple[str, ...]) -> list[str]:
+    return [part for tag in tags for part in tag.split(",")]
+
+
+@click.command()
+@click.argument("query", required=False)
+@click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]")
+@click.option("--explain", is_flag=True, help="Show where each score comes from.")
+@filter_options
+@json_option
+@click.pass_context
+def recall(
+    ctx: click.Context, /, query: str | None, limit: int | None, explain: bool, as_json: bool, **chosen: Any
+) -> None:
+    """Find the memories that answer QUERY; without one, the most important.
+
+    Finds words, parts of identifiers, paths, versions and hashes, and forgives
+    typos. What it returns counts as used.
+
+    \b
+    Examples:
+      memsync memory recall "how do we run the tests"
+      memsync memory recall session-lifecycle.yaml --limit 3 --explain
+    """
+    project = open_project(ctx)
+    found = project.recall(query, _filters(**chosen), limit=limit)
+    _warn(project)
+    print_result(as_json, found.as_dict(), render.recall(found, project.clock(), explain=explain))
+
+
+@click.command()
+@click.argument("query")
+@click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]")
+@click.option("--explain", is_flag=True, help="Show where each score comes from.")
+@filter_options
+@json_option
+@click.pass_context
+def search(ctx: click.Context, /, query: str, limit: int | None, explain: bool, as_json: bool, **chosen: Any) -> None:
+    """Do what recall does, without counting it as a use.
+
+    \b
+    Example:
+      memsync memory search "docker" --limit 5
+    """
+    project = open_project(ctx)
+    found = project.search(query, _filters(**chosen), limit=limit)
+    _warn(project)
+    print_result(as_json, found.as_dict(), render.recall(found, project.clock(), explain=explain))
+
+
+@click.command("list")
+@click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: all]")
+@filter_options
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, /, limit: int | None, as_json: bool, **chosen: Any) -> None:
+    """List memories, the most important first.
+
+    \b
+    Examples:
+      memsync memory list --type preference --min-importance 0.5
+      memsync memory list --tag ci --scope project
+    """
+    project = open_project(ctx)
+    found = project.list(_filters(**chosen), limit=limit)
+    _warn(project)
+    value = {"count": len(found), "memories": [entry.as_dict() for entry in found]}
+    print_result(as_json, value, render.entries(found, project.clock(), none="no memories yet"))
+
+
+@click.command()
+@click.argument("ref", metavar="ID")
+@scope_option
+@json_option
+@click.pass_context
+def show(ctx: click.Context, /, ref: str, scope: Scope | None, as_json: bool) -> None:
+    """Show everything about one memory; ID may be the beginning of an id.
+
+    \b
+    Example:
+      memsync memory show mm-a1b
+    """
+    project = open_project(ctx)
+    entry = project.get(ref, scope)
+    print_result(as_json, entry.as_dict(), render.entry_whole(entry, project.clock()))
+
+
+@click.command()
+@click.argument("ref", metavar="ID")
+@click.option("-c", "--content", help='The new text ("-": standard input).')
+@click.option("--type", "memory_type", metavar="TYPE", help="The new type.")
+@click.option("--importance", type=float, metavar="N", help="The new importance, 0 to 1.")
+@click.option(
+    "--tag", "--tags", "tags", multiple=True, metavar="TAG", help='The new tags (repeat, or commas; "": none).'
+)
+@scope_option
+@json_option
+@click.pass_context
+def update(
+    ctx: click.Context, /, ref: str, content: str | None, tags: tuple[str, ...], as_json: bool, **fields: Any
+) -> None:
+    """Change one memory. `memsync memory restore ID` takes the change back.
+
+    \b
+    Example:
+      memsync memory update mm-a1b --importance 0.9 --tag ci,docker
+    """
+    project = open_project(ctx)
+    text = None if content is None else _text(content)
+    result = project.update(ref, content=text, tags=_split(tags) if tags else None, **fields)
+    print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
+
+
+@click.command()
+@click.argument("refs", metavar="ID...", nargs=-1, required=True)
+@scope_option
+@json_option
+@click.pass_context
+def forget(ctx: click.Context, /, refs: tuple[str, ...], scope: Scope | None, as_json: bool) -> None:
+    """Remove memories. `memsync memory restore ID` brings one back.
+
+    \b
+    Example:
+      memsync memory forget mm-a1b2c3
+    """
+    project = open_project(ctx)
+    chosen = [project.get(ref, scope) for ref in refs]
+    gone = [project.forget(entry.id, entry.scope) for entry in chosen]
+    lines = [f"forgot {render.entry_line(entry, project.clock())}" for entry in gone]
+    print_result(as_json, {"forgotten": [entry.as_dict() for entry in gone]}, "\n".join(lines))
+
+
+@click.command()
+@click.argument("ref", metavar="ID")
+@scope_option
+@json_option
+@click.pass_context
+def restore(ctx: click.Context, /, ref: str, scope: Scope | None, as_json: bool) -> None:
+    """Undo the last forget or update of a memory on this machine; twice is redo.
+
+    \b
+    Example:
+      memsync memory restore mm-a1b2c3
+    """
+    project = open_project(ctx)
+    result = project.restore(ref, scope)
+    print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
+
+
+@click.command()
+@filter_options
+@json_option
+@click.pass_context
+def stats(ctx: click.Context, /, as_json: bool, **chosen: Any) -> None:
+    """Count memories by type, scope, source and tag.
+
+    \b
+    Example:
+      memsync memory stats --scope project
+    """
+    project = open_project(ctx)
+    chosen["archived"] = True
+    result = project.stats(_filters(**chosen))
+    print_result(as_json, result.as_dict(), render.stats(result, project.clock()))

@@ -1,0 +1,198 @@
+"""Results as text for people. Nothing here decides anything."""
+
+from __future__ import annotations
+
+import shutil
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from memsync.records import TYPE_ORDER
+from memsync.results import Entry, Recall, Remembered
+
+if TYPE_CHECKING:
+    from memsync.doctor import Finding
+    from memsync.reports import ImportReport, Stats, StoreStatus
+
+_PILOT: Final = {"Cc", "Cf", "Cs", "Co", "Cn"}
+_HEADINGS: Final = {
+    "context": "Project Context", "preference": "Preferences", "pattern": "Patterns", "fact": "Facts"
+}  # fmt: skip
+_PARTS: Final = ("lexical", "semantic", "identifier", "phrase")
+_LEVELS: Final = {"error": "red", "warning": "yellow", "note": "cyan"}
+
+
+def to_json(value: Any) -> str:
+    """Return *value* as indented JSON that any terminal and parser can take."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return text.encode("utf-8", "replace").decode()
+
+
+def printable(text: str) -> str:
+    """Return *text* with control and invisible characters made visible: a memory must not steer a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter == "\n" or unicodedata.category(letter) not in _PILOT else f"\\u{ord(letter):04x}"
+        for letter in text.replace("\t", "    ")
+    )
+
+
+def one_line(text: str) -> str:
+    """Return *text* printable and on one line."""
+    return printable(" ".join(text.split()))
+
+
+def age(moment: datetime | None, now: datetime) -> str:
+    """Return how long ago *moment* was, in words."""
+    if moment is None:
+        return "no date"
+    days = (now - moment).days
+    for size, name in ((365, "year"), (30, "month"), (7, "week"), (1, "day")):
+        if days >= size:
+            return f"{days // size} {name}{'s' if days // size > 1 else ''} ago"
+    return "today"
+
+
+def entry_line(entry: Entry, now: datetime, width: int | None = None) -> str:
+    """Return one line about *entry*: id, type, importance, age, scope, text."""
+    memory = entry.memory
+    where = "" if entry.scope == "project" else f", {'private' if entry.scope == 'stealth' else entry.scope}"
+    when = age(memory.written_at, now)
+    facts = f"({memory.memory_type}, importance {entry.effective_importance:.2g}, {when}{where})"
+    head = f"{short_id(memory.id)} {one_line(facts)} "
+    room = (width or shutil.get_terminal_size((100, 24)).columns) - len(head)
+    text = one_line(memory.content)
+    if len(text) > max(room, 30):
+        text = text[: max(room, 30) - 1] + "…"
+    return f"{click.style(short_id(memory.id), fg='yellow')} {click.style(one_line(facts), dim=True)} {text}"
+
+
+def short_id(id_: str) -> str:
+    """Return enough of *id_* to name it: ours whole, of a UUID the first part."""
+    return one_line(id_ if len(id_) <= 16 else id_[:8])
+
+
+def entries(found: Sequence[Entry], now: datetime, *, none: str) -> str:
+    """Return a line for each of *found*, or *none*."""
+    return "\n".join(entry_line(entry, now) for entry in found) or none
+
+
+def recall(found: Recall, now: datetime, *, explain: bool) -> str:
+    """Return a line for each hit; with *explain* the parts of its score, and what an agent would be shown."""
+    lines = []
+    for hit in found:
+        copy = f" (nearly the same as {short_id(hit.copy_of)})" if hit.copy_of else ""
+        lines.append(entry_line(hit, now) + click.style(copy, dim=True))
+        if explain and hit.parts:
+            parts = " + ".join(f"{name} {hit.parts[name]:.3f}" for name in _PARTS if hit.parts[name])
+            boost = f", moved by importance x {hit.parts['boost']:.2f}"
+            lines.append(click.style(f"    score {hit.score:.3f} = {parts}{boost}", dim=True))
+    lines = lines or ["no memory fits"]
+    if explain and found.query:
+        verdict = "would be" if found.gate >= found.floor else "nothing would be"
+        lines.append(f"gate {found.gate:.3f}, floor {found.floor:.3f}: {verdict} shown unasked")
+    if found.degraded:
+        lines.append(f"{click.style('degraded', fg='yellow')}: searched by words only, because {found.degraded}")
+    return "\n".join(lines)
+
+
+def entry_whole(entry: Entry, now: datetime) -> str:
+    """Return everything about one memory."""
+    memory = entry.memory
+    rows = {
+        "id": memory.id,
+        "type": memory.memory_type,
+        "importance": f"{memory.importance:g} (today {entry.effective_importance:.2g})",
+        "tags": ", ".join(memory.tags),
+        "scope": entry.scope,
+        "source": " ".join(filter(None, (memory.source_type, memory.source_session_id))),
+        "author": memory.author or "",
+        "created": _time(memory.created_at, now),
+        "updated": _time(memory.updated_at, now),
+        "archived": _time(memory.archived_at, now),
+        "supersedes": ", ".join(memory.supersedes),
+        "conflict of": memory.conflict_of or "",
+        "recalled": f"{entry.access_count} times" if entry.access_count else "",
+        **{key: str(value) for key, value in sorted(memory.extra.items()) if value is not None},
+    }
+    head = "\n".join(f"{click.style(name, dim=True)}: {one_line(text)}" for name, text in rows.items() if text)
+    return f"{head}\n\n{printable(memory.content)}"
+
+
+def _time(moment: datetime | None, now: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC ({age(moment, now)})" if moment else ""
+
+
+def remembered(result: Remembered, now: datetime) -> str:
+    """Return what became of a text, and what it became."""
+    colour = "green" if result.status != "exists" else "yellow"
+    reason = f" ({result.reason})" if result.reason else ""
+    return f"{click.style(result.status, fg=colour)}{reason}: {entry_line(result.entry, now)}"
+
+
+def import_report(report: ImportReport) -> str:
+    """Return the counts, and why items were left out."""
+    verb = "would be " if report.dry_run else ""
+    names = ("created", "updated", "duplicate", "skipped")
+    counts = ", ".join(f"{report.count(name)} {name}" for name in names)
+    told = [o for o in report.outcomes if o.status in ("duplicate", "skipped")]
+    lines = [f"  {o.status} {one_line(o.where)}: {one_line(o.reason)}" for o in told[:20]]
+    if len(told) > len(lines):
+        lines.append(f"  … and {len(told) - len(lines)} more (--json tells all)")
+    return "\n".join([f"{verb}{counts}", *lines])
+
+
+def stats(result: Stats, now: datetime) -> str:
+    """Return the counts as a small report."""
+    lines = [f"{result.total} memories, average importance {result.average_importance:.2f}, {result.archived} archived"]
+    for name, counts in (("type", result.by_type), ("scope", result.by_scope), ("source", result.by_source)):
+        lines += _counts(name, counts, limit=50)
+    lines += _counts("tag", result.by_tag, limit=10)
+    if result.most_used:
+        lines += ["most recalled", *(f"  {e.access_count:5} {entry_line(e, now, 90)}" for e in result.most_used)]
+    return "\n".join(lines)
+
+
+def _counts(name: str, counts: Mapping[str, int], *, limit: int) -> list[str]:
+    rows = [f"  {count:5} {one_line(key)}" for key, count in list(counts.items())[:limit]]
+    more = [f"  … and {len(counts) - limit} more"] if len(counts) > limit else []
+    return [f"by {name}", *rows, *more] if rows else []
+
+
+def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
+    """Return where things are and how much is there."""
+    git = "" if value["git"] else " (not in git)"
+    lines = [
+        f"project {value['root'] or 'none: a bare repository'}{git}",
+        f"stealth {'on' if value['stealth'] else 'off'}",
+    ]
+    for store in stores:
+        notes = [f"{store.problems} problems, see `memsync doctor`"] if store.problems else []
+        notes += ["not exported yet"] if store.pending else []
+        lines.append(f"{store.scope:8} {store.memories:6} memories  {store.path}  {'; '.join(notes)}".rstrip())
+    return "\n".join(lines)
+
+
+def findings(found: Sequence[Finding]) -> str:
+    """Return a line for each thing the doctor found."""
+    lines = [f"{click.style(f.level, fg=_LEVELS[f.level])} {one_line(f.where)}: {one_line(f.what)}" for f in found]
+    if any(finding.fixable for finding in found):
+        lines.append("`memsync doctor --fix` mends the ones that are safe")
+    return "\n".join(lines) or "all is well"
+
+
+def markdown(found: Iterable[Entry]) -> str:
+    """Return memories as Markdown bullets under the headings of seed 002: a copy for people."""
+    by_type: dict[str, list[str]] = {}
+    for entry in found:
+        lines = entry.memory.content.strip().splitlines()
+        by_type.setdefault(entry.memory.memory_type, []).append("- " + "\n  ".join(lines))
+    order = [*(kind for kind in TYPE_ORDER if kind in by_type), *sorted(by_type.keys() - set(TYPE_ORDER))]
+    blocks = [f"## {_HEADINGS.get(kind, kind)}\n\n" + "\n".join(by_type[kind]) for kind in order]
+    return "\n\n".join(blocks) + "\n" if blocks else ""

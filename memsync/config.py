@@ -1,0 +1,256 @@
+"""Settings: what each is called, its type and default, and which file says so.
+
+Later files win: defaults, `~/.gobby/config.yaml`, the project's
+`.gobby/config.yaml`, the project's private one in the home store.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Final
+
+from memsync.errors import ConfigError, write_failed
+from memsync.files import read, resolve_inside
+from memsync.files import replace as replace_file
+from memsync.routing import Layout, Place
+
+
+def _setting(key: str, default: Any, help_: str, *, low: float | None = None, high: float | None = None) -> Any:
+    return field(default=default, metadata={"key": key, "help": help_, "low": low, "high": high})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Every setting of memsync, by the seeds' names (seeds 002 and 004)."""
+
+    recall_limit: int = _setting("memory.recall_limit", 15, "how many memories a recall returns", low=1)
+    embedder: str = _setting(
+        "memory.embedder", "builtin", "what finds by meaning: builtin, none, model2vec:PATH, … (docs/recall.md)"
+    )
+    stop_words: bool = _setting("memory.stop_words", True, "leave English stop words out of queries")
+    decay_enabled: bool = _setting("memory.decay_enabled", True, "let importance fade with disuse")
+    decay_rate: float = _setting("memory.decay_rate", 0.05, "importance lost per month without use", low=0, high=1)
+    decay_floor: float = _setting("memory.decay_floor", 0.1, "what decay stops at", low=0, high=1)
+    author: str = _setting("memory.author", "", "name on new memories; empty: git's user.name")
+    stealth: bool = _setting("memory_sync.stealth", False, "keep every memory out of the work tree")
+
+
+_PERSONAL: Final = ("openai:", "model2vec:", "sentence-transformers:")
+_BY_KEY: Final = {spec.metadata["key"]: spec for spec in fields(Settings)}
+ALIASES: Final = {"agent.memory_recall_limit": "memory.recall_limit"}
+KEYS: Final = tuple(_BY_KEY)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings in force, where each that is not a default was said, and what was not understood."""
+
+    settings: Settings
+    sources: Mapping[str, Path]
+    warnings: tuple[str, ...]
+
+
+def is_personal(key: str, value: object) -> bool:
+    """Tell whether a repository may not set *key* to *value*: a clone must not send memories to a server of its choice."""
+    return key == "memory.embedder" and str(value).startswith(_PERSONAL)
+
+
+def describe(key: str) -> str:
+    """Return what the setting *key* does."""
+    return str(_BY_KEY[key].metadata["help"])
+
+
+def get(settings: Settings, key: str) -> Any:
+    """Return the value of the dotted *key*.
+
+    Raises:
+        ConfigError: there is no such setting.
+    """
+    return getattr(settings, _spec(key).name)
+
+
+def _spec(key: str) -> Any:
+    known = _BY_KEY.get(ALIASES.get(key, key))
+    if known is None:
+        near = difflib.get_close_matches(key, KEYS, 1)
+        raise ConfigError(
+            f"there is no setting {key!r}"
+            + (f"; did you mean {near[0]}?" if near else "; `memsync memory config` lists them")
+        )
+    return known
+
+
+def load(layout: Layout) -> Loaded:
+    """Read the settings files of *layout*; a missing file says nothing.
+
+    Raises:
+        ConfigError: a file is not YAML or has a value of the wrong kind.
+    """
+    values: dict[str, Any] = {}
+    sources: dict[str, Path] = {}
+    warnings: list[str] = []
+    for place in (layout.global_, layout.project, layout.stealth):
+        if place is None:
+            continue
+        for key, value in _flatten(_load_yaml(place)):
+            try:
+                spec, parsed = _spec(key), parse_value(key, value)
+            except ConfigError as error:
+                if key not in _BY_KEY and key not in ALIASES:
+                    warnings.append(f"{place.config}: {error}")
+                    continue
+                raise ConfigError(f"{place.config}: {error}") from None
+            if place.scope == "project" and is_personal(spec.metadata["key"], parsed):
+                warnings.append(f"{place.config}: {key} is not taken from a repository; set it with --global")
+                continue
+            values[spec.name] = parsed
+            sources[spec.metadata["key"]] = place.config
+    return Loaded(replace(Settings(), **values), sources, tuple(warnings))
+
+
+def parse_value(key: str, value: object) -> Any:
+    """Return *value* (text, or what YAML made of it) as the type of the setting *key*.
+
+    Raises:
+        ConfigError: it does not fit.
+    """
+    spec = _spec(key)
+    kind = type(spec.default)
+    if kind is bool:
+        return _parse_bool(key, value)
+    if kind is str:
+        return "" if value is None else str(value)
+    return _parse_number(key, value, kind, spec.metadata)
+
+
+def _parse_bool(key: str, value: object) -> bool:
+    word = str(value).lower()
+    if word in ("true", "on", "yes", "1"):
+        return True
+    if word in ("false", "off", "no", "0"):
+        return False
+    raise ConfigError(f"{key}: {value!r} is not on or off")
+
+
+def _parse_number(key: str, value: object, kind: type, limits: Mapping[str, Any]) -> float | int:
+    try:
+        number = kind(value)
+        is_exact = "_" not in str(value) and number == float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigError(f"{key}: {value!r} is not a {'whole ' if kind is int else ''}number") from None
+    low, high = limits["low"], limits["high"]
+    if (
+        isinstance(value, bool)
+        or not is_exact
+        or not (low is None or number >= low)
+        or not (high is None or number <= high)
+    ):
+        span = f"{low:g} or more" if high is None else f"from {low:g} to {high:g}"
+        raise ConfigError(f"{key}: {value!r} is not a number {span}")
+    return number  # type: ignore[no-any-return]
+
+
+def _load_yaml(place: Place) -> Any:
+    path = resolve_inside(place.config, place.tree)
+    data, _ = read(path)
+    if not data.strip():
+        return {}
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        parsed = YAML(typ="safe", pure=True).load(data.decode("utf-8-sig"))
+    except (YAMLError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise ConfigError(
+            f"{where}: not YAML ({getattr(error, 'problem', None) or error}); mend or remove it"
+        ) from None
+    if parsed is not None and not isinstance(parsed, dict):
+        raise ConfigError(f"{path}: not a mapping of settings; mend or remove it")
+    return parsed or {}
+
+
+def _flatten(tree: Mapping[Any, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for name, value in tree.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, dict) and key not in _BY_KEY:
+            yield from _flatten(value, f"{key}.")
+        else:
+            yield key, value
+
+
+def store(place: Place, key: str, value: Any) -> None:
+    """Write one setting into the config file of *place*, keeping comments and order.
+
+    The caller holds the lock of *place* and has made its directories.
+
+    Raises:
+        ConfigError, StoreError: nothing was changed.
+    """
+    value = parse_value(key, value)
+    _load_yaml(place)
+    path = resolve_inside(place.config, place.tree)
+    data, _ = read(path)
+    try:
+        new = _with_setting(data.decode("utf-8-sig"), _spec(key).metadata["key"], value)
+    except ValueError as error:
+        raise ConfigError(f"{path}: not YAML that can be edited ({error}); mend or remove it") from None
+    if replace_file(path, new.encode(), was=data, temp=place.local / "config.tmp", private=place.private) is None:
+        raise ConfigError(f"{path}: changed while it was written; try again")
+
+
+def move(place: Place, to: Place) -> None:
+    """Move the settings of the repository's file at *place* into the config file of *to*, and remove the file.
+
+    What *to* says already wins, as it did; what a repository may not set stays behind. A
+    file with anything that is not understood is left where it is.
+
+    Raises:
+        ConfigError, StoreError: nothing was removed.
+    """
+    found = dict(_flatten(_load_yaml(place)))
+    if any(key not in _BY_KEY and key not in ALIASES for key in found):
+        return
+    held = {ALIASES.get(key, key) for key, _ in _flatten(_load_yaml(to))}
+    for key, value in found.items():
+        name = ALIASES.get(key, key)
+        if name not in held and not is_personal(name, value):
+            store(to, name, value)
+    try:
+        place.config.unlink()
+    except OSError as error:
+        raise write_failed(place.config, error) from error
+
+
+def _with_setting(text: str, key: str, value: Any) -> str:
+    """Return the YAML *text* with one setting, which other spellings of it no longer contradict."""
+    from io import StringIO
+
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 10**9
+    try:
+        root = yaml.load(text)
+    except YAMLError as error:
+        raise ValueError(getattr(error, "problem", None) or error) from None
+    comments = "" if root else text
+    root = root or yaml.map()
+    for name in (key, *(alias for alias, meant in ALIASES.items() if meant == key)):
+        root.pop(name, None)
+        group, _, leaf = name.rpartition(".")
+        if name != key and isinstance(root.get(group), dict):
+            root[group].pop(leaf, None)
+    group, _, leaf = key.rpartition(".")
+    if not isinstance(root.get(group), dict):
+        root[group] = yaml.map()
+    root[group][leaf] = value
+    out = StringIO()
+    yaml.dump(root, out)
+    return (comments.rstrip() + "\n" if comments.strip() else "") + out.getvalue()

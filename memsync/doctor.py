@@ -1,0 +1,137 @@
+"""What is wrong, and what can safely be done about it. Looking never writes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from memsync.errors import MemsyncError, write_failed
+from memsync.git import repo
+from memsync.reach import Reach
+from memsync.store import Store
+
+Level = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing to know. `fixable`: `doctor --fix` mends it without losing anything."""
+
+    level: Level
+    where: str
+    what: str
+    fixable: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the four fields."""
+        return {"level": self.level, "where": self.where, "what": self.what, "fixable": self.fixable}
+
+
+def examine(reach: Reach) -> list[Finding]:
+    """Return what a look at every store, the settings and git shows."""
+    found = [Finding(level="warning", where="settings", what=text) for text in reach.loaded.warnings]
+    if reach.layout.root is None:
+        found.append(
+            Finding(level="note", where=str(reach.layout.start), what="a bare repository: no project memories")
+        )
+    if reach.layout.home is None:
+        found.append(Finding(level="warning", where="HOME", what="no home directory: no global or private memories"))
+    for store in reach.stores.values():
+        try:
+            found += _examine_store(reach, store)
+        except MemsyncError as error:
+            found.append(Finding(level="error", where=str(store.place.memories), what=str(error)))
+    return found
+
+
+def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
+    store.refresh()
+    path = store.place.memories
+    for number, why, harmless in store.problems():
+        yield Finding(level="note" if harmless else "warning", where=f"{path}:{number}", what=why, fixable=harmless)
+    if not store.is_canonical():
+        yield Finding(level="note", where=str(path), what="not in canonical form yet", fixable=True)
+    if store.place.private:
+        yield from _examine_modes(store)
+    elif store.place.directory.exists():
+        yield from _examine_tree(reach, store)
+
+
+def _examine_modes(store: Store) -> Iterator[Finding]:
+    if os.name != "posix":
+        return
+    for path, wanted in _private_paths(store):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077:
+            yield Finding(level="warning", where=str(path), what=f"mode {mode:o}, should be {wanted:o}", fixable=True)
+
+
+def _private_paths(store: Store) -> Iterator[tuple[Path, int]]:
+    place = store.place
+    for path in (place.directory, place.local):
+        if path.is_dir():
+            yield path, 0o700
+    for path in (place.memories, place.config, *(place.local.iterdir() if place.local.is_dir() else ())):
+        if path.is_file():
+            yield path, 0o600
+
+
+def _examine_tree(reach: Reach, store: Store) -> Iterator[Finding]:
+    place = store.place
+    if reach.layout.git and place.memories.exists() and repo.is_ignored(place.memories):
+        yield Finding(level="warning", where=str(place.memories), what="git ignores it, so it will not be committed")
+    if (
+        reach.settings.stealth
+        and place.memories.exists()
+        and not (reach.layout.git and repo.is_tracked(place.memories))
+    ):
+        what = "stealth is on, but the file is in the work tree; run `memsync memory config --stealth on` again"
+        yield Finding(level="warning", where=str(place.memories), what=what)
+
+
+def mend(reach: Reach) -> list[str]:
+    """Do what is safe, and say what was done: canonical form, missing ids, modes.
+
+    Duplicates are collapsed to their last line; the others stay in the local history.
+
+    Raises:
+        StoreError
+    """
+    done: list[str] = []
+    for store in reach.stores.values():
+        if not store.place.directory.exists():
+            continue
+        done += _mend_file(reach, store)
+        if store.place.private:
+            done += _mend_modes(store)
+    return done
+
+
+def _mend_file(reach: Reach, store: Store) -> Iterator[str]:
+    if store.place.scope == "project" and reach.settings.stealth:
+        return
+    store.refresh()
+    nameless = store.nameless()
+    if nameless:
+        with store.writing():
+            store.update({id_: {} for id_ in nameless})
+        yield f"{store.place.memories}: wrote {len(nameless)} missing ids"
+    exported = store.export(collapse=True)
+    if exported.changed:
+        yield f"{store.place.memories}: put in canonical form"
+    if exported.held:
+        yield f"{store.place.memories}: left alone; {exported.held}"
+
+
+def _mend_modes(store: Store) -> Iterator[str]:
+    for path, wanted in _private_paths(store):
+        if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
+            try:
+                path.chmod(wanted)
+            except OSError as error:
+                raise write_failed(path, error) from error
+            yield f"{path}: mode {wanted:o}"

@@ -1,0 +1,121 @@
+"""Every error that memsync raises on purpose, with its exit code and what to do next.
+
+MemsyncError (1)
+├── UsageError (2)            an argument that cannot be used
+├── MemoryNotFound            no memory has that id
+├── AmbiguousId               a prefix fits several ids
+├── InvalidMemory             a record that may not be written
+├── ConfigError               a setting that cannot be read
+├── ImportFailed              a file that cannot be imported
+├── GitFailed                 git could not answer
+└── StoreError                a file or directory of a store
+    ├── NoStore               there is no place for that scope
+    ├── StoreNotWritable      permission or a read-only disk
+    ├── StoreFull             no space left
+    ├── StoreUnreadable       not a file of text lines
+    ├── OutsideTree           a symbolic link that leaves the repository
+    ├── LockTimeout           another process held the lock
+    └── ExportRefused         the canonical form would lose something
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from pathlib import Path
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class MemsyncError(Exception):
+    """An expected failure; its message says what happened and what to do next."""
+
+    exit_code = 1
+
+
+class UsageError(MemsyncError):
+    """An argument has a value that cannot be used."""
+
+    exit_code = 2
+
+
+class MemoryNotFound(MemsyncError):
+    """No memory has the given id or prefix."""
+
+    def __init__(self, ref: str, where: str = "") -> None:
+        super().__init__(f"no memory {ref!r}{where}; `memsync memory list` shows the ids")
+        self.ref = ref
+
+
+class AmbiguousId(MemsyncError):
+    """A prefix fits more than one memory."""
+
+    def __init__(self, ref: str, ids: Sequence[str]) -> None:
+        shown = ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
+        super().__init__(f"{ref!r} fits {len(ids)} memories ({shown}); give more of the id")
+        self.ref, self.ids = ref, tuple(ids)
+
+
+class InvalidMemory(MemsyncError):
+    """A memory has a field that may not be written."""
+
+
+class ConfigError(MemsyncError):
+    """A settings file or value cannot be read."""
+
+
+class ImportFailed(MemsyncError):
+    """A file cannot be imported at all."""
+
+
+class GitFailed(MemsyncError):
+    """Git was asked something that decides what may be written, and did not answer."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"git does not say whether it tracks {path}; run `git status` there and do what it says")
+
+
+class StoreError(MemsyncError):
+    """A file of a store cannot be used; `path` is the file."""
+
+    def __init__(self, path: Path, why: str, remedy: str) -> None:
+        super().__init__(f"{path}: {why}; {remedy}")
+        self.path = path
+
+
+class NoStore(MemsyncError):
+    """There is no place where memories of that scope could live."""
+
+
+class StoreNotWritable(StoreError):
+    """The file or its directory may not be written; nothing was changed."""
+
+
+class StoreFull(StoreError):
+    """There was no room for the write; nothing was changed."""
+
+
+class StoreUnreadable(StoreError):
+    """The path is not a readable file of UTF-8 lines."""
+
+
+class OutsideTree(StoreError):
+    """A symbolic link leads out of the repository."""
+
+
+class LockTimeout(StoreError):
+    """Another process held the store's lock for the whole wait."""
+
+
+class ExportRefused(StoreError):
+    """Writing the canonical form would lose a record or a side of a conflict."""
+
+
+def write_failed(path: Path, error: OSError) -> StoreError:
+    """Turn the OSError of a failed write on *path* into the error to raise."""
+    why = error.strerror or str(error)
+    if error.errno in _FULL:
+        return StoreFull(path, f"{why}, nothing was changed", "free some space and try again")
+    return StoreNotWritable(
+        path, f"{why}, nothing was changed", "check the owner, the mode and the mount, then try again"
+    )

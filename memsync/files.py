@@ -1,0 +1,303 @@
+"""Files that survive a crash: stamps, append with fsync, atomic replace, the lock.
+
+Knows nothing of what is in them. Every write either happens whole or leaves
+the file as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from memsync.errors import LockTimeout, OutsideTree, StoreUnreadable, write_failed
+
+LOCK_WAIT: Final = 10.0
+_POLL: Final = 0.002
+_CLOEXEC: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Stamp(NamedTuple):
+    """What a file looked like; equal stamps mean that nobody wrote it in between."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+ABSENT: Final = Stamp(0, -1, 0, 0)
+_UNKNOWN: Final = Stamp(0, -2, 0, 0)  # equals the stamp of no file
+
+
+def stamp(path: Path) -> Stamp:
+    """Return the stamp of *path*, ABSENT if there is no file."""
+    try:
+        return _stamp(os.stat(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return ABSENT
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return Stamp(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def read(path: Path) -> tuple[bytes, Stamp]:
+    """Return the bytes of *path* and their stamp; no bytes and ABSENT if there is no file.
+
+    Raises:
+        StoreUnreadable: it is a directory, a device or a pipe, or may not be read.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise StoreUnreadable(path, "not a regular file", "move it away")
+        with open(path, "rb") as file:
+            before = _stamp(os.fstat(file.fileno()))
+            data = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return b"", ABSENT
+    except OSError as error:
+        raise StoreUnreadable(path, error.strerror or str(error), "check its owner and mode") from error
+    # A writer in the middle of an append: what was read is what counts, and the next look sees the rest.
+    return data, before._replace(size=len(data))
+
+
+def open_stamped(path: Path) -> tuple[BinaryIO | None, Stamp]:
+    """Open *path* for reading and return it with the stamp of what is open; None and ABSENT without a file.
+
+    What is no readable file has a stamp that equals none: whoever reads it in earnest says what is wrong.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None, _UNKNOWN
+        file = open(path, "rb")  # noqa: SIM115 - the caller's to close
+    except (FileNotFoundError, NotADirectoryError):
+        return None, ABSENT
+    except OSError:
+        return None, _UNKNOWN
+    return file, _stamp(os.fstat(file.fileno()))
+
+
+def resolve_inside(path: Path, tree: Path | None) -> Path:
+    """Return *path* with symbolic links followed.
+
+    Raises:
+        OutsideTree: a link leads out of *tree*; a repository must not be able
+            to make an agent read or write anywhere else.
+    """
+    real = Path(os.path.realpath(path))
+    if tree is not None and real != path and not real.is_relative_to(os.path.realpath(tree)):
+        raise OutsideTree(path, f"leads out of the repository, to {real}", "replace the link by a file")
+    return real
+
+
+def make_dirs(path: Path, *, private: bool) -> None:
+    """Create *path* and its missing parents; the new ones are 0700 if *private*."""
+    if path.is_dir():
+        return
+    try:
+        if not path.parent.is_dir():
+            make_dirs(path.parent, private=private)
+        with suppress(FileExistsError):
+            path.mkdir(mode=0o700 if private else 0o777)
+    except OSError as error:
+        raise write_failed(path, error) from error
+
+
+def make_local(local: Path, *, private: bool, tree: Path | None = None) -> None:
+    """Make the directory *local* of files that git ignores wherever it is.
+
+    Raises:
+        OutsideTree: a link leads out of *tree*.
+        StoreNotWritable, StoreFull
+    """
+    resolve_inside(local, tree)
+    ignore = local / ".gitignore"
+    if stamp(ignore).size <= 0:  # missing, or left empty by a crash
+        make_dirs(local, private=private)
+        append(ignore, b"*\n", private=private)
+
+
+def create(path: Path, data: bytes, *, private: bool) -> bool:
+    """Write a small new file; do nothing and return False if there is one already.
+
+    Raises:
+        StoreNotWritable, StoreFull
+    """
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600 if private else 0o666)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise write_failed(path, error) from error
+    try:
+        _write_or_undo(fd, data, 0)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise write_failed(path, error) from error
+    finally:
+        os.close(fd)
+    return True
+
+
+def append(path: Path, data: bytes, *, private: bool) -> tuple[Stamp, Stamp]:
+    """Add *data* (whole lines) to the end of *path*, fsync, and return the stamps before and after.
+
+    The caller holds the lock. A last line without its newline gets one first.
+    If an editor swaps the file while this runs, the data goes to the new file.
+
+    Raises:
+        StoreFull, StoreNotWritable: nothing was added.
+    """
+    while True:
+        try:
+            before, after = _append_once(path, data, 0o600 if private else 0o666)
+        except OSError as error:
+            raise write_failed(path, error) from error
+        if stamp(path).inode == after.inode:
+            return before, after
+
+
+def _append_once(path: Path, data: bytes, mode: int) -> tuple[Stamp, Stamp]:
+    is_new = not path.exists()
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _CLOEXEC, mode)
+    try:
+        before = _stamp(os.fstat(fd))
+        if before.size and _byte_at(fd, before.size - 1) != b"\n":
+            data = b"\n" + data
+        try:
+            _write_or_undo(fd, data, before.size)
+        except OSError:
+            if is_new and os.fstat(fd).st_size == 0:
+                path.unlink(missing_ok=True)
+            raise
+        if is_new:
+            _sync_dir(path.parent)
+        after = _stamp(os.fstat(fd))
+        if after.size != before.size + len(data):
+            return _UNKNOWN, after  # somebody else wrote too
+        return (ABSENT if is_new and not before.size else before), after
+    finally:
+        os.close(fd)
+
+
+def _byte_at(fd: int, at: int) -> bytes:
+    os.lseek(fd, at, os.SEEK_SET)
+    return os.read(fd, 1)
+
+
+def _write_or_undo(fd: int, data: bytes, size: int) -> None:
+    """Write and fsync; on failure cut the file back to *size*, unless others wrote since."""
+    done = 0
+    try:
+        while done < len(data):
+            done += os.write(fd, data[done:])
+        os.fsync(fd)
+    except OSError:
+        if os.fstat(fd).st_size == size + done:
+            os.ftruncate(fd, size)
+        raise
+
+
+def replace(path: Path, data: bytes, *, was: bytes, temp: Path, private: bool, may_grow: bool = False) -> bytes | None:
+    """Put *data* in the place of *path* atomically, mode kept; readers see the old or the new file.
+
+    Returns None, having done nothing, if the file is no longer what *data* was
+    made from: *was*, or where it *may_grow* that with lines appended, which are
+    taken over. Else returns the lines that somebody without the lock wrote to the old file in
+    the very last moment, which the caller must add again (mostly none).
+    *temp* is on the same disk and is overwritten.
+
+    Raises:
+        StoreFull, StoreNotWritable: nothing was changed.
+    """
+    try:
+        _write_new(temp, data, _mode(path, private=private))
+        with open(path, "rb") if path.exists() else open(os.devnull, "rb") as old:
+            seen, before = _stamp(os.fstat(old.fileno())), old.read()
+            late = before.removeprefix(was)
+            is_whole = not was or was.endswith(b"\n")
+            if not before.startswith(was) or (late and not (may_grow and is_whole)):
+                return None
+            if late:
+                _append_once(temp, late, 0o600)
+            if seen.size and stamp(path).inode != seen.inode:
+                return None  # an editor has just put another file there
+            os.replace(temp, path)
+            _sync_dir(path.parent)
+            return _late_lines(old.fileno(), before, seen)
+    except OSError as error:
+        raise write_failed(path, error) from error
+    finally:
+        with suppress(OSError):
+            temp.unlink(missing_ok=True)
+
+
+def _mode(path: Path, *, private: bool) -> int | None:
+    """Return the mode that the new file gets; None: what the umask gives."""
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return 0o600 if private else None
+
+
+def _write_new(temp: Path, data: bytes, mode: int | None) -> None:
+    temp.unlink(missing_ok=True)
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o666 if mode is None else 0o600)
+    try:
+        _write_or_undo(fd, data, 0)
+    finally:
+        os.close(fd)
+    if mode is not None:
+        os.chmod(temp, mode)
+
+
+def _late_lines(fd: int, before: bytes, seen: Stamp) -> bytes:
+    now = _stamp(os.fstat(fd))
+    if (now.size, now.mtime_ns) == (seen.size, seen.mtime_ns):
+        return b""
+    os.lseek(fd, 0, os.SEEK_SET)
+    known = set(before.split(b"\n"))
+    with open(fd, "rb", closefd=False) as old:
+        late = [line for line in old.read().split(b"\n") if line not in known]
+    return b"".join(line + b"\n" for line in late if line)
+
+
+def _sync_dir(path: Path) -> None:
+    if os.name != "posix":
+        return
+    fd = os.open(path, os.O_RDONLY | _CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def lock(path: Path, *, wait: float = LOCK_WAIT) -> Iterator[None]:
+    """Hold the inter-process lock *path* (a file of its own, made when missing).
+
+    The kernel drops it when a process dies, so no lock is ever left behind.
+
+    Raises:
+        LockTimeout: another process held it for *wait* seconds.
+        StoreNotWritable: the lock file cannot be made.
+    """
+    from filelock import FileLock, Timeout
+
+    held = FileLock(path, timeout=wait, poll_interval=_POLL, mode=0o600)
+    try:
+        held.acquire()
+    except Timeout:
+        raise LockTimeout(
+            path, f"another process held the lock for {wait:g} s", "try again, or look for a stopped memsync process"
+        ) from None
+    except OSError as error:
+        raise write_failed(path, error) from error
+    try:
+        yield
+    finally:
+        held.release()

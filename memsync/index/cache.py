@@ -1,0 +1,99 @@
+"""One file that holds an index's arrays, mapped into memory when opened.
+
+Layout: magic, size and checksum of the header, the header as JSON, arrays
+aligned to 64 bytes. A file that is missing, torn or made otherwise is None to
+the caller, who builds anew. Needs numpy only to write.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAGIC: Final = b"MSIDX002"
+_ALIGN: Final = 64
+_HEAD: Final = len(MAGIC) + 8
+_CODES: Final = {"<i8": "q", "<u8": "Q", "<i4": "i", "<f4": "f", "|i1": "b", "|u1": "B"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """An opened cache: what its maker said about it, and its arrays as flat views."""
+
+    about: Mapping[str, Any]
+    views: Mapping[str, memoryview]
+    shapes: Mapping[str, list[int]]
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Return one array as numpy sees it; read-only."""
+        import numpy as np
+
+        return np.asarray(self.views[name]).reshape(self.shapes[name])
+
+
+def save(path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any], *, private: bool) -> None:
+    """Write *arrays* and what is said *about* them in one atomic step.
+
+    Raises:
+        OSError: nothing was changed.
+    """
+    import numpy as np
+
+    table, place, check = [], 0, 1
+    blocks = []
+    for name, array in arrays.items():
+        raw = np.ascontiguousarray(array).tobytes()
+        block = raw + bytes(-len(raw) % _ALIGN)
+        table.append([name, array.dtype.str, list(array.shape), place, len(raw)])
+        place, check = place + len(block), zlib.adler32(block, check)
+        blocks.append(block)
+    header = json.dumps({"about": about, "table": table, "bytes": place, "check": check}).encode()
+    head = MAGIC + len(header).to_bytes(4, "little") + zlib.crc32(header).to_bytes(4, "little") + header
+    temp = path.with_name(f"{path.name}.{os.getpid()}")
+    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666)
+    try:
+        with open(fd, "wb") as out:
+            out.write(head + bytes(-len(head) % _ALIGN))
+            out.writelines(blocks)
+        os.replace(temp, path)
+    except OSError:
+        with suppress(OSError):
+            temp.unlink()
+        raise
+
+
+def load(path: Path) -> Cached | None:
+    """Map the cache at *path*; None when it is missing, torn or damaged."""
+    try:
+        with open(path, "rb") as source:
+            mapped = memoryview(mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):
+        return None
+    size = int.from_bytes(mapped[8:12], "little")
+    raw = bytes(mapped[_HEAD : _HEAD + size])
+    if (
+        bytes(mapped[:8]) != MAGIC
+        or not raw
+        or len(raw) != size
+        or zlib.crc32(raw) != int.from_bytes(mapped[12:16], "little")
+    ):
+        return None
+    header = json.loads(raw)
+    body = mapped[-(-(_HEAD + size) // _ALIGN) * _ALIGN :]
+    if len(body) != header["bytes"] or zlib.adler32(body) != header["check"]:
+        return None
+    views, shapes = {}, {}
+    for name, kind, shape, place, length in header["table"]:
+        views[name] = body[place : place + length].cast(_CODES[kind])  # type: ignore[call-overload]
+        shapes[name] = shape
+    return Cached(header["about"], views, shapes)

@@ -1,0 +1,323 @@
+"""The warm index: records in, ranked matches out. Knows records, not files."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from memsync.index.evidence import Evidence, gather
+from memsync.index.lexical import Base, Lexical, build_base
+from memsync.index.query import Query, parse
+from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
+from memsync.index.scale import EXACT, FLOOR, FLOOR_WORDS, IDENTIFIER, MEANING, WORDLESS
+from memsync.index.spelling import Grams, Spelling, build_grams
+from memsync.index.terms import term_key
+from memsync.index.tokens import Tokenizer
+from memsync.index.vectors import Rows, Vectors, quantise
+from memsync.records import Change, Memory, Scope
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from memsync.index.embed import Meaning
+
+# More changes than this at once, and building anew is quicker than one by one.
+_MANY: Final = 500
+# So many texts a query may embed on the side; more wait for the next process or a rebuild.
+_FEW: Final = 256
+_NO_VECTOR: Final = 0  # in the place of a text's key, which is never 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrays:
+    """All that is derived from records, slot by slot, as built or as mapped from a cache.
+
+    `keys` tell which record a slot was made from, `texts` what was embedded.
+    """
+
+    keys: NDArray[np.uint64]
+    texts: NDArray[np.uint64]
+    base: Base
+    grams: Grams
+    vectors: Rows | None
+
+
+class Index:
+    """Records searchable by words, by likeness of words, and by meaning.
+
+    The same records give the same answers, whatever the order they came in and
+    whether the arrays were built or mapped. Threads may share it.
+    """
+
+    def __init__(self, records: Sequence[Record], meaning: Meaning | None, *, stop_words: bool = True) -> None:
+        self._mutex = threading.RLock()
+        self._meaning = meaning
+        self._tokenizer = Tokenizer(stop_words=stop_words)
+        self.start(records)
+
+    def start(self, records: Sequence[Record], known: Arrays | None = None) -> None:
+        """Hold *records* and nothing else, from the arrays *known* as far as they fit: vectors are kept anyway."""
+        with self._mutex:
+            self._take(list(records), known)
+
+    def _take(self, records: list[Record], known: Arrays | None) -> None:
+        slots = self._usable_slots(known)
+        placed = [(slots.get(record_key(record)), record) for record in records]
+        late = [record for slot, record in placed if slot is None]
+        gone = (len(known.keys) if known else 0) - (len(records) - len(late))
+        is_new = known is None or len(late) + gone > min(_MANY, len(slots) // 2)
+        if known is None or is_new:
+            known = self._build(records, known)
+            placed, late, gone = list(enumerate(records)), [], 0
+        self._records: list[Record | None] = [None] * len(known.keys)
+        for slot, record in placed:
+            if slot is not None:
+                self._records[slot] = record
+        self._dead = [slot for slot, record in enumerate(self._records) if record is None]
+        self._slot_of = {(r[0], r[1].id): n for n, r in enumerate(self._records) if r}
+        self._keys, self._texts = known.keys, known.texts
+        self._lexical, self._spelling = Lexical(known.base), Spelling(known.grams)
+        self._vectors = Vectors(known.vectors, self._meaning.unrelated) if known.vectors and self._meaning else None
+        self._whole: Arrays | None = None if late or self._dead else known
+        for slot in list(self._dead):
+            self._forget(slot)
+        for record, vector in zip(late, self._vectors_of([memory for _, memory in late]), strict=True):
+            self._put(record, vector)
+
+    def _usable_slots(self, known: Arrays | None) -> dict[int, int]:
+        """Return the slots by key; a record whose vector could not be made is not among them, so it is tried again."""
+        if known is None:
+            return {}
+        pairs = zip(known.keys.tolist(), known.texts.tolist(), strict=True)
+        return {key: slot for slot, (key, text) in enumerate(pairs) if text != _NO_VECTOR or not self._meaning}
+
+    def _build(self, records: Sequence[Record], old: Arrays | None) -> Arrays:
+        base, terms = build_base([self._terms(memory) for _, memory in records])
+        texts = np.fromiter((text_key(memory) for _, memory in records), np.uint64, len(records))
+        vectors = self._embedded([memory for _, memory in records], texts, old)
+        return Arrays(
+            keys=np.fromiter(map(record_key, records), np.uint64, len(records)),
+            texts=texts,
+            base=base,
+            grams=build_grams(sorted(filter(is_word, terms))),
+            vectors=vectors,
+        )
+
+    def _embedded(self, memories: Sequence[Memory], texts: NDArray[np.uint64], old: Arrays | None) -> Rows | None:
+        """Return the vector of each memory, made only where *old* has none for its text.
+
+        What the embedder fails to make gets an empty row and _NO_VECTOR in *texts*.
+        """
+        if self._meaning is None:
+            return None
+        rows = {int(text): row for row, text in enumerate(old.texts.tolist()) if text} if old and old.vectors else {}
+        found = [rows.get(int(text), -1) for text in texts.tolist()]
+        new = [n for n, row in enumerate(found) if row < 0]
+        fresh = self._meaning.embed([embedding_text(memories[n]) for n in new])
+        if fresh is None:
+            texts[new] = _NO_VECTOR
+        if not old or not old.vectors or len(new) == len(found):
+            return None if fresh is None else quantise(fresh)
+        dim = old.vectors.numbers.shape[1]
+        made = quantise(np.zeros((len(new), dim), np.float32) if fresh is None else fresh)
+        if made.numbers.shape[1] != dim:
+            return None  # another model under the same name; the next query makes all of them anew
+        order = np.array(found)
+        order[new] = len(old.vectors.scales) + np.arange(len(new))
+        return old.vectors.joined(made).taken(order)
+
+    # changes
+
+    def apply(self, scope: Scope, changes: Sequence[Change]) -> None:
+        """Bring the index up to date with *changes* of one store."""
+        with self._mutex:
+            if len(changes) > _MANY:
+                self._rebuild(scope, {change.id: change.after for change in changes})
+                return
+            vectors = iter(self._vectors_of([change.after for change in changes if change.after]))
+            for change in changes:
+                if (slot := self._slot_of.pop((scope, change.id), None)) is not None:
+                    self._clear(slot)
+                if change.after:
+                    self._put((scope, change.after), next(vectors))
+
+    def _rebuild(self, scope: Scope, after: Mapping[str, Memory | None]) -> None:
+        kept = [r for r in self._records if r and not (r[0] == scope and r[1].id in after)]
+        self._take(kept + [(scope, memory) for memory in after.values() if memory], self.arrays())
+
+    def _put(self, record: Record, vector: NDArray[np.float32] | None) -> None:
+        self._whole = None
+        slot, terms = len(self._records), self._terms(record[1])
+        self._slot_of[record[0], record[1].id] = slot
+        self._records.append(record)
+        self._keys = np.append(self._keys, np.uint64(record_key(record)))
+        self._texts = np.append(self._texts, np.uint64(_NO_VECTOR if vector is None else text_key(record[1])))
+        self._spelling.add(sorted({t for t in terms if is_word(t) and not self._lexical.frequency(t)}))
+        self._lexical.add(slot, terms)
+        self._spelling.forget()
+        if self._vectors is not None:
+            self._vectors.append(np.zeros(self._vectors.dim, np.float32) if vector is None else vector)
+
+    def _vectors_of(self, memories: Sequence[Memory]) -> Sequence[NDArray[np.float32] | None]:
+        """Return the vector of each memory, asked for all at once; None where it cannot be had, or does not fit."""
+        can = memories and self._meaning and self._vectors
+        rows = self._meaning.embed([embedding_text(memory) for memory in memories]) if can and self._meaning else None
+        fits = rows is not None and self._vectors is not None and rows.shape[1] == self._vectors.dim
+        return list(rows) if rows is not None and fits else [None] * len(memories)
+
+    def _clear(self, slot: int) -> None:
+        self._records[slot] = None
+        self._dead.append(slot)
+        self._forget(slot)
+
+    def _forget(self, slot: int) -> None:
+        self._whole = None
+        self._lexical.remove(slot)
+        self._spelling.forget()
+        if self._vectors is not None:
+            self._vectors.clear(slot)
+
+    def _terms(self, memory: Memory) -> list[str]:
+        """Return the terms of the content, then each tag's terms once."""
+        terms = self._tokenizer.terms(memory.content)
+        for tag in memory.tags:
+            terms += dict.fromkeys(self._tokenizer.terms(tag))
+        return terms
+
+    # looking
+
+    def __len__(self) -> int:
+        return len(self._slot_of)
+
+    def snapshot(self) -> tuple[list[Record], Arrays]:
+        """Return the live records and their arrays in the same order, for a cache."""
+        with self._mutex:
+            return [record for record in self._records if record], self.arrays()
+
+    def arrays(self) -> Arrays:
+        """Return the arrays of the live records, without gaps."""
+        with self._mutex:
+            if self._whole is not None:
+                return self._whole
+            alive = np.fromiter((r is not None for r in self._records), bool, len(self._records))
+            words = [word for word in self._spelling.words() if self._lexical.frequency(word)]
+            return Arrays(
+                keys=self._keys[alive],
+                texts=self._texts[alive],
+                base=self._lexical.compacted(alive),
+                grams=build_grams(sorted(words)),
+                vectors=self._vectors.taken(alive) if self._vectors else None,
+            )
+
+    def search(
+        self, text: str, *, limit: int, allow: Allow, is_mine: Callable[[Memory], bool] = lambda _: False
+    ) -> Ranking:
+        """Return the best *limit* of the allowed records and how far to trust them."""
+        with self._mutex:
+            query = parse(text, self._tokenizer)
+            found = gather(query, self._lexical, self._spelling, len(self._records))
+            return rank(query, self._candidates(text, query, found), limit=limit, allow=allow, is_mine=is_mine)
+
+    def _candidates(self, text: str, query: Query, found: Evidence) -> Candidates:
+        nothing = np.zeros_like(found.lexical)
+        identifier = IDENTIFIER * found.exact if query.led else nothing
+        wordy = found.lexical + identifier
+        wordy[self._dead] = 0.0
+        semantic = self._semantic(text, wordy)
+        meant = nothing if semantic is None else semantic
+        return Candidates(
+            ordered=_falling(wordy + meant),
+            record=self._records.__getitem__,
+            parts=lambda slot: Parts(float(found.lexical[slot]), float(meant[slot]), float(identifier[slot])),
+            floor=FLOOR_WORDS if semantic is None else FLOOR,
+            degraded=self._what_is_missing(),
+        )
+
+    def _what_is_missing(self) -> str:
+        if self._meaning is None or not self._slot_of:
+            return ""
+        alive = np.ones(len(self._texts), bool)
+        alive[self._dead] = False
+        missing = int((self._texts[alive] == _NO_VECTOR).sum()) if self._vectors else len(self._slot_of)
+        if self._meaning.failed or not missing:
+            return self._meaning.failed
+        return f"{missing} memories have no vector yet; run `memsync index rebuild`"
+
+    @property
+    def made(self) -> tuple[int, int]:
+        """The length of the vectors, and how many memories have one."""
+        with self._mutex:
+            live = list(self._slot_of.values())
+            return (self._vectors.dim, int((self._texts[live] != _NO_VECTOR).sum())) if self._vectors else (0, 0)
+
+    def _semantic(self, text: str, wordy: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        asked = self._meaning.query(text) if self._meaning else None
+        if asked is None:
+            return None
+        self._make_missing(len(asked[0]))
+        if self._vectors is None:
+            return None
+        likeness = self._vectors.likeness(*asked, wordy)
+        likeness[(wordy == 0) & (likeness < WORDLESS)] = 0.0
+        return MEANING * likeness
+
+    def _make_missing(self, dim: int) -> None:
+        """Make the vectors that an outage or another model left out, if they are few enough for a query to wait."""
+        assert self._meaning is not None
+        if self._vectors is not None and self._vectors.dim == dim and (self._texts != _NO_VECTOR).all():
+            return
+        self._whole = None
+        if self._vectors is None or self._vectors.dim != dim:
+            empty = quantise(np.zeros((len(self._records), dim), np.float32))
+            self._vectors = Vectors(empty, self._meaning.unrelated)
+            self._texts = np.zeros_like(self._texts)
+        missing = [(slot, self._records[slot]) for slot in np.flatnonzero(self._texts == _NO_VECTOR).tolist()]
+        wanted = [(slot, record[1]) for slot, record in missing if record]
+        if not wanted or len(wanted) > _FEW:
+            return
+        rows = self._meaning.embed([embedding_text(memory) for _, memory in wanted])
+        if rows is not None and rows.shape[1] == dim:
+            self._texts = np.array(self._texts)
+            for (slot, memory), row in zip(wanted, rows, strict=True):
+                self._vectors.put(slot, row)
+                self._texts[slot] = text_key(memory)
+
+
+def _falling(scores: NDArray[np.float64]) -> Iterator[tuple[float, int]]:
+    """Yield the scores above zero with their slots, falling; sorts no more than is asked for."""
+    left = scores.copy()
+    count = 128
+    while True:
+        best = float(np.partition(left, -count)[-count]) if count < len(left) else 0.0
+        slots = np.flatnonzero(left >= best if best > 0 else left > 0)
+        order = slots[np.argsort(-left[slots], kind="stable")]
+        yield from zip(left[order].tolist(), order.tolist(), strict=True)
+        if best <= 0:
+            return
+        left[slots] = 0.0
+        count *= 8
+
+
+def record_key(record: Record) -> int:
+    """Return the 64-bit number of all that the index takes from a record."""
+    scope, memory = record
+    return term_key("\0".join((scope, memory.id, memory.content, *memory.tags)))
+
+
+def text_key(memory: Memory) -> int:
+    """Return the 64-bit number of what is embedded."""
+    return term_key(embedding_text(memory)) or 1
+
+
+def embedding_text(memory: Memory) -> str:
+    """Return what is embedded: the content, then the tags."""
+    return " ".join((memory.content, *memory.tags))
+
+
+def is_word(term: str) -> bool:
+    """Say whether *term* takes part in likeness: a word of letters, not an exact form."""
+    return len(term) > 2 and not term.startswith(EXACT) and not term.isdigit()

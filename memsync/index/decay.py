@@ -1,0 +1,32 @@
+"""How importance fades with disuse. Pure, and never written down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from memsync.records import Memory
+
+DAYS_A_MONTH: Final = 30.44
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decay:
+    """`rate` is lost a month without use, down to `floor` (seed 002)."""
+
+    enabled: bool = True
+    rate: float = 0.05
+    floor: float = 0.1
+
+    def effective(self, memory: Memory, last_used: datetime | None, now: datetime) -> float:
+        """Return what the importance of *memory* is worth *now*.
+
+        max(floor, importance - rate x months since the last use), and never
+        more than the importance as written. A write counts as a use.
+        """
+        used = max((t for t in (last_used, memory.updated_at, memory.created_at) if t), default=None)
+        if not self.enabled or used is None:
+            return memory.importance
+        months = max(0.0, (now - used).total_seconds() / 86_400 / DAYS_A_MONTH)
+        return max(min(self.floor, memory.importance), memory.importance - self.rate * months)

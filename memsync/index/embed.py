@@ -1,0 +1,131 @@
+"""What an embedder has to offer, and how the index uses one. Loads numpy only with vectors."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+log = logging.getLogger(__name__)
+
+LEVELS: Final = 127
+_USUAL: Final = 0.15
+
+
+class EmbedderFailed(Exception):
+    """An embedder cannot be used now; the message says why."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors; `id` changes whenever its vectors would."""
+
+    @property
+    def id(self) -> str:
+        """The name of the vectors' space."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[float32]:
+        """Return a row per text, each of length 1, or all 0 for a text without meaning.
+
+        Raises:
+            EmbedderFailed: it cannot be reached or loaded, or answers nonsense.
+        """
+        ...
+
+    def query(self, text: str) -> Sequence[float]:
+        """Return the vector of one query.
+
+        Raises:
+            EmbedderFailed: as above.
+        """
+        ...
+
+
+class Meaning:
+    """An embedder as the index uses it: calibrated once, and never in the way when it fails.
+
+    `failed` says why vectors are missing; "" while all is well. `unrelated` is the embedder's
+    usual cosine of two texts that have nothing to do with each other.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._unrelated: float | None = None
+        self.id = embedder.id
+        self.failed = ""
+
+    @property
+    def unrelated(self) -> float:
+        """The cosine that counts as no likeness at all, 0 to 0.9; a usual one while it cannot be measured."""
+        if self._unrelated is None:
+            from memsync.index.calibrate import unrelated_cosine
+
+            try:
+                self._unrelated = unrelated_cosine(self._embedder.embed)
+            except EmbedderFailed:
+                return _USUAL
+        return self._unrelated
+
+    def calibrate(self, unrelated: float | None) -> None:
+        """Take over what was measured before; None: measure when it is needed."""
+        self._unrelated = unrelated
+
+    def embed(self, texts: Sequence[str]) -> NDArray[float32] | None:
+        """Return a row per text, or None if the embedder fails."""
+        try:
+            rows = self._embedder.embed(texts)
+        except EmbedderFailed as error:
+            self._fail(error)
+            return None
+        self.failed = ""
+        return rows
+
+    def query(self, text: str) -> tuple[list[int], float] | None:
+        """Return the whole numbers and the scale of the vector of *text*; None without one."""
+        try:
+            vector = self._embedder.query(text)
+        except EmbedderFailed as error:
+            self._fail(error)
+            return None
+        self.failed = ""
+        return whole(vector)
+
+    def _fail(self, error: EmbedderFailed) -> None:
+        if not self.failed:
+            log.warning("searching by words only: %s", error)
+        self.failed = str(error)
+
+
+def whole(vector: Sequence[float]) -> tuple[list[int], float] | None:
+    """Return *vector* as whole numbers up to LEVELS and their scale; None for a zero vector.
+
+    In plain Python, so that a query has the same numbers with and without numpy.
+    """
+    longest = max(map(abs, vector), default=0.0)
+    if not longest:
+        return None
+    scale = longest / LEVELS
+    return [round(x / scale) for x in vector], scale
+
+
+def choose(spec: str) -> Meaning | None:
+    """Return the embedder that the setting *spec* names; None for `none`. Opens and asks no model.
+
+    Raises:
+        ValueError: it names none that there is; the message lists the forms.
+    """
+    spec = spec.strip()
+    if spec == "none":
+        return None
+    if spec == "builtin":
+        from memsync.index.static import StaticEmbedder
+
+        return Meaning(StaticEmbedder())
+    from importlib import import_module  # by name: the providers import this module
+
+    embedder: Embedder = import_module("memsync.index.providers.specs").named(spec)
+    return Meaning(embedder)

@@ -1,0 +1,78 @@
+"""Lexical evidence of each record for a query: exact terms and words like them.
+
+Owns how term weights and likeness become one number per slot, on a scale that
+holds for every query and store.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memsync.index.scale import EXACT, PATIENCE, WIDENED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from memsync.index.lexical import Lexical
+    from memsync.index.query import Query
+    from memsync.index.spelling import Spelling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Per slot: *lexical* score, and the share of the asked identifiers that are there."""
+
+    lexical: NDArray[np.float64]
+    exact: NDArray[np.float64]
+
+
+def gather(query: Query, lexical: Lexical, spelling: Spelling, slots: int) -> Evidence:
+    """Score *slots* records for *query*.
+
+    The sum of found weights is divided by the sum asked for plus that of
+    PATIENCE unseen words: one matching word never looks like a full match,
+    and a long prompt is not asked to match in full.
+    """
+    tally = _Tally(lexical, slots)
+    asked = asked_exact = 0.0
+    for term in query.terms:
+        weight = lexical.weight(term)
+        asked += weight
+        if term.startswith(EXACT):
+            asked_exact += weight
+            tally.add_exact(term, weight)
+        else:
+            others = spelling.alike(term, lexical.frequency) if lexical.frequency(term) <= WIDENED else []
+            tally.add_best([(term, weight), *((w, x * min(weight, lexical.weight(w))) for w, x in others)])
+    tally.scores /= asked + PATIENCE * lexical.ceiling
+    if asked_exact:
+        tally.exact /= asked_exact
+    return Evidence(lexical=tally.scores, exact=tally.exact)
+
+
+class _Tally:
+    def __init__(self, lexical: Lexical, slots: int) -> None:
+        self._lexical = lexical
+        self.scores, self.exact, self._best = (np.zeros(slots) for _ in range(3))
+
+    def add_exact(self, term: str, weight: float) -> None:
+        slots, counts = self._lexical.postings(term)
+        self.scores[slots] += weight * self._lexical.saturated(slots, counts)
+        self.exact[slots] += weight
+
+    def add_best(self, words: Sequence[tuple[str, float]]) -> None:
+        """Add to each slot the best gain that one of *words* has there."""
+        postings = [self._lexical.postings(word) for word, _ in words]
+        slots = np.concatenate([found for found, _ in postings])
+        if not len(slots):
+            return
+        weights = np.repeat(np.array([w for _, w in words]), [len(found) for found, _ in postings])
+        gains = weights * self._lexical.saturated(slots, np.concatenate([counts for _, counts in postings]))
+        np.maximum.at(self._best, slots, gains)
+        self.scores[slots] = self.scores[slots] + self._best[slots]  # repeats write one value, so count once
+        self._best[slots] = 0.0

@@ -1,0 +1,202 @@
+"""Inverted index: flat postings by term, plus a small overlay of late records.
+
+Owns postings, document frequencies and lengths; knows slots (row numbers) and
+terms, not records. Every statistic is exact after each change, so a changed
+index scores as a freshly built one does. The base may be memory-mapped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from memsync.index.scale import K1, UNSEEN, B
+from memsync.index.terms import term_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_OVERLAY_LIMIT: Final = 256
+_MEMO_LIMIT: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """Postings of the term hashed to ``keys[i]``: ``slots[starts[i]:starts[i + 1]]``."""
+
+    keys: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    slots: NDArray[np.int32]
+    counts: NDArray[np.float32]
+    lengths: NDArray[np.float32]
+
+
+def build_base(documents: Sequence[Sequence[str]]) -> tuple[Base, list[str]]:
+    """Index *documents* as slots 0, 1, … in one pass; return the terms as well."""
+    numbers: dict[str, int] = {}
+    flat = np.fromiter((numbers.setdefault(t, len(numbers)) for d in documents for t in d), np.int64)
+    keys = np.fromiter(map(term_key, numbers), np.uint64, len(numbers))
+    order = np.argsort(keys)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    lengths = np.fromiter(map(len, documents), np.int64, len(documents))
+    pairs = rank[flat] * max(len(documents), 1) + np.repeat(np.arange(len(documents)), lengths)
+    pairs, counts = np.unique(pairs, return_counts=True)
+    terms, slots = np.divmod(pairs, max(len(documents), 1))
+    base = Base(
+        keys=keys[order],
+        starts=_starts(np.bincount(terms, minlength=len(numbers))),
+        slots=slots.astype(np.int32),
+        counts=counts.astype(np.float32),
+        lengths=lengths.astype(np.float32),
+    )
+    return base, list(numbers)
+
+
+class Lexical:
+    """BM25 statistics over integer slots."""
+
+    def __init__(self, base: Base) -> None:
+        self._base = base
+        self._lengths = base.lengths
+        self._late: dict[int, list[tuple[int, float]]] = {}
+        self._late_keys: dict[int, list[int]] = {}
+        self._late_records = 0
+        self._shift: Counter[int] = Counter()
+        self._entries: dict[str, tuple[int, int, int]] = {}
+        self.live = len(base.lengths)
+        self._total = float(base.lengths.sum(dtype=np.float64))
+        self._norms: NDArray[np.float64] | None = None
+
+    @property
+    def ceiling(self) -> float:
+        """The weight of a term that no record has."""
+        return math.log1p((self.live + UNSEEN + 0.5) / 0.5)
+
+    def weight(self, term: str) -> float:
+        """Return the inverse document frequency of *term*.
+
+        A hundred records without it are assumed beside the real ones, or the
+        words of a store with three records would all count as common.
+        """
+        seen = self.frequency(term)
+        return math.log1p((self.live + UNSEEN - seen + 0.5) / (seen + 0.5))
+
+    def frequency(self, term: str) -> int:
+        """Return how many live records have *term*."""
+        key, low, high = self._entry(term)
+        return high - low + self._shift.get(key, 0)
+
+    def postings(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the slots of *term*, dead ones included, and its count in each."""
+        key, low, high = self._entry(term)
+        slots, counts = self._base.slots[low:high], self._base.counts[low:high]
+        if late := self._late.get(key):
+            slots = np.concatenate((slots, np.array([s for s, _ in late], np.int32)))
+            counts = np.concatenate((counts, np.array([c for _, c in late], np.float32)))
+        return slots, counts
+
+    def saturated(self, slots: NDArray[np.int32], counts: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return BM25's damped counts, 0 to 1; long records are damped more."""
+        exact = counts.astype(np.float64)
+        return exact / (exact + self._length_norms()[slots])
+
+    def add(self, slot: int, terms: Sequence[str]) -> None:
+        """Index *terms* under *slot*, which must be new."""
+        if self._late_records >= max(_OVERLAY_LIMIT, self.live // 50):
+            self._settle()
+        counts = {self._entry(term)[0]: count for term, count in Counter(terms).items()}
+        for key, count in counts.items():
+            self._late.setdefault(key, []).append((slot, float(count)))
+            self._shift[key] += 1
+        self._late_keys[slot] = list(counts)
+        if slot >= len(self._lengths):
+            self._lengths = np.concatenate((self._lengths, np.zeros(slot // 8 + 64, np.float32)))
+        self._lengths[slot] = len(terms)
+        self._late_records += 1
+        self._changed(1, len(terms))
+
+    def remove(self, slot: int) -> None:
+        """Forget *slot*; its postings go at the next settling."""
+        for key in self._keys_of(slot):
+            self._shift[key] -= 1
+        if not self._lengths.flags.writeable:
+            self._lengths = np.array(self._lengths)
+        length = float(self._lengths[slot])
+        self._lengths[slot] = 0
+        self._changed(-1, -length)
+
+    def compacted(self, alive: NDArray[np.bool_]) -> Base:
+        """Return the postings of the *alive* slots, renumbered without gaps."""
+        self._settle()
+        base, number = self._base, np.cumsum(alive) - 1
+        return Base(
+            keys=base.keys,
+            starts=base.starts,
+            slots=number[base.slots].astype(np.int32),
+            counts=base.counts,
+            lengths=self._lengths[: len(alive)][alive],
+        )
+
+    def _keys_of(self, slot: int) -> list[int]:
+        late = self._late_keys.pop(slot, None)
+        if late is not None:
+            return late
+        at = np.flatnonzero(self._base.slots == slot)
+        keys: list[int] = self._base.keys[self._base.starts.searchsorted(at, side="right") - 1].tolist()
+        return keys
+
+    def _entry(self, term: str) -> tuple[int, int, int]:
+        """Return the key of *term* and where its base postings begin and end."""
+        entry = self._entries.get(term)
+        if entry is None:
+            if len(self._entries) >= _MEMO_LIMIT:
+                self._entries.clear()
+            entry = self._entries[term] = self._find(term_key(term))
+        return entry
+
+    def _find(self, key: int) -> tuple[int, int, int]:
+        base = self._base
+        at = int(base.keys.searchsorted(np.uint64(key)))
+        if at == len(base.keys) or base.keys[at] != key:
+            return key, 0, 0
+        return key, int(base.starts[at]), int(base.starts[at + 1])
+
+    def _length_norms(self) -> NDArray[np.float64]:
+        if self._norms is None:
+            mean = self._total / max(self.live, 1) or 1.0
+            self._norms = K1 * (1 - B) + K1 * B / mean * self._lengths.astype(np.float64)
+        return self._norms
+
+    def _changed(self, records: int, terms: float) -> None:
+        self.live += records
+        self._total += terms
+        self._norms = None
+
+    def _settle(self) -> None:
+        """Merge the overlay into the base and drop dead postings, in linear time."""
+        old, late = self._base, sorted(self._late.items())
+        late_keys = np.fromiter((k for k, pairs in late for _ in pairs), np.uint64)
+        pairs = list(chain.from_iterable(pairs for _, pairs in late))
+        at = old.starts[old.keys.searchsorted(late_keys, side="right")]
+        slots = np.insert(old.slots, at, np.array([s for s, _ in pairs], np.int32))
+        counts = np.insert(old.counts, at, np.array([c for _, c in pairs], np.float32))
+        every = np.insert(np.repeat(old.keys, np.diff(old.starts)), at, late_keys)
+        alive = self._lengths[slots] > 0
+        keys, sizes = np.unique(every[alive], return_counts=True)
+        self._base = Base(
+            keys=keys, starts=_starts(sizes), slots=slots[alive], counts=counts[alive], lengths=self._lengths
+        )
+        self._late, self._late_keys, self._late_records, self._shift = {}, {}, 0, Counter()
+        self._entries.clear()
+
+
+def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))

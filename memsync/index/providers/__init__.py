@@ -1,0 +1,1 @@
+"""Embedders that a user may choose instead of the builtin one."""

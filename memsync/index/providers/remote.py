@@ -1,0 +1,172 @@
+"""Embeddings from any server with OpenAI's API: OpenAI, Ollama, LM Studio, vLLM.
+
+Uses the standard library, not the `openai` package: this is one POST, whose time
+limits, retries and redirects must be ours, and nobody should have to install
+an SDK (0.5 s to import) for a model on their own machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from memsync.index.embed import EmbedderFailed
+from memsync.index.providers.endpoint import REMEDY, Busy, Endpoint, Refused, Slow
+from memsync.index.providers.rows import filled, unit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_TEXTS: Final = 64
+MOST_LETTERS: Final = 100_000
+LONGEST: Final = 8_000  # letters of one text: about 2,000 tokens, what local models take
+SHORTEST: Final = 500  # every model takes this much
+
+_PAUSES: Final = (0.5, 1.0)
+_LONGEST_PAUSE: Final = 5.0
+_REST: Final = 30.0
+_AT_LEAST: Final = 0.01
+
+
+class Patience(NamedTuple):
+    """How many seconds one answer may take, and one request with everything that is tried again."""
+
+    each: float
+    total: float
+
+
+class Limits(NamedTuple):
+    """The patience with documents, which nobody waits for, and with a query."""
+
+    documents: Patience = Patience(10.0, 40.0)
+    query: Patience = Patience(3.0, 3.0)
+
+
+LIMITS: Final = Limits()
+
+
+class OpenAIEmbedder:
+    """The vectors of *model* as the server at *url* makes them.
+
+    A server that let us wait in vain is left alone for 30 s, so that its fault costs one wait and
+    not one per memory. `id` needs no server, so that vectors already stored stay known while it is
+    away. It cannot tell that a server changed what a model's name stands for; a changed dimension
+    shows in the rows. Threads may share it.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        url: str,
+        *,
+        limits: Limits = LIMITS,
+        env: Mapping[str, str] = os.environ,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.model, self.url = model, url
+        self._limits = limits
+        self._endpoint = Endpoint(url, env, clock)
+        self._sleep, self._clock = sleep, clock
+        self._rests_until = float("-inf")
+        self._why = ""
+
+    @property
+    def id(self) -> str:
+        """The model and where it is asked for."""
+        return f"openai:{self.model}@{self.url}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per text; a blank text is all zeros.
+
+        Raises:
+            EmbedderFailed: the server cannot be reached, refuses, or answers nonsense.
+        """
+        return filled(texts, lambda sent: self._rows(sent, self._limits.documents))
+
+    def query(self, text: str) -> list[float]:
+        """Return the vector of one query, or fail within the time of a query.
+
+        Raises:
+            EmbedderFailed: as above.
+        """
+        rows = filled([text], lambda sent: self._rows(sent, self._limits.query))
+        return [float(x) for x in rows[0]]
+
+    def _rows(self, texts: Sequence[str], patience: Patience) -> NDArray[np.float32]:
+        made = [rows for batch in batches(texts) for rows in self._fitted(batch, patience)]
+        if len({rows.shape[1] for rows in made}) > 1:
+            raise EmbedderFailed(f"{self.url} changes the length of its vectors; ask again when its model is settled")
+        return np.concatenate(made)
+
+    def _fitted(self, texts: Sequence[str], patience: Patience) -> Iterator[NDArray[np.float32]]:
+        """Yield the rows of *texts*; what the server calls too much is halved until it fits."""
+        try:
+            rows = self._answered(texts, patience)
+        except Refused:
+            if len(texts) == 1 and len(texts[0]) <= SHORTEST:
+                raise
+            half = len(texts) // 2
+            for part in (texts[:half], texts[half:]) if half else ([texts[0][: len(texts[0]) // 2]],):
+                yield from self._fitted(part, patience)
+            return
+        yield rows
+
+    def _answered(self, texts: Sequence[str], patience: Patience) -> NDArray[np.float32]:
+        if self._clock() < self._rests_until:
+            raise EmbedderFailed(self._why)
+        try:
+            raw = self._persisted({"model": self.model, "input": list(texts)}, patience)
+        except (Busy, Slow) as error:
+            self._rests_until, self._why = self._clock() + _REST, str(error)
+            raise
+        try:
+            return unit(_in_order(raw, len(texts)), len(texts))
+        except EmbedderFailed as error:
+            raise EmbedderFailed(f"{self.url}: {error}; see whether {self.model} is for embeddings, {REMEDY}") from None
+
+    def _persisted(self, asked: Mapping[str, Any], patience: Patience) -> bytes:
+        """Ask, and when the server is busy ask again: twice, and never beyond the *patience*."""
+        until = self._clock() + patience.total
+        pauses = iter(_PAUSES)
+        while True:
+            try:
+                return self._endpoint.post(asked, max(min(patience.each, until - self._clock()), _AT_LEAST))
+            except Busy as busy:
+                pause = next(pauses, None)
+                wait = pause if busy.wait is None else busy.wait
+                if pause is None or wait is None or wait > _LONGEST_PAUSE or self._clock() + wait >= until:
+                    raise
+                self._sleep(wait)
+
+
+def batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Yield *texts* in order, cut to LONGEST, in parts of MOST_TEXTS texts and MOST_LETTERS letters at most."""
+    batch: list[str] = []
+    letters = 0
+    for text in texts:
+        cut = text[:LONGEST]
+        if batch and (len(batch) == MOST_TEXTS or letters + len(cut) > MOST_LETTERS):
+            yield batch
+            batch, letters = [], 0
+        batch.append(cut)
+        letters += len(cut)
+    if batch:
+        yield batch
+
+
+def _in_order(raw: bytes, count: int) -> list[Any]:
+    """Return the vectors in the order of the texts, which is told by `index` and not by their place."""
+    try:
+        data = json.loads(raw)["data"]
+        found = {item.get("index", place): item["embedding"] for place, item in enumerate(data)}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise EmbedderFailed("the answer is not what OpenAI's API would say") from None
+    if len(data) != count or found.keys() != set(range(count)):
+        raise EmbedderFailed(f"the answer has {len(data)} vectors for {count} texts, or other numbers than asked for")
+    return [found[place] for place in range(count)]

@@ -1,0 +1,49 @@
+"""What a query asks for: terms, identifiers, quoted phrases. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memsync.index.scale import EXACT, LED_BY
+
+if TYPE_CHECKING:
+    from memsync.index.tokens import Tokenizer
+
+_QUOTED = re.compile(r"\"([^\"]{4,})\"|`([^`]{4,})`|(?<!\w)'([^']{4,})'(?!\w)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A parsed query; *led* says that identifiers make up most of it."""
+
+    terms: tuple[str, ...]
+    identifiers: frozenset[str]
+    led: bool
+    phrases: tuple[str, ...]
+
+
+def parse(text: str, tokenizer: Tokenizer) -> Query:
+    """Return the terms of *text*, each once, and what in it must match exactly."""
+    terms: dict[str, None] = {}
+    identifiers: set[str] = set()
+    plain = 0
+    for chunk in text.split():
+        found = tokenizer.terms(chunk)
+        exact = [t for t in found if t.startswith(EXACT)]
+        identifiers.update(exact)
+        plain += 0 if exact else len(found)
+        terms |= dict.fromkeys(found)
+    phrases = tuple(folded(next(filter(None, m.groups()))) for m in _QUOTED.finditer(text))
+    return Query(
+        terms=tuple(terms),
+        identifiers=frozenset(identifiers),
+        led=bool(identifiers) and plain <= LED_BY,
+        phrases=tuple(p for p in phrases if " " in p),
+    )
+
+
+def folded(text: str) -> str:
+    """Return *text* in lower case with single spaces."""
+    return " ".join(text.casefold().split())

@@ -1,0 +1,151 @@
+"""From scored slots to a ranked list: filters, near-copies, boosts, the gate.
+
+Pure, and without numpy: the warm index and the one-shot query both end here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, NamedTuple
+
+from memsync.index.query import Query, folded
+from memsync.index.scale import BOOST, COPY, PHRASE, POOL
+from memsync.records import SCOPES, Memory, Scope
+
+_COMPARED: Final = 200  # among more matches nobody looks for copies, and comparing all would take long
+
+Record = tuple[Scope, Memory]
+# What a record is worth beside its match, 0 to 1; None: it does not count at all.
+Allow = Callable[[Scope, Memory], float | None]
+
+
+class Parts(NamedTuple):
+    """Where a score comes from. The parts add up to it; boosts are not among them."""
+
+    lexical: float
+    semantic: float
+    identifier: float
+    phrase: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """How well the record answers, on a scale that holds for every query and store."""
+        return self.lexical + self.semantic + self.identifier + self.phrase
+
+
+class Match(NamedTuple):
+    """One record that answers; `copy_of` is the id of a better one that says nearly the same."""
+
+    scope: Scope
+    memory: Memory
+    parts: Parts
+    boost: float
+    copy_of: str | None = None
+
+    @property
+    def order(self) -> float:
+        """What it is sorted by: boosts reorder by at most BOOST."""
+        return self.parts.score * (1 + BOOST * self.boost)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Matches best first; from a *gate* below the *floor* nothing should be shown unasked."""
+
+    matches: tuple[Match, ...] = ()
+    gate: float = 0.0
+    floor: float = 0.0
+    degraded: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """What an index found: slots with falling scores, and how to look at one."""
+
+    ordered: Iterable[tuple[float, int]]
+    record: Callable[[int], Record | None]
+    parts: Callable[[int], Parts]
+    floor: float
+    degraded: str = ""
+
+
+def rank(query: Query, found: Candidates, *, limit: int, allow: Allow, is_mine: Callable[[Memory], bool]) -> Ranking:
+    """Return the best *limit* of the records that *allow* lets through.
+
+    Filters come before the cut, however many records they reject. Of the best three times
+    *limit*, memories that are *mine* get up to half of the places first (seed 004's two passes,
+    without its weak matches); near-copies of a better match go last. Neither boosts nor places enter the gate, so they never lift noise over the floor.
+    """
+    pool = _pool(query, found, limit * POOL * (POOL if query.phrases else 1), allow)
+    gate = max((match.parts.score for match in pool), default=0.0)
+    has_passes = len(pool) > limit and len({match.memory.author for match in pool}) > 1
+    distinct = _copies_last(pool, _COMPARED if has_passes else min(limit, _COMPARED))
+    chosen = _two_passes(distinct, limit, is_mine) if has_passes else distinct[:limit]
+    return Ranking(matches=tuple(chosen), gate=gate, floor=found.floor, degraded=found.degraded)
+
+
+def _pool(query: Query, found: Candidates, size: int, allow: Allow) -> list[Match]:
+    """Return the best *size* allowed records, one an id, sorted; ties by id."""
+    pool: dict[str, Match] = {}
+    for scope, memory, slot in _by_id_where_equal(found):
+        if len(pool) == size:
+            break
+        if memory.id not in pool and (boost := allow(scope, memory)) is not None:
+            parts = found.parts(slot)
+            if query.phrases and _quotes(query, memory):
+                parts = parts._replace(phrase=PHRASE)
+            pool[memory.id] = Match(scope, memory, parts, boost)
+    return sorted(pool.values(), key=lambda match: (-match.order, match.memory.id))
+
+
+def _by_id_where_equal(found: Candidates) -> Iterator[tuple[Scope, Memory, int]]:
+    for _, equal in groupby(found.ordered, key=itemgetter(0)):
+        records = [(record, slot) for _, slot in equal if (record := found.record(slot))]
+        records.sort(key=lambda pair: (pair[0][1].id, SCOPES.index(pair[0][0])))
+        for (scope, memory), slot in records:
+            yield scope, memory, slot
+
+
+def _quotes(query: Query, memory: Memory) -> bool:
+    text = folded(memory.content)
+    return any(phrase in text for phrase in query.phrases)
+
+
+def _copies_last(pool: Sequence[Match], enough: int) -> list[Match]:
+    """Put near-copies of a better match last, until *enough* others are found; the rest is not looked at."""
+    kept: list[tuple[Match, frozenset[str]]] = []
+    copies: list[Match] = []
+    rest: list[Match] = []
+    for match in pool:
+        if len(kept) == enough:
+            rest.append(match)
+            continue
+        words = frozenset(match.memory.content.casefold().split())
+        least, most = COPY * len(words), len(words) / COPY
+        alike = (other for other, theirs in kept if least <= len(theirs) <= most and is_copy(words, theirs))
+        if (original := next(alike, None)) is None:
+            kept.append((match, words))
+        else:
+            copies.append(match._replace(copy_of=original.memory.id))
+    return [match for match, _ in kept] + rest + copies
+
+
+def is_copy(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Say whether two texts share nearly all words, and every word with a digit.
+
+    `port 8080` and `port 8081` are siblings, not copies.
+    """
+    shared = len(one & other)
+    if shared < COPY * (len(one) + len(other) - shared):
+        return False
+    return not any(letter.isdigit() for word in one ^ other for letter in word)
+
+
+def _two_passes(matches: Sequence[Match], limit: int, is_mine: Callable[[Memory], bool]) -> list[Match]:
+    """Keep *limit* of *matches* in their order: first up to half of mine, then the best of the rest."""
+    mine = [number for number, match in enumerate(matches) if is_mine(match.memory)][: limit // 2]
+    rest = [number for number in range(len(matches)) if number not in set(mine)]
+    return [matches[number] for number in sorted(mine + rest[: limit - len(mine)])]

@@ -1,0 +1,207 @@
+"""The embedder that ships with memsync: static token vectors, a table in one mapped file.
+
+Knows the tokenizer and the file; not where texts come from, nor how the table
+was trained (docs/embedder.md). A query needs no numpy.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+import struct
+import sys
+import unicodedata
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MAGIC: Final = b"MSEMB002"
+HEAD: Final = struct.Struct("<8s32sIIII")  # magic, SHA-256 of the rest, rows, dim, vocabulary bytes, notes bytes
+HASHED: Final = 509  # rows `#0` to `#508` stand for trigrams of unknown words
+BUILTIN: Final = Path(__file__).parents[1] / "templates" / "embedder.bin"
+
+_WORDS: Final = re.compile(r"[^\W_]+")
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
+_MAX_WORD: Final = 256
+_MAX_PIECE: Final = 24
+_MEMO_WORDS: Final = 50_000
+_BATCH: Final = 128
+
+
+class WordPieces:
+    """Split developer prose into rows of the vocabulary, once per word.
+
+    A word is looked up whole, then by the parts of its identifier
+    (`readSymbolV2`: read symbol v 2), each cut greedily into the longest
+    known pieces (`##` marks a piece inside a word, as in WordPiece).
+    """
+
+    def __init__(self, vocabulary: Mapping[str, int]) -> None:
+        self._rows = vocabulary
+        self._memo: dict[str, tuple[int, ...]] = {}
+
+    def rows(self, text: str) -> list[int]:
+        """Return the rows that *text* needs, in order, repeats kept."""
+        memo = self._memo
+        found: list[int] = []
+        for word in _WORDS.findall(text):
+            rows = memo.get(word)
+            if rows is None:
+                rows = self._learn(word)
+            found += rows
+        return found
+
+    def _learn(self, word: str) -> tuple[int, ...]:
+        rows = tuple(self._word(word[:_MAX_WORD]))
+        if len(self._memo) >= _MEMO_WORDS:
+            self._memo.clear()
+        if len(word) <= _MAX_WORD:
+            self._memo[word] = rows
+        return rows
+
+    def _word(self, word: str) -> list[int]:
+        plain = fold(word)
+        whole = self._rows.get(plain.casefold())
+        if whole is not None:
+            return [whole]
+        return [row for part in _PARTS.findall(plain) for row in self._pieces(part.casefold())]
+
+    def _pieces(self, part: str) -> list[int]:
+        rows: list[int] = []
+        start = 0
+        while start < len(part):
+            mark = "##" if start else ""
+            for end in range(min(len(part), start + _MAX_PIECE), start, -1):
+                row = self._rows.get(mark + part[start:end])
+                if row is not None:
+                    rows.append(row)
+                    start = end
+                    break
+            else:
+                return self._grams(part)
+        return rows
+
+    def _grams(self, part: str) -> list[int]:
+        """Stand-ins for a word in letters that the vocabulary lacks: its hashed trigrams.
+
+        They mean nothing, but a word then resembles itself and its inflections.
+        """
+        edged = f" {part} "
+        grams = (edged[i : i + 3] for i in range(len(edged) - 2))
+        names = (f"#{zlib.crc32(gram.encode('utf-8', 'replace')) % HASHED}" for gram in grams)
+        return [self._rows[name] for name in names if name in self._rows]
+
+
+def fold(word: str) -> str:
+    """Drop accents and unify compatibility forms; case is kept for splitting."""
+    if word.isascii():
+        return word
+    marks = unicodedata.normalize("NFKD", word.replace("ß", "ss"))
+    return "".join(letter for letter in marks if not unicodedata.combining(letter))
+
+
+class StaticEmbedder:
+    """Weighted sum of the vectors of a text's tokens, of length 1.
+
+    Opening reads only the head; the table is mapped and the vocabulary is
+    parsed by the first text. Threads may share it.
+
+    Raises:
+        ValueError: *path* is no such file.
+    """
+
+    def __init__(self, path: Path = BUILTIN) -> None:
+        with path.open("rb") as file:
+            head = file.read(HEAD.size)
+            if len(head) < HEAD.size or not head.startswith(MAGIC):
+                raise ValueError(f"{path} is no memsync embedder; install memsync again")
+            _, self._digest, rows, dim, words, notes = HEAD.unpack(head)
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self.dim: int = dim
+        self._rows: int = rows
+        self._text = slice(HEAD.size, HEAD.size + words)
+        self._scales_at = -(-(HEAD.size + words + notes) // 64) * 64
+        self._table_at = self._scales_at + 4 * rows
+
+    @property
+    def id(self) -> str:
+        """The name of the vectors' space: the hash of the model's content."""
+        return f"builtin-{self.dim}-{self._digest.hex()[:12]}"
+
+    def intact(self) -> bool:
+        """Tell whether the file is as it was made."""
+        from hashlib import sha256
+
+        return bool(sha256(self._map[HEAD.size - 16 :]).digest() == self._digest)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per text; a text without a known word is all zeros."""
+        import numpy as np
+
+        out = np.zeros((len(texts), self.dim), np.float32)
+        for start in range(0, len(texts), _BATCH):
+            self._embed(texts[start : start + _BATCH], out[start : start + _BATCH])
+        return out
+
+    def query(self, text: str) -> list[float]:
+        """Return the vector of one text, without numpy where that is not loaded: its import costs more.
+
+        Both ways add the same numbers in the same order, so they agree to the last bit.
+        """
+        rows = self._tokens.rows(text)
+        total = self._summed_by_numpy(rows) if "numpy" in sys.modules else self._summed(rows)
+        length = sum(x * x for x in total) ** 0.5
+        return [x / length for x in total] if length else total
+
+    def _summed(self, rows: list[int]) -> list[float]:
+        total = [0.0] * self.dim
+        scales = memoryview(self._map)[self._scales_at : self._table_at].cast("f")
+        for row in rows:
+            start = self._table_at + row * self.dim
+            scale = scales[row]
+            numbers = memoryview(self._map)[start : start + self.dim].cast("b")
+            total = [a + scale * b for a, b in zip(total, numbers, strict=True)]
+        return total
+
+    def _summed_by_numpy(self, rows: list[int]) -> list[float]:
+        import numpy as np
+
+        scales, table = self._arrays()
+        total = np.zeros(self.dim)
+        for row in rows:
+            total += float(scales[row]) * table[row].astype(np.float64)
+        numbers: list[float] = total.tolist()
+        return numbers
+
+    def _arrays(self) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+        import numpy as np
+
+        scales = np.frombuffer(self._map, np.float32, self._rows, self._scales_at)
+        table = np.frombuffer(self._map, np.int8, self._rows * self.dim, self._table_at)
+        return scales, table.reshape(self._rows, self.dim)
+
+    def _embed(self, texts: Sequence[str], out: NDArray[np.float32]) -> None:
+        import numpy as np
+
+        rows = [self._tokens.rows(text) for text in texts]
+        flat = np.fromiter((r for found in rows for r in found), np.int64)
+        if not flat.size:
+            return
+        scales, table = self._arrays()
+        used, index = np.unique(flat, return_inverse=True)
+        counts = np.zeros((len(rows), len(used)))
+        np.add.at(counts, (np.repeat(np.arange(len(rows)), list(map(len, rows))), index), 1)
+        out[:] = counts @ (table[used] * scales[used, None].astype(np.float64))
+        norms = np.linalg.norm(out, axis=1, keepdims=True)
+        np.divide(out, norms, out=out, where=norms > 0)
+
+    @cached_property
+    def _tokens(self) -> WordPieces:
+        words = str(self._map[self._text], "utf-8").split("\n")
+        return WordPieces({word: row for row, word in enumerate(words)})

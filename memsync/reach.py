@@ -1,0 +1,246 @@
+"""What a command can reach: the stores of a project, their local state, the settings and the index."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from memsync import config
+from memsync.errors import MemoryNotFound, NoStore, StoreError
+from memsync.files import create, make_dirs
+from memsync.finder import Finder
+from memsync.index.decay import Decay
+from memsync.recall import Filters
+from memsync.records import Clock, Memory, Scope, utc_now
+from memsync.results import Entry
+from memsync.routing import Layout, key_file, locate
+from memsync.state import Action, State, Usage
+from memsync.store import Store, find_id
+
+if TYPE_CHECKING:
+    from memsync.watch import Watcher
+
+log = logging.getLogger(__name__)
+
+_BATCH: Final = 500
+
+
+class Reach:
+    """The stores in reach of a directory: its project's, its private one and the user's."""
+
+    def __init__(self, layout: Layout, *, clock: Clock = utc_now, env: Mapping[str, str] = os.environ) -> None:
+        self.layout = layout
+        self.clock = clock
+        self.env = env
+        self._used: list[tuple[Scope, str, Action, datetime]] = []
+        places = (layout.project, layout.stealth, layout.global_)
+        self.stores: dict[Scope, Store] = {place.scope: Store(place) for place in places if place}
+
+    @classmethod
+    def open(cls, path: str | Path = ".", *, clock: Clock = utc_now, env: Mapping[str, str] = os.environ) -> Self:
+        """Open the project that *path* is in. Creates nothing.
+
+        Raises:
+            ConfigError: a settings file cannot be read.
+        """
+        reach = cls(locate(Path(path), env), clock=clock, env=env)
+        _ = reach.loaded
+        return reach
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Bring what was written to canonical form. It is durable already, so a failure is only logged."""
+        self._flush()
+        for store in self.stores.values():
+            try:
+                if store.in_log_form:
+                    store.export()
+            except StoreError as error:
+                log.warning("everything is stored, but the file was not put in order: %s", error)
+        if "finder" in self.__dict__:
+            self.finder.save()
+
+    @cached_property
+    def loaded(self) -> config.Loaded:
+        """The settings and where they come from."""
+        return config.load(self.layout)
+
+    @property
+    def settings(self) -> config.Settings:
+        """The settings in force."""
+        return self.loaded.settings
+
+    @cached_property
+    def author(self) -> str | None:
+        """The name on new memories: the setting, else git's."""
+        from memsync.git.repo import user_name
+
+        return self.settings.author or user_name(self.layout.root or self.layout.start)
+
+    @property
+    def session_id(self) -> str | None:
+        """The agent session that this runs in, if the environment names one."""
+        return self.env.get("MEMSYNC_SESSION_ID") or self.env.get("CLAUDE_CODE_SESSION_ID") or None
+
+    @property
+    def default_scope(self) -> Scope:
+        """Where a memory goes when the caller does not say."""
+        return "stealth" if self.settings.stealth else "project"
+
+    def store(self, scope: Scope) -> Store:
+        """Return the store of *scope*.
+
+        Raises:
+            NoStore: there is none here.
+        """
+        self.layout.place(scope)
+        return self.stores[scope]
+
+    def store_to_write(self, scope: Scope) -> Store:
+        """Return the store of *scope* for a write.
+
+        Raises:
+            NoStore: there is none here, or stealth is on and it is the project's.
+        """
+        store = self.store(scope)
+        if scope == "project" and self.settings.stealth:
+            raise NoStore(
+                f"stealth is on, so {store.place.memories} stays as it is; "
+                "use --private or --global, or `memsync memory config --stealth off`"
+            )
+        if scope == "stealth":
+            self.keep_key()
+        return store
+
+    def keep_key(self) -> None:
+        """Note in `.git` which stealth store the clone uses, so that a new remote does not hide it."""
+        if self.layout.git is None:
+            return
+        path = key_file(self.layout.git)
+        try:
+            make_dirs(path.parent, private=False)
+            create(path, f"{self.layout.place('stealth').directory.name}\n".encode(), private=False)
+        except StoreError as error:
+            log.info("the key of the stealth store is not kept: %s", error)
+
+    def refresh(self) -> None:
+        """Take in what others wrote since; cheap when nothing changed."""
+        for store in self.stores.values():
+            store.refresh()
+
+    def problems(self) -> list[tuple[Path, tuple[int, int, str]]]:
+        """Return, for each file with lines that were left out, how many, and the first: its number and why."""
+        found = []
+        for scope, store in self.stores.items():
+            first = store.first_problem() if store.stamp is not None else self.finder.problems.get(scope)
+            if first:
+                found.append((store.place.memories, first))
+        return found
+
+    @cached_property
+    def finder(self) -> Finder:
+        """What answers queries over all stores.
+
+        Raises:
+            ConfigError: the setting names no embedder.
+        """
+        places = (self.layout.project, self.layout.stealth, self.layout.global_)
+        usable = [place for place in places if place and place.directory.is_dir()]
+        if self.settings.stealth:
+            usable = [place for place in usable if place.private]
+        settings = self.settings
+        return Finder(self.stores, next(iter(usable), None), embedder=settings.embedder, stop_words=settings.stop_words)
+
+    def watcher(self) -> Watcher:
+        """Return what keeps the stores and the index up to date while it runs: `with reach.watcher(): …`."""
+        from memsync.watch import Watcher
+
+        return Watcher({store.place.memories: store.refresh for store in self.stores.values()})
+
+    def get(self, ref: str, scope: Scope | None = None) -> Entry:
+        """Return the memory that *ref* names: an id or an unambiguous prefix.
+
+        Raises:
+            MemoryNotFound, AmbiguousId
+        """
+        self.refresh()
+        stores = {scope: self.store(scope)} if scope else self.stores
+        is_whole = any(store.get(ref) for store in stores.values())
+        id_ = ref if is_whole else find_id(ref, (id_ for store in stores.values() for id_ in store.memories()))
+        for where, store in stores.items():
+            if memory := store.get(id_):
+                return self.entry(where, memory)
+        raise MemoryNotFound(ref)  # another thread removed it just now
+
+    def entries(self, filters: Filters) -> Iterator[Entry]:
+        """Yield every memory that passes *filters*."""
+        self.refresh()
+        for scope, store in self.stores.items():
+            if scope in filters.scopes:
+                usage = self.state(scope).usage()
+                for memory in store.memories().values():
+                    if filters.allow(entry := self.entry(scope, memory, usage)):
+                        yield entry
+
+    def entry(self, scope: Scope, memory: Memory, usage: Mapping[str, Usage] | None = None) -> Entry:
+        """Return *memory* with its local numbers and what its importance is worth now."""
+        count, last = (self.state(scope).usage() if usage is None else usage).get(memory.id, Usage(0, None))
+        effective = self._decay.effective(memory, last, self.clock())
+        return Entry(memory=memory, scope=scope, effective_importance=effective, access_count=count)
+
+    @cached_property
+    def _decay(self) -> Decay:
+        settings = self.settings
+        return Decay(enabled=settings.decay_enabled, rate=settings.decay_rate, floor=settings.decay_floor)
+
+    def is_taken(self, id_: str) -> bool:
+        """Tell whether any store has a line with that id."""
+        return any(store.knows(id_) for store in self.stores.values())
+
+    def id_count(self) -> int:
+        """Return how many ids there are."""
+        return sum(map(len, self.stores.values()))
+
+    def state(self, scope: Scope) -> State:
+        """Return where the use of memories of *scope* is counted: never in the work tree under stealth."""
+        return self._states["stealth" if scope == "project" and self.settings.stealth else scope]
+
+    @cached_property
+    def _states(self) -> dict[Scope, State]:
+        places = ((scope, store.place) for scope, store in self.stores.items())
+        return {
+            scope: State(place.local / "state.db", private=place.private, tree=place.tree) for scope, place in places
+        }
+
+    def record(self, entries: Iterable[Entry], action: Action) -> None:
+        """Note locally that *entries* were used; never fails, never touches a tracked file.
+
+        Written in batches, and by `close`: a process that is killed forgets some uses and nothing else.
+        """
+        now = self.clock()
+        self._used += [(entry.scope, entry.memory.id, action, now) for entry in entries]
+        if len(self._used) >= _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        used, self._used = self._used, []
+        session = self.session_id
+        for scope in dict.fromkeys(scope for scope, *_ in used):
+            rows = [row[1:] for row in used if row[0] == scope]
+            state = self.state(scope)
+            state.record_use([(id_, now) for id_, action, now in rows if action in ("accessed", "injected")])
+            if session:
+                state.record_session(session, rows)

@@ -1,0 +1,58 @@
+"""Which memories answer a query, and in what order. Filters come before the cut."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from memsync.index.rank import Match
+from memsync.records import SCOPES, Scope
+from memsync.results import Entry, Hit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Which memories count at all. `min_importance` is compared after decay; `exclude` holds ids."""
+
+    scopes: Collection[Scope] = SCOPES
+    memory_type: str | None = None
+    tags_all: Collection[str] = ()
+    tags_any: Collection[str] = ()
+    tags_none: Collection[str] = ()
+    min_importance: float = 0.0
+    archived: bool = False
+    exclude: Collection[str] = field(default=frozenset())
+
+    def allow(self, entry: Entry) -> bool:
+        """Tell whether *entry* passes every filter."""
+        memory = entry.memory
+        tags = {tag.lower() for tag in memory.tags}
+        return (
+            entry.scope in self.scopes
+            and memory.id not in self.exclude
+            and (self.archived or memory.archived_at is None)
+            and (self.memory_type is None or memory.memory_type == self.memory_type)
+            and all(tag.lower() in tags for tag in self.tags_all)
+            and (not self.tags_any or any(tag.lower() in tags for tag in self.tags_any))
+            and not any(tag.lower() in tags for tag in self.tags_none)
+            and entry.effective_importance >= self.min_importance
+        )
+
+
+def as_hit(entry: Entry, match: Match | None = None) -> Hit:
+    """Return *entry* as a hit; without a *match* nothing was asked and it scores 0."""
+    parts = match.parts._asdict() | {"boost": match.order / (match.parts.score or 1.0)} if match else {}
+    return Hit(
+        memory=entry.memory,
+        scope=entry.scope,
+        effective_importance=entry.effective_importance,
+        access_count=entry.access_count,
+        score=match.parts.score if match else 0.0,
+        parts=parts,
+        copy_of=match.copy_of if match else None,
+    )
+
+
+def most_important(entries: Iterable[Entry]) -> list[Entry]:
+    """Order *entries* as a recall without a query does: by importance after decay, ties by id."""
+    return sorted(entries, key=lambda entry: (-entry.effective_importance, entry.id, entry.scope))

@@ -1,0 +1,209 @@
+"""The memory record: its fields, ids, normal form and times.
+
+Knows nothing of files, spelling on disk or search.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
+
+from memsync.errors import InvalidMemory
+
+TYPE_ORDER: Final = ("context", "preference", "pattern", "fact")
+DEFAULT_TYPE: Final = "fact"
+DEFAULT_IMPORTANCE: Final = 0.5
+DEFAULT_SOURCE: Final = "user"
+MAX_CONTENT: Final = 32_768
+
+NO_EXTRA: Final[Mapping[str, Any]] = MappingProxyType({})
+
+Clock = Callable[[], datetime]
+Scope = Literal["project", "global", "stealth"]
+SCOPES: Final[tuple[Scope, ...]] = ("project", "stealth", "global")
+
+_BASE32: Final = "abcdefghijklmnopqrstuvwxyz234567"
+_ID_PREFIX: Final = "mm-"
+_TICK: Final = timedelta(milliseconds=1)
+_LAST: Final = datetime.max.replace(tzinfo=UTC) - _TICK
+
+
+class Memory(NamedTuple):
+    """One thing worth remembering.
+
+    `importance` is 0-1 as written; what it is worth after decay is computed on
+    reading. Times are aware UTC, or None where the line has none. `extra` holds
+    the keys that memsync does not know, as parsed. A named tuple, because a
+    frozen dataclass made loading a file a quarter slower.
+    """
+
+    id: str
+    content: str
+    memory_type: str = DEFAULT_TYPE
+    importance: float = DEFAULT_IMPORTANCE
+    tags: tuple[str, ...] = ()
+    source_type: str = DEFAULT_SOURCE
+    source_session_id: str | None = None
+    author: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    supersedes: tuple[str, ...] = ()
+    conflict_of: str | None = None
+    archived_at: datetime | None = None
+    extra: Mapping[str, Any] = NO_EXTRA
+
+    @property
+    def written_at(self) -> datetime | None:
+        """When it was last written, as far as it says."""
+        return self.updated_at or self.created_at
+
+
+class Change(NamedTuple):
+    """What happened to one id: added (no before), removed (no after) or changed."""
+
+    id: str
+    before: Memory | None
+    after: Memory | None
+
+
+def utc_now() -> datetime:
+    """Return the present time, aware and in UTC."""
+    return datetime.now(UTC)
+
+
+def tick(now: datetime, previous: datetime | None) -> datetime:
+    """Return *now* in whole milliseconds, or just after *previous* if the clock went back.
+
+    An edit must look later than what it edits, or a merge would undo it.
+    """
+    now = now.replace(microsecond=now.microsecond // 1000 * 1000)
+    if previous is None or now > previous:
+        return now
+    return previous + _TICK if previous < _LAST else previous
+
+
+def parse_time(text: object) -> datetime | None:
+    """Read an ISO 8601 time; without an offset it is UTC. None if it is no time."""
+    if not isinstance(text, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is UTC:
+        return moment
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def format_time(moment: datetime) -> str:
+    """Spell *moment* as memsync writes it: UTC, milliseconds, `Z`."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def normal_form(text: str) -> str:
+    """Return *text* lower-cased with white space folded (seed 001)."""
+    return " ".join(text.lower().split())
+
+
+def content_hash(text: str) -> str:
+    """Return the SHA-256 of the normal form, in hex; computed, never stored."""
+    from hashlib import sha256  # OpenSSL takes 2 ms to load, and recall needs no hash
+
+    return sha256(normal_form(text).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def id_length(count: int) -> int:
+    """Return how many characters a new id needs beside *count* others.
+
+    The shortest of 6 or more for which the birthday bound n²/(2·32^length)
+    keeps the chance that two branches ever chose the same id below 1 %.
+    """
+    length = 6
+    while count * count > 0.02 * 32**length:
+        length += 1
+    return length
+
+
+def new_id(content: str, now: datetime, *, is_taken: Callable[[str], bool], count: int) -> str:
+    """Return an id that is not taken: `mm-` and 6 or more base32 characters.
+
+    A hash of content, time and randomness; *count* is how many ids there are.
+    """
+    from hashlib import sha256
+
+    digest = sha256(os.urandom(16) + format_time(now).encode() + content.encode()).digest()
+    letters = "".join(_BASE32[byte & 31] for byte in digest)
+    length = id_length(count)
+    while is_taken(candidate := _ID_PREFIX + letters[:length]) and length < len(letters):
+        length += 1
+    return candidate
+
+
+def derived_id(content: str) -> str:
+    """Return the id of a line that was written by hand without one: stable while its text is."""
+    digest = bytes.fromhex(content_hash(content))
+    return _ID_PREFIX + "".join(_BASE32[byte & 31] for byte in digest[:10])
+
+
+def clean_content(text: str) -> str:
+    """Return *text* as it may be stored.
+
+    Raises:
+        InvalidMemory: it is empty, too long or not valid Unicode.
+    """
+    text = text.strip()
+    if not text:
+        raise InvalidMemory("the content is empty; say what to remember")
+    if len(text) > MAX_CONTENT:
+        raise InvalidMemory(
+            f"the content has {len(text):,} characters, more than {MAX_CONTENT:,}; "
+            "split it, or keep the text in a file and remember where it is"
+        )
+    return valid_text(text, "content")
+
+
+def valid_text(text: str, what: str) -> str:
+    """Return *text* unchanged.
+
+    Raises:
+        InvalidMemory: it holds lone surrogates, which no UTF-8 file can.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidMemory(
+            f"the {what} is not valid UTF-8 (at character {error.start + 1}); save or send it as UTF-8"
+        ) from None
+    return text
+
+
+def clean_importance(value: float) -> float:
+    """Return *value* rounded to 4 decimals.
+
+    Raises:
+        InvalidMemory: it is not a number from 0 to 1.
+    """
+    if not 0.0 <= value <= 1.0:
+        raise InvalidMemory(f"importance {value} is not between 0 and 1")
+    return round(float(value), 4)
+
+
+def clean_tags(tags: Collection[str]) -> tuple[str, ...]:
+    """Return *tags* stripped, without empty ones or repeats, in their order."""
+    kept = dict.fromkeys(valid_text(tag.strip(), "tag") for tag in tags)
+    kept.pop("", None)
+    return tuple(kept)
+
+
+def clean_type(name: str) -> str:
+    """Return the memory type *name*, trimmed; any name is allowed (seed 002 names four)."""
+    name = valid_text(name.strip(), "type")
+    if not name:
+        raise InvalidMemory("the type is empty; use fact, preference, pattern or context")
+    return name

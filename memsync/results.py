@@ -1,0 +1,120 @@
+"""What the calls of `Memsync` return: plain, frozen values that turn into JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+from memsync.codec import fields_of
+from memsync.records import Memory, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A memory where it lives, with what its importance (0-1) is worth today."""
+
+    memory: Memory
+    scope: Scope
+    effective_importance: float
+    access_count: int = 0
+
+    @property
+    def id(self) -> str:
+        """The id of the memory."""
+        return self.memory.id
+
+    @property
+    def content(self) -> str:
+        """The text of the memory."""
+        return self.memory.content
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the record with every named field, plus scope and today's importance."""
+        memory = self.memory
+        named = {
+            "memory_type": memory.memory_type,
+            "importance": memory.importance,
+            "tags": list(memory.tags),
+            "source_type": memory.source_type,
+        }
+        return {
+            **fields_of(memory),
+            **named,
+            "scope": self.scope,
+            "effective_importance": round(self.effective_importance, 4),
+            "access_count": self.access_count,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit(Entry):
+    """An entry that a query found; `score` compares only within one recall. `parts` explains it."""
+
+    score: float
+    parts: Mapping[str, float]
+    copy_of: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the entry with its score and the parts of it."""
+        parts = {name: round(value, 4) for name, value in self.parts.items()}
+        copy = {"copy_of": self.copy_of} if self.copy_of else {}
+        return {**Entry.as_dict(self), "score": round(self.score, 4), "parts": parts, **copy}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall(Sequence[Hit]):
+    """The hits of one query, best first; a sequence of them.
+
+    From a `gate` below the `floor` nothing should be shown to an agent unasked.
+    `degraded` says what was missing, such as vectors; "" if nothing was.
+    """
+
+    hits: tuple[Hit, ...]
+    query: str | None = None
+    gate: float = 0.0
+    floor: float = 0.0
+    degraded: str = ""
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the query, the hits and how far to trust them."""
+        return {
+            "query": self.query,
+            "count": len(self.hits),
+            "memories": [hit.as_dict() for hit in self.hits],
+            "gate": round(self.gate, 4),
+            "floor": self.floor,
+            "degraded": self.degraded,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What became of a text: `status` says whether something new was stored.
+
+    `similar` are other memories that the caller may want to look at.
+    """
+
+    status: Literal["created", "updated", "exists"]
+    entry: Entry
+    reason: str = ""
+    similar: tuple[Hit, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return status, memory, reason and similar."""
+        return {
+            "status": self.status,
+            "memory": self.entry.as_dict(),
+            "reason": self.reason,
+            "similar": [hit.as_dict() for hit in self.similar],
+        }

@@ -1,0 +1,316 @@
+"""`Memsync`: remember, recall and the rest, as plain calls with typed results."""
+
+from __future__ import annotations
+
+import builtins
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from memsync.codec import decode, fields_of
+from memsync.errors import InvalidMemory, MemoryNotFound
+from memsync.reach import Reach
+from memsync.recall import Filters, as_hit, most_important
+from memsync.records import (
+    DEFAULT_SOURCE,
+    DEFAULT_TYPE,
+    Memory,
+    Scope,
+    clean_content,
+    clean_importance,
+    clean_tags,
+    clean_type,
+    content_hash,
+    format_time,
+    new_id,
+    tick,
+)
+from memsync.results import Entry, Recall, Remembered
+from memsync.state import Action
+from memsync.store import Exported, Store, find_id
+
+if TYPE_CHECKING:
+    from memsync.importing import Candidate, Plan
+    from memsync.reports import ImportReport, Stats, StoreStatus
+
+# What somebody bothers to say is worth more than the 0.5 of a record without a number (seed 002).
+REMEMBER_IMPORTANCE: Final = 0.7
+_ALL: Final = Filters()
+_EVERYTHING: Final = Filters(archived=True)
+
+
+class Memsync(Reach):
+    """The memories in reach of a directory: its project's, its private ones and the user's.
+
+    Use as a context manager, or call `close()`: it brings what was written to
+    canonical form. Every write is durable before its call returns.
+    """
+
+    def list(self, filters: Filters = _ALL, *, limit: int | None = None) -> builtins.list[Entry]:
+        """Return the memories that pass *filters*, most important first."""
+        return most_important(self.entries(filters))[:limit]
+
+    def recall(self, query: str | None = None, filters: Filters = _ALL, *, limit: int | None = None) -> Recall:
+        """Return the memories that answer *query*, best first; nothing if nothing does.
+
+        Without a query: the most important ones. What was returned counts as used.
+
+        Raises:
+            ConfigError, StoreUnreadable, OutsideTree
+        """
+        if query and query.strip():
+            found = self.search(query, filters, limit=limit)
+        else:
+            limit = self.settings.recall_limit if limit is None else limit
+            found = Recall(hits=tuple(as_hit(entry) for entry in self.list(filters, limit=limit)))
+        self.record(found, "accessed")
+        return found
+
+    def search(self, query: str, filters: Filters = _ALL, *, limit: int | None = None) -> Recall:
+        """Do what `recall` does with a query, without counting it as a use.
+
+        Raises:
+            ConfigError, StoreUnreadable, OutsideTree
+        """
+        entries: dict[tuple[Scope, str], Entry] = {}
+        usage = {scope: self.state(scope).usage() for scope in self.stores}
+
+        def allow(scope: Scope, memory: Memory) -> float | None:
+            entry = entries[scope, memory.id] = self.entry(scope, memory, usage[scope])
+            return entry.effective_importance if filters.allow(entry) else None
+
+        limit = self.settings.recall_limit if limit is None else limit
+        found = self.finder.search(query, limit=limit, allow=allow, is_mine=self._is_mine)
+        hits = tuple(as_hit(entries[match.scope, match.memory.id], match) for match in found.matches)
+        return Recall(hits=hits, query=query, gate=found.gate, floor=found.floor, degraded=found.degraded)
+
+    def _is_mine(self, memory: Memory) -> bool:
+        return memory.author is not None and memory.author == self.author
+
+    def stats(self, filters: Filters = _EVERYTHING) -> Stats:
+        """Count the memories that pass *filters*."""
+        from memsync.reports import Stats
+
+        entries = list(self.entries(filters))
+        count = len(entries)
+        used = sorted((e for e in entries if e.access_count), key=lambda e: (-e.access_count, e.memory.id))
+        return Stats(
+            total=count,
+            by_type=_counted(e.memory.memory_type for e in entries),
+            by_scope=_counted(e.scope for e in entries),
+            by_source=_counted(e.memory.source_type for e in entries),
+            by_tag=_counted(tag for e in entries for tag in e.memory.tags),
+            average_importance=sum(e.memory.importance for e in entries) / count if count else 0.0,
+            archived=sum(e.memory.archived_at is not None for e in entries),
+            most_used=tuple(used[:5]),
+        )
+
+    # writing
+
+    def remember(
+        self,
+        content: str,
+        *,
+        memory_type: str = DEFAULT_TYPE,
+        importance: float | None = None,
+        tags: Collection[str] = (),
+        scope: Scope | None = None,
+        source_type: str = DEFAULT_SOURCE,
+    ) -> Remembered:
+        """Store *content*, unless the scope already holds the same text.
+
+        The same text (lower-cased, white space folded: seed 001) is not stored
+        twice: its tags are united, and the larger importance is kept.
+
+        Raises:
+            InvalidMemory, NoStore, StoreError: nothing was written.
+        """
+        memory = Memory(
+            id="",
+            content=clean_content(content),
+            memory_type=clean_type(memory_type),
+            importance=REMEMBER_IMPORTANCE if importance is None else clean_importance(importance),
+            tags=clean_tags(tags),
+            source_type=source_type,
+            source_session_id=self.session_id,
+            author=self.author,
+        )
+        scope = scope or self.default_scope
+        store = self.store_to_write(scope)
+        with store.writing():
+            if same := store.by_hash(content_hash(memory.content)):
+                return self._exists(store, same, memory.tags, importance)
+            now = tick(self.clock(), None)
+            id_ = new_id(memory.content, now, is_taken=self.is_taken, count=self.id_count())
+            memory = memory._replace(id=id_, created_at=now, updated_at=now)
+            store.add([memory])
+        return Remembered(status="created", entry=self._noted(scope, memory, "created"))
+
+    def _exists(self, store: Store, same: Memory, tags: Collection[str], importance: float | None) -> Remembered:
+        changes: dict[str, Any] = {}
+        if (united := clean_tags((*same.tags, *tags))) != same.tags:
+            changes["tags"] = list(united)
+        if importance is not None and importance > same.importance:
+            changes["importance"] = clean_importance(importance)
+        reason = "the same text is already stored"
+        if changes:
+            same = self._edit(store, same, changes)
+            reason += f"; {' and '.join(changes)} taken over"
+        return Remembered(status="exists", entry=self._noted(store.place.scope, same, "accessed"), reason=reason)
+
+    def update(
+        self,
+        ref: str,
+        *,
+        content: str | None = None,
+        memory_type: str | None = None,
+        importance: float | None = None,
+        tags: Collection[str] | None = None,
+        scope: Scope | None = None,
+    ) -> Remembered:
+        """Change the given fields of one memory; every other value of its line keeps its bytes.
+
+        Raises:
+            MemoryNotFound, AmbiguousId, InvalidMemory, StoreError: nothing was written.
+        """
+        wanted = {
+            "content": None if content is None else clean_content(content),
+            "memory_type": None if memory_type is None else clean_type(memory_type),
+            "importance": None if importance is None else clean_importance(importance),
+            "tags": None if tags is None else clean_tags(tags),
+        }
+        entry = self.get(ref, scope)
+        store = self.store_to_write(entry.scope)
+        with store.writing():
+            old = _still_there(store, entry.memory.id)
+            changes = {name: new for name, new in wanted.items() if new is not None and new != getattr(old, name)}
+            if not changes:
+                return Remembered(status="exists", entry=entry, reason="nothing to change")
+            if "content" in changes:
+                _refuse_copy(store, old.id, str(changes["content"]))
+            new = self._edit(store, old, changes)
+        return Remembered(status="updated", entry=self._noted(entry.scope, new, "updated"), reason=", ".join(changes))
+
+    def _edit(self, store: Store, old: Memory, changes: Mapping[str, Any]) -> Memory:
+        now = tick(self.clock(), old.written_at)
+        store.update({old.id: {**changes, "updated_at": format_time(now)}})
+        return _still_there(store, old.id)
+
+    def forget(self, ref: str, scope: Scope | None = None) -> Entry:
+        """Remove one memory, and return it; `restore` brings it back.
+
+        Raises:
+            MemoryNotFound, AmbiguousId, StoreError: nothing was removed.
+        """
+        entry = self.get(ref, scope)
+        store = self.store_to_write(entry.scope)
+        with store.writing():
+            old = _still_there(store, entry.memory.id)
+            store.remove([old.id], tick(self.clock(), old.written_at))
+        return entry
+
+    def restore(self, ref: str, scope: Scope | None = None) -> Remembered:
+        """Undo the last `forget` or `update` of a memory on this machine; doing it twice undoes nothing.
+
+        Raises:
+            MemoryNotFound, AmbiguousId, InvalidMemory, StoreError: nothing was written.
+        """
+        self.refresh()
+        stores = {scope: self.store(scope)} if scope else self.stores
+        live = {id_: where for where, store in self.stores.items() for id_ in store.memories()}
+        earlier = {
+            where: {id_: raw for id_, raw in store.replaced().items() if live.get(id_, where) == where}
+            for where, store in stores.items()
+        }
+        id_ = find_id(ref, (id_ for lines in earlier.values() for id_ in lines))
+        where = next(where for where, lines in earlier.items() if id_ in lines)
+        store = self.store_to_write(where)
+        with store.writing():
+            now = store.get(id_)
+            if before := decode(store.replaced().get(id_, b"")).memory:
+                _refuse_copy(store, id_, before.content)
+            store.restore(id_, tick(self.clock(), now.written_at if now else None))
+            memory = _still_there(store, id_)
+        reason = "its earlier version is back" if now else "it is back"
+        return Remembered(status="updated", entry=self._noted(where, memory, "updated"), reason=reason)
+
+    def import_(
+        self, candidates: Iterable[Candidate], *, scope: Scope | None = None, dry_run: bool = False
+    ) -> ImportReport:
+        """Store what *candidates* say: all of it, or on an error nothing.
+
+        Raises:
+            NoStore, StoreError: nothing was written.
+        """
+        scope = scope or self.default_scope
+        self.refresh()
+        if dry_run:
+            return self._plan(self.store(scope), candidates).report(dry_run=True)
+        store = self.store_to_write(scope)
+        with store.writing():
+            plan = self._plan(store, candidates)
+            store.write(plan.added.values(), {id_: _fields(memory) for id_, memory in plan.edited.items()})
+        return plan.report(dry_run=False)
+
+    def _plan(self, store: Store, candidates: Iterable[Candidate]) -> Plan:
+        from memsync.importing import Plan
+
+        now = tick(self.clock(), None)
+        plan = Plan(store.get, store.by_hash, is_taken=self.is_taken, count=self.id_count(), now=now)
+        for candidate in candidates:
+            plan.take(candidate)
+        return plan
+
+    def export(self, scope: Scope) -> Exported:
+        """Bring the file of *scope* to canonical form.
+
+        Raises:
+            NoStore, StoreError: nothing was changed.
+        """
+        return self.store_to_write(scope).export()
+
+    def status(self) -> builtins.list[StoreStatus]:
+        """Return each store at a glance.
+
+        Raises:
+            StoreUnreadable, OutsideTree
+        """
+        from memsync.reports import StoreStatus
+
+        self.refresh()
+        return [
+            StoreStatus(
+                scope=scope,
+                path=store.place.memories,
+                memories=len(store.memories()),
+                problems=len(store.problems()),
+                pending=not store.is_canonical(),
+            )
+            for scope, store in self.stores.items()
+        ]
+
+    def _noted(self, scope: Scope, memory: Memory, action: Action) -> Entry:
+        entry = self.entry(scope, memory)
+        self.record([entry], action)
+        return entry
+
+
+def _still_there(store: Store, id_: str) -> Memory:
+    if memory := store.get(id_):
+        return memory
+    raise MemoryNotFound(id_)  # another process removed it while we waited for the lock
+
+
+def _refuse_copy(store: Store, id_: str, content: str) -> None:
+    if same := store.by_hash(content_hash(content), besides=id_):
+        raise InvalidMemory(f"{same.id} says the same already; forget one of the two, or word it differently")
+
+
+def _fields(memory: Memory) -> dict[str, Any]:
+    """Return every field of *memory* for an edit: its defaults too, so that they replace what was there."""
+    named = {"memory_type": memory.memory_type, "importance": memory.importance, "tags": list(memory.tags)}
+    return {**fields_of(memory), **named}
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(names).most_common())

@@ -1,0 +1,161 @@
+"""Setting up a project, and moving its memories into and out of the work tree."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from memsync import config, files
+from memsync.errors import ConfigError, StoreNotWritable, UsageError
+from memsync.git import repo
+from memsync.reach import Reach
+from memsync.records import Scope
+from memsync.routing import MEMORIES, STORE_DIR, Place
+
+# LF on every platform, so that a clone on Windows has the same bytes.
+ATTRIBUTE: Final = f"{STORE_DIR}/{MEMORIES} text eol=lf"
+GITIGNORE: Final = "local/\n"
+
+
+def init(reach: Reach) -> list[str]:
+    """Make the project ready for memories, and say what was made. Does nothing the second time.
+
+    Raises:
+        NoStore, StoreError
+    """
+    place = reach.layout.place(reach.default_scope)
+    done = []
+    files.make_local(place.local, private=place.private, tree=place.tree)
+    if files.create(place.memories, b"", private=place.private):
+        done.append(f"created {place.memories}")
+    if not place.private:
+        if files.create(place.directory / ".gitignore", GITIGNORE.encode(), private=False):
+            done.append(f"created {place.directory / '.gitignore'}")
+        attributes = place.directory.parent / ".gitattributes"
+        if reach.layout.git and _add_line(attributes, ATTRIBUTE, place):
+            done.append(f"added a line to {attributes}")
+    return done
+
+
+def _add_line(path: Path, line: str, place: Place) -> bool:
+    data, _ = files.read(files.resolve_inside(path, place.tree))
+    if any(row.split()[:1] == line.split()[:1] for row in data.decode("utf-8", "replace").splitlines()):
+        return False
+    files.append(path, f"{line}\n".encode(), private=False)
+    return True
+
+
+def set_value(reach: Reach, key: str, value: str, *, is_global: bool) -> Path:
+    """Set one setting in the project's config file, under stealth in its private one, or in the user's.
+
+    Raises:
+        ConfigError, NoStore, StoreError: nothing was changed.
+    """
+    parsed = config.parse_value(key, value)
+    if key == "memory.embedder":
+        _check_embedder(parsed)
+    if key == "memory_sync.stealth":
+        raise UsageError("stealth also moves memories; use `memsync memory config --stealth on` or `off`")
+    scope: Scope = "global" if is_global else "stealth" if config.is_personal(key, parsed) else reach.default_scope
+    place = reach.layout.place(scope)
+    if scope == "stealth":
+        reach.keep_key()
+    with reach.store(scope).writing():
+        config.store(place, key, value)
+    del reach.loaded
+    return place.config
+
+
+def _check_embedder(spec: str) -> None:
+    from memsync.index.embed import choose
+
+    try:
+        choose(spec)
+    except ValueError as error:
+        raise ConfigError(f"memory.embedder: {error}") from None
+
+
+def turn_stealth(reach: Reach, on: bool, *, move: bool) -> list[str]:
+    """Switch stealth, and say what happened.
+
+    With *move* the memories go along, with their local history: into the home
+    store, which leaves nothing of ours in the work tree unless git tracks it;
+    or back into it.
+
+    Raises:
+        NoStore, ConfigError, GitFailed, StoreError: the setting is as before.
+    """
+    place, project = reach.layout.place("stealth"), reach.layout.project
+    reach.keep_key()
+    done = []
+    if project and on and project.directory.exists():
+        if reach.layout.git and repo.is_tracked(project.memories):
+            done.append(f"{project.memories} is tracked by git and stays as it is; new memories are private")
+        elif move:
+            done += _move(reach, on)
+    elif project and not on and move:
+        done += _move(reach, on)
+    with reach.store("stealth").writing():
+        config.store(place, "memory_sync.stealth", on)
+    del reach.loaded
+    return [f"stealth is {'on' if on else 'off'} for this project", *done]
+
+
+def _move(reach: Reach, on: bool) -> list[str]:
+    """Move every memory from the project's store to the stealth store, or back. Nothing happens without both locks."""
+    project, stealth = reach.store("project"), reach.store("stealth")
+    old, new = (project, stealth) if on else (stealth, project)
+    with project.writing(), stealth.writing():
+        moved = new.adopt(old)
+        old.remove([id_ for id_ in moved if old.get(id_)], reach.clock(), keep=False)
+        kept = len(old.memories())
+        left = _leave_tree(reach, project.place, stealth.place) if on and old.is_spent() else []
+    for store in (new, old):
+        store.export()
+    rest = f"; {kept} stay, because the other store has a different text under the same id" if kept else ""
+    if on and not left:
+        left = [f"{project.place.memories} is kept, because it holds lines that are no memories"]
+    return [f"moved {len(moved)} memories to {new.place.memories}{rest}", *left]
+
+
+def _leave_tree(reach: Reach, place: Place, private: Place) -> list[str]:
+    """Take what is ours out of the work tree, unless it holds something else or git tracks it. Under both locks."""
+
+    def is_ours(path: Path) -> bool:
+        return path.exists() and not (reach.layout.git and repo.is_tracked(path))
+
+    if is_ours(place.config):
+        config.move(place, private)
+    try:
+        ignore = place.directory / ".gitignore"
+        if is_ours(ignore) and ignore.read_bytes() == GITIGNORE.encode():
+            ignore.unlink()
+        place.memories.unlink(missing_ok=True)
+        shutil.rmtree(place.local, ignore_errors=True)
+        with suppress(OSError):
+            place.directory.rmdir()
+        _drop_attribute(place.directory.parent / ".gitattributes")
+    except OSError as error:
+        why = f"{error.strerror or error}; the memories are in {private.memories} now"
+        raise StoreNotWritable(
+            place.directory, why, "remove what is left of it by hand, and switch stealth on again"
+        ) from error
+    stays = place.directory.exists()
+    return [
+        f"{place.directory} holds other files and stays" if stays else f"nothing of memsync is left in {place.tree}"
+    ]
+
+
+def _drop_attribute(path: Path) -> None:
+    """Take our line out of .gitattributes, unless it was committed."""
+    data, _ = files.read(path)
+    line = ATTRIBUTE.encode()
+    if line not in data.splitlines() or line in (repo.committed(path) or b"").splitlines():
+        return
+    rest = b"".join(row for row in data.splitlines(keepends=True) if row.rstrip(b"\r\n") != line)
+    if rest:
+        files.replace(path, rest, was=data, temp=path.with_name(".gitattributes.memsync"), private=False)
+    else:
+        path.unlink()

@@ -1,0 +1,164 @@
+"""Local state in SQLite: use of memories, sessions. Disposable: losing it loses no memory.
+
+Every failure of the database is logged and otherwise ignored; a corrupt file
+is replaced by an empty one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from memsync.errors import StoreError
+from memsync.files import Stamp, create, make_local, stamp
+from memsync.records import format_time, parse_time
+
+if TYPE_CHECKING:
+    import sqlite3
+
+log = logging.getLogger(__name__)
+
+Action = Literal["injected", "created", "accessed", "updated"]
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS usage (
+    id TEXT PRIMARY KEY, access_count INTEGER NOT NULL DEFAULT 0, last_accessed_at TEXT);
+CREATE TABLE IF NOT EXISTS session_memories (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, memory_id TEXT NOT NULL,
+    action TEXT NOT NULL, created_at TEXT NOT NULL, UNIQUE (session_id, memory_id, action));
+CREATE INDEX IF NOT EXISTS idx_session_memories_session ON session_memories (session_id);
+CREATE INDEX IF NOT EXISTS idx_session_memories_memory ON session_memories (memory_id);
+"""
+
+
+class Usage(NamedTuple):
+    """How often a memory was recalled, and when last."""
+
+    access_count: int
+    last_accessed_at: datetime | None
+
+
+class State:
+    """The state.db of one store. Each call opens, does its work and closes, so processes never wait long."""
+
+    def __init__(self, path: Path, *, private: bool, tree: Path | None = None) -> None:
+        self.path = path
+        self._private = private
+        self._tree = tree
+        self._usage: dict[str, Usage] = {}
+        self._seen: tuple[Stamp, Stamp] | None = None
+
+    def usage(self) -> Mapping[str, Usage]:
+        """Return the use of every memory that was ever used; read again only if the database changed."""
+        stamps = self._stamps()
+        if stamps != self._seen:
+            self._seen = stamps
+            self._usage = self._read_usage() if self.path.exists() else {}
+        return self._usage
+
+    def _stamps(self) -> tuple[Stamp, Stamp]:
+        return stamp(self.path), stamp(self.path.with_name(f"{self.path.name}-wal"))
+
+    def _read_usage(self) -> dict[str, Usage]:
+        found: dict[str, Usage] = {}
+        with self._database() as db:
+            for id_, count, last in db.execute("SELECT id, access_count, last_accessed_at FROM usage") if db else ():
+                found[id_] = Usage(count, parse_time(last))
+        return found
+
+    def record_use(self, uses: Iterable[tuple[str, datetime]]) -> None:
+        """Count one more use for each id and time of *uses*."""
+        rows = [(id_, format_time(now)) for id_, now in uses]
+        if not rows:
+            return
+        with self._database() as db:
+            if db:
+                db.executemany(
+                    "INSERT INTO usage VALUES (?, 1, ?) ON CONFLICT (id) DO UPDATE SET"
+                    " access_count = access_count + 1,"
+                    " last_accessed_at = max(last_accessed_at, excluded.last_accessed_at)",
+                    rows,
+                )
+
+    def record_session(self, session_id: str, rows: Iterable[tuple[str, Action, datetime]]) -> None:
+        """Note what happened in the session: id, action and time; a second time changes nothing."""
+        values = [(session_id, id_, action, format_time(now)) for id_, action, now in rows]
+        if not values:
+            return
+        with self._database() as db:
+            if db:
+                db.executemany(
+                    "INSERT OR IGNORE INTO session_memories (session_id, memory_id, action, created_at)"
+                    " VALUES (?, ?, ?, ?)",
+                    values,
+                )
+
+    def session(self, session_id: str, action: Action) -> list[str]:
+        """Return the ids to which *action* happened in the session, oldest first."""
+        if not self.path.exists():
+            return []
+        found: list[str] = []
+        query = "SELECT memory_id FROM session_memories WHERE session_id = ? AND action = ? ORDER BY id"
+        with self._database() as db:
+            found += [id_ for (id_,) in db.execute(query, (session_id, action))] if db else []
+        return found
+
+    @contextmanager
+    def _database(self) -> Iterator[sqlite3.Connection | None]:
+        """Open the database for one transaction; None where it cannot be had."""
+        import sqlite3
+
+        try:
+            db = self._open()
+        except (sqlite3.Error, StoreError, OSError) as error:
+            log.info("no local state in %s: %s", self.path, error)
+            yield None
+            return
+        try:
+            with db:
+                yield db
+        except sqlite3.OperationalError as error:
+            log.info("local state in %s was not used: %s", self.path, error)
+        except sqlite3.DatabaseError as error:
+            self._begin_anew(error)
+        finally:
+            db.close()
+
+    def _open(self) -> sqlite3.Connection:
+        import sqlite3
+
+        make_local(self.path.parent, private=self._private, tree=self._tree)
+        try:
+            return self._connect()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            self._begin_anew(error)
+            return self._connect()
+
+    def _begin_anew(self, error: Exception) -> None:
+        log.warning("%s is damaged (%s) and is begun anew; no memory is lost", self.path, error)
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                self.path.with_name(self.path.name + suffix).unlink()
+
+    def _connect(self) -> sqlite3.Connection:
+        import sqlite3
+
+        if self._private:
+            create(self.path, b"", private=True)
+        db = sqlite3.connect(self.path, timeout=2.0)
+        try:
+            with suppress(sqlite3.OperationalError):
+                # Two first openers may race for WAL; the loser works without asking again.
+                db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+            db.executescript(_SCHEMA)
+        except sqlite3.Error:
+            db.close()
+            raise
+        return db

@@ -1,0 +1,89 @@
+"""The command where standard output, the directory or the file is not what it should be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from helpers import memsync
+
+MEMSYNC = f"{sys.executable} -m memsync"
+
+
+def shell(command: str, cwd) -> tuple[int, str]:
+    done = subprocess.run(["sh", "-c", command], cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "memory list", "memory list --json"])
+def test_a_full_output_is_a_failure_without_a_traceback(repo, words):
+    repo.write_memories('{"id":"a","content":"alpha"}\n')
+    code, err = shell(f"{MEMSYNC} {words} > /dev/full", repo.root)
+    assert (code, "Traceback" in err) == (1, False)
+
+
+def test_a_closed_output_does_not_undo_what_was_done(repo):
+    code, err = shell(f"{MEMSYNC} memory remember alpha >&-", repo.root)
+    assert (code, err) == (0, "")
+    assert memsync("memory", "list", "--json", cwd=repo.root).json["count"] == 1
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(repo):
+    repo.write_memories("".join(f'{{"id":"{n}","content":"alpha {n}"}}\n' for n in range(3000)))
+    assert shell(f"{MEMSYNC} memory list | head -1", repo.root) == (0, "")
+
+
+def test_a_directory_that_is_gone_is_said_so(repo):
+    code, err = shell(f"mkdir d && cd d && rmdir ../d && {MEMSYNC} memory list", repo.root)
+    assert (code, err) == (1, "memsync: the current directory is gone; change to one that exists\n")
+
+
+def test_a_pipe_in_the_place_of_the_file_stops_nobody_even_with_a_cache(repo):
+    repo.write_memories('{"id":"a","content":"alpha"}\n')
+    assert memsync("memory", "recall", "alpha", cwd=repo.root).code == 0
+    repo.memories.unlink()
+    os.mkfifo(repo.memories)
+    ran = memsync("memory", "recall", "alpha", cwd=repo.root, timeout=30)
+    assert (ran.code, "not a regular file" in ran.err) == (1, True)
+
+
+def test_a_copy_of_text_that_is_not_unicode_is_written_anyway(repo):
+    repo.write_memories('{"id":"a","content":"a\\ud800b"}\n')
+    assert memsync("memory", "export", "-o", "-", "--format", "markdown", cwd=repo.root).out == "## Facts\n\n- a?b\n"
+    assert memsync("memory", "export", "-o", "copy.md", cwd=repo.root).code == 0
+    assert (repo.root / "copy.md").read_text() == "## Facts\n\n- a?b\n"
+
+
+def test_json_beside_a_copy_on_standard_output_is_refused(repo):
+    ran = memsync("memory", "export", "-o", "-", "--json", cwd=repo.root)
+    assert (ran.code, ran.json["exit_code"]) == (2, 2)
+
+
+def test_arguments_that_are_not_utf8_are_refused_and_nothing_is_written(repo):
+    done = subprocess.run(
+        [*MEMSYNC.split(), "memory", "remember", b"caf\xe9"], cwd=repo.root, capture_output=True, check=False
+    )
+    assert (done.returncode, b"not valid UTF-8" in done.stderr) == (1, True)
+    assert not repo.memories.exists()
+
+
+def test_completion_completes_commands_in_bash(repo):
+    env = {"_MEMSYNC_COMPLETE": "bash_complete", "COMP_WORDS": "memsync memory re", "COMP_CWORD": "2"}
+    done = subprocess.run(
+        MEMSYNC.split(), cwd=repo.root, env={**os.environ, **env}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["plain,remember", "plain,recall", "plain,restore"]
+
+
+def test_a_copy_may_not_be_written_over_a_store(repo):
+    path = repo.write_memories('{"id":"a","content":"alpha"}\n{"id":"b","content":"beta","tags":["t"]}\n')
+    before = path.read_bytes()
+    ran = memsync("memory", "export", "-o", ".gobby/memories.jsonl", "--tag", "t", cwd=repo.root)
+    assert (ran.code, path.read_bytes()) == (2, before)
+
+
+@pytest.mark.parametrize("words", [["--stealth", "on", "x", "y"], ["--move"], ["--stealth", "on", "--global"]])
+def test_options_of_config_that_do_not_go_together_are_refused(repo, words):
+    assert memsync("memory", "config", *words, cwd=repo.root).code == 2

@@ -1,0 +1,71 @@
+"""A sandbox around every test: no real home, no real git identity, a clock that only we move."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import hypothesis
+import pytest
+from helpers import GitRepo, memory_line
+
+from memsync import Memsync
+
+# A shared machine may stop for longer than any deadline.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
+
+_LEAKS = ("GIT_", "MEMSYNC_", "OPENAI_", "CLAUDE", "XDG_", "NO_COLOR", "COLUMNS", "http_proxy", "https_proxy")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the only home that a test can see; forgetting a path must never reach the real one."""
+    for name in list(os.environ):
+        if name.startswith(_LEAKS):
+            monkeypatch.delenv(name)
+    directory = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(directory))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    (directory / ".gitconfig").write_text(
+        "[user]\n\tname = Test User\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n"
+    )
+    return directory
+
+
+class FakeClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 15, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def move(self, **span: float) -> None:
+        """Move by a timedelta; negative goes back."""
+        self.now += timedelta(**span)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> GitRepo:
+    """Return a real git repository with one commit."""
+    return GitRepo.create(tmp_path / "repo")
+
+
+@pytest.fixture
+def project(repo: GitRepo, clock: FakeClock) -> Memsync:
+    """Return memsync in a real repository, at a time that stands still."""
+    return Memsync.open(repo.root, clock=clock)
+
+
+@pytest.fixture
+def line():
+    """Return a function that spells a record as a person or another tool would."""
+    return memory_line

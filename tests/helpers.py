@@ -1,0 +1,85 @@
+"""What many tests need: a real git repository, records, and the real command in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class GitRepo:
+    """A real repository, driven by the real git."""
+
+    root: Path
+
+    @classmethod
+    def create(cls, root: Path) -> GitRepo:
+        """Make a repository with one commit."""
+        root.mkdir(parents=True)
+        repo = cls(root)
+        repo.git("init", "-q")
+        (root / "README").write_text("a project\n")
+        repo.git("add", "README")
+        repo.git("commit", "-q", "-m", "first")
+        return repo
+
+    def git(self, *words: str) -> str:
+        """Run git and return what it prints; a failure is an error."""
+        done = subprocess.run(["git", *words], cwd=self.root, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"git {' '.join(words)}: {done.stderr}"
+        return done.stdout
+
+    def status(self, *words: str) -> str:
+        """Return `git status --porcelain`: empty if git sees nothing new."""
+        return self.git("status", "--porcelain", *words)
+
+    @property
+    def memories(self) -> Path:
+        """The project's memory file."""
+        return self.root / ".gobby" / "memories.jsonl"
+
+    def write_memories(self, text: str | bytes) -> Path:
+        """Put a memory file there as another tool would have left it."""
+        self.memories.parent.mkdir(exist_ok=True)
+        self.memories.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return self.memories
+
+
+def memory_line(id_: str, content: str, **fields: object) -> str:
+    """Spell a record with spaces, as json.dumps and Gobby do."""
+    return json.dumps({"content": content, "id": id_, **fields}, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a finished command left."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict:
+        """The one JSON object on standard output."""
+        return json.loads(self.out)
+
+
+def memsync(
+    *words: str, cwd: Path, stdin: str | bytes = b"", env: Mapping[str, str] | None = None, timeout: float = 60
+) -> Ran:
+    """Run the real command in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "memsync", *words],
+        cwd=cwd,
+        input=stdin.encode() if isinstance(stdin, str) else stdin,
+        capture_output=True,
+        env={**os.environ, "COLUMNS": "100", **(env or {})},
+        timeout=timeout,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())

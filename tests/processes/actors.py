@@ -1,0 +1,241 @@
+"""What the other processes do. Run as a program it forks one actor for each job that the crew sends.
+
+An actor says what it is about to do and what is done, a JSON object a line: what it
+said is on the pipe even if it is killed in the same moment.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import random
+import select
+import shutil
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from moments import DEEDS, append_by_hand, happening
+
+from memsync import Memsync
+from memsync.errors import MemsyncError, StoreError
+
+# Seconds between two deeds: a quick hand, and a vandal that hits every write.
+HAND_PACE = 0.02
+VANDAL_PACE = 0.003
+
+
+class Wire:
+    """The actor's end of the line to the test."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+
+    def say(self, **what: Any) -> None:
+        self._end.sendall(json.dumps(what).encode() + b"\n")
+
+    def wait(self) -> bool:
+        """Wait for the word to go on; False if the test has hung up."""
+        return bool(self._end.recv(1))
+
+    def until_told(self, pace: float) -> Iterator[int]:
+        """Count at that pace until the test says stop."""
+        number = 0
+        while not select.select([self._end], [], [], pace)[0]:
+            yield number
+            number += 1
+        self.wait()
+
+
+class Scribe:
+    """Remembers, updates and forgets memories of its own, and says so before and after."""
+
+    def __init__(self, wire: Wire, project: Memsync, name: str, seed: int) -> None:
+        self.wire, self.project, self.name = wire, project, name
+        self.dice = random.Random(seed)
+        self.mine: dict[str, str] = {}
+        self.count = 0
+
+    def act(self, *, may_be_refused: bool = False) -> None:
+        self.count += 1
+        kind = self.dice.choices(["remember", "update", "forget", "export"], [5, 3, 2, 0.4])[0]
+        if kind != "export" and len(self.mine) < 3:
+            kind = "remember"
+        id_ = self.dice.choice(sorted(self.mine)) if kind in ("update", "forget") else None
+        text = (
+            None
+            if kind in ("forget", "export")
+            else f"{'x' * self.dice.randrange(200)} {self.name} says number {self.count}".strip()
+        )
+        self.wire.say(about_to=kind, id=id_, text=text)
+        try:
+            id_ = self._do(kind, id_, text)
+        except MemsyncError as error:
+            if not may_be_refused:
+                raise
+            self.wire.say(refused=str(error))
+            return
+        self.wire.say(did=kind, id=id_, text=text)
+
+    def _do(self, kind: str, id_: str | None, text: str | None) -> str | None:
+        if kind == "remember":
+            id_ = self.project.remember(text).entry.id
+            self.mine[id_] = text
+        elif kind == "update":
+            self.project.update(id_, content=text)
+            self.mine[id_] = text
+        elif kind == "forget":
+            self.project.forget(id_)
+            del self.mine[id_]
+        else:
+            export(self.project)
+        return id_
+
+
+def export(project: Memsync) -> None:
+    """Export, unless a hand without the lock is quicker; then the file stays in log form, and nothing is lost."""
+    with suppress(StoreError):
+        project.export("project")
+
+
+def scribe(wire: Wire, root: str, name: str, seed: int, rounds: list[int], shared: int = 0, **how: bool) -> None:
+    """Write so many times a round; all scribes also remember the same *shared* texts."""
+    with Memsync.open(root) as project:
+        one = Scribe(wire, project, name, seed)
+        for number, count in enumerate(rounds):
+            if not wire.wait():
+                return
+            for turn in range(count):
+                one.act(**how)
+                if turn < shared:
+                    text = f"everybody knows number {number} {turn}"
+                    wire.say(shared=text, id=project.remember(text).entry.id)
+            wire.say(round=number)
+
+
+def endless_scribe(wire: Wire, root: str, name: str, seed: int) -> None:
+    """Write until somebody stops it; an interrupt ends it in good order."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with Memsync.open(root) as project:
+            one = Scribe(wire, project, name, seed)
+            while True:
+                one.act()
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        wire.say(interrupted=True)
+
+
+def hand(wire: Wire, path: str, rounds: int) -> None:
+    """Append lines as `echo >>` does, without the lock, until told to pause."""
+    for number in range(rounds):
+        if not wire.wait():
+            return
+        for turn in wire.until_told(HAND_PACE):
+            id_, text = f"hand-{number}-{turn}", f"by hand {number} {turn}"
+            append_by_hand(path, json.dumps({"content": text, "id": id_}).encode() + b"\n")
+            wire.say(did="append", id=id_, text=text)
+        wire.say(round=number)
+
+
+def exporter(wire: Wire, root: str) -> None:
+    """Export whenever something is to be exported."""
+    with Memsync.open(root) as project:
+        for _ in wire.until_told(HAND_PACE):
+            export(project)
+
+
+def vandal(wire: Wire, local: str, what: str) -> None:
+    """Damage or delete local state again and again."""
+    directory = Path(local)
+    for number in wire.until_told(VANDAL_PACE):
+        if what == "local":
+            shutil.rmtree(directory, ignore_errors=True)
+        elif number % 2:
+            (directory / "state.db").unlink(missing_ok=True)
+        elif directory.is_dir():
+            (directory / "state.db").write_bytes(b"this is no database " * 500)
+
+
+def disturbed(wire: Wire, root: str, deed: str, moment: int, how: str) -> None:
+    """Do one deed, and be killed or interrupted, or have a hand in the file, at a moment of it."""
+    project = Memsync.open(root, env={})  # no session, so no database: this is about the file
+    project.refresh()
+    tripwire = happening(how, moment, os.path.join(root, ".gobby", "memories.jsonl"))
+    try:
+        sys.settrace(tripwire)
+        DEEDS[deed](project)
+        sys.settrace(None)
+    except KeyboardInterrupt:
+        pass
+    wire.say(happened=tripwire.left <= 0)
+    wire.say(shown={entry.id: entry.content for entry in project.list()})
+    wire.say(id=project.remember("life goes on").entry.id)
+
+
+def cramped(wire: Wire, root: str, ids: list[str]) -> None:
+    """Try every kind of write when no file may grow, and say what came of it."""
+    import resource
+
+    project = Memsync.open(root)
+    path = Path(root, ".gobby", "memories.jsonl")
+    size = path.stat().st_size + 10
+    attempts: dict[str, Callable[[], object]] = {
+        "remember": lambda: project.remember("a text that is too much"),
+        "update": lambda: project.update(ids[0], content="a text that is too much"),
+        "forget": lambda: project.forget(ids[1]),
+        "export": lambda: project.export("project"),
+    }
+    for kind, attempt in attempts.items():
+        limit = 100 if kind == "export" else size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+        try:
+            attempt()
+            wire.say(kind=kind, error=None)
+        except MemsyncError as error:
+            wire.say(kind=kind, error=type(error).__name__, text=str(error))
+
+
+JOBS = {job.__name__: job for job in (scribe, endless_scribe, hand, exporter, vandal, disturbed, cramped)}
+
+
+def play(end: socket.socket, job: str, home: str, args: dict[str, Any]) -> None:
+    """Be the actor, in a process of its own."""
+    os.environ |= {"HOME": home, "MEMSYNC_SESSION_ID": "s1"}
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    wire = Wire(end)
+    try:
+        JOBS[job](wire, **args)
+        wire.say(end=True)
+    except ConnectionError:
+        pass
+    except BaseException:  # noqa: BLE001 — whatever it is, the test must hear of it
+        wire.say(crash=traceback.format_exc())
+
+
+def main() -> None:
+    crew = socket.socket(fileno=int(sys.argv[1]))
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the actors; the end of the line is their end
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        message, ancillary, _, _ = crew.recvmsg(65536, socket.CMSG_SPACE(4))
+        if not message:
+            return
+        fd = array.array("i", ancillary[0][2])[0]
+        pid = os.fork()
+        if pid == 0:
+            crew.close()
+            play(socket.socket(fileno=fd), **json.loads(message))
+            os._exit(0)
+        os.close(fd)
+        crew.send(str(pid).encode())
+
+
+if __name__ == "__main__":
+    main()

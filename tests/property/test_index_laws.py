@@ -1,0 +1,214 @@
+"""However an index came about, it gives the answers of a fresh one, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from searching import BUILTIN, ask, change, finder, is_untouched, nobody, record, stores_in, values, write
+from strategies import MARKERS, files, plain_lines
+
+from memsync.index import cache, core, lexical, oneshot, vectors
+from memsync.index.core import Index
+from memsync.records import SCOPES
+
+WORDS = (
+    "deploy deploys deploying dpeloy employ cache caches cachet tests testa testb database databases the to be not "
+    "parse_json parseJson parse_jsn src/auth/login.py login.py a1b2c3d4e5 a1b2c3d v1.2.3 1.2 #871 8080 8081 "
+    "Café cafe Größe 日本語 テキスト мы 🙂 don't MEMSYNC_HOME URLs x"
+).split()
+IDS = ("a", "b", "c", "d", "e", "mm-1", "é")
+texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join) | st.text(max_size=12)
+tags = st.lists(st.sampled_from(("ci", "code-style", "run", "runs", "run runs", "Größe")), max_size=3).map(tuple)
+queries = st.lists(st.sampled_from((*WORDS, '"deploy cache"', "kubernetes")), min_size=1, max_size=5).map(" ".join)
+keys = st.tuples(st.sampled_from(SCOPES), st.sampled_from(IDS))
+contents = st.dictionaries(keys, st.tuples(texts, tags), max_size=15)
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(SCOPES),
+        st.lists(st.tuples(st.sampled_from(IDS), st.none() | st.tuples(texts, tags)), max_size=9),
+        st.sampled_from(("", "", "save", "open")),
+    ),
+    max_size=8,
+)
+MEANINGS = pytest.mark.parametrize("meaning", [None, BUILTIN], ids=["words", "builtin"])
+EMBEDDERS = pytest.mark.parametrize("embedder", ["none", "builtin"])
+few = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(autouse=True, params=["tight limits", "shipped limits"])
+def limits(request) -> Iterator[None]:
+    """Lower what small examples would never reach: the sieve, the overlay, what counts as many."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "tight limits":
+            patch.setattr(lexical, "_OVERLAY_LIMIT", 2)
+            patch.setattr(core, "_MANY", 5)
+            patch.setattr(vectors, "SIEVED", 2)
+            patch.setattr(oneshot, "SIEVED", 2)
+        yield
+
+
+def records_of(held) -> list[core.Record]:
+    return [record(id_, text, scope, tags=tags) for (scope, id_), (text, tags) in sorted(held.items())]
+
+
+@MEANINGS
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(start=contents, history=steps, asked=st.lists(queries, min_size=3, max_size=3))
+def test_an_index_that_changed_step_by_step_equals_one_made_at_once(meaning, start, history, asked):
+    held, grown = dict(start), Index(records_of(start), meaning)
+    for scope, changes, then in history:
+        last = dict(changes)
+        for id_, new in last.items():
+            held.pop((scope, id_), None)
+            held |= {(scope, id_): new} if new else {}
+        grown.apply(
+            scope,
+            [
+                change(id_, *(new[:1] or (None,)), tags=new[1]) if new else change(id_, None)
+                for id_, new in last.items()
+            ],
+        )
+        arrays = grown.arrays() if then else None
+        if then == "open":
+            grown = Index([], meaning)
+            grown.start(records_of(held), arrays)
+    fresh = Index(records_of(held), meaning)
+    assert len(grown) == len(fresh)
+    for query in asked:
+        assert ask(grown, query) == ask(fresh, query)
+
+
+@EMBEDDERS
+@pytest.mark.parametrize("stop_words", [True, False])
+@few
+@given(held=contents, asked=st.lists(queries | texts, min_size=1, max_size=3), limit=st.integers(1, 20))
+def test_the_cache_alone_gives_the_answer_of_the_warm_index(tmp_path, embedder, stop_words, held, asked, limit):
+    how = {"embedder": embedder, "stop_words": stop_words}
+    write(tmp_path, records_of(held))
+    warm = finder(stores_in(tmp_path), **how)
+    warm.index  # noqa: B018 - made and saved by looking at it
+    for query in asked:
+        stores = stores_in(tmp_path)
+        alone = ask(finder(stores, **how), query, limit)
+        assert is_untouched(stores)
+        assert alone == ask(warm, query, limit)
+
+
+@EMBEDDERS
+@few
+@given(before=contents, after=contents, kept=st.sets(keys), query=queries)
+def test_an_index_from_a_stale_cache_equals_a_fresh_one(tmp_path, embedder, before, after, kept, query):
+    write(tmp_path, records_of(before))
+    finder(stores_in(tmp_path), embedder=embedder).index  # noqa: B018
+    write(tmp_path, records_of({**after, **{key: new for key, new in before.items() if key in kept}}))
+    fresh = ask(finder(stores_in(tmp_path), embedder=embedder, cached=False), query)
+    assert ask(finder(stores_in(tmp_path), embedder=embedder), query) == fresh
+    stores = stores_in(tmp_path)
+    assert ask(finder(stores, embedder=embedder), query) == fresh
+    assert is_untouched(stores)
+
+
+@few
+@example(data=b'<<<<<<< ours\n||||||| base\n{"content":"one","id":"0"}\n=======\n>>>>>>> theirs\n')
+@given(data=files(plain_lines | st.sampled_from(MARKERS)))
+def test_any_file_at_all_is_read_from_the_cache_as_from_the_file(tmp_path, data):
+    path = tmp_path / "project" / "memories.jsonl"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    query = "one two three é e a b 0 1"
+    warm = finder(stores_in(tmp_path), stop_words=False)
+    answers = [ask(made, query, 50) for made in (warm, warm, finder(stores_in(tmp_path), stop_words=False))]
+    assert answers == [answers[0]] * 3
+
+
+HELD = {
+    (scope, id_): (text, ("ci",))
+    for scope, id_, text in zip(SCOPES * 3, "abcdeabcd", (" ".join(WORDS[n : n + 5]) for n in range(9)), strict=True)
+}
+
+
+@pytest.fixture
+def cached(tmp_path) -> Path:
+    write(tmp_path, records_of(HELD))
+    made = finder(stores_in(tmp_path), embedder="builtin")
+    made.index  # noqa: B018
+    return made.path
+
+
+QUERY = "deploying dpeloy parse_json the database"
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.floats(0, 1, exclude_max=True), damage=st.integers(0, 255) | st.sampled_from(("cut", "gone", "zeros")))
+def test_a_damaged_cache_changes_no_answer_and_is_replaced(tmp_path, cached, at, damage):
+    expected = ask(finder(stores_in(tmp_path), embedder="builtin", cached=False), QUERY)
+    data = cached.read_bytes()
+    place = int(at * len(data))
+    rest = {"cut": b"", "zeros": bytes(len(data) - place)}.get(damage, b"")
+    cached.write_bytes(data[:place] + (rest if isinstance(damage, str) else bytes([damage]) + data[place + 1 :]))
+    if damage == "gone":
+        cached.unlink()
+    for _ in range(2):
+        stores = stores_in(tmp_path)
+        assert ask(finder(stores, embedder="builtin"), QUERY) == expected
+    assert is_untouched(stores)
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"lexicon": 0},
+        {"lexicon": None},
+        {"embedder": "builtin-256-0123456789ab"},
+        {"embedder": ""},
+        {"stop_words": False},
+        {"stamps": {}},
+    ],
+    ids=str,
+)
+def test_a_cache_of_another_version_changes_no_answer_and_is_replaced(tmp_path, cached, about):
+    expected = ask(finder(stores_in(tmp_path), embedder="builtin", cached=False), QUERY)
+    found = cache.load(cached)
+    arrays = {name: found.array(name).copy() for name in found.views}
+    if "lexicon" in about or "stop_words" in about:
+        arrays["base.keys"] = np.sort(arrays["base.keys"] ^ np.uint64(1))
+    if "embedder" in about:
+        arrays["vectors.numbers"] = -arrays["vectors.numbers"]
+    cache.save(cached, arrays, {**found.about, **about}, private=False)
+    for _ in range(2):
+        stores = stores_in(tmp_path)
+        assert ask(finder(stores, embedder="builtin"), QUERY) == expected
+    assert is_untouched(stores)
+
+
+@MEANINGS
+@few
+@given(
+    held=st.dictionaries(st.sampled_from(IDS), st.tuples(st.sampled_from(SCOPES), texts), max_size=7),
+    allowed=st.sets(st.sampled_from(IDS)),
+    query=queries,
+)
+def test_filters_take_hits_away_and_change_nothing_else(meaning, held, allowed, query):
+    made = Index([record(id_, text, scope) for id_, (scope, text) in held.items()], meaning)
+    all_of_them = made.search(query, limit=50, allow=lambda *_: 0.5, is_mine=nobody)
+    some = made.search(query, limit=50, allow=lambda _, m: 0.5 if m.id in allowed else None, is_mine=nobody)
+    expected = {match[1]: match[:5] for match in values(all_of_them).matches if match[1] in allowed}
+    assert {match[1]: match[:5] for match in values(some).matches} == expected
+    assert some.gate == max(
+        (match.parts.score for match in all_of_them.matches if match.memory.id in allowed), default=0.0
+    )
+    kept = [match for match in some.matches if not match.copy_of]
+    assert kept == sorted(kept, key=lambda match: (-match.order, match.memory.id))
+
+
+@MEANINGS
+@few
+@given(held=contents, query=queries)
+def test_every_hit_has_a_score_above_nothing_made_of_parts_that_take_nothing_away(meaning, held, query):
+    found = Index(records_of(held), meaning).search(query, limit=50, allow=lambda *_: 0.5)
+    assert all(sum(match.parts) == match.parts.score > 0 <= min(match.parts) for match in found.matches)

@@ -1,0 +1,117 @@
+"""What tests of the index share: records, stores on disk, a finder over them, and answers as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memsync import codec
+from memsync.finder import Finder
+from memsync.index.core import Index
+from memsync.index.embed import Meaning, choose
+from memsync.index.rank import Ranking, Record
+from memsync.records import SCOPES, Change, Memory, Scope
+from memsync.routing import Place
+from memsync.store import Store
+
+BUILTIN = choose("builtin")
+Stores = dict[Scope, Store]
+
+
+def record(id_: str, content: str, scope: Scope = "project", **fields: Any) -> Record:
+    return scope, Memory(id=id_, content=content, **fields)
+
+
+def change(id_: str, content: str | None, **fields: Any) -> Change:
+    return Change(id_, None, None if content is None else Memory(id=id_, content=content, **fields))
+
+
+def everything(_scope: Scope, _memory: Memory) -> float:
+    return 0.5
+
+
+def nobody(_memory: Memory) -> bool:
+    return False
+
+
+class Answer(NamedTuple):
+    """A ranking as values that compare: the matches with every part of their scores, and the verdict on them."""
+
+    matches: tuple[tuple[object, ...], ...]
+    gate: float
+    floor: float
+    degraded: str
+
+    @property
+    def ids(self) -> list[object]:
+        return [match[1] for match in self.matches]
+
+
+def values(ranking: Ranking) -> Answer:
+    matches = tuple((m.scope, m.memory.id, m.memory, m.parts, m.boost, m.copy_of) for m in ranking.matches)
+    return Answer(matches, ranking.gate, ranking.floor, ranking.degraded)
+
+
+def ask(searched: Index | Finder, query: str, limit: int = 15, **how: Any) -> Answer:
+    return values(searched.search(query, **{"limit": limit, "allow": everything, "is_mine": nobody, **how}))
+
+
+def index(*contents: str, meaning: Meaning | None = None, **how: Any) -> Index:
+    """Return an index of *contents* with the ids "0", "1", …"""
+    return Index([record(str(n), content) for n, content in enumerate(contents)], meaning, **how)
+
+
+def found(query: str, *contents: str, meaning: Meaning | None = None) -> list[int]:
+    """Return the numbers of the *contents* that *query* finds, best first."""
+    return [int(str(id_)) for id_ in ask(index(*contents, meaning=meaning), query).ids]
+
+
+# on disk
+
+
+def stores_in(directory: Path) -> Stores:
+    return {scope: Store(Place(scope, directory / scope, None, private=scope != "project")) for scope in SCOPES}
+
+
+def write(directory: Path, records: Iterable[Record]) -> None:
+    """Put the three files of *records* there as they are after an export; no record, no file."""
+    records = sorted(records, key=lambda pair: pair[1].id)
+    for scope in SCOPES:
+        path = directory / scope / "memories.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        if raws := [codec.encode(memory) for where, memory in records if where == scope]:
+            path.write_bytes(b"".join(raw + b"\n" for raw in raws))
+
+
+def finder(stores: Stores, *, embedder: str = "none", stop_words: bool = True, cached: bool = True) -> Finder:
+    """Return a finder as a new process has it; the model is opened once for all of them."""
+    made = Finder(stores, stores["project"].place if cached else None, embedder=embedder, stop_words=stop_words)
+    if embedder == "builtin":
+        made.meaning = BUILTIN
+    return made
+
+
+def is_untouched(stores: Stores) -> bool:
+    """Tell whether no store was ever read: the cache alone gave the answer."""
+    return all(store.stamp is None for store in stores.values())
+
+
+HELD = [
+    record("p1", "tests run with uv"),
+    record("p2", "deploy on friday, never on monday"),
+    record("s1", "my tests are slow", scope="stealth"),
+    record("g1", "I like tests with names that say what they test", scope="global"),
+]
+
+
+def opened(place: Path) -> tuple[Stores, Finder]:
+    """Return what a new process has."""
+    stores = stores_in(place)
+    return stores, finder(stores)
+
+
+def fresh(place: Path, query: str) -> Answer:
+    """Return the answer from the files alone."""
+    return ask(finder(stores_in(place), cached=False), query)

@@ -1,0 +1,110 @@
+"""The shape of the code: layers, what is imported when, sizes."""
+
+from __future__ import annotations
+
+import ast
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "memsync"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# A module imports from its own layer and from those below it (docs/design: imports go down only).
+LAYERS = {
+    0: {"errors", "records"},
+    1: {"codec", "jsonl", "files", "config", "routing", "results", "reports", "index"},
+    2: {"store", "state", "watch", "debounce", "git"},
+    3: {"recall", "importing", "finder", "reach", "service", "setup", "doctor", "demo", "evaluate"},
+    4: {"cli", "__main__"},
+}
+LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the modules of the package that *path* imports anywhere, functions included."""
+    known = {name_of(module) for module in MODULES}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "memsync":
+            base = node.module.removeprefix("memsync").removeprefix(".")
+            for alias in node.names:
+                whole = f"{base}.{alias.name}".removeprefix(".")
+                yield whole if whole in known else base
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if p != PACKAGE / "__init__.py"], ids=name_of)
+def test_imports_go_down_only(path):
+    layer = LAYER_OF[name_of(path).split(".")[0]]
+    upwards = [name for name in imported(path) if name and LAYER_OF[name.split(".")[0]] > layer]
+    assert upwards == []
+
+
+def test_no_two_modules_import_each_other():
+    graph = {name_of(path): set(imported(path)) - {"", name_of(path)} for path in MODULES}
+
+    def reaches(start: str, goal: str, seen: set[str]) -> bool:
+        return any(
+            nxt == goal or (nxt not in seen and reaches(nxt, goal, seen | {nxt})) for nxt in graph.get(start, ())
+        )
+
+    # The command tree imports its commands by name, when they are used.
+    assert [name for name in graph if not name.startswith("cli") and reaches(name, name, {name})] == []
+
+
+def test_only_repo_py_imports_gitpython():
+    importers = [name_of(p) for p in MODULES if "\n    from git import" in p.read_text(encoding="utf-8")]
+    assert importers == ["git.repo"]
+
+
+def loaded_by(*words: str, cwd: Path) -> set[str]:
+    """Return the top-level modules that a command has loaded when it ends."""
+    code = (
+        "import sys, atexit; sys.argv[0] = 'memsync'\n"
+        "atexit.register(lambda: print(' '.join(sorted(sys.modules)), file=sys.stderr))\n"
+        "from memsync.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=cwd, capture_output=True, text=True, check=False)
+    return {name.split(".")[0] for name in done.stderr.splitlines()[-1].split()}
+
+
+def test_help_and_version_load_neither_click_nor_orjson(tmp_path):
+    for words in ([], ["--help"], ["--version"]):
+        assert loaded_by(*words, cwd=tmp_path) & {"click", "orjson", "dataclasses", "pathlib", "re"} == set()
+
+
+HEAVY = {"git", "watchdog", "mcp", "pydantic", "numpy", "frontmatter", "asyncio", "subprocess"}
+
+
+def test_recall_loads_nothing_heavy(repo):
+    repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
+    first = loaded_by("memory", "recall", "docker", cwd=repo.root)
+    assert first & (HEAVY | {"filelock", "ruamel"}) == {"numpy"}
+    again = loaded_by("memory", "recall", "docker", cwd=repo.root)
+    assert again & (HEAVY | {"filelock", "ruamel", "orjson", "hashlib"}) == set()
+
+
+def test_remember_loads_neither_gitpython_nor_numpy(repo):
+    assert loaded_by("memory", "remember", "the tests need docker", cwd=repo.root) & (HEAVY - {"subprocess"}) == set()
+
+
+def functions() -> Iterator[tuple[str, int]]:
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{name_of(path)}.{node.name}", (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_modules_and_functions_stay_small():
+    lengths = dict(functions())
+    assert [name for name, length in lengths.items() if length > 50] == []
+    assert [name_of(p) for p in MODULES if p.read_text(encoding="utf-8").count("\n") > 400] == []
+    assert statistics.median(lengths.values()) <= 10
+    assert statistics.quantiles(lengths.values(), n=10)[-1] <= 30

@@ -1,0 +1,68 @@
+"""The documents say what is true: their code runs, and what is generated is up to date."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import transcripts
+
+from memsync.cli.app import cli
+from tools.write_docs import HELP, REFERENCE, help_text, reference
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCKS = [
+    pytest.param(
+        match[1], match[2], id=f"{path.relative_to(ROOT)}:{path.read_text()[: match.start()].count(chr(10)) + 1}"
+    )
+    for path in DOCUMENTS
+    for match in BLOCK.finditer(path.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize(("language", "code"), BLOCKS)
+def test_the_code_of_a_document_runs_as_shown(language, code, repo, home, monkeypatch):
+    if language == "python":
+        monkeypatch.chdir(repo.root)
+        exec(compile(code, "document", "exec"), {})
+        return
+    assert transcripts.same(transcripts.run(code, repo.root, home)) == transcripts.same(code)
+
+
+def test_the_readme_has_code_that_runs():
+    assert {kind for kind, _ in BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))} == {
+        "console",
+        "python",
+    }
+
+
+def test_help_shown_without_click_is_what_click_shows():
+    assert HELP.read_text(encoding="utf-8") == help_text(), "run `make docs`"
+
+
+def test_the_command_reference_is_up_to_date():
+    assert REFERENCE.read_text(encoding="utf-8") == reference(), "run `make docs`"
+
+
+@pytest.mark.parametrize("path", re.findall(r"^## (memsync .+)$", reference(), re.MULTILINE))
+def test_every_command_has_help_with_an_example(path):
+    text = re.search(rf"^## {re.escape(path)}\n(.*?)(?=^## |\Z)", reference(), re.MULTILINE | re.DOTALL)
+    assert text is not None
+    is_group = "COMMAND [ARGS]..." in text[1]
+    assert is_group or "Example" in text[1]
+
+
+def test_every_group_and_command_is_in_the_tree():
+    assert set(cli.list_commands(None)) == {"completion", "demo", "doctor", "eval", "index", "init", "memory", "status"}
+
+
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_between_documents_lead_somewhere(path):
+    targets = LINK.findall(path.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (path.parent / target).exists()] == []

@@ -1,0 +1,154 @@
+"""How the index uses an embedder: calibrated, whole numbers, out of the way when it fails."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from searching import ask, change, record, values
+
+from memsync.index.calibrate import UNLIKE, unrelated_cosine
+from memsync.index.core import Index
+from memsync.index.embed import LEVELS, EmbedderFailed, Meaning, choose, whole
+from memsync.index.scale import FLOOR, FLOOR_WORDS
+
+
+class Letters:
+    """An embedder that counts letters, and fails while it is told to."""
+
+    id = "letters"
+
+    def __init__(self) -> None:
+        self.broken = False
+        self.asked: list[str] = []
+
+    def embed(self, texts):
+        if self.broken:
+            raise EmbedderFailed("nobody answers")
+        self.asked += texts
+        rows = np.array([[text.count(chr(97 + n)) for n in range(26)] for text in texts], np.float32).reshape(-1, 26)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows / np.where(lengths > 0, lengths, 1)
+
+    def query(self, text):
+        return self.embed([text])[0].tolist()
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=40))
+def test_whole_numbers_and_their_scale_are_the_vector_again(vector):
+    found = whole(vector)
+    if found is None:
+        assert not any(vector)
+        return
+    numbers, scale = found
+    assert max(map(abs, numbers)) == LEVELS
+    assert all(abs(n * scale - x) <= scale / 2 * 1.001 for n, x in zip(numbers, vector, strict=True))
+
+
+def test_a_zero_vector_has_no_numbers():
+    assert whole([0.0, 0.0]) is whole([]) is None
+
+
+def test_an_embedder_is_measured_once_and_only_when_it_is_needed():
+    letters = Letters()
+    meaning = Meaning(letters)
+    assert letters.asked == []
+    first = meaning.unrelated
+    assert (meaning.unrelated, letters.asked) == (first, list(UNLIKE))
+    assert first == unrelated_cosine(letters.embed)
+    assert 0 <= first <= 0.9
+
+
+def test_what_was_measured_before_is_taken_over():
+    letters = Letters()
+    meaning = Meaning(letters)
+    meaning.calibrate(0.25)
+    assert (meaning.unrelated, letters.asked) == (0.25, [])
+
+
+def test_a_failure_is_told_once_and_forgotten_when_it_works_again(caplog):
+    letters = Letters()
+    meaning = Meaning(letters)
+    letters.broken = True
+    with caplog.at_level(logging.WARNING):
+        assert (meaning.embed(["x"]), meaning.query("x"), meaning.failed) == (None, None, "nobody answers")
+    assert caplog.messages == ["searching by words only: nobody answers"]
+    letters.broken = False
+    assert (meaning.query("a"), meaning.failed) == (([127, *[0] * 25], pytest.approx(1 / 127)), "")
+
+
+def test_the_setting_names_the_embedder():
+    assert choose("none") is None
+    assert choose(" builtin ").id.startswith("builtin-")
+    with pytest.raises(ValueError, match="builtin"):
+        choose("nonsense")
+
+
+def index(letters: Letters, *contents: str) -> Index:
+    return Index([record(str(n), content) for n, content in enumerate(contents)], Meaning(letters))
+
+
+def test_without_a_working_embedder_words_are_enough_and_the_answer_says_so():
+    letters = Letters()
+    letters.broken = True
+    found = ask(index(letters, "use tabs", "use docker"), "tabs")
+    expected = ask(Index([record("0", "use tabs"), record("1", "use docker")], None), "tabs")
+    assert found == expected._replace(degraded="nobody answers")
+    assert (found.ids, found.floor) == (["0"], FLOOR_WORDS)
+
+
+def test_a_query_that_fails_is_answered_by_words():
+    letters = Letters()
+    made = index(letters, "use tabs", "use docker")
+    whole_answer = ask(made, "tabs")
+    letters.broken = True
+    found = ask(made, "tabs")
+    assert (found.ids, found.floor, found.degraded) == (["0"], FLOOR_WORDS, "nobody answers")
+    letters.broken = False
+    assert ask(made, "tabs") == whole_answer
+    assert (whole_answer.floor, whole_answer.degraded) == (FLOOR, "")
+
+
+def test_a_memory_that_was_not_embedded_is_embedded_by_the_next_query_and_told_until_then():
+    letters = Letters()
+    made = index(letters, "use tabs", "use docker")
+    letters.broken = True
+    made.apply("project", [change("2", "kubernetes cluster")])
+    answer = ask(made, "kubernetes")
+    assert (answer.ids, answer.degraded) == (["2"], "nobody answers")
+    letters.broken = False
+    whole_answer = ask(index(letters, "use tabs", "use docker", "kubernetes cluster"), "kubernetes")
+    assert ask(made, "kubernetes") == whole_answer
+    assert whole_answer.degraded == ""
+
+
+def test_what_a_cache_lacks_after_a_failure_is_embedded_by_the_next_process():
+    letters = Letters()
+    made = index(letters, "use tabs", "use docker")
+    letters.broken = True
+    made.apply("project", [change("2", "kubernetes cluster")])
+    records, arrays = made.snapshot()
+    letters.broken = False
+    later = Index([], Meaning(letters))
+    letters.asked.clear()
+    later.start(records, arrays)
+    assert [text for text in letters.asked if text not in UNLIKE] == ["kubernetes cluster"]
+    expected = ask(index(letters, "use tabs", "use docker", "kubernetes cluster"), "kubernetes")
+    assert ask(later, "kubernetes") == expected
+
+
+def test_a_text_is_embedded_once_however_often_the_index_is_made():
+    letters = Letters()
+    made = index(letters, "use tabs", "use docker")
+    letters.asked.clear()
+    records = [record("new id", "use docker", scope="global"), record("1", "use tabs", importance=0.9)]
+    again = Index(records, Meaning(letters))
+    letters.asked.clear()
+    made.start(records, made.arrays())
+    assert [text for text in letters.asked if text not in UNLIKE] == []
+    assert values(made.search("docker", limit=5, allow=lambda *_: 0.5)) == values(
+        again.search("docker", limit=5, allow=lambda *_: 0.5)
+    )

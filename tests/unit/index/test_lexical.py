@@ -1,0 +1,123 @@
+"""BM25: what a term says, and that every statistic is exact after any change."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsync.index import lexical as lexical_module
+from memsync.index.lexical import Lexical, build_base
+from memsync.index.scale import K1, UNSEEN, B
+
+TERMS = "abcdef"
+
+
+def lexical(*documents: str) -> Lexical:
+    return Lexical(build_base([document.split() for document in documents])[0])
+
+
+def state(made: Lexical, alive: set[int]) -> dict[str, object]:
+    """Return what *made* says of each term, on the live slots."""
+    return {
+        term: (
+            made.frequency(term),
+            made.weight(term),
+            {
+                slot: (count, gain)
+                for slot, count, gain in zip(
+                    *(x.tolist() for x in made.postings(term)), made.saturated(*made.postings(term)), strict=True
+                )
+                if slot in alive
+            },
+        )
+        for term in TERMS
+    }
+
+
+def by_the_book(documents: dict[int, list[str]]) -> dict[str, object]:
+    """Return the same, counted from nothing."""
+    mean = sum(map(len, documents.values())) / max(len(documents), 1) or 1.0
+    expected = {}
+    for term in TERMS:
+        counts = {slot: float(n) for slot, text in documents.items() if (n := Counter(text)[term])}
+        weight = math.log1p((len(documents) + UNSEEN - len(counts) + 0.5) / (len(counts) + 0.5))
+        gains = {
+            slot: (n, n / (n + (K1 * (1 - B) + K1 * B / mean * len(documents[slot])))) for slot, n in counts.items()
+        }
+        expected[term] = (len(counts), weight, gains)
+    return expected
+
+
+def test_a_fresh_index_is_that_of_the_textbook():
+    documents = ["a a b", "b c", "c", ""]
+    expected = by_the_book({slot: text.split() for slot, text in enumerate(documents)})
+    assert state(lexical(*documents), {0, 1, 2, 3}) == expected
+
+
+def test_a_term_that_few_records_hold_says_more_and_an_unseen_one_most():
+    made = lexical("rare common", "common", "common")
+    assert made.ceiling == made.weight("never") > made.weight("rare") > made.weight("common") > 0
+
+
+def test_repeats_count_less_and_less_and_long_records_less():
+    made = lexical("a", "a a", "a a a", "a x x x x x x x")
+    one, two, three, long = made.saturated(*made.postings("a"))
+    assert two - one > three - two > 0
+    assert long < one < three < 1
+
+
+documents = st.lists(st.sampled_from(TERMS), max_size=4)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 256])
+@given(st.lists(documents, max_size=4), st.lists(documents | st.integers(0, 30), max_size=25))
+def test_every_statistic_is_exact_after_any_puts_and_removes(limit, start, steps):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexical_module, "_OVERLAY_LIMIT", limit)
+        held = dict(enumerate(start))
+        made, slots = Lexical(build_base(start)[0]), len(start)
+        for step in steps:
+            if isinstance(step, list):
+                made.add(slots, step)
+                held[slots] = step
+                slots += 1
+            elif held:
+                slot = sorted(held)[step % len(held)]
+                made.remove(slot)
+                del held[slot]
+        assert (made.live, state(made, set(held))) == (len(held), by_the_book(held))
+        alive = np.array([slot in held for slot in range(slots)], bool)
+        compacted, fresh = made.compacted(alive), build_base(list(held.values()))[0]
+        assert all(
+            np.array_equal(getattr(compacted, name), getattr(fresh, name)) for name in fresh.__dataclass_fields__
+        )
+
+
+def test_a_mapped_base_is_never_written_to():
+    base = build_base([["a", "b"], ["b"]])[0]
+    for name in base.__dataclass_fields__:
+        getattr(base, name).flags.writeable = False
+    made = Lexical(base)
+    made.remove(0)
+    made.add(2, ["a", "c"])
+    expected = by_the_book({1: ["b"], 2: ["a", "c"]})
+    assert (state(made, {1, 2}), base.lengths.tolist()) == (expected, [2.0, 1.0])
+
+
+def test_the_length_of_many_long_records_is_added_without_rounding():
+    lengths = np.full(400_001, 101, np.float32)  # float32 is exact up to 2 ** 24 only
+    base = build_base([])[0]
+    base = type(base)(keys=base.keys, starts=base.starts, slots=base.slots, counts=base.counts, lengths=lengths)
+    slots, counts = np.array([0], np.int32), np.array([1], np.float32)
+    expected = 1 / (1 + K1 * (1 - B) + K1 * B / 101.0 * 101.0)
+    assert Lexical(base).saturated(slots, counts).tolist() == [expected]
+
+
+def test_an_empty_index_and_an_empty_record_have_nothing():
+    for made in (lexical(), lexical("", "")):
+        assert (made.frequency("a"), [x.tolist() for x in made.postings("a")]) == (0, [[], []])

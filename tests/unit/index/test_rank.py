@@ -1,0 +1,166 @@
+"""From scored slots to a list: filters, near-copies, boosts, two passes, the gate."""
+
+from __future__ import annotations
+
+import pytest
+from searching import everything, nobody, record
+
+from memsync.index.query import Query, parse
+from memsync.index.rank import Candidates, Match, Parts, Ranking, Record, is_copy, rank
+from memsync.index.scale import BOOST, PHRASE
+from memsync.index.tokens import Tokenizer
+
+PLAIN = parse("anything", Tokenizer())
+
+
+def ranked(*scored: tuple[float, Record], query: Query = PLAIN, limit: int = 15, **how) -> Ranking:
+    slots = sorted(range(len(scored)), key=lambda slot: -scored[slot][0])
+    found = Candidates(
+        ordered=[(scored[slot][0], slot) for slot in slots],
+        record=lambda slot: scored[slot][1],
+        parts=lambda slot: Parts(scored[slot][0], 0.0, 0.0),
+        floor=0.1,
+    )
+    return rank(query, found, limit=limit, **{"allow": everything, "is_mine": nobody, **how})
+
+
+def ids(ranking: Ranking) -> list[str]:
+    return [match.memory.id for match in ranking.matches]
+
+
+def named(score: float, id_: str, content: str = "", **how) -> tuple[float, Record]:
+    return score, record(id_, content or f"words of {id_}", **how)
+
+
+def test_the_best_come_first_and_ties_go_by_id():
+    assert ids(ranked(named(0.1, "b"), named(0.3, "c"), named(0.1, "a"), named(0.2, "d"))) == ["c", "d", "a", "b"]
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(0, []), (1, ["a"]), (2, ["a", "b"]), (9, ["a", "b", "c"])])
+def test_the_cut_comes_last(limit, expected):
+    assert ids(ranked(named(0.3, "a"), named(0.2, "b"), named(0.1, "c"), limit=limit)) == expected
+
+
+def test_filters_come_before_the_cut_however_many_they_reject():
+    crowd = [named(0.9, f"no-{n:04}") for n in range(3000)]
+    kept = [named(0.2, "yes-1"), named(0.3, "yes-2")]
+    found = ranked(*crowd, *kept, limit=2, allow=lambda _, memory: 0.0 if memory.id.startswith("yes") else None)
+    assert (ids(found), found.gate) == (["yes-2", "yes-1"], 0.3)
+
+
+def test_an_id_in_three_scopes_is_one_hit_of_the_nearest_one_allowed():
+    everywhere = [named(0.5, "a", scope=scope) for scope in ("global", "stealth", "project")]
+    found = ranked(*everywhere)
+    assert [(match.scope, match.memory.id) for match in found.matches] == [("project", "a")]
+    found = ranked(*everywhere, allow=lambda scope, _: None if scope == "project" else 0.0)
+    assert [(match.scope, match.memory.id) for match in found.matches] == [("stealth", "a")]
+
+
+def test_a_slot_whose_record_is_gone_is_passed_over():
+    found = Candidates(
+        ordered=[(0.9, 0), (0.5, 1)],
+        record=[None, record("a", "x")].__getitem__,
+        parts=lambda _: Parts(0.5, 0.0, 0.0),
+        floor=0.1,
+        degraded="no vectors",
+    )
+    match = Match("project", record("a", "x")[1], Parts(0.5, 0.0, 0.0), 0.5)
+    expected = Ranking(matches=(match,), gate=0.5, floor=0.1, degraded="no vectors")
+    assert rank(PLAIN, found, limit=3, allow=everything, is_mine=nobody) == expected
+
+
+def test_a_near_copy_comes_last_and_names_its_original():
+    text = "the nightly backup runs at two and writes to the second bucket"
+    found = ranked(named(0.9, "a", text), named(0.8, "b", f"{text} too"), named(0.3, "c", "restore with make restore"))
+    assert [(match.memory.id, match.copy_of) for match in found.matches] == [("a", None), ("c", None), ("b", "a")]
+
+
+def test_a_copy_gives_its_place_to_another_memory():
+    copies = [named(0.9 - n / 100, f"copy-{n}", "the very same words once more") for n in range(3)]
+    assert ids(ranked(*copies, named(0.2, "other"), limit=2)) == ["copy-0", "other"]
+
+
+def test_siblings_that_differ_in_a_number_are_both_kept():
+    found = ranked(
+        named(0.9, "a", "the staging server listens on port 8080"),
+        named(0.8, "b", "the staging server listens on port 8081"),
+        named(0.3, "c", "use tabs"),
+    )
+    assert [(match.memory.id, match.copy_of) for match in found.matches] == [("a", None), ("b", None), ("c", None)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "copies"),
+    [
+        ("a b c d e f g", "a b c d e f g", True),
+        ("a b c d e f g", "a b c d e f h", True),
+        ("a b c d e f g", "a b c x y z g", False),
+        ("use v1.2 of the tool now", "use v1.3 of the tool now", False),
+        ("use v1.2 of the tool now", "use v1.2 of the tool now please", True),
+        ("", "", True),
+        ("a", "", False),
+    ],
+)
+def test_copies_share_nearly_all_words_and_every_number(one, other, copies):
+    one_way, other_way = (is_copy(frozenset(a.split()), frozenset(b.split())) for a, b in ((one, other), (other, one)))
+    assert (one_way, other_way) == (copies, copies)
+
+
+def test_up_to_half_of_the_places_go_to_my_own_memories():
+    others = [named(0.9 - n / 100, f"other-{n}", author="Bo") for n in range(9)]
+    mine = [named(0.3 - n / 100, f"mine-{n}", author="Ann") for n in range(4)]
+    found = ranked(*others, *mine, limit=5, is_mine=lambda memory: memory.author == "Ann")
+    assert ids(found) == ["other-0", "other-1", "other-2", "mine-0", "mine-1"]
+
+
+def test_my_own_memories_take_more_than_half_where_they_are_the_best():
+    mine = [named(0.9 - n / 100, f"mine-{n}", author="Ann") for n in range(4)]
+    found = ranked(*mine, named(0.1, "other", author="Bo"), limit=4, is_mine=lambda memory: memory.author == "Ann")
+    assert ids(found) == ["mine-0", "mine-1", "mine-2", "mine-3"]
+
+
+def test_my_own_memories_do_not_enter_the_gate():
+    scored = [named(0.9, "other", author="Bo"), named(0.2, "mine", author="Ann")]
+    assert ranked(*scored, is_mine=lambda memory: memory.author == "Ann").gate == 0.9
+
+
+def boosts(**by_id: float):
+    return lambda _scope, memory: by_id[memory.id]
+
+
+def test_a_boost_decides_between_near_equals_and_never_against_a_better_match():
+    near = 0.5 * (1 + BOOST) - 0.001
+    assert ids(ranked(named(near, "a"), named(0.5, "b"), allow=boosts(a=0.0, b=1.0))) == ["b", "a"]
+    better = 0.5 * (1 + BOOST) + 0.001
+    assert ids(ranked(named(better, "a"), named(0.5, "b"), allow=boosts(a=0.0, b=1.0))) == ["a", "b"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 15])
+def test_boosts_and_the_limit_never_enter_the_gate(limit):
+    scored = [named(0.52, "a"), named(0.5, "b"), named(0.1, "c")]
+    gates = [
+        ranked(*scored, limit=limit, allow=boosts(a=x, b=y, c=z)).gate
+        for x, y, z in ((0, 0, 0), (1, 1, 1), (0, 1, 1), (1, 0, 0))
+    ]
+    assert gates == [0.52] * 4
+
+
+def test_without_a_match_there_is_no_gate():
+    assert ranked() == Ranking(matches=(), gate=0.0, floor=0.1)
+    rejected = ranked(named(0.9, "a"), allow=lambda *_: None)
+    assert rejected == Ranking(matches=(), gate=0.0, floor=0.1)
+
+
+def test_a_quoted_phrase_counts_extra_and_is_a_part_of_the_score():
+    query = parse('the "green build" rule', Tokenizer())
+    found = ranked(named(0.4, "a", "a build that is green"), named(0.3, "b", "wait for the Green\n build"), query=query)
+    assert [(m.memory.id, m.parts.phrase, m.parts.score) for m in found.matches] == [
+        ("b", PHRASE, 0.3 + PHRASE),
+        ("a", 0.0, 0.4),
+    ]
+
+
+def test_a_quoted_phrase_counts_though_many_memories_hold_its_words():
+    query = parse('"green build"', Tokenizer())
+    crowd = [named(0.4, f"no-{n:03}", f"build number {n} was green") for n in range(100)]
+    assert ids(ranked(*crowd, named(0.3, "yes", "wait for a green build"), query=query))[0] == "yes"

@@ -1,0 +1,113 @@
+"""Text to terms: whole identifiers, their parts, and stems."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsync.index.tokens import Tokenizer, is_identifier, unaccented, word_parts
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("The databases are backed up", ["databas", "back"]),
+        ("snake_case_name", ["snake", "case", "name", "snakecasenam", "=snake_case_name"]),
+        ("CamelCaseName", ["camel", "case", "name", "camelcasenam"]),
+        ("HTTPServer", ["http", "server", "httpserver"]),
+        ("getURLs", ["url", "geturl"]),
+        ("kebab-case", ["kebab", "case", "kebabcas"]),
+        ("MEMSYNC_HOME", ["memsync", "home", "memsynchom", "=memsync_home"]),
+        ("src/auth/login.py", ["src", "auth", "login", "py", "=src/auth/login.py", "=login.py"]),
+        ("~/.gobby/config.yaml", ["gobbi", "config", "yaml", "=gobby/config.yaml", "=config.yaml"]),
+        ("v1.2.3", ["=1.2.3", "=1.2"]),
+        ("1.10", ["=1.10"]),
+        ("a1b2c3d4e5f6", ["=a1b2c3d4e5f6", "=a1b2c3d"]),
+        ("port 8080", ["port", "8080"]),
+        ("café", ["café", "cafe"]),
+        ("日本語", ["日本", "本語"]),
+        ("", []),
+        ("🙂 — ... ()", []),
+    ],
+)
+def test_a_text_becomes_these_terms(text, terms):
+    assert Tokenizer().terms(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("snake_case_name", "snakeCaseName"),
+        ("snake_case_name", "snake-case-name"),
+        ("snake_case_name", "SnakeCaseName"),
+    ],
+)
+def test_spellings_of_one_name_share_its_joined_form(one, other):
+    joined = Tokenizer().terms("snakecasename")
+    assert set(joined) <= set(Tokenizer().terms(one)) & set(Tokenizer().terms(other))
+
+
+@pytest.mark.parametrize("around", ["`{}`", "({})", "“{}”", '"{}",', "{}:", "**{}**", "see {}!", "{}'s"])
+def test_punctuation_around_a_word_is_not_part_of_it(around):
+    assert "login" in Tokenizer().terms(around.format("login"))
+
+
+def test_a_short_commit_id_is_found_in_the_whole_one_and_the_other_way_round():
+    whole, short = "a1b2c3d4e5f60718293a4b5c6d7e8f9012345678", "a1b2c3d"
+    assert set(Tokenizer().terms(whole)) & set(Tokenizer().terms(short)) == {"=a1b2c3d"}
+
+
+def test_two_versions_share_only_what_they_have_in_common():
+    assert set(Tokenizer().terms("1.2.3")) & set(Tokenizer().terms("1.2.4")) == {"=1.2"}
+    assert set(Tokenizer().terms("1.1")) & set(Tokenizer().terms("1.10")) == set()
+
+
+def test_stop_words_can_be_kept():
+    assert Tokenizer(stop_words=False).terms("to be or not") == ["to", "be", "or", "not"]
+    assert Tokenizer().terms("to be or not") == []
+
+
+def test_negation_of_any_spelling_is_left_out_with_the_other_stop_words():
+    assert Tokenizer().terms("don't doesn\u2019t isn't") == []
+
+
+def test_repeats_count():
+    assert Tokenizer().terms("run runs running") == ["run", "run", "run"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "parts"),
+    [
+        ("parseJSONFile", ["parse", "json", "file"]),
+        ("utf8_decode", ["utf8", "decode"]),
+        ("e2eTest", ["e2e", "test"]),
+        ("__init__", ["init"]),
+        ("ALLCAPS", ["allcaps"]),
+    ],
+)
+def test_an_identifier_is_split_where_a_reader_would_split_it(unit, parts):
+    assert word_parts(unit) == parts
+
+
+@pytest.mark.parametrize(
+    ("form", "is_it"), [("a_b", True), ("a.b", True), ("x86", True), ("8080", False), ("word", False)]
+)
+def test_code_is_told_from_words_and_numbers(form, is_it):
+    assert is_identifier(form) is is_it
+
+
+def test_accents_are_removed():
+    assert unaccented("déjà Ångström") == "deja Angstrom"
+
+
+@given(st.text(max_size=60))
+def test_every_text_has_terms_that_do_not_depend_on_what_came_before(text):
+    used = Tokenizer()
+    used.terms("déjà " + text[::-1] + " vu")
+    assert used.terms(text) == used.terms(text) == Tokenizer().terms(text)
+
+
+@given(st.text(max_size=60))
+def test_no_term_is_empty_or_has_white_space(text):
+    assert all(term.split() == [term] and term != "=" for term in Tokenizer().terms(text))

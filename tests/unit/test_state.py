@@ -1,0 +1,122 @@
+"""Local state: counted across processes, and lost without harm."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memsync.state import State, Usage
+
+NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
+LATER = NOON + timedelta(hours=1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "local" / "state.db"
+
+
+@pytest.fixture
+def state(path: Path) -> State:
+    return State(path, private=False)
+
+
+def test_reading_makes_no_file(state, path):
+    assert (dict(state.usage()), state.session("s", "injected"), path.parent.exists()) == ({}, [], False)
+
+
+def test_every_use_is_counted_with_its_last_time(state):
+    state.record_use([(id_, NOON) for id_ in ["a", "b"]])
+    state.record_use([(id_, LATER) for id_ in ["a"]])
+    assert state.usage() == {"a": Usage(2, LATER), "b": Usage(1, NOON)}
+
+
+def test_a_clock_that_went_back_does_not_make_the_last_use_earlier(state):
+    state.record_use([(id_, LATER) for id_ in ["a"]])
+    state.record_use([(id_, NOON) for id_ in ["a"]])
+    assert state.usage() == {"a": Usage(2, LATER)}
+
+
+def test_the_use_that_another_process_records_is_seen_at_once(state, path):
+    other = State(path, private=False)
+    for count in range(1, 30):
+        other.record_use([(id_, NOON) for id_ in ["a"]])
+        assert state.usage() == {"a": Usage(count, NOON)}
+
+
+def test_nothing_used_is_nothing_written(state, path):
+    state.record_use([(id_, NOON) for id_ in []])
+    assert not path.exists()
+
+
+def test_a_session_lists_what_happened_to_which_memories_once_and_in_order(state):
+    state.record_session("s", [(id_, "injected", NOON) for id_ in ["b", "a"]])
+    state.record_session("s", [(id_, "injected", LATER) for id_ in ["a", "c"]])
+    state.record_session("s", [(id_, "accessed", NOON) for id_ in ["d"]])
+    state.record_session("t", [(id_, "injected", NOON) for id_ in ["e"]])
+    assert state.session("s", "injected") == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize("rubbish", [b"not a database" * 100, b"\x00" * 4096, b"x"])
+def test_a_file_that_is_no_database_is_begun_anew(state, path, rubbish):
+    path.parent.mkdir()
+    path.write_bytes(rubbish)
+    state.record_use([(id_, NOON) for id_ in ["a"]])
+    assert state.usage() == {"a": Usage(1, NOON)}
+
+
+def test_a_database_with_a_damaged_page_is_begun_anew(state, path):
+    state.record_use([(id_, NOON) for id_ in [f"memory {number}" for number in range(500)]])
+    page = 4096
+    with open(path, "r+b") as file:
+        file.seek(page)
+        file.write(b"\xff" * (path.stat().st_size - page))
+    state.usage()
+    state.record_use([(id_, NOON) for id_ in ["a"]])
+    assert dict(state.usage()).get("a") == Usage(1, NOON)
+
+
+def test_a_database_that_was_deleted_is_made_again(state, path):
+    state.record_use([(id_, NOON) for id_ in ["a"]])
+    path.unlink()
+    assert dict(state.usage()) == {}
+    state.record_use([(id_, NOON) for id_ in ["b"]])
+    assert state.usage() == {"b": Usage(1, NOON)}
+
+
+def test_a_place_without_room_for_a_database_is_no_error(tmp_path):
+    (tmp_path / "local").write_bytes(b"a file is in the way")
+    state = State(tmp_path / "local" / "state.db", private=False)
+    state.record_use([(id_, NOON) for id_ in ["a"]])
+    assert (dict(state.usage()), state.session("s", "injected")) == ({}, [])
+
+
+def test_a_database_that_another_writer_has_locked_is_no_error(state, path):
+    state.record_use([(id_, NOON) for id_ in ["a"]])
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    state.record_use([(id_, NOON) for id_ in ["a"]])
+    writer.execute("ROLLBACK")
+    writer.close()
+    assert state.usage() == {"a": Usage(1, NOON)}
+
+
+def test_a_table_from_another_version_is_no_error(state, path):
+    path.parent.mkdir()
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE usage (other TEXT)")
+    db.close()
+    state.record_use([(id_, NOON) for id_ in ["a"]])
+    assert dict(state.usage()) == {}
+
+
+def test_a_private_database_is_for_its_owner_alone(tmp_path):
+    path = tmp_path / "local" / "state.db"
+    State(path, private=True).record_use([(id_, NOON) for id_ in ["a"]])
+    modes = {file.name: oct(stat.S_IMODE(os.stat(file).st_mode)) for file in (path.parent, *path.parent.iterdir())}
+    assert modes == {"local": "0o700", "state.db": "0o600", ".gitignore": "0o600"}

@@ -1,0 +1,1 @@
+"""What makes parts of memsync: documents from help texts, the embedder from texts."""
