@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # A module imports from its own layer and from those below it (docs/design: imports go down only).
 LAYERS = {
     0: {"errors", "records"},
-    1: {"codec", "jsonl", "files", "config", "routing", "results", "reports", "index"},
+    1: {"codec", "jsonl", "files", "config", "routing", "results", "reports", "index", "merge", "dedup", "secrets"},
     2: {"store", "state", "watch", "debounce", "git"},
     3: {"recall", "importing", "finder", "reach", "service", "setup", "doctor", "demo", "evaluate"},
     4: {"cli", "__main__"},
