@@ -1,4 +1,4 @@
-"""Local state in SQLite: use of memories, sessions. Disposable: losing it loses no memory.
+"""Local state in SQLite: use of memories, sessions, dedup decisions, tokens spent. Disposable: losing it loses no memory.
 
 Every failure of the database is logged and otherwise ignored; a corrupt file
 is replaced by an empty one.
@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from memsync.errors import StoreError
 from memsync.files import Stamp, create, make_local, stamp
-from memsync.records import format_time, parse_time
+from memsync.records import format_time, parse_time, utc_now
 
 if TYPE_CHECKING:
     import sqlite3
@@ -32,7 +32,16 @@ CREATE TABLE IF NOT EXISTS session_memories (
     action TEXT NOT NULL, created_at TEXT NOT NULL, UNIQUE (session_id, memory_id, action));
 CREATE INDEX IF NOT EXISTS idx_session_memories_session ON session_memories (session_id);
 CREATE INDEX IF NOT EXISTS idx_session_memories_memory ON session_memories (memory_id);
+CREATE TABLE IF NOT EXISTS dedup_log (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, created_at TEXT NOT NULL, new_text TEXT NOT NULL,
+    existing_id TEXT NOT NULL, existing_text TEXT NOT NULL, similarity REAL, decision TEXT NOT NULL,
+    reasoning TEXT NOT NULL, review_status TEXT NOT NULL DEFAULT 'unreviewed', owner TEXT, rejected BLOB);
+CREATE INDEX IF NOT EXISTS idx_dedup_log_status ON dedup_log (review_status, decision);
+CREATE TABLE IF NOT EXISTS llm_spent (day TEXT PRIMARY KEY, tokens INTEGER NOT NULL);
 """
+_DEDUP_COLUMNS: Final = (
+    "created_at, new_text, existing_id, existing_text, similarity, decision, reasoning, owner, rejected, review_status"
+)
 
 
 class Usage(NamedTuple):
@@ -40,6 +49,35 @@ class Usage(NamedTuple):
 
     access_count: int
     last_accessed_at: datetime | None
+
+
+Decision = Literal[
+    "hash_exact", "auto_reject", "subsumed", "llm_reject", "llm_keep", "fallback_reject", "fallback_keep"
+]
+ReviewStatus = Literal["unreviewed", "confirmed", "reversed"]
+DECISIONS: Final[tuple[Decision, ...]] = get_args(Decision)
+DECISION_ALIASES: Final[Mapping[str, Decision]] = {"haiku_reject": "llm_reject", "haiku_keep": "llm_keep"}  # seed 001
+
+
+class Dedup(NamedTuple):
+    """One row of the dedup log (seed 001).
+
+    `rejected` is the line of the record that was not kept, new or old, as `codec.encode`
+    spells it: what a reversal brings back. None: both texts are kept.
+    `number` and `review_status` are given by the log.
+    """
+
+    created_at: datetime
+    new_text: str
+    existing_id: str
+    existing_text: str
+    similarity: float | None
+    decision: Decision
+    reasoning: str = ""
+    owner: str | None = None
+    rejected: bytes | None = None
+    review_status: ReviewStatus = "unreviewed"
+    number: int = 0
 
 
 class State:
@@ -107,6 +145,50 @@ class State:
             found += [id_ for (id_,) in db.execute(query, (session_id, action))] if db else []
         return found
 
+    def log_dedup(self, rows: Iterable[Dedup]) -> list[int]:
+        """Append decisions to the dedup log and return their numbers; 0 for each that could not be written."""
+        numbers: list[int] = []
+        rows = list(rows)
+        with self._database() as db:
+            for row in rows if db else ():
+                assert db is not None
+                query = f"INSERT INTO dedup_log ({_DEDUP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+                done = db.execute(query, (format_time(row.created_at), *row[1:10]))
+                numbers.append(done.lastrowid or 0)
+        return numbers + [0] * (len(rows) - len(numbers))
+
+    def dedup_log(self) -> list[Dedup]:
+        """Return every row of the dedup log, the latest first."""
+        found: list[Dedup] = []
+        if self.path.exists():
+            with self._database() as db:
+                rows = db.execute(f"SELECT {_DEDUP_COLUMNS}, id FROM dedup_log ORDER BY id DESC") if db else ()  # noqa: S608
+                found += map(_dedup_row, rows)
+        return found
+
+    def set_reviewed(self, numbers: Iterable[int], status: ReviewStatus) -> None:
+        """Set the review status of rows of the dedup log."""
+        values = [(status, number) for number in numbers]
+        if values:
+            with self._database() as db:
+                if db:
+                    db.executemany("UPDATE dedup_log SET review_status = ? WHERE id = ?", values)
+
+    def spend(self, day: str, tokens: int) -> int:
+        """Add *tokens* (less than 0 gives back) to what LLMs used on *day*, and return the sum.
+
+        Without a database only this call counts.
+        """
+        query = (
+            "INSERT INTO llm_spent VALUES (?, ?) ON CONFLICT (day) DO UPDATE SET"
+            " tokens = max(tokens + excluded.tokens, 0) RETURNING tokens"
+        )
+        total = tokens
+        with self._database() as db:
+            if db:
+                (total,) = db.execute(query, (day, tokens)).fetchone()
+        return total
+
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection | None]:
         """Open the database for one transaction; None where it cannot be had."""
@@ -162,3 +244,7 @@ class State:
             db.close()
             raise
         return db
+
+
+def _dedup_row(row: tuple[Any, ...]) -> Dedup:
+    return Dedup(parse_time(row[0]) or utc_now(), *row[1:])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memsync.state import State, Usage
+from memsync.state import Dedup, State, Usage
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -120,3 +120,37 @@ def test_a_private_database_is_for_its_owner_alone(tmp_path):
     State(path, private=True).record_use([(id_, NOON) for id_ in ["a"]])
     modes = {file.name: oct(stat.S_IMODE(os.stat(file).st_mode)) for file in (path.parent, *path.parent.iterdir())}
     assert modes == {"local": "0o700", "state.db": "0o600", ".gitignore": "0o600"}
+
+
+def decided(text: str, decision: str = "auto_reject", **more: object) -> Dedup:
+    return Dedup(NOON, text, "mm-old", "the old text", 0.97, decision, "why", "Test User", b'{"id":"x"}', **more)
+
+
+def test_the_dedup_log_keeps_every_column_and_shows_the_latest_first(state):
+    assert state.log_dedup([decided("one"), decided("two", "fallback_keep")]) == [1, 2]
+    assert state.dedup_log() == [decided("two", "fallback_keep", number=2), decided("one", number=1)]
+
+
+def test_looking_into_a_dedup_log_that_is_not_there_makes_no_file(state, path):
+    assert (state.dedup_log(), path.exists()) == ([], False)
+
+
+def test_a_review_changes_only_the_rows_it_names(state):
+    state.log_dedup([decided("one"), decided("two"), decided("three")])
+    state.set_reviewed([1, 3], "confirmed")
+    assert [row.review_status for row in state.dedup_log()] == ["confirmed", "unreviewed", "confirmed"]
+
+
+def test_a_decision_that_cannot_be_logged_has_the_number_0(tmp_path):
+    (tmp_path / "local").write_text("a file where the directory should be")
+    assert State(tmp_path / "local" / "state.db", private=False).log_dedup([decided("one")]) == [0]
+
+
+def test_tokens_are_summed_by_day_across_processes_and_can_be_given_back(state, path):
+    other = State(path, private=False)
+    assert [state.spend("2026-01-15", 100), other.spend("2026-01-15", 50), state.spend("2026-01-15", -30)] == [
+        100,
+        150,
+        120,
+    ]
+    assert state.spend("2026-01-16", 7) == 7
