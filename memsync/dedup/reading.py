@@ -1,0 +1,166 @@
+"""A text as the guards see it: its words in order, without provenance noise, light words marked."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+from memsync.dedup.lexicon import (
+    ARTICLES,
+    LIGHT,
+    MODALS,
+    NEGATIONS,
+    NUMBERS,
+    QUANTIFIERS,
+    UNITS,
+)
+
+Kind = Literal["word", "light", "article", "value", "not", "letter", "kana"]
+
+# Where somebody saw it is no part of what is true.
+_TURNS: Final = r"turns?\s+#?\d+(?:\s*(?:,|-|–|and|to|&)\s*(?:and\s+)?#?\d+)*"
+_NOISE: Final = re.compile(
+    rf"\(\s*(?:[\w ]{{0,40}}?\b)?{_TURNS}[\w ]{{0,24}}\)"
+    rf"|\b(?:as\s+)?(?:observed|seen|noted|noticed|discovered|confirmed|found|learned|shown)\s+(?:in|at|from|during)\s+{_TURNS}"
+    rf"|\(?\b(?:observed|seen|noted|noticed|confirmed)\s+(?:once|twice|again|repeatedly|multiple times|several times|\d+\s+times)\b\)?"
+    rf"|\b(?:in|at|from)\s+{_TURNS}|\b{_TURNS}"
+    rf"|^(?:we\s+decided\s+(?:to|that)|decision|note|remember(?:\s+that)?|fyi|important|reminder|tip|warning|hint)\s*:?\s",
+    re.IGNORECASE,
+)
+_CONTRACTED: Final = (
+    (re.compile(r"\bcan(?:no|')t\b"), "can not"),
+    (re.compile(r"\bwon't\b"), "will not"),
+    (re.compile(r"n't\b"), " not"),
+)
+_BREAK: Final = re.compile(r"[—–…]|\s-\s|[.;:,!?)(](?=\s|$)|[(\[]|[。、；：，！？（）「」]|\n")
+_QUOTES: Final = "`'\"“”‘’«»[](){}<>,;!?*"
+_AMOUNT: Final = re.compile(r"([+-]?\d[\d.,]*)([a-zµ%°]+)$")
+_CODE: Final = re.compile(r"[\d_/\\.:#@=*$~]|^--?\w|\w\(\)$")
+_UNSPACED: Final = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_HIRAGANA: Final = re.compile("[\u3040-\u309f]")
+_RUN: Final = re.compile(f"(?:{_UNSPACED.pattern}|[ー々])+")
+_PLURALS: Final = {
+    "men": "man",
+    "women": "woman",
+    "children": "child",
+    "people": "person",
+    "mice": "mouse",
+    "feet": "foot",
+}
+
+# Of a word in several lists, the last counts.
+_KNOWN: Final[dict[str, tuple[str, Kind]]] = {
+    **{word: (word, "word") for word in (*QUANTIFIERS, *MODALS)},
+    **{word: (word, "light") for word in LIGHT},
+    **{word: (word, "article") for word in ARTICLES},
+    **{word: (name, "word") for word, name in UNITS.items()},
+    **{word: (digits, "value") for word, digits in NUMBERS.items()},
+    **{word: (word, "not") for word in NEGATIONS},
+    "no": ("not", "not"),
+}
+
+
+class Token(NamedTuple):
+    """One word: *form* as compared, *raw* as written in lower case, *clause* counted from 0."""
+
+    form: str
+    kind: Kind
+    raw: str
+    clause: int
+
+
+class Reading(NamedTuple):
+    """A text in tokens; *content* are the forms that carry meaning, in order."""
+
+    tokens: tuple[Token, ...]
+    content: tuple[str, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Every form but the articles, in order."""
+        return tuple(token.form for token in self.tokens if token.kind != "article")
+
+
+@lru_cache(maxsize=4096)
+def read(text: str) -> Reading:
+    """Return *text* in tokens."""
+    tokens = tuple(_tokens(without_noise(text)))
+    content = tuple(token.form for token in tokens if token.kind in ("word", "value", "letter"))
+    return Reading(tokens, content)
+
+
+def without_noise(text: str) -> str:
+    """Return *text* without the words that only say when something was seen, unless nothing else is left."""
+    plain = unicodedata.normalize("NFKC", text).replace("’", "'")
+    return _NOISE.sub(" ", plain) if re.search(r"\w", _NOISE.sub(" ", plain)) else plain
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    text = text.casefold()
+    for pattern, plain in _CONTRACTED:
+        text = pattern.sub(plain, text)
+    clause = 0
+    for part in _BREAK.split(text):
+        found = [token for chunk in part.split() for token in _chunk(chunk, clause)]
+        yield from found
+        clause += bool(found)
+
+
+def _chunk(chunk: str, clause: int) -> Iterator[Token]:
+    if _UNSPACED.search(chunk):
+        place = 0
+        for run in _RUN.finditer(chunk):
+            yield from _spaced(chunk[place : run.start()], clause)
+            kinds: dict[bool, Kind] = {True: "kana", False: "letter"}
+            yield from (Token(letter, kinds[bool(_HIRAGANA.match(letter))], letter, clause) for letter in run[0])
+            place = run.end()
+        chunk = chunk[place:]
+    yield from _spaced(chunk, clause)
+
+
+def _spaced(chunk: str, clause: int) -> Iterator[Token]:
+    bare = chunk.strip(_QUOTES).rstrip(".:")
+    if bare.endswith("'s"):
+        bare = bare[:-2].rstrip(_QUOTES)
+    if not bare or not any(letter.isalnum() or letter == "%" for letter in bare):
+        return
+    if amount := _AMOUNT.match(bare):
+        yield Token(amount[1].rstrip(".,"), "value", amount[1], clause)
+        yield Token(UNITS.get(amount[2], amount[2]), "value", amount[2], clause)
+        return
+    yield Token(*_form(bare), bare, clause)
+
+
+def _form(word: str) -> tuple[str, Kind]:
+    """Return how *word* is compared, and what it is worth."""
+    if known := _KNOWN.get(word):
+        return known
+    if _CODE.search(word):
+        return word.removesuffix("()"), "value"
+    return stem(word), "word"
+
+
+def stem(word: str) -> str:
+    """Return *word* without its English inflection: plural, -ed, -ing, final e; nothing that makes another word."""
+    if word in _PLURALS:
+        return _PLURALS[word]
+    if len(word) < 4 or not word.isascii():
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        root = word.removesuffix(ending)
+        if root != word and len(root) > 2 and re.search("[aeiouy]", root):
+            word = root[:-1] if root[-1] == root[-2] and root[-1] not in "lsz" else root
+            word = word[:-1] + "y" if ending == "ed" and word.endswith("i") else word
+            break
+    return word.removesuffix("e") if len(word) > 3 else word

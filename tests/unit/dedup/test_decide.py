@@ -1,0 +1,75 @@
+"""What a new text is to an old one: merged only when nothing would be lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from memsync.dedup import Thresholds, decide
+
+ALIKE = 0.97  # as alike as contradicting sentences usually are
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Use  UV for everything", "use uv for everything"),
+        ("The tests need Docker.", "Tests need `docker`"),
+        ("The deploy script doesn't take a tag", "The deploy script does not take a tag"),
+        ("The build fails on Windows (observed in turns 5, 29)", "The build fails on Windows"),
+        ("The build fails on Windows (Turn 46).", "The build fails on Windows, observed twice"),
+    ],
+)
+def test_the_same_words_in_the_same_order_are_a_copy(new, old):
+    verdict = decide(new, old, ALIKE)
+    assert (verdict.relation, verdict.decision in ("hash_exact", "auto_reject")) == ("duplicate", True)
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("The API listens on port 8081", "The API listens on port 8080"),
+        ("Tests may not use the network", "Tests may use the network"),
+        ("Signing is optional for tags", "Signing is required for tags"),
+        ("`src/a/users.py` is generated", "`src/a/orders.py` is generated"),
+        ("Works with Node 20.1", "Works with Node 20.2"),
+    ],
+)
+def test_what_contradicts_is_told_and_never_merged(new, old):
+    verdict = decide(new, old, ALIKE)
+    assert (verdict.relation, verdict.decision) == ("contradicts", "gray")
+    assert verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Jan reviews Klara's pull requests", "Klara reviews Jan's pull requests"),
+        (
+            "Archives are encrypted first and compressed afterwards",
+            "Archives are compressed first and encrypted afterwards",
+        ),
+        ("发布流程:先升级应用,再备份数据库。", "发布流程:先备份数据库,再升级应用。"),
+    ],
+)
+def test_swapped_roles_are_never_merged(new, old):
+    assert decide(new, old, 1.0).decision == "gray"
+
+
+def test_the_text_that_says_more_is_told_from_the_one_that_says_less():
+    short, long = "GPU tests are skipped by default.", "GPU tests are skipped by default; pass `-m gpu` to run them."
+    assert decide(long, short, 0.8)[:2] == ("contains", "subsumed")
+    assert decide(short, long, 0.8)[:2] == ("contained", "subsumed")
+
+
+def test_more_words_that_turn_the_sentence_round_are_not_more_of_the_same():
+    verdict = decide("The reports job is not idempotent: it doubles rows", "The reports job is idempotent", ALIKE)
+    assert (verdict.relation, verdict.decision) == ("contradicts", "gray")
+
+
+def test_a_copy_that_the_vectors_find_unlike_is_only_nominated():
+    verdict = decide("The tests need Docker", "Tests need docker", 0.5, thresholds=Thresholds(auto_reject=0.9))
+    assert (verdict.relation, verdict.decision) == ("duplicate", "gray")
+
+
+def test_texts_about_different_things_are_different():
+    assert decide("The staging port is 8080", "Marta dislikes emojis", 0.1)[:2] == ("different", "keep")
