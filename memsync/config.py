@@ -7,7 +7,7 @@ Later files win: defaults, `~/.gobby/config.yaml`, the project's
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
@@ -36,11 +36,47 @@ class Settings:
     decay_floor: float = _setting("memory.decay_floor", 0.1, "what decay stops at", low=0, high=1)
     author: str = _setting("memory.author", "", "name on new memories; empty: git's user.name")
     stealth: bool = _setting("memory_sync.stealth", False, "keep every memory out of the work tree")
+    auto_reject_threshold: float = _setting(
+        "janitor.dedup.auto_reject_threshold", 0.98, "likeness from which near-identical texts are one", low=0, high=1
+    )
+    gray_zone_low: float = _setting(
+        "janitor.dedup.gray_zone_low", 0.88, "likeness from which a model, if there is one, is asked", low=0, high=1
+    )
+    llm_verify: bool = _setting(
+        "janitor.dedup.haiku_verify_enabled", True, "ask the model of llm.provider about likely duplicates"
+    )
+    dedup_strict: bool = _setting(
+        "janitor.dedup.strict", False, "reject likely duplicates when no model can be asked, as seed 001 does"
+    )
+    archive_after: float = _setting(
+        "janitor.archive_after", 30, "days at the decay floor until the janitor archives", low=0
+    )
+    batch_percent: float = _setting(
+        "janitor.batch_percent", 50, "how much of the model's window a batch of pairs may fill", low=1, high=90
+    )
+    llm_provider: str = _setting(
+        "llm.provider", "", "who answers: anthropic, openai, command; empty: nobody (docs/llm.md)"
+    )
+    llm_model: str = _setting("llm.model", "", "the model; empty: claude-haiku-4-5 of anthropic")
+    llm_base_url: str = _setting("llm.base_url", "", "another server that speaks the provider's protocol")
+    llm_command: str = _setting("llm.command", "", "for command: a program that answers standard input, e.g. claude -p")
+    llm_timeout: float = _setting("llm.timeout", 60, "seconds for one question, retries included", low=0.1)
+    llm_retries: int = _setting("llm.retries", 2, "how often a busy model is asked again", low=0, high=10)
+    llm_budget_per_run: int = _setting("llm.budget_per_run", 200_000, "tokens that one command may use", low=0)
+    llm_budget_per_day: int = _setting(
+        "llm.budget_per_day", 1_000_000, "tokens that a day may use, over all projects", low=0
+    )
+    llm_window: int = _setting("llm.context_window", 200_000, "tokens that the model can read at once", low=1_000)
 
 
 _PERSONAL: Final = ("openai:", "model2vec:", "sentence-transformers:")
 _BY_KEY: Final = {spec.metadata["key"]: spec for spec in fields(Settings)}
-ALIASES: Final = {"agent.memory_recall_limit": "memory.recall_limit"}
+ALIASES: Final = {
+    "agent.memory_recall_limit": "memory.recall_limit",
+    "agent.memory_dedup_threshold": "janitor.dedup.gray_zone_low",
+    "memory_dedup_threshold": "janitor.dedup.gray_zone_low",
+    "janitor.dedup.llm_verify_enabled": "janitor.dedup.haiku_verify_enabled",
+}
 KEYS: Final = tuple(_BY_KEY)
 
 
@@ -54,8 +90,8 @@ class Loaded:
 
 
 def is_personal(key: str, value: object) -> bool:
-    """Tell whether a repository may not set *key* to *value*: a clone must not send memories to a server of its choice."""
-    return key == "memory.embedder" and str(value).startswith(_PERSONAL)
+    """Tell whether a repository may not set *key* to *value*: a clone must not choose where memories or money go, nor what runs."""
+    return key.startswith("llm.") or (key == "memory.embedder" and str(value).startswith(_PERSONAL))
 
 
 def describe(key: str) -> str:
@@ -242,15 +278,42 @@ def _with_setting(text: str, key: str, value: Any) -> str:
         raise ValueError(getattr(error, "problem", None) or error) from None
     comments = "" if root else text
     root = root or yaml.map()
-    for name in (key, *(alias for alias, meant in ALIASES.items() if meant == key)):
-        root.pop(name, None)
-        group, _, leaf = name.rpartition(".")
-        if name != key and isinstance(root.get(group), dict):
-            root[group].pop(leaf, None)
-    group, _, leaf = key.rpartition(".")
-    if not isinstance(root.get(group), dict):
-        root[group] = yaml.map()
-    root[group][leaf] = value
+    spelled = [place for name in (*_aliases(key), key) for place in _spellings(root, name)]
+    for node, name in spelled[:-1]:
+        del node[name]
+    if spelled and key.endswith(spelled[-1][1]):
+        spelled[-1][0][spelled[-1][1]] = value
+    else:
+        for node, name in spelled[-1:]:
+            del node[name]
+        _put(root, key, value, yaml.map)
     out = StringIO()
     yaml.dump(root, out)
     return (comments.rstrip() + "\n" if comments.strip() else "") + out.getvalue()
+
+
+def _aliases(key: str) -> list[str]:
+    return [alias for alias, meant in ALIASES.items() if meant == key]
+
+
+def _spellings(node: Any, key: str) -> Iterator[tuple[Any, str]]:
+    """Yield each mapping and name that say the dotted *key*: `a.b: 1` as well as `a: {b: 1}`."""
+    if key in node:
+        yield node, key
+    for name, inner in node.items():
+        if key.startswith(f"{name}.") and isinstance(inner, dict):
+            yield from _spellings(inner, key.removeprefix(f"{name}."))
+
+
+def _put(node: Any, key: str, value: Any, new_map: Callable[[], Any]) -> None:
+    """Set the dotted *key* in the group that is there already, else in new ones."""
+    group, _, rest = key.partition(".")
+    for name, inner in node.items():
+        if key.startswith(f"{name}.") and isinstance(inner, dict):
+            group, rest = name, key.removeprefix(f"{name}.")
+    if not rest:
+        node[group] = value
+        return
+    if not isinstance(node.get(group), dict):
+        node[group] = new_map()
+    _put(node[group], rest, value, new_map)

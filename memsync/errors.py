@@ -8,6 +8,12 @@ MemsyncError (1)
 ├── ConfigError               a setting that cannot be read
 ├── ImportFailed              a file that cannot be imported
 ├── GitFailed                 git could not answer
+├── LlmError                  a language model was of no use; whoever asked goes on without
+│   ├── LlmNotConfigured      none is named, or its SDK, key or model is missing
+│   ├── LlmUnavailable        not to be reached, too slow or too busy
+│   ├── LlmRefused            it declines
+│   ├── LlmBadAnswer          not what was asked for
+│   └── BudgetSpent           it was not asked, to save money
 └── StoreError                a file or directory of a store
     ├── NoStore               there is no place for that scope
     ├── StoreNotWritable      permission or a read-only disk
@@ -73,6 +79,30 @@ class GitFailed(MemsyncError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"git does not say whether it tracks {path}; run `git status` there and do what it says")
+
+
+class LlmError(MemsyncError):
+    """A language model was of no use; the message never has its key."""
+
+
+class LlmNotConfigured(LlmError):
+    """No model is named, or its SDK, its key or the model itself is missing."""
+
+
+class LlmUnavailable(LlmError):
+    """The model cannot be reached, is too slow or too busy."""
+
+
+class LlmRefused(LlmError):
+    """The model or its server declines to answer."""
+
+
+class LlmBadAnswer(LlmError):
+    """The model answered something else than was asked."""
+
+
+class BudgetSpent(LlmError):
+    """The tokens of the run or of the day are used up; the model was not asked."""
 
 
 class StoreError(MemsyncError):

@@ -19,7 +19,7 @@ LAYERS = {
     0: {"errors", "records"},
     1: {"codec", "jsonl", "files", "config", "routing", "results", "reports", "index", "merge", "dedup", "secrets"},
     2: {"store", "state", "watch", "debounce", "git"},
-    3: {"recall", "importing", "finder", "reach", "service", "setup", "doctor", "demo", "evaluate"},
+    3: {"recall", "importing", "finder", "reach", "service", "setup", "doctor", "demo", "evaluate", "learn"},
     4: {"cli", "__main__"},
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
@@ -80,7 +80,7 @@ def test_help_and_version_load_neither_click_nor_orjson(tmp_path):
         assert loaded_by(*words, cwd=tmp_path) & {"click", "orjson", "dataclasses", "pathlib", "re"} == set()
 
 
-HEAVY = {"git", "watchdog", "mcp", "pydantic", "numpy", "frontmatter", "asyncio", "subprocess"}
+HEAVY = {"anthropic", "openai", "git", "watchdog", "mcp", "pydantic", "numpy", "frontmatter", "asyncio", "subprocess"}
 
 
 def test_recall_loads_nothing_heavy(repo):

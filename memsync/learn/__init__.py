@@ -1,0 +1,1 @@
+"""What learns: an optional LLM, sessions and codebases."""

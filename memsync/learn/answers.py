@@ -1,0 +1,106 @@
+"""What an LLM is asked and what it said: prompts with data in them, JSON out of prose, and a check of its shape.
+
+Pure but for reading the prompt files; knows no provider.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+Shape = Mapping[str, Any]
+PROMPTS: Final = Path(__file__).parents[1] / "templates" / "prompts"
+
+_TRIES: Final = 100  # brackets in prose, before a text of nothing but brackets is given up
+_OPENING: Final = re.compile(r"[\[{]")
+_FIELD: Final = re.compile(r"\{\{(\w+)\}\}")
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "boolean": (bool,),
+}
+
+
+def prompt(name: str, **fields: object) -> str:
+    """Return the prompt *name* with each `{{field}}` filled in: text as it is, anything else as JSON.
+
+    Filled in one pass, so that what a memory says is never read as a field.
+    """
+    text = (PROMPTS / f"{name}.md").read_text(encoding="utf-8")
+    return _FIELD.sub(lambda field: _spelled(fields[field[1]]), text)
+
+
+def _spelled(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def read(text: str, shape: Shape) -> Any:
+    """Return the first JSON value in *text* that fits *shape*; prose and code fences around it are left out.
+
+    Raises:
+        ValueError: there is none; the message says what is wrong with the likeliest one.
+    """
+    wrong = ""
+    for value in _values(text):
+        if not (why := misfit(value, shape)):
+            return value
+        wrong = wrong or why
+    raise ValueError(wrong or "there is no JSON in it")
+
+
+def _values(text: str) -> Iterator[Any]:
+    """Yield the JSON objects and lists in *text*, outer ones only, and the whole text if it is JSON itself."""
+    decoder = json.JSONDecoder()
+    try:
+        yield decoder.decode(text)
+    except (ValueError, RecursionError):
+        pass
+    else:
+        return
+    place = 0
+    for _ in range(_TRIES):
+        if (opening := _OPENING.search(text, place)) is None:
+            return
+        try:
+            value, place = decoder.raw_decode(text, opening.start())
+        except (ValueError, RecursionError):
+            place = opening.end()
+        else:
+            yield value
+
+
+def misfit(value: object, shape: Shape, where: str = "the answer") -> str:
+    """Return how *value* breaks *shape*, "" if it fits.
+
+    A shape is JSON Schema with type, enum, properties, required and items; other keys of an
+    object are let through.
+    """
+    wanted = shape.get("type", "")
+    if wanted and (not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted != "boolean")):
+        return f"{where} is not of type {wanted}"
+    if "enum" in shape and value not in shape["enum"]:
+        return f"{where} is none of {', '.join(map(str, shape['enum']))}"
+    if isinstance(value, dict):
+        return _misfit_of_object(value, shape, where)
+    if isinstance(value, list) and "items" in shape:
+        found = (misfit(item, shape["items"], f"{where}[{number}]") for number, item in enumerate(value))
+        return next(filter(None, found), "")
+    return ""
+
+
+def _misfit_of_object(value: Mapping[str, Any], shape: Shape, where: str) -> str:
+    for name in shape.get("required", ()):
+        if name not in value:
+            return f"{where} has no {name}"
+    found = (
+        misfit(value[name], rule, f"{where}.{name}")
+        for name, rule in shape.get("properties", {}).items()
+        if name in value
+    )
+    return next(filter(None, found), "")
