@@ -14,6 +14,7 @@ MemsyncError (1)
 │   ├── LlmRefused            it declines
 │   ├── LlmBadAnswer          not what was asked for
 │   └── BudgetSpent           it was not asked, to save money
+├── NotInstalled              an optional package is missing
 └── StoreError                a file or directory of a store
     ├── NoStore               there is no place for that scope
     ├── StoreNotWritable      permission or a read-only disk
@@ -103,6 +104,13 @@ class LlmBadAnswer(LlmError):
 
 class BudgetSpent(LlmError):
     """The tokens of the run or of the day are used up; the model was not asked."""
+
+
+class NotInstalled(MemsyncError):
+    """*what* needs an optional package; *extra* is the extra of ours that brings it."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs more packages; install them with `pip install 'memsync[{extra}]'`")
 
 
 class StoreError(MemsyncError):

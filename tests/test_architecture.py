@@ -19,8 +19,8 @@ LAYERS = {
     0: {"errors", "records"},
     1: {"codec", "jsonl", "files", "config", "routing", "results", "reports", "index", "merge", "dedup", "secrets"},
     2: {"store", "state", "watch", "debounce", "git"},
-    3: {"recall", "importing", "finder", "reach", "service", "setup", "doctor", "demo", "evaluate", "learn"},
-    4: {"cli", "__main__"},
+    3: {"recall", "importing", "finder", "reach", "live", "service", "setup", "doctor", "demo", "evaluate", "learn"},
+    4: {"cli", "mcp", "__main__"},
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 

@@ -30,6 +30,7 @@ _COMMANDS: Final = {
     "doctor": ("memsync.cli.project:doctor", "Look for trouble; --fix mends what is safe."),
     "memory": ("memsync.cli.memory:memory", "Remember, recall, list, edit, import and export."),
     "eval": ("memsync.cli.evaluate:evaluate", "Measure recall on your own questions."),
+    "mcp": ("memsync.cli.mcp:mcp", "Serve an MCP client on standard input and output."),
     "index": ("memsync.cli.index:index", "Look at the search index, or build it anew."),
     "demo": ("memsync.cli.project:demo", "Tell the story of memsync in a temporary repository."),
     "completion": ("memsync.cli.project:completion", "Print the completion script of your shell."),

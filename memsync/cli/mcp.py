@@ -1,0 +1,41 @@
+"""`memsync mcp`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from memsync.errors import NotInstalled
+from memsync.routing import locate
+
+
+@click.command()
+def mcp() -> None:
+    """Serve memories to an MCP client on standard input and output.
+
+    A client starts it by itself: `memsync init` says so in the settings of
+    Claude Code, Codex and Gemini CLI. It ends when the client hangs up.
+
+    \b
+    Example:
+      claude mcp add memsync -- memsync mcp
+    """
+    if find_spec("mcp") is None:
+        raise NotInstalled("the MCP server", "mcp")
+    if sys.stdin is not None and sys.stdin.isatty():
+        click.echo("memsync: waiting for an MCP client on standard input; Ctrl-C ends it", err=True)
+    from memsync.mcp.server import serve
+
+    serve(_start())
+
+
+def _start() -> Path:
+    """Return where the project is: here, unless this is no project and the client names one."""
+    layout = locate(Path())
+    named = os.environ.get("CLAUDE_PROJECT_DIR", "")
+    is_project = layout.git or (layout.project and layout.project.directory.is_dir())
+    return layout.start if is_project or not os.path.isdir(named) else Path(named)

@@ -1,0 +1,200 @@
+"""The tools on memories: seed 002's names and parameters, and what the command line has beyond them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, Field
+
+from memsync.errors import UsageError
+from memsync.importing import Candidate, Format, read_file
+from memsync.mcp import shapes
+from memsync.mcp.tool import ADD, CHANGE, READ, TOGGLE, Offer, Progress, Spread
+from memsync.recall import Filters
+from memsync.records import SCOPES, Scope
+from memsync.results import Entry
+from memsync.service import Memsync
+
+_STEP: Final = 100  # items between two words of progress
+
+
+def _split(tags: object) -> object:
+    return [tag for tag in tags.split(",") if tag.strip()] if isinstance(tags, str) else tags
+
+
+Tags = Annotated[list[str] | None, BeforeValidator(_split)]
+Id = Annotated[str, Field(description="The id, or an unambiguous beginning of it.")]
+Where = Annotated[Scope | None, Field(description="Only in this store.")]
+Importance = Annotated[float | None, Field(ge=0, le=1)]
+Limit = Annotated[int, Field(ge=1, le=1000)]
+
+
+def _chosen(
+    *,
+    memory_type: Annotated[str | None, Field(description="fact, preference, pattern, context or another.")] = None,
+    tags_all: Annotated[Tags, Field(description="Only with all these tags.")] = None,
+    tags_any: Annotated[Tags, Field(description="Only with one of these tags.")] = None,
+    tags_none: Annotated[Tags, Field(description="Without these tags.")] = None,
+    min_importance: Annotated[float, Field(ge=0, le=1, description="Least importance today, after decay.")] = 0.0,
+    archived: Annotated[bool, Field(description="Archived ones too.")] = False,
+    include_global: Annotated[bool, Field(description="The user's memories for every project too.")] = True,
+    scope: Where = None,
+) -> Filters:
+    scopes = tuple(name for name in SCOPES if include_global or name != "global")
+    return Filters(
+        scopes=(scope,) if scope else scopes,
+        memory_type=memory_type,
+        tags_all=tags_all or (),
+        tags_any=tags_any or (),
+        tags_none=tags_none or (),
+        min_importance=min_importance,
+        archived=archived,
+    )
+
+
+def _target(
+    *,
+    global_: Annotated[bool, Field(description="In the user's own store, for every project.")] = False,
+    private: Annotated[bool, Field(description="For this project, outside of git.")] = False,
+) -> Scope | None:
+    if global_ and private:
+        raise UsageError("a memory is either global_ or private; leave one of them out")
+    return "global" if global_ else "stealth" if private else None
+
+
+Chosen = Annotated[Filters, Spread(_chosen)]
+Target = Annotated[Scope | None, Spread(_target)]
+
+
+def remember(
+    project: Memsync,
+    content: Annotated[str, Field(description="One statement that makes sense on its own, months from now.")],
+    memory_type: Annotated[str, Field(description="fact, preference, pattern or context.")] = "fact",
+    importance: Annotated[Importance, Field(description="0 to 1; 0.7 if left out.")] = None,
+    tags: Tags = None,
+    *,
+    scope: Target,
+) -> Mapping[str, Any]:
+    """Store a memory for future sessions: what will still matter then and cannot be read from the code.
+
+    Good ones are decisions and why, preferences of the user, conventions and
+    traps. No secrets. The status of the answer says what became of it: created,
+    or exists if it was known already.
+    """
+    result = project.remember(content, memory_type=memory_type, importance=importance, tags=tags or (), scope=scope)
+    return result.as_dict()
+
+
+def recall(
+    project: Memsync,
+    query: Annotated[str | None, Field(description="A question, or words, identifiers, paths, versions.")] = None,
+    limit: Limit = 10,
+    *,
+    filters: Chosen,
+) -> Mapping[str, Any]:
+    """Retrieve what earlier sessions learned about this project, best first; nothing if nothing fits.
+
+    Ask before you decide or search for something that somebody may have
+    settled already. Without a query: the most important memories.
+    """
+    return project.recall(query, filters, limit=limit).as_dict()
+
+
+def list_memories(project: Memsync, limit: Limit = 50, *, filters: Chosen) -> Mapping[str, Any]:
+    """List memories, the most important first. To answer a question use recall."""
+    return _listed(project.list(filters, limit=limit))
+
+
+def _listed(found: list[Entry]) -> dict[str, Any]:
+    return {"count": len(found), "memories": [entry.as_dict() for entry in found]}
+
+
+def get_memory(project: Memsync, memory_id: Id, scope: Where = None) -> Mapping[str, Any]:
+    """Show everything about one memory."""
+    return project.get(memory_id, scope).as_dict()
+
+
+def update_memory(
+    project: Memsync,
+    memory_id: Id,
+    content: Annotated[str | None, Field(description="The new text.")] = None,
+    importance: Importance = None,
+    tags: Annotated[Tags, Field(description="The new tags, in place of all old ones.")] = None,
+    memory_type: str | None = None,
+    scope: Where = None,
+) -> Mapping[str, Any]:
+    """Change what is given of one memory, and nothing else. restore_memory takes it back."""
+    result = project.update(
+        memory_id, content=content, importance=importance, tags=tags, memory_type=memory_type, scope=scope
+    )
+    return result.as_dict()
+
+
+def forget(project: Memsync, memory_id: Id, scope: Where = None) -> Mapping[str, Any]:
+    """Remove one memory that is wrong or no longer true. restore_memory brings it back."""
+    return {"forgotten": [project.forget(memory_id, scope).as_dict()]}
+
+
+def restore_memory(project: Memsync, memory_id: Id, scope: Where = None) -> Mapping[str, Any]:
+    """Undo the last forget or update_memory of a memory; doing it twice undoes nothing."""
+    return project.restore(memory_id, scope).as_dict()
+
+
+def memory_stats(project: Memsync, *, filters: Chosen) -> Mapping[str, Any]:
+    """Count memories by type, store, source and tag; archived ones are counted too."""
+    return project.stats(replace(filters, archived=True)).as_dict()
+
+
+def import_memories(
+    project: Memsync,
+    paths: Annotated[list[str], Field(min_length=1, description="Files of this project: JSONL, JSON or Markdown.")],
+    format: Annotated[Format | None, Field(description="Instead of guessing.")] = None,  # noqa: A002 - the CLI's name
+    map: Annotated[dict[str, str] | None, Field(description='Which key holds a field: {"content": "text"}.')] = None,  # noqa: A002
+    *,
+    dry_run: Annotated[bool, Field(description="Only say what would happen.")] = False,
+    scope: Target,
+    progress: Progress,
+) -> Mapping[str, Any]:
+    """Import memories from files of this project: all of them or, on an error, none. Copies are left out."""
+    found = [candidate for path in paths for candidate in read_file(_inside(project, path), format, map)]
+    return project.import_(_counted(found, progress), scope=scope, dry_run=dry_run).as_dict()
+
+
+def _inside(project: Memsync, name: str) -> Path:
+    """Return the path of *name*: an agent must not be led to carry other files of the user into git."""
+    root = project.layout.root or project.layout.start
+    path = (root / name).resolve()
+    if not path.is_relative_to(root.resolve()):
+        raise UsageError(f"{name} is outside of {root}; ask the user to run `memsync memory import {name}`")
+    return path
+
+
+def _counted(found: list[Candidate], progress: Progress) -> Iterator[Candidate]:
+    for number, candidate in enumerate(found):
+        if number % _STEP == 0:
+            progress(number, len(found))
+        yield candidate
+    progress(len(found), len(found))
+
+
+def export_memories(project: Memsync, scope: Where = None) -> Mapping[str, Any]:
+    """Put the memory file in canonical form, ready to be committed. Happens by itself when the server rests."""
+    done = project.export(scope or project.default_scope)
+    return {"path": str(done.path), "changed": done.changed, "held": done.held}
+
+
+OFFERS: Final = (
+    Offer(remember, "Remember", shapes.Remembered, ADD, always=True),
+    Offer(recall, "Recall", shapes.Recall, READ, always=True),
+    Offer(forget, "Forget", shapes.Forgotten, CHANGE),
+    Offer(list_memories, "List memories", shapes.Memories, READ),
+    Offer(get_memory, "Show a memory", shapes.Memory, READ),
+    Offer(update_memory, "Update a memory", shapes.Remembered, CHANGE),
+    Offer(restore_memory, "Restore a memory", shapes.Remembered, TOGGLE),
+    Offer(memory_stats, "Memory statistics", shapes.Stats, READ),
+    Offer(import_memories, "Import memories", shapes.Import, ADD),
+    Offer(export_memories, "Export memories", shapes.Export, ADD),
+)

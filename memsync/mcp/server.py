@@ -1,0 +1,109 @@
+"""The server: what it offers, and its life from the first word of the client to the last."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.stdio import stdio_server
+
+from memsync import __version__
+from memsync.errors import MemsyncError
+from memsync.live import Live
+from memsync.mcp import memories, texts
+from memsync.mcp.tool import Desk, tool
+from memsync.mcp.wire import PATIENCE, Wire
+from memsync.service import Memsync
+
+OFFERS: Final = memories.OFFERS
+
+
+def build(live: Live) -> MCPServer[Any]:
+    """Return the server over *live*; while it runs it keeps the index warm, and at its end *live* is closed."""
+    desk = Desk(live)
+
+    @asynccontextmanager
+    async def life(_: MCPServer[Any]) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_warm, desk)
+            try:
+                yield
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await anyio.to_thread.run_sync(live.close)
+
+    server = MCPServer(
+        "memsync",
+        title="memsync: memory of this project",
+        version=__version__,
+        instructions=texts.INSTRUCTIONS,
+        lifespan=life,
+        tools=[tool(offer, desk.ask) for offer in OFFERS],
+    )
+    _add_resources(server, desk)
+    texts.add_prompts(server)
+    return server
+
+
+async def _warm(desk: Desk) -> None:
+    """Have the index ready before it is asked for; a store that cannot be read is told to whoever asks."""
+    with suppress(MemsyncError, OSError):
+        await desk.ask(lambda project: project.finder.index)
+
+
+def _add_resources(server: MCPServer[Any], desk: Desk) -> None:
+    @server.resource("memsync://memories/{id}", title="A memory", mime_type="application/json")
+    async def memory(id: str) -> dict[str, Any]:  # noqa: A002 - the name in the address
+        """One memory with everything about it, by its id or an unambiguous beginning of it."""
+        try:
+            return await desk.ask(lambda project: _shown(project, id))
+        except MemsyncError as error:
+            raise ResourceNotFoundError(str(error)) from error
+
+
+def _shown(project: Memsync, ref: str) -> dict[str, Any]:
+    return project.get(ref).as_dict()
+
+
+def serve(start: Path) -> None:
+    """Answer the client on standard input and output until it hangs up or we are told to end.
+
+    Raises:
+        UsageError: there is no standard input or output.
+    """
+    anyio.run(_serve, start)
+
+
+async def _serve(start: Path) -> None:
+    server = build(Live(start))._lowlevel_server  # noqa: SLF001 - the SDK has no other way to a wire of one's own
+    wire: Any = Wire()
+    async with anyio.create_task_group() as group:
+        group.start_soon(_until_told, group.cancel_scope)
+        async with stdio_server(wire, wire) as (heard, said):
+            await server.run(heard, said, server.create_initialization_options())
+        group.cancel_scope.cancel()
+
+
+async def _until_told(scope: anyio.CancelScope) -> None:
+    if sys.platform == "win32":
+        return  # there, nobody is told
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+        async for _ in signals:
+            scope.cancel()
+            _end_for_certain()
+
+
+def _end_for_certain() -> None:
+    """End even if the client takes no answers any more: what was written is durable, so nothing is lost."""
+    last = threading.Timer(PATIENCE, os._exit, [1])
+    last.daemon = True
+    last.start()

@@ -1,0 +1,115 @@
+"""The objects that tools return, for the schemas that clients read: the same as the command line's `--json`.
+
+Unknown keys of a record are part of it, so every shape allows more.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Scope = Literal["project", "stealth", "global"]
+
+
+class Shape(BaseModel):
+    """What all have in common."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Memory(Shape):
+    """A memory where it lives; effective_importance is what its importance is worth today."""
+
+    id: str
+    content: str
+    memory_type: str
+    importance: float
+    tags: list[str]
+    source_type: str
+    scope: Scope
+    effective_importance: float
+    access_count: int
+    created_at: str | None = None
+    updated_at: str | None = None
+
+
+class Hit(Memory):
+    """A memory that a query found; scores compare only within one answer."""
+
+    score: float
+    parts: dict[str, float]
+
+
+class Recall(Shape):
+    """What answers a query, best first."""
+
+    query: str | None
+    count: int
+    memories: list[Hit]
+    gate: float
+    floor: float
+    degraded: str
+
+
+class Remembered(Shape):
+    """What became of a text: exists means that nothing new was stored."""
+
+    status: str
+    memory: Memory
+    reason: str
+    similar: list[Hit]
+
+
+class Memories(Shape):
+    """Memories, the most important first."""
+
+    count: int
+    memories: list[Memory]
+
+
+class Forgotten(Shape):
+    """What is gone; restore_memory brings it back."""
+
+    forgotten: list[Memory]
+
+
+class Stats(Shape):
+    """Counts over the memories."""
+
+    total: int
+    by_type: dict[str, int]
+    by_scope: dict[str, int]
+    by_source: dict[str, int]
+    by_tag: dict[str, int]
+    average_importance: float
+    archived: int
+    most_used: list[Memory]
+
+
+class Outcome(Shape):
+    """What became of one item of an import that was not simply created."""
+
+    status: str
+    where: str
+    id: str | None
+    reason: str
+
+
+class Import(Shape):
+    """How many items ended how."""
+
+    created: int
+    updated: int
+    duplicate: int
+    skipped: int
+    dry_run: bool
+    items: list[Outcome]
+
+
+class Export(Shape):
+    """Whether the file was put in canonical form; held says why it was left alone."""
+
+    path: str
+    changed: bool
+    held: str | None

@@ -1,0 +1,151 @@
+"""From a plain function over `Memsync` to a tool: what the client sees, how it is called, how it fails."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_args
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, ValidationError
+
+from memsync.errors import MemsyncError
+from memsync.live import Live
+from memsync.service import Memsync
+
+T = TypeVar("T")
+Function = Callable[..., Mapping[str, Any]]
+Progress = Callable[[int, int], None]  # tells the client how many of how many are done
+
+# What clients add to the arguments of any tool: Gemini CLI lets the model order its calls by it.
+_FOREIGN: Final = {"wait_for_previous"}
+
+READ: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+ADD: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+CHANGE: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
+TOGGLE: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False
+)
+
+
+class Offer(NamedTuple):
+    """A function to offer as a tool under its own name. `always`: shown to the model without a search for tools.
+
+    Its parameter `project` is ours to give, and so is `progress`.
+    """
+
+    function: Function
+    title: str
+    shape: type[BaseModel]
+    annotations: ToolAnnotations
+    always: bool = False
+
+
+class Spread(NamedTuple):
+    """Marks a parameter that the client gives as those of *make*, which makes it of them."""
+
+    make: Callable[..., Any]
+
+
+class Desk:
+    """Where calls line up for the project without holding up the event loop."""
+
+    def __init__(self, live: Live) -> None:
+        self.live = live
+        self._turn = anyio.CapacityLimiter(1)
+
+    async def ask(self, work: Callable[[Memsync], T]) -> T:
+        """Return what *work* makes of the project: in a thread, one after another, each to its end."""
+        return await anyio.to_thread.run_sync(self.live.call, work, limiter=self._turn)
+
+
+Ask = Callable[[Callable[[Memsync], Any]], Awaitable[Any]]
+
+
+class OurTool(Tool):
+    """A tool whose refusals tell the model what to do."""
+
+    async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:  # noqa: FBT002 - as inherited
+        """Run it.
+
+        Raises:
+            ToolError: it failed; the message says why.
+        """
+        known = list(self.parameters["properties"])
+        for name in arguments.keys() - set(known) - _FOREIGN:
+            near = difflib.get_close_matches(name, known, 1)
+            raise ToolError(
+                f"{self.name} has no parameter {name!r}; "
+                + (f"did you mean {near[0]}?" if near else f"it takes {', '.join(known) or 'none'}")
+            )
+        try:
+            self.fn_metadata.validate_arguments(arguments)
+        except ValidationError as error:
+            wrong = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+            raise ToolError(f"{self.name} cannot use its arguments: {'; '.join(wrong)}") from None
+        return await super().run(arguments, context, convert_result)
+
+
+def tool(offer: Offer, ask: Ask) -> Tool:
+    """Return the tool of *offer*."""
+    function, shown = gather(offer.function)
+
+    async def call(*, ctx: Context[Any, Any], **given: Any) -> CallToolResult:
+        def progress(done: int, total: int) -> None:
+            anyio.from_thread.run(ctx.report_progress, done, total)
+
+        try:
+            return answer(await ask(partial(function, **given, progress=progress)))
+        except (MemsyncError, OSError) as error:
+            raise ToolError(str(error)) from error  # any other error would reach the model without its text
+
+    shown.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context))
+    returns: Any = Annotated[CallToolResult, offer.shape]
+    call.__signature__ = inspect.Signature(shown, return_annotation=returns)  # type: ignore[attr-defined]
+    return OurTool.from_function(
+        call,
+        name=offer.function.__name__,
+        title=offer.title,
+        description=inspect.getdoc(offer.function),
+        context_kwarg="ctx",
+        annotations=offer.annotations,
+        meta={"anthropic/alwaysLoad": True} if offer.always else None,
+    )
+
+
+def gather(function: Function) -> tuple[Function, list[inspect.Parameter]]:
+    """Return *function* as one that takes all it needs by name, and the parameters that the client gives."""
+    wanted = inspect.signature(function, eval_str=True).parameters
+    makers = {
+        name: mark.make
+        for name, parameter in wanted.items()
+        for mark in get_args(parameter.annotation)
+        if isinstance(mark, Spread)
+    }
+    spread = {name: inspect.signature(make, eval_str=True).parameters for name, make in makers.items()}
+
+    def gathered(project: Memsync, **given: Any) -> Mapping[str, Any]:
+        for name, make in makers.items():
+            given[name] = make(**{part: given.pop(part) for part in spread[name]})
+        return function(project, **{name: given[name] for name in wanted if name != "project"})
+
+    shown = [parameter for name, parameter in wanted.items() if name not in {"project", "progress", *makers}]
+    shown += [parameter for within in spread.values() for parameter in within.values()]
+    return gathered, [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in shown]
+
+
+def answer(value: Mapping[str, Any]) -> CallToolResult:
+    """Return *value* as the client gets it: structured, and as text for clients that forward only that."""
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()  # a lone surrogate is no UTF-8
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=json.loads(text))

@@ -1,0 +1,99 @@
+"""Standard input and output as the protocol's wire: nothing else can write to it, and nobody has to wait for it.
+
+The SDK's own reader cannot be interrupted while it waits for a line, and drops
+the calls that are under way when the input ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any, BinaryIO, Final
+
+from memsync.errors import UsageError
+
+log = logging.getLogger(__name__)
+
+# Seconds that an answer may still take after the client has said its last word.
+PATIENCE: Final = 20.0
+
+
+class Wire:
+    """Both ends, as `stdio_server` takes them: an iterable of lines, and something to write lines to.
+
+    Raises:
+        UsageError: standard input or output is closed.
+    """
+
+    def __init__(self) -> None:
+        if sys.stdin is None or sys.stdout is None:
+            raise UsageError("standard input or output is closed; an MCP client starts `memsync mcp` with pipes")
+        sys.stdout.flush()
+        self._input = _claim(0, "rb", lambda: os.open(os.devnull, os.O_RDONLY))
+        self._output = _claim(1, "wb", lambda: os.dup(2))
+        self._open: set[Any] = set()  # ids of requests without an answer
+        self._answered = asyncio.Event()
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        """Yield what the client says; the end comes when everything is answered."""
+        loop = asyncio.get_running_loop()
+        lines: asyncio.Queue[bytes] = asyncio.Queue()
+
+        def read() -> None:
+            with suppress(RuntimeError):  # the loop has ended before
+                for line in self._input:
+                    loop.call_soon_threadsafe(lines.put_nowait, line)
+                loop.call_soon_threadsafe(lines.put_nowait, b"")
+
+        # A daemon: a process that is told to end does not wait for a line.
+        threading.Thread(target=read, name="memsync-stdin", daemon=True).start()
+        while line := await lines.get():
+            text = line.decode("utf-8", "replace")
+            self._note(text, self._open.add)
+            yield text
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                while self._open:
+                    self._answered.clear()
+                    await self._answered.wait()
+
+    async def write(self, text: str) -> None:
+        """Write one line."""
+        await asyncio.to_thread(self._write, text.encode("utf-8", "replace"))
+        self._note(text, self._open.discard)
+        self._answered.set()
+
+    async def flush(self) -> None:
+        """Do nothing: each line is on its way when `write` returns."""
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._output.write(data)
+            self._output.flush()
+        except OSError as error:  # the client is gone; the end of the input tells the rest
+            log.info("the answer was not taken: %s", error)
+
+    def _note(self, text: str, note: Callable[[Any], None]) -> None:
+        """Tell *note* the id of a request that expects an answer, or of an answer."""
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
+            message = json.loads(text)
+            method = message.get("method", "")
+            if method == "notifications/cancelled":  # never answered
+                self._open.discard(message["params"]["requestId"])
+            elif "id" in message and not method.startswith("subscriptions/"):  # those last as long as the client
+                note(message["id"])
+
+
+def _claim(fd: int, mode: str, instead: Callable[[], int]) -> BinaryIO:
+    """Take *fd* away from everybody else, git and a stray print included; they get what *instead* opens."""
+    ours = os.dup(fd)
+    other = instead()
+    os.dup2(other, fd)
+    os.close(other)
+    return open(ours, mode, closefd=False)  # type: ignore[return-value]
