@@ -35,6 +35,9 @@ class Settings:
     decay_rate: float = _setting("memory.decay_rate", 0.05, "importance lost per month without use", low=0, high=1)
     decay_floor: float = _setting("memory.decay_floor", 0.1, "what decay stops at", low=0, high=1)
     author: str = _setting("memory.author", "", "name on new memories; empty: git's user.name")
+    allow_secrets: tuple[str, ...] = _setting(
+        "memory.secrets.allow", (), "what is no secret: patterns and fingerprints, between spaces (docs/security.md)"
+    )
     stealth: bool = _setting("memory_sync.stealth", False, "keep every memory out of the work tree")
     auto_reject_threshold: float = _setting(
         "janitor.dedup.auto_reject_threshold", 0.98, "likeness from which near-identical texts are one", low=0, high=1
@@ -159,6 +162,8 @@ def parse_value(key: str, value: object) -> Any:
         return _parse_bool(key, value)
     if kind is str:
         return "" if value is None else str(value)
+    if kind is tuple:
+        return _parse_patterns(key, value)
     return _parse_number(key, value, kind, spec.metadata)
 
 
@@ -169,6 +174,18 @@ def _parse_bool(key: str, value: object) -> bool:
     if word in ("false", "off", "no", "0"):
         return False
     raise ConfigError(f"{key}: {value!r} is not on or off")
+
+
+def _parse_patterns(key: str, value: object) -> tuple[str, ...]:
+    from memsync.secrets import Allow
+
+    items = value if isinstance(value, list | tuple) else str(value or "").split()
+    patterns = tuple(map(str, items))
+    try:
+        Allow(patterns)
+    except ValueError as error:
+        raise ConfigError(f"{key}: {error}") from None
+    return patterns
 
 
 def _parse_number(key: str, value: object, kind: type, limits: Mapping[str, Any]) -> float | int:
@@ -276,6 +293,7 @@ def _with_setting(text: str, key: str, value: Any) -> str:
         root = yaml.load(text)
     except YAMLError as error:
         raise ValueError(getattr(error, "problem", None) or error) from None
+    value = list(value) if isinstance(value, tuple) else value
     comments = "" if root else text
     root = root or yaml.map()
     spelled = [place for name in (*_aliases(key), key) for place in _spellings(root, name)]

@@ -5,6 +5,7 @@ MemsyncError (1)
 ├── MemoryNotFound            no memory has that id
 ├── AmbiguousId               a prefix fits several ids
 ├── InvalidMemory             a record that may not be written
+│   └── SecretFound           a text that looks like it holds a secret
 ├── ConfigError               a setting that cannot be read
 ├── ImportFailed              a file that cannot be imported
 ├── GitFailed                 git could not answer
@@ -38,6 +39,7 @@ class MemsyncError(Exception):
     """An expected failure; its message says what happened and what to do next."""
 
     exit_code = 1
+    status = ""  # what became of the request, where a caller may want to tell
 
 
 class UsageError(MemsyncError):
@@ -65,6 +67,19 @@ class AmbiguousId(MemsyncError):
 
 class InvalidMemory(MemsyncError):
     """A memory has a field that may not be written."""
+
+
+class SecretFound(InvalidMemory):
+    """A text that would be shared looks like it holds a secret; *what* says so without showing it."""
+
+    status = "blocked"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"blocked, nothing was written: this looks like a secret ({what}); take it out, keep it out of the "
+            "work tree with --private, or say with --allow-secret that it is none"
+        )
+        self.what = what
 
 
 class ConfigError(MemsyncError):

@@ -227,6 +227,7 @@ class Plan:
         get: Callable[[str], Memory | None],
         by_hash: Callable[[str], Memory | None],
         *,
+        vet: Callable[[Memory], Memory],
         is_taken: Callable[[str], bool],
         count: int,
         now: datetime,
@@ -234,7 +235,7 @@ class Plan:
         self.added: dict[str, Memory] = {}
         self.edited: dict[str, Memory] = {}
         self._outcomes: list[Outcome] = []
-        self._get, self._by_hash, self._is_taken = get, by_hash, is_taken
+        self._get, self._by_hash, self._vet, self._is_taken = get, by_hash, vet, is_taken
         self._count, self._now = count, now
         self._hashes: dict[str, str] = {}
 
@@ -295,12 +296,13 @@ class Plan:
     def _cleaned(self, memory: Memory) -> Memory:
         """Return *memory* as it may be stored, with the times it lacks."""
         created = memory.created_at or self._now
-        return memory._replace(
+        cleaned = memory._replace(
             content=clean_content(memory.content),
             tags=clean_tags(memory.tags),
             created_at=created,
             updated_at=memory.updated_at or created,
         )
+        return self._vet(cleaned)
 
     def _new_id(self, memory: Memory) -> str:
         def is_taken(id_: str) -> bool:

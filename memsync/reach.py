@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from memsync import config
-from memsync.errors import MemoryNotFound, NoStore, StoreError
+from memsync.errors import MemoryNotFound, NoStore, SecretFound, StoreError
 from memsync.files import create, make_dirs
 from memsync.finder import Finder
 from memsync.index.decay import Decay
@@ -24,6 +24,7 @@ from memsync.state import Action, State, Usage
 from memsync.store import Store, find_id
 
 if TYPE_CHECKING:
+    from memsync.secrets import Allow
     from memsync.watch import Watcher
 
 log = logging.getLogger(__name__)
@@ -124,6 +125,30 @@ class Reach:
         if scope == "stealth":
             self.keep_key()
         return store
+
+    def vetted(self, memory: Memory, scope: Scope) -> Memory:
+        """Return *memory* as it may be stored in *scope*: the writer's home is `~`.
+
+        Every write of a text passes here. The private store takes secrets; no agent is shown them unasked.
+
+        Raises:
+            SecretFound: it looks like it holds one, and would be shared.
+        """
+        from memsync import secrets
+
+        home = self.env.get("HOME") or os.path.expanduser("~")
+        user = self.env.get("USER") or self.env.get("USERNAME") or ""
+        memory = memory._replace(content=secrets.tidy(memory.content, home=home, user=user))
+        if scope != "stealth" and (found := secrets.scan_memory(memory, self.allowed_secrets)):
+            raise SecretFound(secrets.describe(found))
+        return memory
+
+    @cached_property
+    def allowed_secrets(self) -> Allow:
+        """What the settings say is no secret."""
+        from memsync.secrets import Allow
+
+        return Allow(self.settings.allow_secrets)
 
     def keep_key(self) -> None:
         """Note in `.git` which stealth store the clone uses, so that a new remote does not hide it."""

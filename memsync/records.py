@@ -18,6 +18,8 @@ DEFAULT_TYPE: Final = "fact"
 DEFAULT_IMPORTANCE: Final = 0.5
 DEFAULT_SOURCE: Final = "user"
 MAX_CONTENT: Final = 32_768
+# A memory with this tag may hold what looks like a secret; reviewers see the tag.
+ALLOW_TAG: Final = "allow-secret"
 
 NO_EXTRA: Final[Mapping[str, Any]] = MappingProxyType({})
 

@@ -136,6 +136,7 @@ class Memsync(Reach):
             author=self.author,
         )
         scope = scope or self.default_scope
+        memory = self.vetted(memory, scope)
         store = self.store_to_write(scope)
         with store.writing():
             if same := store.by_hash(content_hash(memory.content)):
@@ -173,7 +174,7 @@ class Memsync(Reach):
         Raises:
             MemoryNotFound, AmbiguousId, InvalidMemory, StoreError: nothing was written.
         """
-        wanted = {
+        wanted: dict[str, Any] = {
             "content": None if content is None else clean_content(content),
             "memory_type": None if memory_type is None else clean_type(memory_type),
             "importance": None if importance is None else clean_importance(importance),
@@ -186,8 +187,11 @@ class Memsync(Reach):
             changes = {name: new for name, new in wanted.items() if new is not None and new != getattr(old, name)}
             if not changes:
                 return Remembered(status="exists", entry=entry, reason="nothing to change")
+            if changes.keys() & {"content", "tags"}:
+                vetted = self.vetted(old._replace(**changes), entry.scope)
             if "content" in changes:
-                _refuse_copy(store, old.id, str(changes["content"]))
+                changes["content"] = vetted.content
+                _refuse_copy(store, old.id, vetted.content)
             new = self._edit(store, old, changes)
         return Remembered(status="updated", entry=self._noted(entry.scope, new, "updated"), reason=", ".join(changes))
 
@@ -245,18 +249,21 @@ class Memsync(Reach):
         scope = scope or self.default_scope
         self.refresh()
         if dry_run:
-            return self._plan(self.store(scope), candidates).report(dry_run=True)
+            return self._plan(scope, candidates).report(dry_run=True)
         store = self.store_to_write(scope)
         with store.writing():
-            plan = self._plan(store, candidates)
+            plan = self._plan(scope, candidates)
             store.write(plan.added.values(), {id_: _fields(memory) for id_, memory in plan.edited.items()})
         return plan.report(dry_run=False)
 
-    def _plan(self, store: Store, candidates: Iterable[Candidate]) -> Plan:
+    def _plan(self, scope: Scope, candidates: Iterable[Candidate]) -> Plan:
         from memsync.importing import Plan
 
-        now = tick(self.clock(), None)
-        plan = Plan(store.get, store.by_hash, is_taken=self.is_taken, count=self.id_count(), now=now)
+        def vet(memory: Memory) -> Memory:
+            return self.vetted(memory, scope)
+
+        store, now = self.store(scope), tick(self.clock(), None)
+        plan = Plan(store.get, store.by_hash, vet=vet, is_taken=self.is_taken, count=self.id_count(), now=now)
         for candidate in candidates:
             plan.take(candidate)
         return plan

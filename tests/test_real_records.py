@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from helpers import memsync
 
+from memsync.secrets import scan
+
 CORPUS = Path(os.environ.get("MEMSYNC_DATA", "")) / "gobby" / "corpus.jsonl"
 pytestmark = pytest.mark.skipif(not CORPUS.is_file(), reason="MEMSYNC_DATA does not name the real records")
 
@@ -66,7 +68,7 @@ def test_an_update_is_one_changed_line_and_an_export_none(real, records):
 
 
 def test_an_import_elsewhere_keeps_ids_and_unknown_fields(repo, records):
-    report = memsync("memory", "import", str(CORPUS), "--json", cwd=repo.root).json
+    report = memsync("memory", "import", str(CORPUS), "--allow-secret", "--json", cwd=repo.root).json
     distinct = len({record["id"] for record in records})
     assert (report["created"], report["skipped"]) == (distinct, len(records) - distinct)
     assert memsync("memory", "import", str(CORPUS), "--json", cwd=repo.root).json["created"] == 0
@@ -77,3 +79,8 @@ def test_an_import_elsewhere_keeps_ids_and_unknown_fields(repo, records):
 def test_recall_finds_a_commit_by_its_hash(real):
     found = memsync("memory", "recall", "f9f319717", "--json", "-n", "1", cwd=real.root).json["memories"]
     assert "f9f319717" in found[0]["content"]
+
+
+def test_next_to_none_of_the_records_is_taken_for_a_secret(records):
+    flagged = [record["id"] for record in records if scan(record["content"])]
+    assert len(flagged) <= 0.002 * len(records)

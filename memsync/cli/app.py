@@ -108,7 +108,7 @@ def run(words: Sequence[str]) -> int:
     except click.ClickException as error:
         code = _usage_error(error, as_json)
     except MemsyncError as error:
-        code = _failed(str(error), error.exit_code, as_json)
+        code = _failed(str(error), error.exit_code, as_json, status=error.status)
     except BrokenPipeError:
         # The reader (head, a pager) has seen enough; a second flush at exit must not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -135,12 +135,12 @@ def _usage_error(error: click.ClickException, as_json: bool) -> int:
     return error.exit_code
 
 
-def _failed(message: str, code: int, as_json: bool) -> int:
+def _failed(message: str, code: int, as_json: bool, *, status: str = "") -> int:
     from memsync.cli.render import one_line, to_json
 
     with suppress(OSError):  # the output itself may be what failed
         if as_json:
-            click.echo(to_json({"error": message, "exit_code": code}))
+            click.echo(to_json({"error": message, "exit_code": code, **({"status": status} if status else {})}))
     colour = False if os.environ.get("NO_COLOR") else None
     click.echo(f"{click.style('memsync:', fg='red')} {one_line(message)}", err=True, color=colour)
     return code
@@ -182,6 +182,9 @@ def stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], D
 target_options = stack(
     click.option("--global", "scope", flag_value="global", help="In your own store, for every project."),
     click.option("--private", "scope", flag_value="stealth", help="For this project, outside the work tree."),
+)
+allow_secret_option = click.option(
+    "--allow-secret", is_flag=True, help="What looks like a secret is none; adds the tag allow-secret."
 )
 scope_option = click.option(
     "--scope", type=click.Choice(["project", "stealth", "global"]), help="Only memories that live there."

@@ -10,6 +10,7 @@ import click
 from memsync.cli import render
 from memsync.cli.app import (
     LazyGroup,
+    allow_secret_option,
     filter_options,
     json_option,
     open_project,
@@ -19,7 +20,7 @@ from memsync.cli.app import (
 )
 from memsync.errors import UsageError
 from memsync.recall import Filters
-from memsync.records import SCOPES, Scope
+from memsync.records import ALLOW_TAG, SCOPES, Scope
 
 if TYPE_CHECKING:
     from memsync.service import Memsync
@@ -81,10 +82,13 @@ def _text(content: str) -> str:
 )
 @click.option("--importance", type=float, metavar="N", help="0 to 1.  [default: 0.7]")
 @click.option("--tag", "--tags", "tags", multiple=True, metavar="TAG", help="A tag, or several with commas (repeat).")
+@allow_secret_option
 @target_options
 @json_option
 @click.pass_context
-def remember(ctx: click.Context, /, content: str, tags: tuple[str, ...], as_json: bool, **fields: Any) -> None:
+def remember(
+    ctx: click.Context, /, content: str, tags: tuple[str, ...], allow_secret: bool, as_json: bool, **fields: Any
+) -> None:
     """Store CONTENT ("-": standard input), unless it is stored already.
 
     \b
@@ -92,8 +96,10 @@ def remember(ctx: click.Context, /, content: str, tags: tuple[str, ...], as_json
       memsync memory remember "Always use uv" --type preference --tag python
       memsync memory add "The staging DB is read-only" --importance 0.9
       memsync memory add "My editor is Helix" --global
+      memsync memory add "The staging token is …" --private
     """
     project = open_project(ctx)
+    tags += (ALLOW_TAG,) if allow_secret else ()
     result = project.remember(_text(content), tags=_split(tags), **fields)
     print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
 
@@ -193,11 +199,19 @@ def show(ctx: click.Context, /, ref: str, scope: Scope | None, as_json: bool) ->
 @click.option(
     "--tag", "--tags", "tags", multiple=True, metavar="TAG", help='The new tags (repeat, or commas; "": none).'
 )
+@allow_secret_option
 @scope_option
 @json_option
 @click.pass_context
 def update(
-    ctx: click.Context, /, ref: str, content: str | None, tags: tuple[str, ...], as_json: bool, **fields: Any
+    ctx: click.Context,
+    /,
+    ref: str,
+    content: str | None,
+    tags: tuple[str, ...],
+    allow_secret: bool,
+    as_json: bool,
+    **fields: Any,
 ) -> None:
     """Change one memory. `memsync memory restore ID` takes the change back.
 
@@ -207,6 +221,8 @@ def update(
     """
     project = open_project(ctx)
     text = None if content is None else _text(content)
+    if allow_secret:
+        tags = (*(tags or project.get(ref, fields["scope"]).memory.tags), ALLOW_TAG)
     result = project.update(ref, content=text, tags=_split(tags) if tags else None, **fields)
     print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
 

@@ -73,6 +73,8 @@ def _stealth(project: Memsync, on: bool, move: bool | None, yes: bool) -> list[s
 
 def _spelled(value: object) -> str:
     """Spell a value as the YAML file would."""
+    if isinstance(value, tuple):
+        value = " ".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value) or '""'
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,19 @@ import click
 
 from memsync import importing
 from memsync.cli import render
-from memsync.cli.app import filter_options, json_option, open_project, print_result, target_options
+from memsync.cli.app import (
+    allow_secret_option,
+    filter_options,
+    json_option,
+    open_project,
+    print_result,
+    target_options,
+)
 from memsync.errors import UsageError, write_failed
 from memsync.recall import Filters
-from memsync.records import SCOPES, Scope
+from memsync.records import ALLOW_TAG, SCOPES, Scope
 from memsync.results import Entry
+from memsync.secrets import scan_memory
 
 _BAR_FROM = 500
 
@@ -27,6 +36,7 @@ _BAR_FROM = 500
 @click.option("--format", "format_", type=click.Choice(importing.FORMATS), help="Instead of guessing.")
 @click.option("--map", "pairs", multiple=True, metavar="FIELD=KEY", help="Which key holds a field, e.g. content=text.")
 @click.option("--dry-run", is_flag=True, help="Only say what would happen.")
+@allow_secret_option
 @target_options
 @json_option
 @click.pass_context
@@ -53,8 +63,18 @@ def import_(
     """
     project = open_project(ctx)
     found = [c for path in paths for c in _candidates(path, how["format_"], _mapping(pairs))]
+    if how["allow_secret"]:
+        found = list(map(_allowed, found))
     report = project.import_(_with_bar(found), scope=scope, dry_run=how["dry_run"])
     print_result(as_json, report.as_dict(), render.import_report(report))
+
+
+def _allowed(candidate: importing.Candidate) -> importing.Candidate:
+    """Tag what looks like it holds a secret as allowed to."""
+    memory = candidate.memory
+    if memory is None or not scan_memory(memory):
+        return candidate
+    return replace(candidate, memory=memory._replace(tags=(*memory.tags, ALLOW_TAG)))
 
 
 def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -33,7 +33,9 @@ def planned(
     """Return the plan for *data* in a store that holds *stored*, with the outcome of each item."""
     by_id = {memory.id: memory for memory in stored}
     by_hash = {content_hash(memory.content): memory for memory in stored}
-    plan = Plan(by_id.get, by_hash.get, is_taken=by_id.__contains__, count=len(by_id), now=NOW)
+    plan = Plan(
+        by_id.get, by_hash.get, vet=lambda memory: memory, is_taken=by_id.__contains__, count=len(by_id), now=NOW
+    )
     for candidate in read_bytes(data.encode(), name):
         plan.take(candidate)
     return plan, [(o.status, o.id, o.reason) for o in plan.report(dry_run=True).outcomes]
