@@ -26,8 +26,9 @@ bench: $(STAMP)  ## measure, as ratios against a baseline in the same run
 	$(RUN)python -m compileall -q memsync
 	$(RUN)python -m benchmarks $(ARGS)
 
-docs: $(STAMP)  ## write what is generated: help.txt and docs/cli.md
+docs: $(STAMP)  ## write what is generated: help.txt, docs/cli.md, the plugin
 	$(RUN)python tools/write_docs.py
+	$(RUN)python -m tools.build_plugin
 
 clean:  ## remove .venv and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

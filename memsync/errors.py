@@ -8,6 +8,7 @@ MemsyncError (1)
 │   └── SecretFound           a text that looks like it holds a secret
 ├── ConfigError               a setting that cannot be read
 ├── ImportFailed              a file that cannot be imported
+├── SettingsRefused           a client's settings that cannot be edited without harm
 ├── GitFailed                 git could not answer
 ├── LlmError                  a language model was of no use; whoever asked goes on without
 │   ├── LlmNotConfigured      none is named, or its SDK, key or model is missing
@@ -88,6 +89,15 @@ class ConfigError(MemsyncError):
 
 class ImportFailed(MemsyncError):
     """A file cannot be imported at all."""
+
+
+class SettingsRefused(MemsyncError):
+    """A client's settings file cannot be edited without destroying something; nothing was changed."""
+
+    def __init__(self, path: Path, line: int | None, why: str, remedy: str) -> None:
+        where = f"{path}:{line}" if line else str(path)
+        super().__init__(f"{where}: {why}; {remedy}, then run this again (nothing was changed)")
+        self.path = path
 
 
 class GitFailed(MemsyncError):

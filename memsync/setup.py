@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync import config, files
 from memsync.errors import ConfigError, StoreNotWritable, UsageError
@@ -19,6 +20,13 @@ ATTRIBUTE: Final = f"{STORE_DIR}/{MEMORIES} text eol=lf"
 GITIGNORE: Final = "local/\n"
 
 
+class Step(NamedTuple):
+    """Something to do, and what is said once it is done."""
+
+    text: str
+    do: Callable[[], object]
+
+
 def init(reach: Reach) -> list[str]:
     """Make the project ready for memories, and say what was made. Does nothing the second time.
 
@@ -26,25 +34,37 @@ def init(reach: Reach) -> list[str]:
         NoStore, StoreError
     """
     place = reach.layout.place(reach.default_scope)
-    done = []
     files.make_local(place.local, private=place.private, tree=place.tree)
-    if files.create(place.memories, b"", private=place.private):
-        done.append(f"created {place.memories}")
-    if not place.private:
-        if files.create(place.directory / ".gitignore", GITIGNORE.encode(), private=False):
-            done.append(f"created {place.directory / '.gitignore'}")
-        attributes = place.directory.parent / ".gitattributes"
-        if reach.layout.git and _add_line(attributes, ATTRIBUTE, place):
-            done.append(f"added a line to {attributes}")
+    done = []
+    for step in steps(reach, reach.default_scope):
+        step.do()
+        done.append(step.text)
     return done
 
 
-def _add_line(path: Path, line: str, place: Place) -> bool:
+def steps(reach: Reach, scope: Scope) -> Iterator[Step]:
+    """Yield what the store of *scope* still lacks; looking writes nothing.
+
+    Raises:
+        NoStore, StoreError
+    """
+    place = reach.layout.place(scope)
+    if not place.memories.exists():
+        yield Step(f"created {place.memories}", lambda: files.create(place.memories, b"", private=place.private))
+    if place.private:
+        return
+    ignore = place.directory / ".gitignore"
+    if not ignore.exists():
+        yield Step(f"created {ignore}", lambda: files.create(ignore, GITIGNORE.encode(), private=False))
+    attributes = place.directory.parent / ".gitattributes"
+    if reach.layout.git and _lacks_line(attributes, ATTRIBUTE, place):
+        line = f"{ATTRIBUTE}\n".encode()
+        yield Step(f"added a line to {attributes}", lambda: files.append(attributes, line, private=False))
+
+
+def _lacks_line(path: Path, line: str, place: Place) -> bool:
     data, _ = files.read(files.resolve_inside(path, place.tree))
-    if any(row.split()[:1] == line.split()[:1] for row in data.decode("utf-8", "replace").splitlines()):
-        return False
-    files.append(path, f"{line}\n".encode(), private=False)
-    return True
+    return not any(row.split()[:1] == line.split()[:1] for row in data.decode("utf-8", "replace").splitlines())
 
 
 def set_value(reach: Reach, key: str, value: str, *, is_global: bool) -> Path:

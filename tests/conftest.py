@@ -16,7 +16,19 @@ from memsync import Memsync
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
-_LEAKS = ("GIT_", "MEMSYNC_", "OPENAI_", "CLAUDE", "XDG_", "NO_COLOR", "COLUMNS", "http_proxy", "https_proxy")
+_LEAKS = (
+    "GIT_",
+    "MEMSYNC_",
+    "OPENAI_",
+    "CLAUDE",
+    "CODEX_",
+    "GEMINI_",
+    "XDG_",
+    "NO_COLOR",
+    "COLUMNS",
+    "http_proxy",
+    "https_proxy",
+)
 
 
 @pytest.fixture(autouse=True)

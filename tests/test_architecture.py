@@ -17,9 +17,36 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # A module imports from its own layer and from those below it (docs/design: imports go down only).
 LAYERS = {
     0: {"errors", "records"},
-    1: {"codec", "jsonl", "files", "config", "routing", "results", "reports", "index", "merge", "dedup", "secrets"},
+    1: {
+        "codec",
+        "jsonl",
+        "jsonedit",
+        "files",
+        "config",
+        "routing",
+        "results",
+        "reports",
+        "index",
+        "merge",
+        "dedup",
+        "secrets",
+    },
     2: {"store", "state", "watch", "debounce", "git"},
-    3: {"recall", "importing", "finder", "reach", "live", "service", "setup", "doctor", "demo", "evaluate", "learn"},
+    3: {
+        "recall",
+        "importing",
+        "finder",
+        "reach",
+        "service",
+        "setup",
+        "doctor",
+        "demo",
+        "evaluate",
+        "learn",
+        "live",
+        "agents",
+        "installing",
+    },
     4: {"cli", "mcp", "__main__"},
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}

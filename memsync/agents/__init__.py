@@ -1,0 +1,1 @@
+"""What differs between the agent clients: Claude Code, Codex and Gemini CLI."""

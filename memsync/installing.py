@@ -1,0 +1,141 @@
+"""`memsync init` and `uninstall` as a whole: the store, git and the clients.
+
+Whatever can refuse is asked before anything is written.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memsync import setup
+from memsync.agents import install
+from memsync.agents.install import Change
+from memsync.agents.look import LOCAL_SERVER
+from memsync.agents.places import detect
+from memsync.agents.wanted import CLIENTS, NAMES, Client
+from memsync.git import repo
+from memsync.reach import Reach
+from memsync.records import Scope
+
+_NEXT: Final = {
+    "claude": "start Claude Code here, and allow its MCP server memsync when it asks",
+    "codex": "start Codex here, trust the directory, and approve the hooks of memsync in /hooks",
+    "gemini": "start Gemini CLI here, and trust the folder when it asks",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installed:
+    """What was done, or would be; what the user has to do; how to take it back."""
+
+    done: tuple[str, ...]
+    clients: tuple[Client, ...] = ()
+    notes: tuple[str, ...] = ()
+    undo: str = ""
+    dry_run: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        return {
+            "done": list(self.done),
+            "clients": list(self.clients),
+            "notes": list(self.notes),
+            "undo": self.undo,
+            "dry_run": self.dry_run,
+        }
+
+
+def choose(reach: Reach, names: Sequence[str]) -> list[Client]:
+    """Return the clients that *names* (all, none, or their own) mean; without one, those that are used here."""
+    if not names:
+        return detect(reach)
+    return [client for client in CLIENTS if client in names or "all" in names]
+
+
+def init(reach: Reach, clients: Sequence[Client], *, stealth: bool, dry_run: bool) -> Installed:
+    """Make the project ready for memories and tell *clients* of it. Does nothing the second time.
+
+    Under *stealth* nothing of ours is in the work tree: the clients learn it from the user's own settings.
+
+    Raises:
+        SettingsRefused: a client's settings cannot be edited; nothing was written.
+        NoStore, GitFailed, StoreError
+    """
+    scope: Scope = "stealth" if stealth else "project"
+    moves_out, stay = _leaving(reach) if stealth else ([], [])
+    changes = install.plan(reach, clients, stealth=stealth)
+    steps = list(setup.steps(reach, scope))
+    is_switched = stealth and not reach.settings.stealth
+    if dry_run:
+        switched = ["switched stealth on, and moved the project's memories out of the work tree"] if is_switched else []
+        done = [*switched, *(step.text for step in steps)]
+    else:
+        install.apply(reach, moves_out, stealth=False)
+        done = setup.turn_stealth(reach, True, move=True) if is_switched else []
+        done += setup.init(reach)
+        install.apply(reach, changes, stealth=stealth)
+        if stealth and clients:
+            install.enroll(reach, clients)
+    return Installed(
+        done=(*done, *map(str, moves_out), *map(str, changes)),
+        clients=tuple(clients),
+        notes=(*stay, *_notes(clients, changes, stealth=stealth)),
+        undo=_undo(clients),
+        dry_run=dry_run,
+    )
+
+
+def _undo(clients: Sequence[Client]) -> str:
+    few = clients if len(clients) < len(CLIENTS) else ()
+    return " ".join(["memsync uninstall", *(f"--agent {client}" for client in few)]) if clients else ""
+
+
+def _leaving(reach: Reach) -> tuple[list[Change], list[str]]:
+    """Return how our entries leave the work tree, and which stay because git tracks the file."""
+    if reach.layout.root is None:
+        return [], []
+    changes = install.plan_removal(reach, CLIENTS, stealth=False)
+    tracked = [change for change in changes if reach.layout.git and repo.is_tracked(change.target.path)]
+    stay = [f"{change.target.path} is tracked by git and stays as it is" for change in tracked]
+    return [change for change in changes if change not in tracked], stay
+
+
+def _notes(clients: Sequence[Client], changes: Sequence[Change], *, stealth: bool) -> list[str]:
+    notes = [f"next: {_NEXT[client]}" for client in clients if any(one.target.client == client for one in changes)]
+    if stealth and "claude" in clients:
+        notes.append(f"next: run `{LOCAL_SERVER}`, which adds the tools to Claude Code for you alone")
+    if not clients:
+        notes.append("no agent was found here; `memsync init --agent claude` (or codex, gemini, all) connects one")
+    elif shutil.which("memsync") is None:
+        notes.append("memsync is not in the PATH, where the clients look for it; `pipx install memsync` puts it there")
+    return notes
+
+
+def uninstall(reach: Reach, clients: Sequence[Client], *, dry_run: bool) -> Installed:
+    """Take our entries out of the settings of *clients*: the project's, and the user's if only this project needs them.
+
+    Raises:
+        SettingsRefused: settings cannot be edited; nothing was written.
+        StoreError
+    """
+    in_tree = install.plan_removal(reach, clients, stealth=False) if reach.layout.root else []
+    users = {client: install.enrolled(reach, client) for client in clients}
+    mine = [client for client in clients if users[client][0]]
+    alone = [client for client in mine if not users[client][1]]
+    of_user = install.plan_removal(reach, alone, stealth=True)
+    notes = [
+        f"{NAMES[client]}: your own settings keep memsync, because {users[client][1]} other private projects use it"
+        for client in mine
+        if client not in alone
+    ]
+    if not dry_run:
+        install.apply(reach, in_tree, stealth=False)
+        install.apply(reach, of_user, stealth=True)
+        if mine:
+            install.enroll(reach, mine, leave=True)
+    return Installed(
+        done=tuple(map(str, [*in_tree, *of_user])), clients=tuple(clients), notes=tuple(notes), dry_run=dry_run
+    )
