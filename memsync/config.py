@@ -30,6 +30,16 @@ class Settings:
     embedder: str = _setting(
         "memory.embedder", "builtin", "what finds by meaning: builtin, none, model2vec:PATH, … (docs/recall.md)"
     )
+    enabled: bool = _setting("memory.enabled", True, "give memories to agents unasked (seed 002)")
+    injection_limit: int = _setting(
+        "memory.injection_limit", 10, "most memories given at the start of a session", low=0
+    )
+    importance_threshold: float = _setting(
+        "memory.importance_threshold", 0.3, "least importance today of a memory given unasked", low=0, high=1
+    )
+    injection_budget: int = _setting(
+        "memory.injection_budget", 2_000, "most characters given unasked at once", low=0, high=9_000
+    )
     stop_words: bool = _setting("memory.stop_words", True, "leave English stop words out of queries")
     decay_enabled: bool = _setting("memory.decay_enabled", True, "let importance fade with disuse")
     decay_rate: float = _setting("memory.decay_rate", 0.05, "importance lost per month without use", low=0, high=1)

@@ -14,13 +14,13 @@ import orjson
 from memsync import files, jsonl
 from memsync.codec import bare
 from memsync.errors import ImportFailed
+from memsync.recall import unasked
 from memsync.records import Memory
 
 if TYPE_CHECKING:
     from memsync.index.embed import Meaning
 
 METRICS: Final = ("hit@1", "hit@5", "hit@10", "recall@10", "nDCG@5", "nDCG@10", "MRR")
-SHOWN: Final = 5  # memories that an agent is shown unasked at most
 KEPT: Final = 10  # hits kept of each answer
 _MOST: Final = 10  # the highest judgement; its gain is 2^10 - 1
 
@@ -70,9 +70,9 @@ class Answer:
         return [id_ for id_, _ in self.ranked]
 
     @property
-    def injected(self) -> list[str]:
+    def injected(self) -> Sequence[str]:
         """The ids that an agent would be shown unasked."""
-        return self.ids[:SHOWN] if self.gate >= self.floor else []
+        return unasked(self.ids, gate=self.gate, floor=self.floor)
 
     def as_dict(self, *, inject: bool) -> dict[str, Any]:
         """Return the line of a run."""

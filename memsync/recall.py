@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final, TypeVar
 
 from memsync.index.rank import Match
 from memsync.records import SCOPES, Scope
 from memsync.results import Entry, Hit
 
+SHOWN: Final = 5  # memories that an agent is shown unasked at most
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Which memories count at all. `min_importance` is compared after decay; `exclude` holds ids."""
+    """Which memories count at all. `min_importance` is compared after decay; `exclude` holds ids; `keep` has the last word."""
 
     scopes: Collection[Scope] = SCOPES
     memory_type: str | None = None
@@ -22,6 +26,7 @@ class Filters:
     min_importance: float = 0.0
     archived: bool = False
     exclude: Collection[str] = field(default=frozenset())
+    keep: Callable[[Entry], bool] | None = None
 
     def allow(self, entry: Entry) -> bool:
         """Tell whether *entry* passes every filter."""
@@ -36,6 +41,7 @@ class Filters:
             and (not self.tags_any or any(tag.lower() in tags for tag in self.tags_any))
             and not any(tag.lower() in tags for tag in self.tags_none)
             and entry.effective_importance >= self.min_importance
+            and (self.keep is None or self.keep(entry))
         )
 
 
@@ -51,6 +57,11 @@ def as_hit(entry: Entry, match: Match | None = None) -> Hit:
         parts=parts,
         copy_of=match.copy_of if match else None,
     )
+
+
+def unasked(ranked: Sequence[T], *, gate: float, floor: float, limit: int = SHOWN) -> Sequence[T]:
+    """Return what of *ranked* an agent may be shown without having asked: the best, or nothing below the floor."""
+    return ranked[:limit] if gate >= floor else ranked[:0]
 
 
 def most_important(entries: Iterable[Entry]) -> list[Entry]:

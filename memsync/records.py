@@ -14,6 +14,9 @@ from typing import Any, Final, Literal, NamedTuple
 from memsync.errors import InvalidMemory
 
 TYPE_ORDER: Final = ("context", "preference", "pattern", "fact")
+HEADINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {"context": "Project Context", "preference": "Preferences", "pattern": "Patterns", "fact": "Facts"}
+)
 DEFAULT_TYPE: Final = "fact"
 DEFAULT_IMPORTANCE: Final = 0.5
 DEFAULT_SOURCE: Final = "user"
@@ -106,6 +109,17 @@ def parse_time(text: object) -> datetime | None:
 def format_time(moment: datetime) -> str:
     """Spell *moment* as memsync writes it: UTC, milliseconds, `Z`."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def age(moment: datetime | None, now: datetime) -> str:
+    """Return how long ago *moment* was, in words."""
+    if moment is None:
+        return "no date"
+    days = (now - moment).days
+    for size, name in ((365, "year"), (30, "month"), (7, "week"), (1, "day")):
+        if days >= size:
+            return f"{days // size} {name}{'s' if days // size > 1 else ''} ago"
+    return "today"
 
 
 def normal_form(text: str) -> str:

@@ -67,7 +67,8 @@ class Recall(Sequence[Hit]):
     """The hits of one query, best first; a sequence of them.
 
     From a `gate` below the `floor` nothing should be shown to an agent unasked.
-    `degraded` says what was missing, such as vectors; "" if nothing was.
+    `degraded` says what was missing, such as vectors; "" if nothing was. `refused` are
+    the ids that the filters left out and that the floor would have let through.
     """
 
     hits: tuple[Hit, ...]
@@ -75,6 +76,7 @@ class Recall(Sequence[Hit]):
     gate: float = 0.0
     floor: float = 0.0
     degraded: str = ""
+    refused: tuple[str, ...] = ()
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -80,12 +80,19 @@ class Memsync(Reach):
             return entry.effective_importance if filters.allow(entry) else None
 
         limit = self.settings.recall_limit if limit is None else limit
-        found = self.finder.search(query, limit=limit, allow=allow, is_mine=self._is_mine)
+        found = self.finder.search(query, limit=limit, allow=allow, is_mine=self.is_mine)
         hits = tuple(as_hit(entries[match.scope, match.memory.id], match) for match in found.matches)
-        return Recall(hits=hits, query=query, gate=found.gate, floor=found.floor, degraded=found.degraded)
+        return Recall(
+            hits=hits, query=query, gate=found.gate, floor=found.floor, degraded=found.degraded, refused=found.refused
+        )
 
-    def _is_mine(self, memory: Memory) -> bool:
+    def is_mine(self, memory: Memory) -> bool:
+        """Tell whether the user of this machine wrote *memory*, as far as it says."""
         return memory.author is not None and memory.author == self.author
+
+    def is_new(self, entry: Entry) -> bool:
+        """Tell whether somebody else wrote it, and it was never recalled or shown to an agent on this machine."""
+        return not entry.access_count and not self.is_mine(entry.memory)
 
     def stats(self, filters: Filters = _EVERYTHING) -> Stats:
         """Count the memories that pass *filters*."""

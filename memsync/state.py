@@ -6,10 +6,11 @@ is replaced by an empty one.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
@@ -30,6 +31,8 @@ CREATE TABLE IF NOT EXISTS usage (
 CREATE TABLE IF NOT EXISTS session_memories (
     id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, memory_id TEXT NOT NULL,
     action TEXT NOT NULL, created_at TEXT NOT NULL, UNIQUE (session_id, memory_id, action));
+CREATE TABLE IF NOT EXISTS workflow_state (
+    session_id TEXT PRIMARY KEY, variables TEXT NOT NULL, updated_at TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS idx_session_memories_session ON session_memories (session_id);
 CREATE INDEX IF NOT EXISTS idx_session_memories_memory ON session_memories (memory_id);
 CREATE TABLE IF NOT EXISTS dedup_log (
@@ -42,6 +45,9 @@ CREATE TABLE IF NOT EXISTS llm_spent (day TEXT PRIMARY KEY, tokens INTEGER NOT N
 _DEDUP_COLUMNS: Final = (
     "created_at, new_text, existing_id, existing_text, similarity, decision, reasoning, owner, rejected, review_status"
 )
+
+
+KEPT_DAYS: Final = 60
 
 
 class Usage(NamedTuple):
@@ -189,6 +195,36 @@ class State:
                 (total,) = db.execute(query, (day, tokens)).fetchone()
         return total
 
+    def variables(self, session_id: str) -> dict[str, Any]:
+        """Return the workflow variables of the session; none if it has none."""
+        if not self.path.exists():
+            return {}
+        with self._database() as db:
+            return _variables(db, session_id) if db else {}
+        return {}
+
+    def change_variables(
+        self, session_id: str, now: datetime, change: Callable[[dict[str, Any]], dict[str, Any] | None]
+    ) -> bool:
+        """Replace the session's variables by what *change* makes of them, in one transaction.
+
+        Returns whether anything was written: None from *change* leaves them alone. Sessions
+        that nobody touched for KEPT_DAYS are forgotten.
+        """
+        with self._database() as db:
+            if db is None:
+                return False
+            db.execute("BEGIN IMMEDIATE")
+            new = change(_variables(db, session_id))
+            if new is None:
+                return False
+            text = json.dumps(new, ensure_ascii=False)
+            db.execute("INSERT OR REPLACE INTO workflow_state VALUES (?, ?, ?)", (session_id, text, format_time(now)))
+            old = format_time(now - timedelta(days=KEPT_DAYS))
+            db.execute("DELETE FROM workflow_state WHERE updated_at < ?", (old,))
+            return True
+        return False
+
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection | None]:
         """Open the database for one transaction; None where it cannot be had."""
@@ -248,3 +284,12 @@ class State:
 
 def _dedup_row(row: tuple[Any, ...]) -> Dedup:
     return Dedup(parse_time(row[0]) or utc_now(), *row[1:])
+
+
+def _variables(db: sqlite3.Connection, session_id: str) -> dict[str, Any]:
+    row = db.execute("SELECT variables FROM workflow_state WHERE session_id = ?", (session_id,)).fetchone()
+    try:
+        found = json.loads(row[0]) if row else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

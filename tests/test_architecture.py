@@ -30,6 +30,8 @@ LAYERS = {
         "merge",
         "dedup",
         "secrets",
+        "guard",
+        "triage",
     },
     2: {"store", "state", "watch", "debounce", "git"},
     3: {
@@ -46,8 +48,12 @@ LAYERS = {
         "live",
         "agents",
         "installing",
+        "context",
+        "session",
+        "workflow",
+        "actions",
     },
-    4: {"cli", "mcp", "__main__"},
+    4: {"cli", "mcp", "__main__", "agent_hooks"},
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 

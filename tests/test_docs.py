@@ -64,6 +64,7 @@ def test_every_group_and_command_is_in_the_tree():
         "index",
         "init",
         "mcp",
+        "hook",
         "memory",
         "status",
     }

@@ -1,4 +1,4 @@
-"""Write what is generated from the program: `memsync --help` and docs/cli.md. A test holds them equal."""
+"""Write what is generated: `memsync --help`, docs/cli.md, the packaged workflows as JSON. A test holds them equal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from memsync import workflow
 from memsync.cli.app import cli
 
 ROOT = Path(__file__).parents[1]
@@ -47,3 +48,4 @@ def _context(name: str, command: click.Command, parent: click.Context | None = N
 if __name__ == "__main__":
     HELP.write_text(help_text(), encoding="utf-8")
     REFERENCE.write_text(reference(), encoding="utf-8")
+    workflow.COMPILED.write_text(workflow.compile_packaged(), encoding="utf-8")

@@ -17,6 +17,10 @@ def main() -> None:
         from memsync import __version__
 
         sys.exit(_write(f"memsync {__version__}\n"))
+    if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
+        from memsync.agent_hooks import main as answer
+
+        answer(words[1:])
     from memsync.cli.app import run
 
     sys.exit(run(words))

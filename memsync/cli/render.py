@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memsync.records import TYPE_ORDER
+from memsync.records import HEADINGS, TYPE_ORDER, age
 from memsync.results import Entry, Recall, Remembered
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from memsync.reports import ImportReport, Stats, StoreStatus
 
 _PILOT: Final = {"Cc", "Cf", "Cs", "Co", "Cn"}
-_HEADINGS: Final = {
-    "context": "Project Context", "preference": "Preferences", "pattern": "Patterns", "fact": "Facts"
-}  # fmt: skip
 _PARTS: Final = ("lexical", "semantic", "identifier", "phrase")
 _LEVELS: Final = {"error": "red", "warning": "yellow", "note": "cyan"}
 
@@ -46,17 +43,6 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Return *text* printable and on one line."""
     return printable(" ".join(text.split()))
-
-
-def age(moment: datetime | None, now: datetime) -> str:
-    """Return how long ago *moment* was, in words."""
-    if moment is None:
-        return "no date"
-    days = (now - moment).days
-    for size, name in ((365, "year"), (30, "month"), (7, "week"), (1, "day")):
-        if days >= size:
-            return f"{days // size} {name}{'s' if days // size > 1 else ''} ago"
-    return "today"
 
 
 def entry_line(entry: Entry, now: datetime, width: int | None = None) -> str:
@@ -194,5 +180,5 @@ def markdown(found: Iterable[Entry]) -> str:
         lines = entry.memory.content.strip().splitlines()
         by_type.setdefault(entry.memory.memory_type, []).append("- " + "\n  ".join(lines))
     order = [*(kind for kind in TYPE_ORDER if kind in by_type), *sorted(by_type.keys() - set(TYPE_ORDER))]
-    blocks = [f"## {_HEADINGS.get(kind, kind)}\n\n" + "\n".join(by_type[kind]) for kind in order]
+    blocks = [f"## {HEADINGS.get(kind, kind)}\n\n" + "\n".join(by_type[kind]) for kind in order]
     return "\n\n".join(blocks) + "\n" if blocks else ""

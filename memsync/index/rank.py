@@ -53,12 +53,16 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """Matches best first; from a *gate* below the *floor* nothing should be shown unasked."""
+    """Matches best first; from a *gate* below the *floor* nothing should be shown unasked.
+
+    `refused` are the ids that were not allowed and would have passed the floor.
+    """
 
     matches: tuple[Match, ...] = ()
     gate: float = 0.0
     floor: float = 0.0
     degraded: str = ""
+    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,22 +83,28 @@ def rank(query: Query, found: Candidates, *, limit: int, allow: Allow, is_mine: 
     *limit*, memories that are *mine* get up to half of the places first (seed 004's two passes,
     without its weak matches); near-copies of a better match go last. Neither boosts nor places enter the gate, so they never lift noise over the floor.
     """
-    pool = _pool(query, found, limit * POOL * (POOL if query.phrases else 1), allow)
+    refused: list[str] = []
+    pool = _pool(query, found, limit * POOL * (POOL if query.phrases else 1), allow, refused)
     gate = max((match.parts.score for match in pool), default=0.0)
     has_passes = len(pool) > limit and len({match.memory.author for match in pool}) > 1
     distinct = _copies_last(pool, _COMPARED if has_passes else min(limit, _COMPARED))
     chosen = _two_passes(distinct, limit, is_mine) if has_passes else distinct[:limit]
-    return Ranking(matches=tuple(chosen), gate=gate, floor=found.floor, degraded=found.degraded)
+    return Ranking(matches=tuple(chosen), gate=gate, floor=found.floor, degraded=found.degraded, refused=tuple(refused))
 
 
-def _pool(query: Query, found: Candidates, size: int, allow: Allow) -> list[Match]:
-    """Return the best *size* allowed records, one an id, sorted; ties by id."""
+def _pool(query: Query, found: Candidates, size: int, allow: Allow, refused: list[str]) -> list[Match]:
+    """Return the best *size* allowed records, one an id, sorted; ties by id. Adds to *refused* what was not."""
     pool: dict[str, Match] = {}
     for scope, memory, slot in _by_id_where_equal(found):
         if len(pool) == size:
             break
-        if memory.id not in pool and (boost := allow(scope, memory)) is not None:
-            parts = found.parts(slot)
+        if memory.id in pool:
+            continue
+        parts = found.parts(slot)
+        if (boost := allow(scope, memory)) is None:
+            if parts.score >= found.floor:
+                refused.append(memory.id)
+        else:
             if query.phrases and _quotes(query, memory):
                 parts = parts._replace(phrase=PHRASE)
             pool[memory.id] = Match(scope, memory, parts, boost)

@@ -148,7 +148,7 @@ def test_boosts_and_the_limit_never_enter_the_gate(limit):
 def test_without_a_match_there_is_no_gate():
     assert ranked() == Ranking(matches=(), gate=0.0, floor=0.1)
     rejected = ranked(named(0.9, "a"), allow=lambda *_: None)
-    assert rejected == Ranking(matches=(), gate=0.0, floor=0.1)
+    assert rejected == Ranking(matches=(), gate=0.0, floor=0.1, refused=("a",))
 
 
 def test_a_quoted_phrase_counts_extra_and_is_a_part_of_the_score():

@@ -1,0 +1,185 @@
+"""What a step of a lifecycle can do, by the seeds' names; one that fails says so and the next one runs."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from memsync import context
+from memsync.errors import MemsyncError
+from memsync.session import Injection, RecallSession
+from memsync.workflow import Step
+
+log = logging.getLogger(__name__)
+
+_VALUE: Final = re.compile(r"\{([a-z_][a-z0-9_.]*)\}", re.IGNORECASE)
+_PROMPT: Final = "{user_prompt}"
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """What the actions of one trigger work on: the session, and the values that a workflow may name."""
+
+    session: RecallSession
+    values: Mapping[str, str]
+    injections: list[Injection] = field(default_factory=list)
+
+    @property
+    def room(self) -> int:
+        """How many characters of context are left for this event: together they stay under every client's cap."""
+        return context.CAP - sum(len(injection.text.encode()) + 1 for injection in self.injections)
+
+
+class Outcome(NamedTuple):
+    """What one step did: the result of its action, or {"error": why}."""
+
+    action: str
+    result: Mapping[str, Any]
+
+
+def run(steps: Iterable[Step], turn: Turn) -> list[Outcome]:
+    """Run *steps* in order. Each fails alone."""
+    return [Outcome(step.action, _run(step, turn)) for step in steps]
+
+
+def _run(step: Step, turn: Turn) -> Mapping[str, Any]:
+    try:
+        action = ACTIONS.get(step.action)
+        if action is None:
+            return {"error": f"there is no action {step.action!r}; `memsync workflow list` shows them"}
+        return action.do(turn, _params(step, action, turn.values))
+    except Exception as error:  # noqa: BLE001 - whatever one action trips over, the others and the user's turn go on
+        log.warning("%s: %s: %s", step.source, step.action, error)
+        why = str(error) if isinstance(error, MemsyncError) else f"{type(error).__name__}: {error}"
+        return {"error": why}
+
+
+def check(step: Step) -> str:
+    """Return what is wrong with *step*, whose values are not known yet; "" if nothing is."""
+    action = ACTIONS.get(step.action)
+    if action is None:
+        return f"there is no action {step.action!r}; `memsync workflow list` shows them"
+    try:
+        for name, value in step.params.items():
+            is_open = isinstance(value, str) and _VALUE.search(value)
+            _typed(name, 0 if is_open and name in action.params else value, action)
+    except MemsyncError as error:
+        return f"{step.action}: {error}"
+    return ""
+
+
+def _params(step: Step, action: Action, values: Mapping[str, str]) -> dict[str, Any]:
+    return {name: _typed(name, fill(value, values), action) for name, value in step.params.items()}
+
+
+def fill(value: Any, values: Mapping[str, str]) -> Any:
+    """Return *value* with each `{name}` replaced by what *values* has; nothing in it is evaluated.
+
+    Raises:
+        MemsyncError: there is no such value.
+    """
+    if not isinstance(value, str):
+        return value
+
+    def known(match: re.Match[str]) -> str:
+        if (name := match[1]) not in values:
+            raise MemsyncError(f"there is no value {{{name}}}; there are {', '.join(sorted(values))}")
+        return values[name]
+
+    return _VALUE.sub(known, value)
+
+
+def _typed(name: str, value: Any, action: Action) -> Any:
+    kind = action.params.get(name)
+    if kind is None:
+        raise MemsyncError(f"there is no parameter {name!r}; there are {', '.join(action.params) or 'none'}")
+    if kind is str:
+        return str(value)
+    if kind is list:
+        return [str(one) for one in value] if isinstance(value, list) else str(value).split()
+    try:
+        number = kind(value)
+    except (TypeError, ValueError):
+        number = -1
+    if isinstance(value, bool) or number < 0:
+        raise MemsyncError(f"{name}: {value!r} is not a {'whole ' if kind is int else ''}number from 0")
+    return number
+
+
+# the actions
+
+
+def _inject(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give the most important memories; with a query those that it is about."""
+    if "query" in params:
+        return _recall_relevant(turn, params)
+    found = turn.session.at_start(
+        limit=params.get("limit"), threshold=params.get("min_importance"), budget=_budget(turn, params)
+    )
+    return _given(turn, found)
+
+
+def _recall_relevant(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give the memories that the prompt is about and that the session does not have."""
+    limits = {"limit": params["limit"]} if "limit" in params else {}
+    found = turn.session.at_prompt(
+        params.get("query", turn.values.get("user_prompt", "")),
+        threshold=params.get("min_importance"),
+        budget=_budget(turn, params),
+        restart=params.get("on_exhausted") == "restart",
+        **limits,
+    )
+    if found.filtered and not found.entries:
+        log.debug("memory_recall_relevant: All memories already injected this session")
+    return _given(turn, found)
+
+
+def _budget(turn: Turn, params: Mapping[str, Any]) -> int:
+    budget: int = params.get("budget", turn.session.project.settings.injection_budget)
+    return min(budget, turn.room)
+
+
+def _given(turn: Turn, found: Injection) -> Mapping[str, Any]:
+    turn.injections.append(found)
+    return found.as_dict()
+
+
+def _reset(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Let every memory be given again."""
+    count = turn.session.reset()
+    log.info("reset_memory_injection_tracking: Cleared %s tracked memories", count)
+    return {"memory_tracking_reset": True, "previous_count": count}
+
+
+def _save(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Remember a text."""
+    if not params.get("content", "").strip():
+        return {"saved": False, "reason": "nothing to save"}
+    done = turn.session.project.remember(
+        params["content"],
+        memory_type=params.get("memory_type", "fact"),
+        importance=params.get("importance"),
+        tags=params.get("tags", ()),
+        source_type="session",
+    )
+    return {"saved": done.status == "created", "memory_id": done.entry.id, "status": done.status}
+
+
+class Action(NamedTuple):
+    """What a step may name: what it does, and its parameters with their types."""
+
+    do: Callable[[Turn, Mapping[str, Any]], Mapping[str, Any]]
+    params: Mapping[str, type]
+
+
+_GIVING: Final = {"query": str, "limit": int, "min_importance": float, "budget": int}
+ACTIONS: Final[Mapping[str, Action]] = {
+    "memory_inject": Action(_inject, _GIVING),
+    "inject_memories": Action(_inject, _GIVING),
+    "memory_recall_relevant": Action(_recall_relevant, {**_GIVING, "on_exhausted": str}),
+    "reset_memory_injection_tracking": Action(_reset, {}),
+    "save_memory": Action(_save, {"content": str, "memory_type": str, "importance": float, "tags": list}),
+}

@@ -1,0 +1,115 @@
+"""`memsync hook EVENT --client NAME`: what the agents call. Nothing that happens here may cost the user a turn.
+
+Exit code 0 always, JSON or nothing on standard output, two seconds at most.
+Reached without click, whose usage errors exit 2, which blocks a prompt in every client.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from _thread import start_new_thread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, NoReturn
+
+    from memsync.agents.hooks import Reply
+
+_BOUND = 1.8  # seconds; with the start of Python below two
+_LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
+
+
+def main(words: Sequence[str]) -> NoReturn:
+    """Answer the hook that *words* name, from a running server of the project or here, and end the process."""
+    try:
+        start_new_thread(_end_in_time, ())
+        if os.environ.get("MEMSYNC_HOOKS") != "off":
+            _answer(*parse(words))
+    except BaseException as error:  # noqa: BLE001 - the boundary of all: the user's turn goes on
+        _complain(error)
+    finally:
+        os._exit(0)  # neither threads nor buffers of ours may delay the turn
+
+
+def _end_in_time() -> None:
+    time.sleep(_BOUND)
+    os._exit(0)
+
+
+def parse(words: Sequence[str]) -> tuple[str, str]:
+    """Return event and client; what is not understood is passed over."""
+    event, client = "", "claude"
+    rest = iter(words)
+    for word in rest:
+        if word == "--client":
+            client = next(rest, client)
+        elif word.startswith("--client="):
+            client = word.removeprefix("--client=")
+        elif not word.startswith("-") and not event:
+            event = word
+    return event, client
+
+
+def _answer(event: str, client: str) -> None:
+    import json
+
+    raw = os.read(0, _LONGEST)
+    while part := os.read(0, _LONGEST - len(raw)) if len(raw) < _LONGEST else b"":
+        raw += part
+    payload = json.loads(raw.decode("utf-8-sig", "replace") or "{}")
+    if not isinstance(payload, dict):
+        raise TypeError("the payload is not an object")
+    cwd = payload.get("cwd")
+    cwd = cwd if isinstance(cwd, str) and os.path.isdir(cwd) else os.getcwd()
+    if not _asked(event, client, cwd, payload):
+        _answer_here(event, client, cwd, payload)
+
+
+def _asked(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> bool:
+    """Let a running server of the project answer; False if there is none that does in time."""
+    import json
+
+    from memsync import __version__
+    from memsync.agents import wire
+
+    for path in wire.sockets(cwd, os.environ):
+        there = wire.connect(path)
+        if there is None:
+            continue
+        try:
+            about = {"version": __version__, "event": event, "client": client, "cwd": cwd, "payload": payload}
+            there.sendall(json.dumps(about).encode() + b"\n")
+            reply = json.loads(wire.read_line(there) or b"{}")
+            if "out" in reply:
+                _print(reply["out"])
+                there.sendall(wire.USED)
+                return True
+        except (OSError, ValueError):
+            pass
+        finally:
+            there.close()
+    return False
+
+
+def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
+    from memsync.agents.hooks import answer, client_of
+    from memsync.service import Memsync
+
+    with Memsync.open(cwd) as project:
+        reply: Reply = answer(project, client_of(client), event, payload)
+        _print(reply.out)
+        reply.used()
+
+
+def _print(text: str) -> None:
+    data = text.encode()
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def _complain(error: BaseException) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, f"memsync hook: {type(error).__name__}: {error}\n".encode("utf-8", "replace"))

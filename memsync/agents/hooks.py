@@ -1,0 +1,196 @@
+"""One hook's answer: run the lifecycle of the event, spell what it gives as the client wants it, note what happened."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from memsync import files, workflow
+from memsync.actions import Outcome, Turn, run
+from memsync.agents.client import EVENTS, Client
+from memsync.errors import StoreError, UsageError
+from memsync.records import format_time
+from memsync.service import Memsync
+from memsync.session import RecallSession, state_scope
+
+log = logging.getLogger(__name__)
+
+CLIENTS: Final = ("claude", "codex", "gemini")
+LOG: Final = "hooks.log"
+_LOG_LIMIT: Final = 256 * 1024
+
+
+class Reply(NamedTuple):
+    """What a hook prints ("" for nothing), and what is to be done when it has been printed."""
+
+    out: str
+    used: Callable[[], None]
+
+
+def client_of(name: str) -> Client:
+    """Return the client called *name*.
+
+    Raises:
+        UsageError: memsync knows no such client.
+    """
+    if name not in CLIENTS:
+        raise UsageError(f"there is no client {name!r}; there are {', '.join(CLIENTS)}")
+    found: Client = import_module(f"memsync.agents.{name}").CLIENT
+    return found
+
+
+def answer(project: Memsync, client: Client, event: str, payload: Mapping[str, Any]) -> Reply:
+    """Return what the hook *event* of *client* prints for *payload*, having run the lifecycle.
+
+    Raises:
+        UsageError: there is no such event.
+        StoreUnreadable, OutsideTree, ConfigError
+    """
+    if event not in EVENTS:
+        raise UsageError(f"there is no event {event!r}; there are {', '.join(EVENTS)}")
+    session = RecallSession(project, session_id(payload))
+    turn = Turn(session=session, values=values(project, client, event, payload))
+    key = _key(client, event, payload)
+    triggers = client.triggers(event, payload) if project.settings.enabled else ()
+    # A twin must not empty the ledger again after this one has filled it, so a loss is claimed before anything is done.
+    is_claimed = "compact" in triggers
+    outcomes: list[Outcome] = []
+    if not is_claimed or session.claim(key):
+        steps = load_workflows(project).steps if triggers else {}
+        outcomes = [outcome for trigger in triggers for outcome in run(steps[trigger], turn)]
+    text = "\n".join(found.text for found in turn.injections if found.text)
+    name = client.output_event(event)
+    note = _note(turn, client, event, outcomes)
+    if not (text and name):
+        return Reply("", lambda: write_log(project, note))
+    if not is_claimed and not session.claim(key):
+        return Reply("", lambda: write_log(project, {**note, "given": [], "reason": "another hook answered"}))
+
+    def used() -> None:
+        for found in turn.injections:
+            session.commit(found)
+        write_log(project, note)
+
+    out = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+    return Reply(json.dumps(out), used)
+
+
+def _key(client: Client, event: str, payload: Mapping[str, Any]) -> str:
+    """Return what tells this event from the next of its kind."""
+    told = payload.get(client.turn) or payload.get("source") or ""
+    return f"{event} {told} {zlib.crc32(str(payload.get('prompt') or '').encode('utf-8', 'replace')):08x}"
+
+
+def _note(turn: Turn, client: Client, event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    session = turn.session
+    return {
+        "at": format_time(session.project.clock()),
+        "client": client.name,
+        "event": event,
+        "session": session.id,
+        "given": [entry.id for found in turn.injections for entry in found.entries],
+        "filtered": sum(found.filtered for found in turn.injections),
+        "reason": next((found.reason for found in turn.injections if found.reason), ""),
+        "errors": [f"{name}: {result['error']}" for name, result in outcomes if "error" in result],
+    }
+
+
+def values(project: Memsync, client: Client, event: str, payload: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a workflow may name in braces."""
+    named = {name: str(payload.get(name) or "") for name in ("source", "trigger", "reason", "transcript_path", "cwd")}
+    return {
+        **named,
+        "user_prompt": client.prompt(str(payload.get("prompt") or "")),
+        "session_id": session_id(payload),
+        "client": client.name,
+        "event": event,
+        "project": str(project.layout.root or project.layout.start),
+    }
+
+
+def session_id(payload: Mapping[str, Any]) -> str:
+    """Return the id of the session: the client's, else the MD5 of the time of its first message (seed 001), else ""."""
+    if isinstance(given := payload.get("session_id"), str) and given:
+        return given
+    first = _first_time(str(payload.get("transcript_path") or ""))
+    if not first:
+        return ""
+    from hashlib import md5
+
+    return md5(first.encode(), usedforsecurity=False).hexdigest()
+
+
+def _first_time(transcript: str) -> str:
+    """Return when the first message of *transcript* (JSON lines) says it was sent."""
+    with suppress(OSError, ValueError), open(transcript, encoding="utf-8", errors="replace") as lines:
+        for _, line in zip(range(50), lines, strict=False):
+            with suppress(ValueError):
+                found = json.loads(line)
+                if isinstance(found, dict) and (when := found.get("timestamp") or found.get("startTime")):
+                    return str(when)
+    return ""
+
+
+def load_workflows(project: Memsync) -> workflow.Lifecycles:
+    """Return the lifecycles in force for *project*."""
+    layout = project.layout
+    local = local_dir(project)
+    places = [place for place in (layout.project, layout.stealth) if place]
+    return workflow.load(places, local / "workflows.json" if local else None)
+
+
+def local_dir(project: Memsync) -> Path | None:
+    """Return where hooks note things: a directory that is never tracked, if the store beside it is there."""
+    scope = state_scope(project)
+    place = project.layout.place(scope) if scope else None
+    return place.local if place and place.directory.is_dir() else None
+
+
+def write_log(project: Memsync, note: Mapping[str, Any]) -> None:
+    """Add *note* to the log, as a line of JSON; prompts are not in it. Never fails."""
+    scope = state_scope(project)
+    local = local_dir(project)
+    if local is None or scope is None:
+        return
+    place = project.layout.place(scope)
+    with suppress(OSError, StoreError):
+        files.make_local(local, private=place.private, tree=place.tree)
+        append_log(local / LOG, note)
+
+
+def append_log(path: Path, note: Mapping[str, Any]) -> None:
+    """Add a line to *path*, which is kept below twice the limit.
+
+    Raises:
+        OSError
+    """
+    if files.stamp(path).size > _LOG_LIMIT:
+        path.replace(path.with_name("hooks.1.log"))
+    line = json.dumps(note, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(fd, line)
+    finally:
+        os.close(fd)
+
+
+def last_note(project: Memsync) -> dict[str, Any] | None:
+    """Return the last line of the log that is about what was given, or why nothing."""
+    local = local_dir(project)
+    try:
+        lines = (local / LOG).read_bytes().splitlines() if local else []
+    except OSError:
+        return None
+    for line in reversed(lines):
+        with suppress(ValueError):
+            note = json.loads(line)
+            if isinstance(note, dict) and note.get("event") in ("session-start", "prompt"):
+                return note
+    return None

@@ -1,0 +1,282 @@
+"""What one agent session is given of the memories, once: the ledger, its rules and its resets.
+
+The ledger is `injected_memory_ids` in the session's workflow variables (seed
+000), as id -> hash of the text, so that an edited memory comes again. It lives
+in state.db, where every process of the session sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from memsync import context
+from memsync.recall import SHOWN, Filters, most_important, unasked
+from memsync.records import Scope, content_hash, format_time, parse_time
+from memsync.results import Entry, Recall
+from memsync.service import Memsync
+from memsync.state import State
+from memsync.triage import small_talk
+
+LEDGER: Final = "injected_memory_ids"
+_COMPACTED: Final = "compacted_at"
+_CLAIMS: Final = "claims"
+_TWIN: Final = timedelta(seconds=3)  # a second hook for the same event comes at once, and no hook lives longer
+_POOL: Final = 3  # memories looked at per memory wanted, where some may be too long
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injection:
+    """What to add to an agent's context, or why nothing; `filtered` were given before."""
+
+    text: str = ""
+    entries: tuple[Entry, ...] = ()
+    filtered: int = 0
+    reason: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result of seed 000's action."""
+        if not self.entries:
+            return {"injected": False, "count": 0, "filtered": self.filtered}
+        return {
+            "inject_context": self.text,
+            "injected": True,
+            "count": len(self.entries),
+            "filtered": self.filtered,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """Which memories a session may be given now. Pure."""
+
+    session_id: str = ""
+    ledger: Mapping[str, str]
+    compacted_at: str = ""
+    threshold: float = 0.0
+
+    def refusal(self, entry: Entry) -> str:
+        """Return the rule that keeps *entry* back; "" if none does."""
+        memory = entry.memory
+        if memory.archived_at is not None:
+            return "archived"
+        if memory.conflict_of is not None:
+            return "conflict"
+        if entry.effective_importance < self.threshold:
+            return "importance_threshold"
+        if self._is_own(entry):
+            return "session"
+        return "ledger" if memory.id in self.ledger and self.ledger[memory.id] == _key(entry) else ""
+
+    def _is_own(self, entry: Entry) -> bool:
+        """Tell whether the memory was made in this session, whose context still has it (seed 001)."""
+        memory = entry.memory
+        if not self.session_id or memory.source_session_id != self.session_id:
+            return False
+        gate = parse_time(self.compacted_at)
+        return gate is None or memory.created_at is None or memory.created_at > gate
+
+
+def _key(entry: Entry) -> str:
+    return content_hash(entry.memory.content)[:16]
+
+
+class RecallSession:
+    """The memories that one session of an agent has been given.
+
+    For a host with its own loop: `on_turn` when the user has said something,
+    `on_tool` after each tool, `on_compaction` when the context was dropped.
+    Hooks compose the rest: `at_start` and `at_prompt` decide, `commit` notes
+    what has really been handed over.
+    """
+
+    def __init__(self, project: Memsync, session_id: str) -> None:
+        self.project = project
+        self.id = session_id
+        self._turn = Injection(reason="no turn has begun")
+
+    # a host's own loop (seed 003)
+
+    def on_turn(self, prompt: str) -> Injection:
+        """Return what to add to the context for a new message of the user, and note it."""
+        self._turn = self.at_prompt(prompt)
+        self.commit(self._turn)
+        return self._turn
+
+    def on_tool(self) -> Injection:
+        """Return what to add after a tool: nothing, because the turn's memories are there already."""
+        count = len(self._turn.entries)
+        return Injection(filtered=count, reason="the turn has its memories already")
+
+    @property
+    def turn(self) -> Injection:
+        """What the present turn was given, for hosts that build each request anew."""
+        return self._turn
+
+    def on_compaction(self) -> int:
+        """Let everything be given again, and return how many memories had been."""
+        return self.reset()
+
+    # deciding
+
+    def at_start(
+        self, *, limit: int | None = None, threshold: float | None = None, budget: int | None = None
+    ) -> Injection:
+        """Return the most important memories that the session does not have, grouped by type."""
+        settings = self.project.settings
+        rules = self._rules(threshold)
+        everything = list(self.project.entries(Filters(archived=True)))
+        superseded = {old for entry in everything for old in entry.memory.supersedes}
+        verdicts = [(entry, rules.refusal(entry)) for entry in everything if entry.id not in superseded]
+        limit = settings.injection_limit if limit is None else limit
+        new = most_important(entry for entry, refusal in verdicts if not refusal)[: limit * _POOL]
+        filtered = sum(refusal == "ledger" for _, refusal in verdicts)
+        return self._built(new, filtered, limit=limit, budget=budget, grouped=True)
+
+    def at_prompt(
+        self,
+        prompt: str,
+        *,
+        limit: int = SHOWN,
+        threshold: float | None = None,
+        budget: int | None = None,
+        restart: bool = False,
+    ) -> Injection:
+        """Return the memories that *prompt* is about and that the session does not have.
+
+        With *restart*, when the only ones that fit were given before, the ledger begins anew (seed 003).
+        """
+        if why := small_talk(prompt):
+            return Injection(reason=why)
+        found, filtered = self._search(prompt, self._rules(threshold), limit)
+        if restart and filtered and found.gate < found.floor:
+            self._forget()
+            found, filtered = self._search(prompt, self._rules(threshold), limit)
+        hits = unasked(found.hits, gate=found.gate, floor=found.floor, limit=limit)
+        superseded = {old for hit in hits for old in hit.memory.supersedes}
+        new = [hit for hit in hits if hit.id not in superseded]
+        return self._built(new, filtered, limit=limit, budget=budget, grouped=False)
+
+    def _search(self, prompt: str, rules: Rules, limit: int) -> tuple[Recall, int]:
+        """Look with the ledger excluded in the query, and count what it kept back that would have passed."""
+        held: set[str] = set()
+
+        def keep(entry: Entry) -> bool:
+            refusal = rules.refusal(entry)
+            if refusal == "ledger":
+                held.add(entry.id)
+            return not refusal
+
+        found = self.project.search(prompt, Filters(archived=True, keep=keep), limit=limit)
+        return found, len(held.intersection(found.refused))
+
+    def _built(
+        self, new: Sequence[Entry], filtered: int, *, limit: int, budget: int | None, grouped: bool
+    ) -> Injection:
+        budget = self.project.settings.injection_budget if budget is None else budget
+        block = context.build(
+            new, self.project.clock(), limit=limit, budget=budget, grouped=grouped, is_new=self.project.is_new
+        )
+        if block.entries:
+            return Injection(text=block.text, entries=block.entries, filtered=filtered)
+        if block.left_out:
+            return Injection(filtered=filtered, reason="too long for the budget")
+        return Injection(filtered=filtered, reason="all given before" if filtered else "nothing that fits")
+
+    def _rules(self, threshold: float | None) -> Rules:
+        known = self.variables()
+        ledger = known.get(LEDGER)
+        return Rules(
+            session_id=self.id,
+            ledger=ledger if isinstance(ledger, dict) else {},
+            compacted_at=str(known.get(_COMPACTED, "")),
+            threshold=self.project.settings.importance_threshold if threshold is None else threshold,
+        )
+
+    # noting
+
+    @property
+    def _state(self) -> State | None:
+        scope = state_scope(self.project)
+        return self.project.state(scope) if scope else None
+
+    def variables(self) -> dict[str, Any]:
+        """Return the session's workflow variables."""
+        return self._state.variables(self.id) if self._state and self.id else {}
+
+    def claim(self, event: str) -> bool:
+        """Take on *event* (its name and what tells it from the next); False if another process just did.
+
+        The same hook may be installed twice, by a project and by a plugin, and then runs twice at once.
+        """
+        now = self.project.clock()
+        taken = False
+
+        def take(variables: dict[str, Any]) -> dict[str, Any] | None:
+            nonlocal taken
+            claims = variables.get(_CLAIMS)
+            claims = {
+                name: at
+                for name, at in (claims.items() if isinstance(claims, dict) else ())
+                if (when := parse_time(at)) and abs(now - when) < _TWIN
+            }
+            taken = event in claims
+            return None if taken else {**variables, _CLAIMS: {**claims, event: format_time(now)}}
+
+        self._change(take)
+        return not taken
+
+    def commit(self, injection: Injection) -> None:
+        """Note what was handed over. Done after the output, so that nothing unseen counts as seen."""
+        if not injection.entries:
+            return
+        given = {entry.id: _key(entry) for entry in injection.entries}
+
+        def add(variables: dict[str, Any]) -> dict[str, Any]:
+            ledger = variables.get(LEDGER)
+            return {**variables, LEDGER: {**(ledger if isinstance(ledger, dict) else {}), **given}}
+
+        self._change(add)
+        now = self.project.clock()
+        for scope in dict.fromkeys(entry.scope for entry in injection.entries):
+            ids = [entry.id for entry in injection.entries if entry.scope == scope]
+            state = self.project.state(scope)
+            state.record_use([(id_, now) for id_ in ids])
+            if self.id:
+                state.record_session(self.id, [(id_, "injected", now) for id_ in ids])
+
+    def reset(self) -> int:
+        """Empty the ledger because the context is gone, open the session filter, and return how many ids there were."""
+        return self._forget({_COMPACTED: format_time(self.project.clock())})
+
+    def _forget(self, also: Mapping[str, Any] | None = None) -> int:
+        count = 0
+
+        def empty(variables: dict[str, Any]) -> dict[str, Any]:
+            nonlocal count
+            count = len(variables.get(LEDGER) or ())
+            return {**variables, LEDGER: {}, **(also or {})}
+
+        if self._state and self._state.path.parents[1].is_dir():  # else there is no store, and nothing was ever noted
+            self._change(empty)
+        return count
+
+    def inherit(self, parent: str) -> None:
+        """Begin with the ledger of the session *parent*, of which this one is a fork."""
+        ledger = RecallSession(self.project, parent).variables().get(LEDGER)
+        if ledger:
+            self._change(lambda variables: {LEDGER: ledger, **variables})
+
+    def _change(self, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
+        if self._state and self.id:
+            self._state.change_variables(self.id, self.project.clock(), change)
+
+
+def state_scope(project: Memsync) -> Scope | None:
+    """Return the scope beside whose store sessions are noted: never a directory that the project does not have yet."""
+    layout = project.layout
+    if layout.project and layout.project.directory.is_dir() and not project.settings.stealth:
+        return "project"
+    return "stealth" if layout.stealth else None

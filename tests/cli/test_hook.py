@@ -1,0 +1,195 @@
+"""`memsync hook` as the clients call it: a process, JSON on its standard input, code 0 whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from helpers import memsync
+
+FACT = "The staging database listens on port 5433"
+ASK = "which port does the staging database use?"
+
+
+@pytest.fixture
+def at(repo):
+    """Return a function that sends one hook of a session in a repository that holds one fact."""
+    memsync("memory", "add", FACT, cwd=repo.root)
+
+    def send(event, client="claude", session="s1", **payload):
+        payload = {"session_id": session, "cwd": str(repo.root), "hook_event_name": event, **payload}
+        ran = memsync("hook", event, "--client", client, cwd=repo.root, stdin=json.dumps(payload))
+        assert (ran.code, ran.err) == (0, "")
+        return ran.json["hookSpecificOutput"] if ran.out else None
+
+    return send
+
+
+@pytest.mark.parametrize(("client", "event"), [("claude", "UserPromptSubmit"), ("codex", "UserPromptSubmit"), ("gemini", "BeforeAgent")])  # fmt: skip
+def test_a_prompt_is_answered_once_with_exactly_the_keys_that_every_client_takes(at, client, event):
+    found = at("prompt", client, prompt=ASK)
+    assert list(found) == ["hookEventName", "additionalContext"]
+    assert found["hookEventName"] == event
+    assert FACT in found["additionalContext"]
+    assert at("prompt", client, prompt=f"{ASK} again") is None
+
+
+def test_a_session_start_is_answered_and_its_memories_do_not_come_again(at):
+    found = at("session-start", source="startup")
+    assert found["hookEventName"] == "SessionStart"
+    assert "## Facts" in found["additionalContext"]
+    assert at("prompt", prompt=ASK) is None
+    assert at("session-start", source="resume") is None
+
+
+@pytest.mark.parametrize(
+    ("client", "lost"),
+    [
+        ("claude", ("session-start", {"source": "compact"})),
+        ("claude", ("session-start", {"source": "clear"})),
+        ("codex", ("post-compact", {"trigger": "auto"})),
+        ("gemini", ("session-start", {"source": "clear"})),
+        ("gemini", ("pre-compact", {"trigger": "manual"})),
+    ],
+)
+def test_what_a_client_lost_comes_again(at, client, lost):
+    assert at("prompt", client, prompt=ASK)
+    again = at(lost[0], client, **lost[1]) or at("prompt", client, prompt=f"{ASK} again")
+    assert FACT in again["additionalContext"]
+
+
+@pytest.mark.parametrize(
+    ("client", "kept"),
+    [
+        ("claude", ("pre-compact", {"trigger": "manual"})),
+        ("claude", ("post-compact", {"trigger": "manual"})),
+        ("codex", ("pre-compact", {"trigger": "auto"})),
+        ("gemini", ("pre-compact", {"trigger": "auto"})),
+    ],
+)
+def test_what_a_client_may_still_have_does_not(at, client, kept):
+    assert at("prompt", client, prompt=ASK)
+    assert at(kept[0], client, **kept[1]) is None
+    assert at("prompt", client, prompt=f"{ASK} again") is None
+
+
+def test_gemini_passes_on_the_context_of_the_start_as_part_of_the_prompt(at):
+    prompt = f"<hook_context>&lt;project-memory&gt; {FACT} &lt;/project-memory&gt;</hook_context>\n\nok thanks"
+    assert at("prompt", "gemini", prompt=prompt) is None
+
+
+def test_a_session_without_an_id_is_known_by_the_time_of_its_first_message(at, tmp_path):
+    transcript = tmp_path / "t.jsonl"
+    transcript.write_text('{"type":"mode"}\nnot json\n{"timestamp":"2026-01-15T12:00:00Z","type":"user"}\n')
+    assert at("prompt", session="", transcript_path=str(transcript), prompt=ASK)
+    assert at("prompt", session="", transcript_path=str(transcript), prompt=f"{ASK} again") is None
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin"),
+    [
+        (["prompt"], ""),
+        (["prompt"], "garbage"),
+        (["prompt"], "[1, 2]"),
+        (["prompt"], b"\xff\xfe\x00"),
+        (["prompt", "--client", "emacs"], "{}"),
+        (["prompt", "--no-such-flag", "x"], "{}"),
+        (["no-such-event"], "{}"),
+        ([], "{}"),
+        (["--client"], "{}"),
+        (["prompt"], '{"prompt": 7, "cwd": [], "session_id": {}}'),
+        (["prompt"], json.dumps({"prompt": "x" * 3_000_000})),
+    ],
+)
+def test_whatever_comes_the_turn_goes_on(repo, words, stdin):
+    memsync("memory", "add", FACT, cwd=repo.root)
+    ran = memsync("hook", *words, cwd=repo.root, stdin=stdin)
+    assert (ran.code, ran.out) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "breaking",
+    [
+        "rm .gobby/memories.jsonl && mkdir .gobby/memories.jsonl",
+        "printf '\\377\\376a\\000' > .gobby/memories.jsonl",
+        "echo 'memory: [1' > .gobby/config.yaml",
+        "rm -rf .gobby/local && ln -s /nowhere .gobby/local",
+        "rm -rf .git/HEAD",
+        "echo broken > .gobby/local/state.db",
+        "mkdir -p .gobby/workflows && echo 'a: [' > .gobby/workflows/session-lifecycle.yaml",
+        "rm -rf .gobby",
+    ],
+)
+def test_a_broken_store_costs_no_turn(repo, breaking):
+    memsync("memory", "add", FACT, cwd=repo.root)
+    subprocess.run(["sh", "-c", breaking], cwd=repo.root, check=True)
+    ran = memsync("hook", "prompt", cwd=repo.root, stdin=json.dumps({"session_id": "s", "prompt": ASK}))
+    assert ran.code == 0
+    assert ran.out == "" or json.loads(ran.out)["hookSpecificOutput"]
+
+
+def test_a_directory_that_knows_no_memsync_stays_as_it_is(repo, home):
+    ran = memsync("hook", "session-start", cwd=repo.root, stdin='{"session_id":"s","source":"startup"}')
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert repo.status() == ""
+    assert sorted(path.name for path in home.iterdir()) == [".gitconfig"]
+
+
+def test_a_full_or_closed_output_costs_no_turn(repo):
+    memsync("memory", "add", FACT, cwd=repo.root)
+    payload = json.dumps({"session_id": "s", "prompt": ASK}).encode()
+    command = [sys.executable, "-m", "memsync", "hook", "prompt"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, cwd=repo.root, input=payload, stdout=full, stderr=full, check=False)
+    assert done.returncode == 0
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(command, cwd=repo.root, input=payload, stdout=write, check=False)
+    os.close(write)
+    assert done.returncode == 0
+    again = memsync("hook", "prompt", cwd=repo.root, stdin=json.dumps({"session_id": "s", "prompt": f"{ASK} again"}))
+    assert FACT in again.out  # what nobody saw was not noted
+
+
+def test_a_standard_input_that_never_ends_is_left_after_two_seconds(repo):
+    with subprocess.Popen(
+        [sys.executable, "-m", "memsync", "hook", "prompt"], cwd=repo.root, stdin=subprocess.PIPE
+    ) as running:
+        assert running.wait(timeout=60) == 0
+
+
+def test_switched_off_nothing_is_given(repo, at):
+    memsync("memory", "config", "memory.enabled", "off", cwd=repo.root)
+    assert at("prompt", prompt=ASK) is None
+    memsync("memory", "config", "memory.enabled", "on", cwd=repo.root)
+    payload = json.dumps({"session_id": "s", "prompt": ASK})
+    assert memsync("hook", "prompt", cwd=repo.root, stdin=payload, env={"MEMSYNC_HOOKS": "off"}).out == ""
+
+
+def test_the_log_says_what_was_given_and_why_nothing_and_never_the_prompt(at, repo):
+    at("prompt", prompt=ASK)
+    at("prompt", prompt="ok thanks")
+    log = (repo.root / ".gobby" / "local" / "hooks.log").read_text()
+    first, second = map(json.loads, log.splitlines())
+    assert len(first["given"]) == 1
+    assert second["reason"] == "small talk"
+    assert "staging" not in log
+
+
+def test_the_log_stays_small(at, repo):
+    local = repo.root / ".gobby" / "local"
+    at("prompt", prompt=ASK)
+    (local / "hooks.log").write_bytes(b"{}\n" * 100_000)
+    at("prompt", prompt=ASK)
+    assert (local / "hooks.log").stat().st_size < 1_000
+    assert (local / "hooks.1.log").stat().st_size == 300_000
+
+
+def test_a_hook_writes_nothing_that_git_sees(at, repo):
+    before = repo.status()
+    at("session-start", source="startup")
+    at("prompt", prompt=ASK)
+    assert repo.status() == before
