@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from typing import Any, Final, Literal, NamedTuple
 
 from memsync.records import (
@@ -234,12 +235,12 @@ def fields_of(memory: Memory) -> dict[str, Any]:
 
 def encode(memory: Memory) -> bytes:
     """Spell *memory* canonically: sorted keys, no spaces, defaults left out, no newline."""
-    return _join(_pair(key, item) for key, item in fields_of(memory).items())
+    return join(_pair(key, item) for key, item in fields_of(memory).items())
 
 
 def encode_tombstone(id_: str, deleted_at: datetime) -> bytes:
     """Spell the removal of *id_*."""
-    return _join([_pair("id", id_), _pair("deleted_at", format_time(deleted_at))])
+    return join([_pair("id", id_), _pair("deleted_at", format_time(deleted_at))])
 
 
 def edit(raw: bytes, changes: Mapping[str, Any]) -> bytes:
@@ -256,15 +257,15 @@ def edit(raw: bytes, changes: Mapping[str, Any]) -> bytes:
         spelled = [key for key in ALIASES.get(name, (name,)) if key in present]
         new |= dict.fromkeys(spelled or [name], item)
     kept = [pair for pair in pairs if pair.key not in new]
-    return _join(kept + [_pair(key, item) for key, item in new.items() if item is not None])
+    return join(kept + [_pair(key, item) for key, item in new.items() if item is not None])
 
 
 def is_canonical(raw: bytes) -> bool:
     """Tell whether memsync could have spelled this readable line: keys sorted, no spaces between them."""
-    return _join(split_object(raw)) == bare(raw)
+    return join(split_object(raw)) == bare(raw)
 
 
-class _Pair(NamedTuple):
+class Pair(NamedTuple):
     """A key, and the text of it and of its value."""
 
     key: str
@@ -272,7 +273,7 @@ class _Pair(NamedTuple):
     text: str
 
 
-def split_object(raw: bytes) -> list[_Pair]:
+def split_object(raw: bytes) -> list[Pair]:
     """Split a readable line into its keys and the text of their values, repeats included."""
     text = raw.decode("utf-8")
     tokens = _TOKEN.finditer(text, text.index("{") + 1)
@@ -283,8 +284,20 @@ def split_object(raw: bytes) -> list[_Pair]:
         if key[0] == ",":
             continue
         next(tokens)  # the colon
-        pairs.append(_Pair(json.loads(key[0]), key[0], _value_text(text, tokens)))
+        pairs.append(Pair(json.loads(key[0]), key[0], _value_text(text, tokens)))
     return pairs
+
+
+def split_array(text: str) -> list[str]:
+    """Split the text of a JSON array into the texts of its entries."""
+    tokens = _TOKEN.finditer(text, text.index("[") + 1)
+    found = []
+    for token in tokens:
+        if token[0] == "]":
+            break
+        if token[0] != ",":
+            found.append(_value_text(text, chain([token], tokens)))
+    return found
 
 
 def _value_text(text: str, tokens: Iterator[re.Match[str]]) -> str:
@@ -298,17 +311,17 @@ def _value_text(text: str, tokens: Iterator[re.Match[str]]) -> str:
     raise ValueError("not a JSON object")
 
 
-def _pair(key: str, item: object) -> _Pair:
-    return _Pair(key, _value(key), _value(item))
+def _pair(key: str, item: object) -> Pair:
+    return Pair(key, spell(key), spell(item))
 
 
-def _join(pairs: Iterable[_Pair]) -> bytes:
+def join(pairs: Iterable[Pair]) -> bytes:
     """Join keys and values into one line; equal keys keep their order."""
     ordered = sorted(pairs, key=lambda pair: pair.key)
     return f"{{{','.join(f'{pair.key_text}:{pair.text}' for pair in ordered)}}}".encode()
 
 
-def _value(item: object) -> str:
+def spell(item: object) -> str:
     """Spell one JSON value: UTF-8, no spaces, line-end look-alikes and lone surrogates escaped."""
     try:
         text = json.dumps(item, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

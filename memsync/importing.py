@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from memsync import codec, files, jsonl
+from memsync import codec, files, jsonl, merge
 from memsync.codec import Line, bare
 from memsync.errors import ImportFailed, InvalidMemory, UsageError
 from memsync.records import (
@@ -98,7 +98,7 @@ def _guess(name: str, data: bytes) -> Format:
 
 def _from_jsonl(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[Candidate]:
     lines = jsonl.read_lines(data)
-    winner = jsonl.current(lines)
+    winner = merge.current(lines)
     for number, line in enumerate(lines, 1):
         where = f"{name}:{number}"
         if mapping and not line.is_marker and line.raw.strip():
@@ -109,6 +109,10 @@ def _from_jsonl(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[
             yield Candidate(where, None, _why_not(line))
         elif line.problem:
             yield Candidate(where, None, _hint(line.problem, _object(line.raw)))
+    written = set(map(id, lines))
+    for line in winner.values():
+        if line.memory and id(line) not in written and not mapping:
+            yield Candidate(f"{name} (merged from a git conflict)", line.memory)
 
 
 def _why_not(line: Line) -> str:

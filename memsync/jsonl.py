@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from memsync.codec import Line, Side, bare, decode, is_canonical
@@ -51,7 +50,7 @@ def _lines(data: bytes, known: Mapping[bytes, Line]) -> Iterator[Line]:
     pieces = data.split(b"\n")
     torn = pieces.pop()
     for raw in pieces:
-        if raw[:1] != b"{" and (marker := _MARKER.match(raw)):
+        if raw[:1] != b"{" and (marker := _MARKER.match(bare(raw))):
             conflict.pass_marker(marker)
             yield Line(raw, is_marker=True)
             continue
@@ -88,7 +87,7 @@ class _Conflict:
 
 
 def _torn(raw: bytes, side: Side) -> Line:
-    if _MARKER.match(raw):
+    if _MARKER.match(bare(raw)):
         return Line(raw, is_marker=True)
     line = read_line(raw, side)
     if line.id is None and line.problem:
@@ -97,31 +96,13 @@ def _torn(raw: bytes, side: Side) -> Line:
 
 
 def current(lines: Sequence[Line]) -> dict[str, Line]:
-    """Return the line that counts for each id, removals included.
-
-    The last line wins; between the two sides of a conflict the later
-    `updated_at` does (ties by bytes, so that both clones agree). What only the
-    base of a conflict has is gone.
-    """
+    """Return the last line of each id, removals included. Conflicts are for `merge.current`."""
     return {id_: lines[number] for id_, number in _winners(lines).items()}
 
 
 def _winners(lines: Sequence[Line]) -> dict[str, int]:
     """Return where the line that counts for each id stands. Equal lines may be one object, so only places tell."""
-    best: dict[str, int] = {}
-    for number, line in enumerate(lines):
-        if line.id is None or line.side == "base":
-            continue
-        if line.side and line.id in best:
-            old = lines[best[line.id]]
-            if old.side and _order(old) >= _order(line):
-                continue
-        best[line.id] = number
-    return best
-
-
-def _order(line: Line) -> tuple[datetime, bytes]:
-    return line.moment, line.raw
+    return {line.id: number for number, line in enumerate(lines) if line.id is not None}
 
 
 def problems(lines: Sequence[Line]) -> list[Problem]:
@@ -134,7 +115,7 @@ def problems(lines: Sequence[Line]) -> list[Problem]:
 
 def _duplicates(lines: Sequence[Line]) -> Iterator[Problem]:
     """Find records that another line replaces and that no export will take out."""
-    winners = _winners(lines)
+    winners = {line.id: number for number, line in enumerate(lines) if not line.side}
     for number, line in enumerate(lines):
         if line.memory is None or line.id is None or line.side:
             continue
@@ -166,25 +147,30 @@ def export(lines: Sequence[Line], *, collapse: bool = False) -> bytes:
     that the log replaced; with *collapse* also duplicates that memsync did not
     write. An unreadable line stays behind the record that it followed.
     """
+    return b"".join(bare(line.raw) + b"\n" for _, _, line in arranged(lines, collapse=collapse))
+
+
+def arranged(lines: Sequence[Line], *, collapse: bool = False) -> list[tuple[str, int, Line]]:
+    """Return the lines that an export keeps, in its order, each behind the id that it has or follows."""
     winners = _winners(lines)
     place: dict[str, int] = {}
-    kept: list[tuple[str, int, bytes]] = []
+    kept: list[tuple[str, int, Line]] = []
     anchor = ""
     for number, line in enumerate(lines):
         if line.id is None:
             if line.problem:
-                kept.append((anchor, number, line.raw))
+                kept.append((anchor, number, line))
             continue
         anchor = line.id
         best = winners.get(line.id, -1)
         if number == best:
             if line.memory:
                 # Only a winner that leaves no duplicate behind may take an earlier place: the last line wins.
-                early = place.get(anchor, number) if collapse or is_canonical(line.raw) else number
-                kept.append((anchor, early, line.raw))
+                takes_it = anchor in place and (collapse or is_canonical(line.raw))
+                kept.append((anchor, place[anchor] if takes_it else number, line))
         elif best >= 0 and (collapse or _replaced(line, lines[best])):
             place.setdefault(anchor, number)
         else:
-            kept.append((anchor, number, line.raw))
-    kept.sort()
-    return b"".join(bare(raw) + b"\n" for _, _, raw in kept)
+            kept.append((anchor, number, line))
+    kept.sort(key=lambda found: found[:2])
+    return kept

@@ -167,6 +167,14 @@ def derived_id(content: str) -> str:
     return _ID_PREFIX + "".join(_BASE32[byte & 31] for byte in digest[:10])
 
 
+def hashed_id(*parts: str, length: int = 10) -> str:
+    """Return an id that follows from *parts* alone, so that every clone makes the same one; *length* is 32 at most."""
+    from hashlib import sha256
+
+    digest = sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
+    return _ID_PREFIX + "".join(_BASE32[byte & 31] for byte in digest[:length])
+
+
 def clean_content(text: str) -> str:
     """Return *text* as it may be stored.
 

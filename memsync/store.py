@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from memsync import codec, files, jsonl
+from memsync import codec, files, jsonl, merge
 from memsync.codec import Line
 from memsync.errors import AmbiguousId, ExportRefused, MemoryNotFound, StoreError, StoreUnreadable
 from memsync.jsonl import Problem
@@ -97,7 +97,7 @@ class Store:
                 return self._announce(changes)
             before = self._current
             self._lines = jsonl.read_lines(data, self._known())
-            self._current = jsonl.current(self._lines)
+            self._current = merge.current(self._lines)
             self._stamp = seen
             if not before and self._listener is None and self._by_hash is None:
                 return []  # nothing to compare with, and nobody to tell
@@ -292,7 +292,7 @@ class Store:
         return Exported(path, changed=True)
 
     def _guard_against_shrinking(self, lines: list[Line], new: bytes) -> None:
-        live = {id_ for id_, line in jsonl.current(lines).items() if line.memory}
+        live = {id_ for id_, line in merge.current(lines).items() if line.memory}
         after = {line.id for line in jsonl.read_lines(new, self._known()) if line.memory}
         if lost := live - after:
             raise ExportRefused(

@@ -27,6 +27,7 @@ LAYERS = {
         "results",
         "reports",
         "index",
+        "versions",
         "merge",
         "dedup",
         "secrets",

@@ -19,6 +19,7 @@ from memsync.index import cache
 from memsync.records import Memory
 from memsync.routing import Place
 from memsync.store import Store
+from memsync.versions import copy_id
 
 
 @pytest.fixture
@@ -139,7 +140,7 @@ def test_lines_of_every_shape_are_read_at_their_place(tmp_path, shape):
         "nameless": f"{json.dumps({'content': 'nameless tests'})}\n{two}",
         "junk": f"# tests\n[1]\n{one}{{\n{two}",
         "torn": f"{one}{two.rstrip()}",
-        "conflict": f"{one}<<<<<<< a\n{two}=======\n{memory_line('b', 'theirs tests', updated_at='2026-01-01')}>>>>>>> b\n",
+        "conflict": f"{one}<<<<<<< a\n{two}=======\n{memory_line('c', 'theirs tests', updated_at='2026-01-01')}>>>>>>> b\n",
         "diff3": f"{one}{two}<<<<<<< a\n||||||| base\n{memory_line('c', 'base tests')}=======\n>>>>>>> b\n",
         "duplicates": f"{one}{two}{memory_line('a', 'last tests')}{two}",
         "foreign": '{"type":"note", "id":"x", "content":"tests \\ud83d\\ude42", "big": 123456789012345678901234567890}\n',
@@ -149,7 +150,15 @@ def test_lines_of_every_shape_are_read_at_their_place(tmp_path, shape):
     expected = ask(opened(tmp_path)[1], "tests")
     stores, made = opened(tmp_path)
     assert (ask(made, "tests"), is_untouched(stores)) == (expected, True)
-    assert len(expected.ids) == {"foreign": 1}.get(shape, 2)
+    assert len(expected.ids) == {"foreign": 1, "conflict": 3}.get(shape, 2)
+
+
+def test_a_record_merged_from_both_sides_of_a_conflict_is_found_though_it_stands_on_no_line(tmp_path):
+    sides = [memory_line("a", f"{side} tests", updated_at=f"2026-01-0{day}") for side, day in (("our", 1), ("new", 2))]
+    memories(tmp_path).parent.mkdir()
+    memories(tmp_path).write_text("<<<<<<< a\n{}=======\n{}>>>>>>> b\n".format(*sides))
+    for _ in range(2):
+        assert sorted(ask(opened(tmp_path)[1], "tests").ids) == ["a", copy_id("a", "our tests")]
 
 
 def test_lines_with_problems_are_reported_though_no_store_was_read(repo, project):
