@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,3 +85,11 @@ def memsync(
         check=False,
     )
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def until(condition: Callable[[], object], patience: float = 60) -> None:
+    """Wait until *condition* holds, for as long as a machine under load may need."""
+    deadline, pause = time.monotonic() + patience, threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to be"
+        pause.wait(0.01)

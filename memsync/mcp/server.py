@@ -13,16 +13,14 @@ from typing import Any, Final
 
 import anyio
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.stdio import stdio_server
 
 from memsync import __version__
 from memsync.errors import MemsyncError
 from memsync.live import Live
-from memsync.mcp import memories, texts
+from memsync.mcp import memories, resources, texts
 from memsync.mcp.tool import Desk, tool
 from memsync.mcp.wire import PATIENCE, Wire
-from memsync.service import Memsync
 
 OFFERS: Final = memories.OFFERS
 
@@ -49,7 +47,7 @@ def build(live: Live) -> MCPServer[Any]:
         lifespan=life,
         tools=[tool(offer, desk.ask) for offer in OFFERS],
     )
-    _add_resources(server, desk)
+    resources.add(server, desk)
     texts.add_prompts(server)
     return server
 
@@ -58,20 +56,6 @@ async def _warm(desk: Desk) -> None:
     """Have the index ready before it is asked for; a store that cannot be read is told to whoever asks."""
     with suppress(MemsyncError, OSError):
         await desk.ask(lambda project: project.finder.index)
-
-
-def _add_resources(server: MCPServer[Any], desk: Desk) -> None:
-    @server.resource("memsync://memories/{id}", title="A memory", mime_type="application/json")
-    async def memory(id: str) -> dict[str, Any]:  # noqa: A002 - the name in the address
-        """One memory with everything about it, by its id or an unambiguous beginning of it."""
-        try:
-            return await desk.ask(lambda project: _shown(project, id))
-        except MemsyncError as error:
-            raise ResourceNotFoundError(str(error)) from error
-
-
-def _shown(project: Memsync, ref: str) -> dict[str, Any]:
-    return project.get(ref).as_dict()
 
 
 def serve(start: Path) -> None:

@@ -113,7 +113,7 @@ def tool(offer: Offer, ask: Ask) -> Tool:
     shown.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context))
     returns: Any = Annotated[CallToolResult, offer.shape]
     call.__signature__ = inspect.Signature(shown, return_annotation=returns)  # type: ignore[attr-defined]
-    return OurTool.from_function(
+    made = OurTool.from_function(
         call,
         name=offer.function.__name__,
         title=offer.title,
@@ -122,6 +122,18 @@ def tool(offer: Offer, ask: Ask) -> Tool:
         annotations=offer.annotations,
         meta={"anthropic/alwaysLoad": True} if offer.always else None,
     )
+    made.parameters = _slim(made.parameters)
+    made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema)
+    return made
+
+
+def _slim(schema: Any) -> Any:
+    """Return *schema* without pydantic's titles, which say the names again in every prompt."""
+    if isinstance(schema, list):
+        return [_slim(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _slim(part) for key, part in schema.items() if not (key == "title" and isinstance(part, str))}
 
 
 def gather(function: Function) -> tuple[Function, list[inspect.Parameter]]:

@@ -1,0 +1,65 @@
+"""What a client can read, and offer to its user to mention: memories by their address."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
+
+from memsync.errors import MemoryNotFound, MemsyncError
+from memsync.mcp.tool import Desk
+from memsync.service import Memsync
+
+if TYPE_CHECKING:
+    from mcp.server import MCPServer
+
+_MEMORY: Final = "memsync://memories/{id}"
+_LISTED: Final = 100  # how many ids a completion has at most, by the protocol, and a list
+
+
+def add(server: MCPServer[Any], desk: Desk) -> None:
+    """Add them to *server*."""
+
+    async def read(work: Callable[[Memsync], Any]) -> str:
+        try:
+            value = await desk.ask(work)
+        except MemoryNotFound as error:
+            raise ResourceNotFoundError(str(error)) from error
+        except (MemsyncError, OSError) as error:
+            raise ResourceError(str(error)) from error
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        return text.encode("utf-8", "replace").decode()
+
+    @server.resource(_MEMORY, name="memory", title="A memory", mime_type="application/json")
+    async def memory(id: str) -> str:  # noqa: A002 - the name in the address
+        """One memory with everything about it; the id may be an unambiguous beginning of one."""
+        return await read(lambda project: project.get(id).as_dict())
+
+    @server.resource("memsync://memories", name="memories", title="Memories", mime_type="application/json")
+    async def memories() -> str:
+        """The most important memories of this project."""
+        return await read(_most_important)
+
+    completions: Mapping[str, Callable[[Memsync, str], list[str]]] = {_MEMORY: _ids}
+
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
+    async def complete(
+        ref: PromptReference | ResourceTemplateReference, argument: CompletionArgument, _: CompletionContext | None
+    ) -> Completion | None:
+        find = completions.get(ref.uri) if isinstance(ref, ResourceTemplateReference) else None
+        if find is None:
+            return None
+        found = await desk.ask(lambda project: find(project, argument.value))
+        return Completion(values=found[:_LISTED], total=len(found), has_more=len(found) > _LISTED)
+
+
+def _most_important(project: Memsync) -> dict[str, Any]:
+    found = project.list(limit=_LISTED)
+    return {"count": len(found), "memories": [entry.as_dict() for entry in found]}
+
+
+def _ids(project: Memsync, beginning: str) -> list[str]:
+    return [entry.id for entry in project.list() if entry.id.startswith(beginning)]

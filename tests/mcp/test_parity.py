@@ -1,0 +1,192 @@
+"""Command line and MCP can do the same, with the same names, and answer with the same objects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import click
+import pytest
+import transcripts
+from calling import Caller, connected
+from helpers import GitRepo, memory_line
+
+from memsync.cli.app import cli, run
+from memsync.live import Live
+from memsync.mcp.server import build
+
+# command -> tool
+SAME = {
+    "memory remember": "remember",
+    "memory recall": "recall",
+    "memory list": "list_memories",
+    "memory show": "get_memory",
+    "memory update": "update_memory",
+    "memory forget": "forget",
+    "memory restore": "restore_memory",
+    "memory stats": "memory_stats",
+    "memory import": "import_memories",
+    "memory export": "export_memories",
+}
+ONLY_COMMAND = {
+    "memory search": "recall without counting the use; what an agent looks at is used",
+    "memory config": "whether memories can leave the machine is not for a model to decide",
+}
+ONLY_TOOL: dict[str, str] = {}
+
+# Options that the tool of the command does not have, and why.
+NO_PARAMETER = {
+    "recall": {"explain": "says the same in words; `parts` is in every answer"},
+    "export_memories": dict.fromkeys(
+        "output format memory_type tags_all tags_any tags_none min_importance archived".split(),
+        "a tool writes no files where a model says; list_memories has the same filters",
+    ),
+}
+# Parameters that the command of the tool does not have.
+NO_OPTION = {
+    "include_global": "seed 002's name; the command has --scope",
+}
+RENAMED = {"ref": "memory_id", "refs": "memory_id", "format_": "format", "pairs": "map"}
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Yield the commands on memories and skills, each under its first name."""
+    context = click.Context(cli)
+    for group_name in ("memory", "skill"):
+        group = cli.get_command(context, group_name)
+        seen: set[int] = set()
+        for name in group.list_commands(context) if isinstance(group, click.Group) else ():
+            command = group.get_command(context, name)
+            if id(command) not in seen:
+                seen.add(id(command))
+                yield f"{group_name} {name}", command
+
+
+COMMANDS = dict(commands())
+
+
+def options(command: click.Command) -> set[str]:
+    """Return the names of what the command takes, as a tool would call them."""
+    names = set()
+    for parameter in command.params:
+        if parameter.name == "scope" and isinstance(parameter, click.Option) and parameter.is_flag:
+            names.add({"--global": "global_", "--private": "private"}[parameter.opts[0]])
+        elif parameter.name != "as_json":
+            names.add(RENAMED.get(parameter.name, parameter.name))
+    return names
+
+
+def test_every_command_has_a_tool_or_a_reason():
+    assert set(COMMANDS) == SAME.keys() | ONLY_COMMAND.keys()
+
+
+def test_every_tool_has_a_command_or_a_reason(server):
+    assert set(server.tools()) == set(SAME.values()) | ONLY_TOOL.keys()
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_tool_takes_what_its_command_takes(server, name):
+    tool = SAME[name]
+    wanted = options(COMMANDS[name]) - NO_PARAMETER.get(tool, {}).keys()
+    assert set(server.tools()[tool].input_schema["properties"]) - NO_OPTION.keys() == wanted - NO_OPTION.keys()
+
+
+# tool, words of the command, the same for the tool
+CASES = [
+    (
+        "remember",
+        ["CI needs Node 20", "--type", "pattern", "--importance", "0.9", "--tag", "ci,node"],
+        {"content": "CI needs Node 20", "memory_type": "pattern", "importance": 0.9, "tags": ["ci", "node"]},
+    ),
+    ("remember", ["Always use uv"], {"content": "Always use uv"}),
+    ("remember", ["I use Helix", "--global"], {"content": "I use Helix", "global_": True}),
+    ("remember", ["the client is Acme", "--private"], {"content": "the client is Acme", "private": True}),
+    ("remember", ["x", "--importance", "7"], {"content": "x", "importance": 1.7}),
+    ("recall", ["which tool for python", "-n", "2"], {"query": "which tool for python", "limit": 2}),
+    ("recall", ["how tall is the tower"], {"query": "how tall is the tower"}),
+    ("recall", ["-n", "3", "--min-importance", "0.4"], {"limit": 3, "min_importance": 0.4}),
+    ("list_memories", ["--type", "preference"], {"memory_type": "preference"}),
+    ("list_memories", ["--any-tag", "db", "--any-tag", "py"], {"tags_any": ["db", "py"]}),
+    ("list_memories", ["--no-tag", "db", "--archived"], {"tags_none": ["db"], "archived": True}),
+    ("get_memory", ["mm-aaa"], {"memory_id": "mm-aaa"}),
+    ("get_memory", ["zzz"], {"memory_id": "zzz"}),
+    (
+        "update_memory",
+        ["mm-aaa", "-c", "Never use pip", "--importance", "1", "--tag", "py,rule", "--type", "pattern"],
+        {
+            "memory_id": "mm-aaa",
+            "content": "Never use pip",
+            "importance": 1,
+            "tags": "py,rule",
+            "memory_type": "pattern",
+        },
+    ),
+    ("forget", ["mm-aa"], {"memory_id": "mm-aa"}),
+    ("forget", ["mm-a"], {"memory_id": "mm-a"}),
+    ("restore_memory", ["mm-aaa"], {"memory_id": "mm-aaa"}),
+    ("memory_stats", ["--scope", "project"], {"scope": "project"}),
+    ("memory_stats", ["--tag", "db"], {"tags_all": ["db"]}),
+    ("import_memories", ["old.jsonl", "--dry-run"], {"paths": ["old.jsonl"], "dry_run": True}),
+    (
+        "import_memories",
+        ["dump.json", "--format", "json", "--map", "content=text"],
+        {"paths": ["dump.json"], "format": "json", "map": {"content": "text"}},
+    ),
+    ("export_memories", [], {}),
+    ("export_memories", ["--scope", "global"], {"scope": "global"}),
+]
+
+
+@pytest.fixture
+def twins(tmp_path, home) -> list[GitRepo]:
+    """Return two repositories that are the same."""
+    repos = [GitRepo.create(tmp_path / name / "repo") for name in ("one", "two")]
+    for repo in repos:
+        repo.write_memories(
+            memory_line("mm-aaa", "Always use uv for python", memory_type="preference", tags=["py"], importance=0.8)
+            + memory_line("mm-abb", "The database is read-only", tags=["db"], importance=0.3)
+            + memory_line("mm-abc", "was true once", tags=["db"], archived_at="2025-01-01T00:00:00Z")
+        )
+        (repo.root / "old.jsonl").write_text(
+            memory_line("old-1", "an old fact") + memory_line("old-2", "Always use UV for python")
+        )
+        (repo.root / "dump.json").write_text(json.dumps([{"text": "from a dump"}, {"text": ""}]))
+    return repos
+
+
+@pytest.fixture
+def by_command(monkeypatch, capsys):
+    """Return a function that runs the command of a tool, in this process, and returns what it prints."""
+
+    def command(repo: GitRepo, tool: str, words: list[str]) -> dict:
+        name = next(name for name, other in SAME.items() if other == tool)
+        monkeypatch.chdir(repo.root)
+        run([*name.split(), *words, "--json"])
+        return json.loads(capsys.readouterr().out)
+
+    return command
+
+
+def by_tool(caller: Caller, tool: str, arguments: dict) -> dict:
+    result = caller.ask("call_tool", tool, arguments)
+    return {"error": result.content[0].text} if result.is_error else result.structured_content
+
+
+@pytest.mark.parametrize(("tool", "words", "arguments"), CASES)
+def test_a_tool_answers_what_its_command_prints(twins, by_command, monkeypatch, home, tool, words, arguments):
+    said = by_command(twins[0], tool, words)
+    monkeypatch.setenv("MEMSYNC_HOME", str(home / "other"))
+    with connected(build(Live(twins[1].root))) as caller:
+        answered = by_tool(caller, tool, arguments)
+    if "error" in said:
+        assert "error" in answered
+        return
+    assert plain(answered, twins[1], home / "other") == plain(said, twins[0], home / ".gobby")
+
+
+def plain(value: dict, repo: GitRepo, home: object) -> str:
+    return transcripts.same(json.dumps(value, indent=1), {f"{repo.root}/": "", str(home): "/home"})
+
+
+def test_every_tool_is_compared():
+    assert {tool for tool, _, _ in CASES} == set(SAME.values())

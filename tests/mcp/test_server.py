@@ -1,0 +1,116 @@
+"""What the server says of itself, and how it keeps answering."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+from helpers import until
+from jsonschema import Draft202012Validator
+from mcp import MCPError
+from mcp.types import ResourceTemplateReference
+
+from memsync import Memsync
+
+READS = {"recall", "list_memories", "get_memory", "memory_stats"}
+ADDS = {"remember", "import_memories", "export_memories"}
+
+
+def test_every_tool_says_what_it_does_to_the_store(server):
+    hints = {name: tool.annotations for name, tool in server.tools().items()}
+    assert {name for name, hint in hints.items() if hint.read_only_hint} == READS
+    assert {name for name, hint in hints.items() if hint.destructive_hint is False} == ADDS
+    assert {name for name, hint in hints.items() if hint.destructive_hint and not hint.idempotent_hint} == {
+        "restore_memory"
+    }
+    assert {hint.open_world_hint for hint in hints.values()} == {False}
+
+
+def test_only_recall_and_remember_are_always_in_the_models_sight(server):
+    loaded = {name for name, tool in server.tools().items() if (tool.meta or {}).get("anthropic/alwaysLoad")}
+    assert loaded == {"recall", "remember"}
+
+
+def test_schemas_are_valid_and_describe_what_comes(server):
+    for name, tool in server.tools().items():
+        for schema in (tool.input_schema, tool.output_schema):
+            Draft202012Validator.check_schema(schema)
+            assert schema["type"] == "object", name
+        assert "title" not in json.dumps(tool.input_schema)
+        assert tool.description
+
+
+def test_what_the_model_reads_at_the_start_is_short(server):
+    text = server.client.instructions
+    assert "recall" in text
+    assert len(text.encode()) <= 2048
+    shown = [(tool.name, tool.description, tool.input_schema) for tool in server.tools().values()]
+    assert len(json.dumps(shown)) < 900 * len(shown)
+    assert max(len(description.encode()) for _, description, _ in shown) <= 2048
+
+
+def test_a_memory_has_an_address(server):
+    told = server.call("remember", content="CI needs docker")["memory"]
+    content = server.ask("read_resource", f"memsync://memories/{told['id'][:6]}").contents[0]
+    assert content.mime_type == "application/json"
+    assert json.loads(content.text)["content"] == "CI needs docker"
+    listed = server.ask("read_resource", "memsync://memories").contents[0]
+    assert [memory["id"] for memory in json.loads(listed.text)["memories"]] == [told["id"]]
+
+
+def test_an_address_without_a_memory_says_so(server):
+    with pytest.raises(MCPError, match="no memory 'zzz'") as caught:
+        server.ask("read_resource", "memsync://memories/zzz")
+    assert caught.value.error.code == -32602
+
+
+def test_an_address_in_a_broken_store_says_what_is_broken(server, repo):
+    repo.memories.mkdir(parents=True)
+    with pytest.raises(MCPError, match="not a regular file; move it away"):
+        server.ask("read_resource", "memsync://memories/a")
+
+
+def test_ids_are_completed(server, repo, line):
+    repo.write_memories(line("mm-aaa", "one") + line("mm-aab", "two") + line("mm-b", "three"))
+    ref = ResourceTemplateReference(type="ref/resource", uri="memsync://memories/{id}")
+    found = server.ask("complete", ref, {"name": "id", "value": "mm-a"}).completion
+    assert (found.values, found.total) == (["mm-aaa", "mm-aab"], 2)
+
+
+def test_the_prompts_tell_the_model_which_tools_to_use(server):
+    prompts = {prompt.name: prompt for prompt in server.ask("list_prompts").prompts}
+    assert "remember_this_session" in prompts
+    text = server.ask("get_prompt", "remember_this_session").messages[0].content.text
+    assert all(tool in text for tool in ("recall", "update_memory", "remember"))
+
+
+def test_a_call_that_waits_for_a_lock_holds_up_nobody_else(server, repo):
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with Memsync.open(repo.root) as other, other.store_to_write("project").writing():
+            held.set()
+            release.wait(60)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert held.wait(60)
+    waiting = server.portal.start_task_soon(server.client.call_tool, "remember", {"content": "patience"})
+    assert len(server.tools()) >= 10
+    assert server.ask("get_prompt", "remember_this_session").messages
+    assert not waiting.done()
+    release.set()
+    holder.join()
+    until(waiting.done)
+    assert waiting.result().structured_content["status"] == "created"
+
+
+def test_many_calls_at_once_are_all_answered(server):
+    calls = [
+        server.portal.start_task_soon(server.client.call_tool, "remember", {"content": f"fact number {n % 20}"})
+        for n in range(60)
+    ]
+    answers = [call.result(60).structured_content for call in calls]
+    assert sorted(answer["status"] for answer in answers) == ["created"] * 20 + ["exists"] * 40
+    assert server.call("list_memories")["count"] == 20
