@@ -14,18 +14,22 @@ from memsync.importing import Candidate, Format, read_file
 from memsync.mcp import shapes
 from memsync.mcp.tool import ADD, CHANGE, READ, TOGGLE, Offer, Progress, Spread
 from memsync.recall import Filters
-from memsync.records import SCOPES, Scope
+from memsync.records import ALLOW_TAG, SCOPES, Scope
 from memsync.results import Entry
 from memsync.service import Memsync
 
 _STEP: Final = 100  # items between two words of progress
 
 
-def _split(tags: object) -> object:
-    return [tag for tag in tags.split(",") if tag.strip()] if isinstance(tags, str) else tags
+def _tags(given: object) -> object:
+    """Take tags as a list or with commas; not the one that lets a secret pass, which a person sets."""
+    tags = [tag for tag in given.split(",") if tag.strip()] if isinstance(given, str) else given
+    if isinstance(tags, list) and ALLOW_TAG in (str(tag).strip() for tag in tags):
+        raise ValueError(f"{ALLOW_TAG} is for the user to set, with `memsync memory remember --allow-secret`")
+    return tags
 
 
-Tags = Annotated[list[str] | None, BeforeValidator(_split)]
+Tags = Annotated[list[str] | None, BeforeValidator(_tags)]
 Id = Annotated[str, Field(description="The id, or an unambiguous beginning of it.")]
 Where = Annotated[Scope | None, Field(description="Only in this store.")]
 Importance = Annotated[float | None, Field(ge=0, le=1)]

@@ -29,6 +29,14 @@ Progress = Callable[[int, int], None]  # tells the client how many of how many a
 # What clients add to the arguments of any tool: Gemini CLI lets the model order its calls by it.
 _FOREIGN: Final = {"wait_for_previous"}
 
+# What an error tells a person to do, as a model does it. Whether something is no secret a person says.
+_AS_A_TOOL: Final = {
+    "`memsync memory list`": "list_memories",
+    "--private": "private: true",
+    "--global": "global_: true",
+    "say with --allow-secret": "let the user say with `memsync memory remember --allow-secret`",
+}
+
 READ: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADD: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 CHANGE: Final = ToolAnnotations(
@@ -108,7 +116,7 @@ def tool(offer: Offer, ask: Ask) -> Tool:
         try:
             return answer(await ask(partial(function, **given, progress=progress)))
         except (MemsyncError, OSError) as error:
-            raise ToolError(str(error)) from error  # any other error would reach the model without its text
+            raise ToolError(_for_a_model(str(error))) from error  # any other error arrives without its text
 
     shown.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context))
     returns: Any = Annotated[CallToolResult, offer.shape]
@@ -155,6 +163,12 @@ def gather(function: Function) -> tuple[Function, list[inspect.Parameter]]:
     shown = [parameter for name, parameter in wanted.items() if name not in {"project", "progress", *makers}]
     shown += [parameter for within in spread.values() for parameter in within.values()]
     return gathered, [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in shown]
+
+
+def _for_a_model(text: str) -> str:
+    for words, tool_words in _AS_A_TOOL.items():
+        text = text.replace(words, tool_words)
+    return text
 
 
 def answer(value: Mapping[str, Any]) -> CallToolResult:

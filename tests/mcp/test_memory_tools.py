@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from memsync.records import ALLOW_TAG
+
 
 def test_what_is_remembered_is_recalled(server):
     told = server.call("remember", content="The staging database is read-only", tags=["db"], importance=0.9)
@@ -103,7 +105,7 @@ def test_an_export_brings_canonical_form(server, repo, line):
         ("remember", {"text": "x"}, "it takes content, memory_type, importance"),
         ("remember", {"content": "x", "global_": True, "private": True}, "leave one of them out"),
         ("recall", {"query": "x", "limit": 0}, "greater than or equal to 1"),
-        ("forget", {"memory_id": "zzz"}, "no memory 'zzz'"),
+        ("forget", {"memory_id": "zzz"}, "no memory 'zzz'; list_memories shows the ids"),
         ("update_memory", {}, "memory_id: Field required"),
         ("get_memory", {"memory_id": "zzz", "scope": "nowhere"}, "'project', 'global' or 'stealth'"),
         ("import_memories", {"paths": ["gone.md"]}, "gone.md"),
@@ -113,6 +115,16 @@ def test_an_export_brings_canonical_form(server, repo, line):
 def test_a_refusal_says_what_to_do(server, name, arguments, said):
     assert said in server.refusal(name, **arguments)
     assert server.call("list_memories")["count"] == 0
+
+
+def test_a_secret_is_blocked_and_a_model_cannot_wave_it_through(server, repo):
+    text = "the key is AKIA" + "QX7ZK2WVTB4N6LJD"
+    said = server.refusal("remember", content=text)
+    assert "private: true" in said
+    assert "let the user say" in said
+    assert "for the user to set" in server.refusal("remember", content=text, tags=[ALLOW_TAG])
+    assert not repo.memories.exists()
+    assert server.call("remember", content=text, private=True)["memory"]["scope"] == "stealth"
 
 
 def test_what_gemini_adds_to_every_call_is_no_mistake(server):

@@ -35,7 +35,11 @@ ONLY_COMMAND = {
 ONLY_TOOL: dict[str, str] = {}
 
 # Options that the tool of the command does not have, and why.
+_NOT_FOR_A_MODEL = {"allow_secret": "that a text only looks like a secret is for a person to say"}
 NO_PARAMETER = {
+    "remember": _NOT_FOR_A_MODEL,
+    "update_memory": _NOT_FOR_A_MODEL,
+    "import_memories": _NOT_FOR_A_MODEL,
     "recall": {"explain": "says the same in words; `parts` is in every answer"},
     "export_memories": dict.fromkeys(
         "output format memory_type tags_all tags_any tags_none min_importance archived".split(),
