@@ -18,8 +18,13 @@ from memsync.files import replace as replace_file
 from memsync.routing import Layout, Place
 
 
-def _setting(key: str, default: Any, help_: str, *, low: float | None = None, high: float | None = None) -> Any:
-    return field(default=default, metadata={"key": key, "help": help_, "low": low, "high": high})
+def _setting(
+    key: str, default: Any, help_: str, *, low: float | None = None, high: float | None = None, one_of: Any = ()
+) -> Any:
+    return field(default=default, metadata={"key": key, "help": help_, "low": low, "high": high, "one_of": one_of})
+
+
+MODES: Final = ("worktree", "on-commit", "auto-commit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,10 @@ class Settings:
         "memory.secrets.allow", (), "what is no secret: patterns and fingerprints, between spaces (docs/security.md)"
     )
     stealth: bool = _setting("memory_sync.stealth", False, "keep every memory out of the work tree")
+    mode: str = _setting(
+        "memory_sync.mode", "worktree", "when changes reach git: worktree, on-commit or auto-commit", one_of=MODES
+    )
+    export_debounce: float = _setting("memory_sync.export_debounce", 5.0, "seconds of quiet before an export", low=0)
     auto_reject_threshold: float = _setting(
         "janitor.dedup.auto_reject_threshold", 0.98, "likeness from which near-identical texts are one", low=0, high=1
     )
@@ -171,10 +180,17 @@ def parse_value(key: str, value: object) -> Any:
     if kind is bool:
         return _parse_bool(key, value)
     if kind is str:
-        return "" if value is None else str(value)
+        return _parse_text(key, value, spec.metadata["one_of"])
     if kind is tuple:
         return _parse_patterns(key, value)
     return _parse_number(key, value, kind, spec.metadata)
+
+
+def _parse_text(key: str, value: object, one_of: tuple[str, ...]) -> str:
+    text = "" if value is None else str(value)
+    if one_of and text not in one_of:
+        raise ConfigError(f"{key}: {text!r} is not one of {', '.join(one_of)}")
+    return text
 
 
 def _parse_bool(key: str, value: object) -> bool:

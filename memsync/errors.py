@@ -17,6 +17,7 @@ MemsyncError (1)
 │   ├── LlmBadAnswer          not what was asked for
 │   └── BudgetSpent           it was not asked, to save money
 ├── NotInstalled              an optional package is missing
+├── GitRefused                git did not do what it was asked
 └── StoreError                a file or directory of a store
     ├── NoStore               there is no place for that scope
     ├── StoreNotWritable      permission or a read-only disk
@@ -136,6 +137,15 @@ class NotInstalled(MemsyncError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs more packages; install them with `pip install 'memsync[{extra}]'`")
+
+
+class GitRefused(MemsyncError):
+    """Git did not do what it was asked; what it said is in the message."""
+
+    def __init__(self, what: str, said: str, remedy: str = "") -> None:
+        lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("hint:")]
+        reason = "; ".join(lines[-3:]) or "without a word"
+        super().__init__(f"git {what} failed: {reason}{f'; {remedy}' if remedy else ''}")
 
 
 class StoreError(MemsyncError):

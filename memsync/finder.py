@@ -23,12 +23,14 @@ from memsync.index.rank import Allow, Ranking, Record
 from memsync.index.scale import LEXICON
 from memsync.records import SCOPES, Memory, Scope
 from memsync.routing import Place
-from memsync.store import Store
+from memsync.store import NOWHERE, Stamps, Store
 
 if TYPE_CHECKING:
     from memsync.index.core import Arrays, Index
 
 log = logging.getLogger(__name__)
+
+Files = tuple[BinaryIO | None, BinaryIO | None]
 
 _BUILT: Final = frozenset({"builtin", "none"})
 
@@ -108,7 +110,7 @@ class Finder:
     def status(self) -> dict[str, Any]:
         """Return where the cache is, whether it fits the files, and what finds by meaning."""
         cached = cache.load(self.path) if self.path else None
-        stamps = {scope: list(files.stamp(store.path)) for scope, store in self._stores.items()}
+        stamps = {scope: _plain(store.look()) for scope, store in self._stores.items()}
         return {
             "path": str(self.path) if self.path else None,
             "memories": len(cached.views["keys"]) if cached else 0,
@@ -123,7 +125,7 @@ class Finder:
         """Write the cache if it is not what was written or read last; where that fails, there is none."""
         if self.path is None or self._place is None or self._index is None:
             return
-        now = {scope: store.stamp or files.ABSENT for scope, store in self._stores.items()}
+        now = {scope: store.stamp or NOWHERE for scope, store in self._stores.items()}
         if self._about(now) == self._saved:
             return
         try:
@@ -144,13 +146,13 @@ class Finder:
             return None
         lines = []
         for scope, memory in records:
-            start, end, held = spans[scope][1].get(memory.id, (0, 0, None))
-            if held is not memory and held != memory:
+            span = spans[scope][1].get(memory.id)
+            if span is None or (span.memory is not memory and span.memory != memory):
                 return None
-            lines += [SCOPES.index(scope), start, end]
+            lines += [SCOPES.index(scope) + len(SCOPES) * span.file, span.start, span.end]
         return self._about({scope: stamp for scope, (stamp, _) in spans.items()}), _flat(lines, arrays)
 
-    def _about(self, stamps: Mapping[Scope, files.Stamp]) -> str:
+    def _about(self, stamps: Mapping[Scope, Stamps]) -> str:
         """Return what a cache made now says of itself, as JSON."""
         about = {
             **self._kind(),
@@ -205,19 +207,30 @@ class Finder:
         if cached is None or not self._fits(cached):
             return None
         with ExitStack() as stack:
-            opened = {scope: files.open_stamped(store.path) for scope, store in self._stores.items()}
-            for file, _ in opened.values():
-                if file is not None:
-                    stack.callback(file.close)
-            if cached.about["stamps"] != {scope: list(stamp) for scope, (_, stamp) in opened.items()}:
+            opened = {scope: _opened(store, stack) for scope, store in self._stores.items()}
+            if cached.about["stamps"] != {scope: _plain(stamps) for scope, (_, stamps) in opened.items()}:
                 return None
             from memsync.index.oneshot import OneShot
 
             if self.meaning:
                 self.meaning.calibrate(cached.about["unrelated"])
             self.problems = cached.about["problems"]
-            record = partial(_read_record, cached.views["lines"], {scope: file for scope, (file, _) in opened.items()})
+            record = partial(_read_record, cached.views["lines"], {scope: both for scope, (both, _) in opened.items()})
             return OneShot(cached, record, self.meaning, stop_words=self._stop_words).search(text, **how)
+
+
+def _plain(stamps: Stamps) -> list[list[int]]:
+    """Return *stamps* as they come out of JSON."""
+    return [list(stamp) for stamp in stamps]
+
+
+def _opened(store: Store, stack: ExitStack) -> tuple[Files, Stamps]:
+    """Open both files of *store*, the pending one first as `refresh` does, and say what is open."""
+    (held, held_stamp), (file, stamp) = (files.open_stamped(path) for path in (store.place.pending, store.path))
+    for one in (held, file):
+        if one is not None:
+            stack.callback(one.close)
+    return (file, held), (stamp, held_stamp)
 
 
 def _flat(lines: list[int], arrays: Arrays) -> dict[str, Any]:
@@ -231,11 +244,12 @@ def _flat(lines: list[int], arrays: Arrays) -> dict[str, Any]:
     return parts
 
 
-def _read_record(lines: Any, opened: Mapping[Scope, BinaryIO | None], slot: int) -> Record | None:
+def _read_record(lines: Any, opened: Mapping[Scope, Files], slot: int) -> Record | None:
     """Read the line of *slot* from its file, opened when the cache was found to fit it."""
     number, start, end = lines[3 * slot : 3 * slot + 3].tolist()
-    scope = SCOPES[number]
-    file = opened[scope]
+    which, at = divmod(number, len(SCOPES))
+    scope = SCOPES[at]
+    file = opened[scope][which]
     if file is None:
         return None
     file.seek(start)

@@ -17,11 +17,11 @@ from memsync.files import create, make_dirs
 from memsync.finder import Finder
 from memsync.index.decay import Decay
 from memsync.recall import Filters
-from memsync.records import Clock, Memory, Scope, utc_now
+from memsync.records import Clock, Memory, Scope, find_id, utc_now
 from memsync.results import Entry
-from memsync.routing import Layout, key_file, locate
+from memsync.routing import Layout, key_file, locate, under_way
 from memsync.state import Action, State, Usage
-from memsync.store import Store, find_id
+from memsync.store import Store
 
 if TYPE_CHECKING:
     from memsync.secrets import Allow
@@ -77,7 +77,18 @@ class Reach:
     @cached_property
     def loaded(self) -> config.Loaded:
         """The settings and where they come from."""
-        return config.load(self.layout)
+        loaded = config.load(self.layout)
+        if (project := self.stores.get("project")) is not None:
+            project.on_commit = loaded.settings.mode == "on-commit" and self.layout.git is not None
+            project.hold = self._why_hold
+        return loaded
+
+    def _why_hold(self) -> str:
+        """Return why the project's file should stay as it is just now; "" if nothing speaks against a write."""
+        git, place = self.layout.git, self.layout.project
+        if git and place and (git.git_dir / "info" / "sparse-checkout").exists() and not place.memories.exists():
+            return "the sparse checkout leaves it out"
+        return under_way(git) and f"{under_way(git)} is under way"
 
     @property
     def settings(self) -> config.Settings:
@@ -193,7 +204,10 @@ class Reach:
         """Return what keeps the stores and the index up to date while it runs: `with reach.watcher(): …`."""
         from memsync.watch import Watcher
 
-        return Watcher({store.place.memories: store.refresh for store in self.stores.values()})
+        watched = (
+            (path, store) for store in self.stores.values() for path in (store.place.memories, store.place.pending)
+        )
+        return Watcher({path: store.refresh for path, store in watched})
 
     def get(self, ref: str, scope: Scope | None = None) -> Entry:
         """Return the memory that *ref* names: an id or an unambiguous prefix.

@@ -6,12 +6,12 @@ Knows nothing of files, spelling on disk or search.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
-from memsync.errors import InvalidMemory
+from memsync.errors import AmbiguousId, InvalidMemory, MemoryNotFound
 
 TYPE_ORDER: Final = ("context", "preference", "pattern", "fact")
 HEADINGS: Final[Mapping[str, str]] = MappingProxyType(
@@ -231,3 +231,16 @@ def clean_type(name: str) -> str:
     if not name:
         raise InvalidMemory("the type is empty; use fact, preference, pattern or context")
     return name
+
+
+def find_id(ref: str, ids: Iterable[str]) -> str:
+    """Return the one of *ids* that *ref* begins, with or without its `mm-`.
+
+    Raises:
+        MemoryNotFound, AmbiguousId
+    """
+    lower = ref.strip().lower()
+    fits = sorted({id_ for id_ in ids if lower and id_.lower().startswith((lower, f"mm-{lower}"))})
+    if len(fits) == 1 or ref in fits:
+        return ref if ref in fits else fits[0]
+    raise AmbiguousId(ref, fits) if fits else MemoryNotFound(ref)

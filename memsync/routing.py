@@ -41,6 +41,11 @@ class Place:
         return self.directory / MEMORIES
 
     @property
+    def pending(self) -> Path:
+        """The changes that wait for a commit, when they may not be in the file of memories yet."""
+        return self.local / "pending.jsonl"
+
+    @property
     def local(self) -> Path:
         """What is never tracked: lock, state.db, index, logs."""
         return self.directory / "local"
@@ -58,6 +63,22 @@ class GitDirs:
     root: Path
     git_dir: Path
     common: Path
+
+
+_UNDER_WAY: Final = {
+    "MERGE_HEAD": "a merge",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+}
+
+
+def under_way(git: GitDirs | None) -> str:
+    """Return what git is in the middle of in this checkout, such as "a merge"; "" if nothing."""
+    if git is None:
+        return ""
+    return next((what for name, what in _UNDER_WAY.items() if (git.git_dir / name).exists()), "")
 
 
 @dataclass(frozen=True, slots=True)

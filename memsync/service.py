@@ -21,13 +21,14 @@ from memsync.records import (
     clean_tags,
     clean_type,
     content_hash,
+    find_id,
     format_time,
     new_id,
     tick,
 )
 from memsync.results import Entry, Recall, Remembered
 from memsync.state import Action
-from memsync.store import Exported, Store, find_id
+from memsync.store import Exported, Store
 
 if TYPE_CHECKING:
     from memsync.importing import Candidate, Plan

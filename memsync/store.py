@@ -14,19 +14,29 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from memsync import codec, files, jsonl, merge
+from memsync import codec, differing, files, jsonl, merge, pending, replaced
 from memsync.codec import Line
-from memsync.errors import AmbiguousId, ExportRefused, MemoryNotFound, StoreError, StoreUnreadable
+from memsync.errors import ExportRefused, MemoryNotFound, StoreError, StoreUnreadable, write_failed
 from memsync.jsonl import Problem
 from memsync.records import Change, Memory, content_hash, format_time
 from memsync.routing import Place
 
 log = logging.getLogger(__name__)
 
+Stamps = tuple[files.Stamp, files.Stamp]  # of the file and of the pending one
+NOWHERE: Final = (files.ABSENT, files.ABSENT)
 _ATTEMPTS: Final = 10
-_HISTORY_LIMIT: Final = 8 * 2**20
+
+
+class Span(NamedTuple):
+    """Where a memory's line is, in bytes; file 0 is the file of memories, 1 the pending one."""
+
+    file: int
+    start: int
+    end: int
+    memory: Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +55,20 @@ class Store:
     called inside `writing()`, are durable when they return, and return what
     changed. Safe to share between threads and to use from many processes.
     `in_log_form` tells that this object wrote lines that no export put in order.
+
+    With `on_commit`, or while `hold` names a reason, writes go to the pending
+    file, and the file of memories stays as it is; reading lays one over the other.
     """
 
     def __init__(self, place: Place) -> None:
         self.place = place
+        self.on_commit = False
+        self.hold: Callable[[], str] = str
+        self._waits = False  # whether writes go to the pending file
         self._mutex = threading.RLock()
-        self._stamp: files.Stamp | None = None
-        self._lines: list[Line] = []
+        self._stamp: Stamps | None = None
+        self._lines: list[Line] = []  # of the file, then of the pending one, then what had to be merged
+        self._ends = (0, 0)  # where in _lines the two files end
         self._current: dict[str, Line] = {}
         self._by_hash: dict[str, dict[str, None]] | None = None  # hash -> ids in order; mostly one
         self.in_log_form = False
@@ -71,8 +88,8 @@ class Store:
         with self._mutex:
             self.refresh()
             self._listener = listener
-            if changes := _changes(since, self.memories()):
-                listener(changes)
+            if found := differing.memories(since, self.memories()):
+                listener(found)
 
     # reading
 
@@ -83,25 +100,30 @@ class Store:
             StoreUnreadable, OutsideTree
         """
         with self._mutex:
-            path = self.path
-            if self._stamp is not None and files.stamp(path) == self._stamp:
+            if self._stamp is not None and self.look() == self._stamp:
                 return []
             was_whole = self._stamp is not None
             self._stamp = None  # until all of it is taken in
-            data, seen = files.read(path)
+            # This one first: an export writes the file and then removes this, and twice the same changes nothing.
+            held, held_seen = files.read(self.place.pending)
+            data, seen = files.read(self.path)
             if jsonl.is_utf16(data):
-                raise StoreUnreadable(path, "is UTF-16", "save it as UTF-8")
-            if was_whole and (added := self._added(data)) is not None:
-                changes = self._take_in(added)
-                self._stamp = seen
+                raise StoreUnreadable(self.path, "is UTF-16", "save it as UTF-8")
+            if was_whole and not held and (added := self._added(data)) is not None:
+                changes = self._take_in(added, waiting=False)
+                self._stamp = seen, held_seen
                 return self._announce(changes)
             before = self._current
-            self._lines = jsonl.read_lines(data, self._known())
+            self._lines, self._ends = pending.lay_over(jsonl.read_lines(data, self._known()), held)
             self._current = merge.current(self._lines)
-            self._stamp = seen
+            self._stamp = seen, held_seen
             if not before and self._listener is None and self._by_hash is None:
                 return []  # nothing to compare with, and nobody to tell
-            return self._announce(_diff(before, self._current))
+            return self._announce(differing.lines(before, self._current))
+
+    def look(self) -> Stamps:
+        """Return the stamps of both files as they are now."""
+        return files.stamp(self.path), files.stamp(self.place.pending)
 
     def _known(self) -> dict[bytes, Line]:
         return {line.raw: line for line in self._lines}
@@ -134,7 +156,7 @@ class Store:
     def problems(self) -> list[Problem]:
         """Return what a person should look at in the file, by line."""
         with self._mutex:
-            return jsonl.problems(self._lines)
+            return [problem for problem in jsonl.problems(self._lines) if problem.number <= self._ends[0]]
 
     def first_problem(self) -> tuple[int, int, str] | None:
         """Return how many lines need a look, and the first of them with what is wrong; None if all are well."""
@@ -142,20 +164,28 @@ class Store:
         return (len(found), found[0].number, found[0].why) if found else None
 
     @property
-    def stamp(self) -> files.Stamp | None:
-        """The stamp of the file as it was last read or written; None before."""
+    def stamp(self) -> Stamps | None:
+        """What both files looked like when they were last read or written; None before."""
         return self._stamp
 
-    def spans(self) -> tuple[files.Stamp, dict[str, tuple[int, int, Memory]]]:
-        """Return the stamp and, by id, where each live memory's line begins and ends in the file, in bytes."""
+    @property
+    def waiting(self) -> int:
+        """How many memories have changes that wait for a commit."""
         with self._mutex:
-            place, found = 0, {}
-            for line in self._lines:
-                end = place + len(line.raw)
-                if line.id is not None and line.memory and self._current.get(line.id) is line:
-                    found[line.id] = (place, end, line.memory)
-                place = end + 1
-            return self._stamp or files.ABSENT, found
+            return len({line.id for line in self._lines[self._ends[0] : self._ends[1]] if line.id is not None})
+
+    def spans(self) -> tuple[Stamps, dict[str, Span]]:
+        """Return the stamps and, by id, where each live memory's line is; not of one that had to be merged."""
+        with self._mutex:
+            found: dict[str, Span] = {}
+            for file, (first, last) in enumerate(((0, self._ends[0]), self._ends)):
+                place = 0
+                for line in self._lines[first:last]:
+                    end = place + len(line.raw)
+                    if line.id is not None and line.memory and self._current.get(line.id) is line:
+                        found[line.id] = Span(file, place, end, line.memory)
+                    place = end + 1
+            return self._stamp or NOWHERE, found
 
     def is_spent(self) -> bool:
         """Tell whether nothing of the file would be left after an export."""
@@ -165,7 +195,8 @@ class Store:
     def is_canonical(self) -> bool:
         """Tell whether an export would change nothing."""
         data, _ = files.read(self.path)
-        return jsonl.in_conflict(self._lines) or jsonl.export(jsonl.read_lines(data)) == data
+        is_in_order = jsonl.in_conflict(self._lines) or jsonl.export(jsonl.read_lines(data)) == data
+        return is_in_order and files.stamp(self.place.pending) == files.ABSENT
 
     def nameless(self) -> list[str]:
         """Return the derived ids of records that were written by hand without one."""
@@ -174,13 +205,7 @@ class Store:
 
     def replaced(self) -> dict[str, bytes]:
         """Return, by id, the last line of the local history that says something else than the file does now."""
-        kept: dict[str, bytes] = {}
-        for name in ("history.1.jsonl", "history.jsonl"):
-            data, _ = files.read(self.place.local / name)
-            for line in jsonl.read_lines(data):
-                if line.id and line.memory and not _same_but_for_time(line.memory, self.get(line.id)):
-                    kept[line.id] = line.raw
-        return kept
+        return replaced.read(self.place.local, self.get)
 
     # writing
 
@@ -195,6 +220,11 @@ class Store:
             files.make_local(self.place.local, private=self.place.private, tree=self.place.tree)
             with files.lock(self.place.local / "lock"):
                 self.refresh()
+                self._waits = self.on_commit or bool(self.hold())
+                if not self._waits and self.look()[1] != files.ABSENT:
+                    self._export_once(collapse=False)
+                    self.refresh()
+                    self._waits = self.look()[1] != files.ABSENT  # the file is in conflict
                 yield
 
     def add(self, memories: Iterable[Memory]) -> list[Change]:
@@ -247,17 +277,19 @@ class Store:
         return self._append([raw])
 
     def export(self, *, collapse: bool = False) -> Exported:
-        """Bring the file to canonical form by atomic replace; a second time changes no byte.
+        """Bring the file to canonical form by atomic replace, with what waited; a second time changes no byte.
 
-        A file with conflict markers is left alone. Edits that others make in
-        the same moment are kept.
+        A file with conflict markers is left alone, and so is one that `hold` speaks for. Edits
+        that others make in the same moment are kept.
 
         Raises:
             ExportRefused: the canonical form would lack a live memory (a bug).
             StoreFull, StoreNotWritable: nothing was changed.
         """
-        if files.stamp(self.path) == files.ABSENT:
+        if self.look() == NOWHERE:
             return Exported(self.path, changed=False)
+        if reason := self.hold():
+            return Exported(self.path, changed=False, held=reason)
         with self.writing():
             for _ in range(_ATTEMPTS):
                 if (done := self._export_once(collapse)) is not None:
@@ -273,10 +305,10 @@ class Store:
         lines = jsonl.read_lines(data, self._known())
         if jsonl.in_conflict(lines):
             return Exported(path, changed=False, held="it has git conflict markers; resolve the conflict first")
+        lines, _ = pending.lay_over(lines, files.read(self.place.pending)[0])
         new = jsonl.export(lines, collapse=collapse)
         if new == data:
-            self.in_log_form = False
-            return Exported(path, changed=False)
+            return self._exported(changed=False)
         self._guard_against_shrinking(lines, new)
         if collapse:
             kept = set(new.split(b"\n"))
@@ -287,9 +319,17 @@ class Store:
             return None
         if late:
             files.append(path, late, private=self.place.private)
+        return self._exported(changed=True)
+
+    def _exported(self, *, changed: bool) -> Exported:
+        """Forget what waited, now that it is in the file."""
+        try:
+            self.place.pending.unlink(missing_ok=True)
+        except OSError as error:
+            raise write_failed(self.place.pending, error) from error
         self.refresh()
         self.in_log_form = False
-        return Exported(path, changed=True)
+        return Exported(self.path, changed=changed)
 
     def _guard_against_shrinking(self, lines: list[Line], new: bytes) -> None:
         live = {id_ for id_, line in merge.current(lines).items() if line.memory}
@@ -304,20 +344,25 @@ class Store:
     def _append(self, raws: list[bytes]) -> list[Change]:
         if not raws:
             return []
-        path = self.path
+        end, last = self._ends
+        if self._waits:
+            raws = pending.based(raws, self._lines[:end], self._lines[end:last])
+        path = self.place.pending if self._waits else self.path
         files.make_dirs(path.parent, private=self.place.private)
-        seen, self._stamp = self._stamp, None  # until all of it is taken in
-        before, after = files.append(path, b"".join(raw + b"\n" for raw in raws), private=self.place.private)
-        self.in_log_form = True
-        if before != seen:
-            return self.refresh()  # somebody without the lock wrote in between
-        changes = self._take_in(map(jsonl.read_line, raws))
-        self._stamp = after
+        seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in
+        data = b"".join(raw + b"\n" for raw in raws)
+        before, after = files.append(path, data, private=self.place.private)
+        self.in_log_form = not self._waits
+        if before != seen[self._waits] or last != len(self._lines) or (self._waits and self.look()[0] != seen[0]):
+            return self.refresh()  # somebody without the lock wrote in between, or merged lines are in the way
+        changes = self._take_in(pending.read(data), waiting=self._waits)
+        self._stamp = (seen[0], after) if self._waits else (after, seen[1])
         return self._announce(changes)
 
     def _added(self, data: bytes) -> list[Line] | None:
         """Return the lines that *data* has behind those we know; None if it differs otherwise."""
-        if not self._lines or self._lines[-1].problem or jsonl.in_conflict(self._lines):
+        is_plain = 0 < self._ends[0] == len(self._lines)
+        if not is_plain or self._lines[-1].problem or jsonl.in_conflict(self._lines):
             return None
         known = b"\n".join(line.raw for line in self._lines) + b"\n"
         if not data.startswith(known):
@@ -325,23 +370,19 @@ class Store:
         added = jsonl.read_lines(data[len(known) :])
         return None if jsonl.in_conflict(added) else added
 
-    def _take_in(self, lines: Iterable[Line]) -> list[Change]:
+    def _take_in(self, lines: list[Line], *, waiting: bool) -> list[Change]:
         """Put *lines* behind the others, and return what they change."""
-        lines = list(lines)
         latest = {line.id: line for line in lines if line.id is not None}
         nothing = Line(b"")
         changes = [Change(id_, self._current.get(id_, nothing).memory, line.memory) for id_, line in latest.items()]
         self._lines += lines
+        self._ends = (self._ends[0] if waiting else len(self._lines), len(self._lines))
         self._current |= latest
         return [change for change in changes if change.before != change.after]
 
     def _keep_replaced(self, raws: list[bytes]) -> None:
         """Keep replaced lines in the local history before they can leave the file."""
-        path = self.place.local / "history.jsonl"
-        if files.stamp(path).size > _HISTORY_LIMIT:
-            path.replace(path.with_name("history.1.jsonl"))
-        if raws:
-            files.append(path, b"".join(raw.rstrip(b"\r") + b"\n" for raw in raws), private=self.place.private)
+        replaced.keep(self.place.local, raws, private=self.place.private)
 
     def _announce(self, changes: list[Change]) -> list[Change]:
         if self._by_hash is not None:
@@ -357,35 +398,3 @@ class Store:
                 self._by_hash.get(content_hash(change.before.content), {}).pop(change.id, None)
             if change.after:
                 self._by_hash.setdefault(content_hash(change.after.content), {})[change.id] = None
-
-
-def _diff(before: Mapping[str, Line], after: Mapping[str, Line]) -> list[Change]:
-    """Return what differs between two sets of current lines, by id."""
-    moved = {id_ for id_, line in after.items() if before.get(id_) is not line} | (before.keys() - after.keys())
-    nothing = Line(b"")
-    return _changes(
-        {id_: memory for id_ in moved if (memory := before.get(id_, nothing).memory)},
-        {id_: memory for id_ in moved if (memory := after.get(id_, nothing).memory)},
-    )
-
-
-def _changes(before: Mapping[str, Memory], after: Mapping[str, Memory]) -> list[Change]:
-    pairs = ((id_, before.get(id_), after.get(id_)) for id_ in sorted(before.keys() | after.keys()))
-    return [Change(id_, old, new) for id_, old, new in pairs if old is not new and old != new]
-
-
-def _same_but_for_time(one: Memory, other: Memory | None) -> bool:
-    return other is not None and one._replace(updated_at=None) == other._replace(updated_at=None)
-
-
-def find_id(ref: str, ids: Iterable[str]) -> str:
-    """Return the one of *ids* that *ref* begins, with or without its `mm-`.
-
-    Raises:
-        MemoryNotFound, AmbiguousId
-    """
-    lower = ref.strip().lower()
-    fits = sorted({id_ for id_ in ids if lower and id_.lower().startswith((lower, f"mm-{lower}"))})
-    if len(fits) == 1 or ref in fits:
-        return ref if ref in fits else fits[0]
-    raise AmbiguousId(ref, fits) if fits else MemoryNotFound(ref)

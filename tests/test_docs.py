@@ -61,6 +61,7 @@ def test_every_group_and_command_is_in_the_tree():
         "demo",
         "doctor",
         "eval",
+        "git",
         "index",
         "init",
         "mcp",

@@ -21,6 +21,10 @@ def main() -> None:
         from memsync.agent_hooks import main as answer
 
         answer(words[1:])
+    if words[:2] == ["git", "hook"] and words[2:3] != ["--help"]:
+        from memsync.git.hooks import main as hook
+
+        sys.exit(hook(words[2:]))  # git's hooks wait for nothing that they do not need
     from memsync.cli.app import run
 
     sys.exit(run(words))

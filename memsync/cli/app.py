@@ -30,6 +30,7 @@ _COMMANDS: Final = {
     "doctor": ("memsync.cli.project:doctor", "Look for trouble; --fix mends what is safe."),
     "memory": ("memsync.cli.memory:memory", "Remember, recall, list, edit, import and export."),
     "hook": ("memsync.cli.agents:hook", "Answer a hook of Claude Code, Codex or Gemini CLI."),
+    "git": ("memsync.cli.git:git", "Hooks and merging in this clone."),
     "eval": ("memsync.cli.evaluate:evaluate", "Measure recall on your own questions."),
     "mcp": ("memsync.cli.mcp:mcp", "Serve an MCP client on standard input and output."),
     "index": ("memsync.cli.index:index", "Look at the search index, or build it anew."),

@@ -1,4 +1,4 @@
-"""The three places that keep the one contract."""
+"""The three places that keep the one contract, and the project's in the two ways that it is written."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from memsync.routing import locate
 from memsync.store import Store
 
 
-@pytest.fixture(params=SCOPES)
+@pytest.fixture(params=[*SCOPES, "on-commit"])
 def store(request, repo) -> Store:
-    return Store(locate(repo.root).place(request.param))
+    scope = "project" if request.param == "on-commit" else request.param
+    store = Store(locate(repo.root).place(scope))
+    store.on_commit = request.param == "on-commit"
+    return store

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from memsync.records import Change, Memory
+import pytest
+
+from memsync.records import SCOPES, Change, Memory
 from memsync.store import Store
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
+
+# What these tests see in the file is in two while changes wait for a commit; tests/git has that.
+ONE_FILE = pytest.mark.parametrize("store", SCOPES, indirect=True)
 
 
 def a_memory(id_: str, content: str, **fields: object) -> Memory:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from helpers import memory_line
-from ops import a_memory, add, by_hand, lines, remove, restore, seen_by_others, shown, update
+from ops import ONE_FILE, a_memory, add, by_hand, lines, remove, restore, seen_by_others, shown, update
 
 from memsync import files
 from memsync.errors import AmbiguousId, LockTimeout, MemoryNotFound
-from memsync.records import Change, Memory, content_hash
+from memsync.records import Change, Memory, content_hash, find_id
 from memsync.routing import locate
-from memsync.store import Exported, Store, find_id
+from memsync.store import Exported, Store
 
 
 @pytest.fixture
@@ -38,6 +38,7 @@ def test_reading_a_store_that_is_not_there_shows_nothing_and_makes_nothing(store
     assert not store.place.directory.exists()
 
 
+@ONE_FILE
 def test_an_added_memory_is_one_line_and_every_other_reader_sees_it(store):
     memory = a_memory("mm-aaaaaa", "tests run with uv", tags=("ci", "uv"), importance=0.8)
     assert add(store, memory) == [Change("mm-aaaaaa", None, memory)]
@@ -49,6 +50,7 @@ def test_an_added_memory_is_one_line_and_every_other_reader_sees_it(store):
     assert lines(store) == [line]
 
 
+@ONE_FILE
 def test_an_update_changes_its_fields_and_no_other_byte_of_the_line(store):
     by_hand(store, '{"id": "u1", "content": "old", "type": "fact", "x-score": 1.50, "importance": 0.50}\n')
     update(store, "u1", content="new", memory_type="pattern")
@@ -66,6 +68,7 @@ def test_new_memories_and_new_versions_are_written_together(store):
     assert seen_by_others(store) == store.memories()
 
 
+@ONE_FILE
 def test_a_removed_memory_is_gone_for_all_and_comes_back_byte_for_byte(store):
     memory = a_memory("mm-aaaaaa", "one")
     add(store, memory)
@@ -108,6 +111,7 @@ def test_export_sorts_by_id_leaves_one_line_an_id_and_is_stable(store):
     assert store.is_canonical()
 
 
+@ONE_FILE
 def test_export_leaves_no_temporary_file_and_keeps_the_mode(store):
     add(store, a_memory("mm-bbbbbb", "two"), a_memory("mm-aaaaaa", "one"))
     store.place.memories.chmod(0o640)
@@ -142,6 +146,7 @@ def test_a_listener_is_told_every_change_in_order(store):
     ]
 
 
+@ONE_FILE
 def test_a_text_is_known_by_its_hash_after_the_file_was_away(store):
     other = Store(store.place)
     add(store, a_memory("mm-aaaaaa", "one"))
@@ -164,6 +169,7 @@ def test_a_text_is_found_by_its_hash_as_long_as_one_copy_lives(store):
     assert store.by_hash(content_hash("same text")) is None
 
 
+@ONE_FILE
 def test_lines_are_adopted_byte_for_byte_and_a_different_text_under_the_same_id_is_not(store, repo):
     by_hand(store, memory_line("u1", "mine"))
     source = Store(locate(repo.root).place("global" if store.place.scope != "global" else "stealth"))

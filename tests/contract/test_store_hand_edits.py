@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from helpers import memory_line
-from ops import a_memory, add, by_hand, lines, remove, restore, seen_by_others, shown, update
+from ops import ONE_FILE, a_memory, add, by_hand, lines, remove, restore, seen_by_others, shown, update
 
 from memsync.errors import StoreUnreadable
 from memsync.records import Change, Memory
@@ -29,6 +29,7 @@ def test_lines_that_cannot_be_read_stay_through_every_write_and_are_reported(sto
     assert shown(store) == {"u1": "uno", "u2": "two"}
 
 
+@ONE_FILE
 def test_a_torn_last_line_is_kept_apart_from_the_next_write(store):
     by_hand(store, memory_line("u1", "one") + '{"id": "u2", "conte')
     add(store, a_memory("mm-aaaaaa", "after"))
@@ -47,6 +48,7 @@ def test_a_file_with_conflict_markers_is_read_on_both_sides_and_not_exported(sto
     assert store.place.memories.read_bytes() == before
 
 
+@ONE_FILE
 def test_of_two_lines_with_one_id_the_later_wins_before_and_after_an_export(store):
     add(store, a_memory("mm-aaaaaa", "one"))
     remove(store, "mm-aaaaaa")
@@ -68,6 +70,7 @@ def test_a_hand_edit_of_the_same_length_is_found_at_the_next_look(store):
     assert store.refresh() == []
 
 
+@ONE_FILE
 def test_a_file_that_somebody_deletes_is_empty_and_the_next_write_makes_it_anew(store):
     add(store, a_memory("mm-aaaaaa", "one"))
     store.place.memories.unlink()

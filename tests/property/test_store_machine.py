@@ -124,6 +124,10 @@ class StoreMachine(RuleBasedStateMachine):
             with pytest.raises(MemoryNotFound):
                 self.both[who].restore(id_)
             return
+        if any(fact.folded == earlier[-1].folded for other, fact in self.model.items() if other != id_):
+            with pytest.raises(InvalidMemory, match="says the same already"):
+                self.both[who].restore(id_)
+            return
         assert self.both[who].restore(id_).entry.id == id_
         self.replaced(id_)
         self.model[id_] = earlier[-1]

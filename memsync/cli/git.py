@@ -1,0 +1,107 @@
+"""`memsync git …`: our hooks in the clone, and what git calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from memsync.cli.app import LazyGroup, json_option, open_project, print_result
+from memsync.errors import NoStore
+
+if TYPE_CHECKING:
+    from memsync.routing import Layout
+
+_HERE: Final = "memsync.cli.git"
+_COMMANDS: Final = {
+    "install": (f"{_HERE}:install", "Put our hooks beside yours."),
+    "uninstall": (f"{_HERE}:uninstall", "Take our hooks out again, byte for byte."),
+    "status": (f"{_HERE}:status", "Ask git what is set up in this clone."),
+    "hook": (f"{_HERE}:hook", "What the hooks call."),
+}
+
+
+@click.group(cls=LazyGroup, table=_COMMANDS)
+def git() -> None:
+    """Set memsync up in a clone, so that memories travel with commits."""
+
+
+def _layout(ctx: click.Context) -> Layout:
+    layout = open_project(ctx).layout
+    if layout.git is None or layout.root is None:
+        raise NoStore(f"{layout.start} is in no work tree of git; run `git init` first, or go to a checkout")
+    return layout
+
+
+@click.command()
+@json_option
+@click.pass_context
+def install(ctx: click.Context, /, as_json: bool) -> None:
+    """Put our hooks beside yours, in this clone and all its worktrees.
+
+    pre-commit takes new memories into your commit; post-merge, post-checkout
+    and post-rewrite say what came. A script of yours keeps its text and gets a
+    marked block; any other hook goes on after ours. Works with husky and
+    core.hooksPath; for lefthook it prints what to add.
+
+    \b
+    Example:
+      memsync git install
+    """
+    from memsync.git.install import install as put
+
+    done = put(_layout(ctx))
+    print_result(as_json, {"done": done}, "\n".join(done) or "nothing to do")
+
+
+@click.command()
+@json_option
+@click.pass_context
+def uninstall(ctx: click.Context, /, as_json: bool) -> None:
+    """Take our hooks out, so that every hook is what it was before.
+
+    \b
+    Example:
+      memsync git uninstall
+    """
+    from memsync.git.install import uninstall as take_out
+
+    done = take_out(_layout(ctx))
+    print_result(as_json, {"done": done}, "\n".join(done) or "nothing to do")
+
+
+@click.command()
+@json_option
+@click.pass_context
+def status(ctx: click.Context, /, as_json: bool) -> None:
+    """Ask git what is set up in this clone.
+
+    \b
+    Example:
+      memsync git status --json
+    """
+    from memsync.cli.render import one_line
+    from memsync.git.install import status as ask
+
+    value: dict[str, Any] = ask(_layout(ctx))
+    lines = [f"hooks in {one_line(value['hooks_path'])} (kept by {value['keeper']})"]
+    lines += [f"  {name:14} {state}" for name, state in value["hooks"].items()]
+    if any(state != "installed" for state in value["hooks"].values()):
+        lines.append("`memsync git install` puts in what is missing")
+    print_result(as_json, value, "\n".join(lines))
+
+
+@click.command()
+@click.argument("words", metavar="NAME [ARGUMENT]...", nargs=-1, required=True)
+def hook(words: tuple[str, ...]) -> None:
+    """Do what the git hook NAME does; the hooks call this.
+
+    Exits with 0, and with 65 to stop a commit; nothing else of ours may.
+
+    \b
+    Example:
+      memsync git hook pre-commit
+    """
+    from memsync.git.hooks import main
+
+    click.get_current_context().exit(main(words))

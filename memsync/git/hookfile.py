@@ -1,0 +1,125 @@
+"""The text of git hooks: our block, put into somebody's script and taken out again byte for byte. Touches no file."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Final
+
+NAMES: Final = ("pre-commit", "post-merge", "post-checkout", "post-rewrite")
+# What `memsync git hook` exits with to stop a commit; every other failure of ours lets it pass.
+BLOCKED: Final = 65
+
+_BEGIN: Final = b"# >>> memsync >>>"
+_END: Final = b"# <<< memsync <<<\n"
+_SHEBANG: Final = b"#!/bin/sh\n"
+_MADE: Final = b" made by"
+_SHELLS: Final = frozenset({b"sh", b"bash", b"dash", b"zsh", b"ksh", b"ash"})
+_CHAIN: Final = '[ ! -x "$0.memsync-prev" ] || exec "$0.memsync-prev" "$@"'
+
+
+def block(name: str, roots: Sequence[str], *, directory: str = "", made: bool = False, chained: bool = False) -> bytes:
+    """Return our lines for the hook *name* of a checkout with memories in *roots*.
+
+    The shell decides whether there is anything to do, in a git call or two;
+    memsync is looked for on PATH and then in *directory*. A hook that comes
+    after ours gets its standard input untouched. `made`: the file is ours;
+    `chained`: it goes on with the hook that was there before.
+    """
+    found = "$(command -v memsync)"
+    if directory:
+        found = f'$(PATH="$PATH:"{shlex.quote(directory)}; command -v memsync)'
+    lines = [
+        f"if {_guard(name, roots)} && memsync={found}; then",
+        "  memsync_code=0",
+        f'  "$memsync" git hook {name} "$@" </dev/null || memsync_code=$?',
+        f'  [ "$memsync_code" -ne {BLOCKED} ] || exit 1',
+        "fi",
+        *([_CHAIN] if chained else []),
+    ]
+    head = (
+        _BEGIN + (_MADE + b" `memsync git install`" if made else b"") + b" (`memsync git uninstall` takes this out)\n"
+    )
+    return head + "".join(f"{line}\n" for line in lines).encode() + _END
+
+
+def _guard(name: str, roots: Sequence[str]) -> str:
+    """Return the shell's test for whether there may be something to do."""
+    if name != "pre-commit":
+        span = {"post-checkout": '"$1" "$2"'}.get(name, "ORIG_HEAD HEAD")
+        paths = _paths(roots, ".gobby/memories.jsonl")
+        test = f"! git diff --quiet {span} -- {paths} 2>/dev/null"
+        when = {"post-checkout": '[ "$3" = 1 ] && ', "post-rewrite": '[ "$1" = rebase ] && '}.get(name, "")
+        return when + test
+    held = " || ".join(f"[ -s {path} ]" for path in _paths(roots, ".gobby/local/pending.jsonl").split())
+    changed = f'[ -n "$(GIT_OPTIONAL_LOCKS=0 git status --porcelain -- {_paths(roots, ".gobby")} 2>/dev/null)" ]'
+    staged = f"! git diff --cached --quiet -- {_paths(roots, '.claude/skills')} 2>/dev/null"
+    return f"{{ {held} || {changed} || {staged}; }}"
+
+
+def _paths(roots: Sequence[str], path: str) -> str:
+    return " ".join(shlex.quote(path if root == "." else f"{root}/{path}") for root in roots)
+
+
+def whole(name: str, roots: Sequence[str], *, directory: str = "", chained: bool = False) -> bytes:
+    """Return a hook of our own."""
+    return _SHEBANG + block(name, roots, directory=directory, made=True, chained=chained)
+
+
+def find(data: bytes) -> tuple[int, int] | None:
+    """Return where our block begins and ends in *data*; None without one."""
+    start = data.find(_BEGIN)
+    end = data.find(_END, start)
+    if start < 0 or end < 0 or (start and data[start - 1 : start] != b"\n"):
+        return None
+    return start, end + len(_END)
+
+
+def is_made(data: bytes) -> bool:
+    """Tell whether the file is ours alone, and so goes with the block."""
+    place = find(data)
+    return place is not None and _MADE in data[place[0] :].partition(b"\n")[0] and without(data) in (_SHEBANG, b"")
+
+
+def is_chained(data: bytes) -> bool:
+    """Tell whether our block goes on with a hook that was there before."""
+    place = find(data)
+    return place is not None and _CHAIN.encode() in data[place[0] : place[1]]
+
+
+def without(data: bytes) -> bytes:
+    """Return *data* without our block: what it was before."""
+    place = find(data)
+    return data[: place[0]] + data[place[1] :] if place else data
+
+
+def takes_block(data: bytes) -> bool:
+    """Tell whether lines of a shell may be put into the hook *data*: a text for a shell, or for none by name."""
+    first, newline, _ = data.partition(b"\n")
+    if b"\0" in data or not newline:
+        return False
+    if not first.startswith(b"#!"):
+        return True
+    words = first[2:].split()
+    names = [word.rpartition(b"/")[2] for word in words]
+    at = 1 if names[:1] == [b"env"] else 0
+    return names[at : at + 1] != [] and names[at] in _SHELLS
+
+
+def with_block(data: bytes, new: bytes) -> bytes:
+    """Return the hook *data* with our block *new*: in the place of the old one, else before all that it does."""
+    if place := find(data):
+        return data[: place[0]] + new + data[place[1] :]
+    end = data.index(b"\n") + 1 if data.startswith(b"#!") else 0
+    return data[:end] + new + data[end:]
+
+
+def lefthook_snippet() -> str:
+    """Return what belongs into lefthook.yml, whose generated hooks are overwritten."""
+    arguments = {"post-checkout": " {1} {2} {3}", "post-merge": " {1}", "post-rewrite": " {1}"}
+    parts = [
+        f"{name}:\n  commands:\n    memsync:\n"
+        f"      run: memsync git hook {name}{arguments.get(name, '')} || test $? -ne {BLOCKED}"
+        for name in NAMES
+    ]
+    return "\n".join(parts)

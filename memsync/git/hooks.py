@@ -1,0 +1,101 @@
+"""What git's hooks do: `memsync git hook NAME`. A failure of ours never stops git; only a secret does.
+
+Started by git at the top of the work tree, with git's own environment. Loads
+neither click nor GitPython: the hooks are felt at every commit.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from memsync import config
+from memsync.errors import MemsyncError
+from memsync.git.command import Checkout
+from memsync.git.install import roots
+from memsync.git.ours import Left, held_back, stage
+from memsync.git.report import came
+from memsync.routing import Layout, locate, under_way
+from memsync.store import Store
+
+_PARTIAL: Final = "next-index-"
+_NULL: Final = "0" * 40
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the hook that *words* name, with git's arguments; return 0, or 65 to stop the commit."""
+    hook = _HOOKS.get(words[0] if words else "")
+    if hook is None:
+        _say(f"there is no hook {' '.join(words[:1])!r}; known are {', '.join(_HOOKS)}")
+        return 0
+    try:
+        return hook(words[1:])
+    except MemsyncError as error:
+        _say(str(error))
+    except Exception as error:
+        if os.environ.get("MEMSYNC_DEBUG"):
+            raise
+        _say(f"unexpected {type(error).__name__}: {error}; git goes on")
+    return 0
+
+
+def _say(text: str) -> None:
+    print(f"memsync: {text}", file=sys.stderr)  # noqa: T201 - a hook speaks to the person at the terminal
+
+
+def _layouts(checkout: Checkout) -> Iterator[Layout]:
+    """Yield each project of the checkout that has a store."""
+    for root in roots(checkout):
+        layout = locate(checkout.top / root)
+        if layout.project and layout.project.directory.is_dir():
+            yield layout
+
+
+def _pre_commit(_: Sequence[str]) -> int:
+    checkout = Checkout(Path.cwd(), in_hook=True)
+    is_partial = Path(os.environ.get("GIT_INDEX_FILE", "")).name.startswith(_PARTIAL)
+    for layout in _layouts(checkout):
+        assert layout.project is not None
+        if config.load(layout).settings.stealth:
+            continue
+        store = Store(layout.project)
+        # A partial commit has an index of its own: what we would add there, the next commit would take out again.
+        why = "it is a partial commit" if is_partial else under_way(layout.git)
+        left = Left(why) if why else stage(checkout, store)
+        if left.why and held_back(checkout, store):
+            _say(f"{store.place.memories.relative_to(checkout.top)} is not in this commit: {left.why}")
+    return 0
+
+
+def _post_merge(_: Sequence[str]) -> int:
+    return _tell("ORIG_HEAD", "HEAD")
+
+
+def _post_checkout(words: Sequence[str]) -> int:
+    before, after, is_branch = (*words, "", "", "")[:3]
+    return _tell(before, after) if is_branch == "1" and before.strip("0") else 0
+
+
+def _post_rewrite(words: Sequence[str]) -> int:
+    return _tell("ORIG_HEAD", "HEAD", during="a rebase") if words[:1] == ["rebase"] else 0
+
+
+def _tell(before: str, after: str, *, during: str = "") -> int:
+    """Say what came into each store. Nothing in the middle of something: its end tells."""
+    checkout = Checkout(Path.cwd(), in_hook=True)
+    for layout in _layouts(checkout):
+        assert layout.project is not None
+        if under_way(layout.git) in ("", during) and (text := came(checkout, layout.project, before, after)):
+            _say(text)
+    return 0
+
+
+_HOOKS: Final[Mapping[str, Callable[[Sequence[str]], int]]] = {
+    "pre-commit": _pre_commit,
+    "post-merge": _post_merge,
+    "post-checkout": _post_checkout,
+    "post-rewrite": _post_rewrite,
+}

@@ -1,0 +1,234 @@
+"""Our hooks in a clone, beside whoever else has some there; what git itself says about them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from memsync import files
+from memsync.errors import StoreNotWritable, write_failed
+from memsync.git import hookfile
+from memsync.git.command import Checkout
+from memsync.routing import Layout
+
+ROOTS: Final = "memsync.root"
+_LEFTHOOK: Final = ("lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", ".config/lefthook.yml")
+
+Keeper = Literal["git", "repository", "husky", "lefthook", "outside"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Where git looks for hooks, and who keeps them: `repository` is a core.hooksPath that is committed."""
+
+    directory: Path
+    keeper: Keeper
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether others get the files too, so that nothing of this machine may be in them."""
+        return self.keeper in ("repository", "husky")
+
+
+def hooks_of(checkout: Checkout, layout: Layout) -> Hooks:
+    """Ask git where the hooks of *checkout* are.
+
+    Raises:
+        GitRefused
+    """
+    top = checkout.top
+    directory = Path(os.path.realpath(top / checkout.do("rev-parse", "--git-path", "hooks")))
+    assert layout.git is not None
+    if any((top / name).is_file() for name in _LEFTHOOK):
+        return Hooks(directory, "lefthook")
+    if directory.is_relative_to(os.path.realpath(layout.git.common)):
+        return Hooks(directory, "git")
+    if not directory.is_relative_to(os.path.realpath(top)):
+        return Hooks(directory, "outside")
+    if directory.name == "_" and directory.parent.name == ".husky":
+        return Hooks(directory.parent, "husky")
+    return Hooks(directory, "repository")
+
+
+def roots(checkout: Checkout) -> list[str]:
+    """Return the directories of *checkout* that have memories and were installed, relative to its top."""
+    return (checkout.ask("config", "--local", "--get-all", ROOTS) or ".").splitlines()
+
+
+def install(layout: Layout) -> list[str]:
+    """Put our block into each hook, and say what was done. Does nothing the second time.
+
+    A script for a shell gets the block behind its first line; any other hook
+    is renamed to `NAME.memsync-prev` and goes on after ours.
+
+    Raises:
+        GitRefused, StoreError
+    """
+    assert layout.git is not None
+    assert layout.root is not None
+    checkout = Checkout(layout.git.root)
+    hooks = hooks_of(checkout, layout)
+    if hooks.keeper == "outside":
+        raise StoreNotWritable(
+            hooks.directory,
+            "core.hooksPath leads out of the repository, and its hooks are for all your repositories",
+            "call `memsync git hook NAME` from them, or set core.hooksPath for this clone",
+        )
+    done = list(_note_root(checkout, layout))
+    if hooks.keeper == "lefthook":
+        return [*done, f"lefthook writes the hooks here; add to its configuration:\n{hookfile.lefthook_snippet()}"]
+    directory = "" if hooks.is_shared else _own_directory()
+    files.make_dirs(hooks.directory, private=False)
+    for name in hookfile.NAMES:
+        done += _install_one(hooks.directory / name, roots(checkout), directory)
+    return done
+
+
+def _note_root(checkout: Checkout, layout: Layout) -> Iterator[str]:
+    assert layout.root is not None
+    root = layout.root.relative_to(checkout.top).as_posix()
+    if root not in (checkout.ask("config", "--local", "--get-all", ROOTS) or "").splitlines():
+        checkout.do("config", "--local", "--add", ROOTS, root)
+        yield f"noted {root} as a place of memories in this clone"
+
+
+def _own_directory() -> str:
+    """Return where the `memsync` command of this Python is; "" if it has none."""
+    script = Path(sys.executable).with_name("memsync")
+    return str(script.parent) if script.exists() else ""
+
+
+def _install_one(path: Path, places: list[str], directory: str) -> Iterator[str]:
+    path = _holder(path)
+    name = path.name.removesuffix(".legacy")
+    data, seen = files.read(path) if not path.is_symlink() else (b"", files.stamp(path))
+    if path.is_symlink() or (seen != files.ABSENT and not hookfile.find(data) and not _takes_block(path, data)):
+        yield from _chain(path, hookfile.whole(name, places, directory=directory, chained=True))
+    elif seen == files.ABSENT:
+        _create(path, hookfile.whole(name, places, directory=directory))
+        yield f"created {path}"
+    else:
+        is_made, is_chained = hookfile.is_made(data), hookfile.is_chained(data)
+        new = hookfile.block(name, places, directory=directory, made=is_made, chained=is_chained)
+        if (changed := hookfile.with_block(data, new)) != data:
+            _replace(path, changed, was=data)
+            yield f"added a block to {path}"
+
+
+def _takes_block(path: Path, data: bytes) -> bool:
+    # A hook that may not be run is switched off; our block must not switch it on.
+    return hookfile.takes_block(data) and (os.access(path, os.X_OK) or path.parent.name == ".husky")
+
+
+def _holder(path: Path) -> Path:
+    """Return the file of the hook *path* that has our block: pre-commit's own installer moves hooks to NAME.legacy."""
+    legacy = path.with_name(f"{path.name}.legacy")
+    return legacy if hookfile.find(files.read(legacy)[0]) else path
+
+
+def _prev(path: Path) -> Path:
+    return path.with_name(f"{path.name}.memsync-prev")
+
+
+def _chain(path: Path, data: bytes) -> Iterator[str]:
+    if os.path.lexists(_prev(path)):
+        raise StoreNotWritable(_prev(path), "is in the way", f"look what it is, and move it or {path} away")
+    try:
+        path.rename(_prev(path))
+    except OSError as error:
+        raise write_failed(path, error) from error
+    _create(path, data)
+    yield f"created {path}, which goes on with {_prev(path).name}"
+
+
+def _create(path: Path, data: bytes) -> None:
+    files.create(path, data, private=False)
+    try:
+        path.chmod(path.stat().st_mode | 0o111)
+    except OSError as error:
+        raise write_failed(path, error) from error
+
+
+def _replace(path: Path, data: bytes, *, was: bytes) -> None:
+    if files.replace(path, data, was=was, temp=path.with_name(f"{path.name}.memsync-new"), private=False) is None:
+        raise StoreNotWritable(path, "changed while it was written", "try again")
+
+
+def uninstall(layout: Layout) -> list[str]:
+    """Take our blocks out, so that every hook is what it was, byte for byte; say what was done.
+
+    Raises:
+        GitRefused, StoreError
+    """
+    assert layout.git is not None
+    checkout = Checkout(layout.git.root)
+    hooks = hooks_of(checkout, layout)
+    done: list[str] = []
+    for name in hookfile.NAMES:
+        done += _uninstall_one(hooks.directory / name)
+    if checkout.ask("config", "--local", "--get-all", ROOTS) is not None:
+        checkout.do("config", "--local", "--unset-all", ROOTS)
+        done.append("forgot the places of memories of this clone")
+    return done
+
+
+def _uninstall_one(path: Path) -> Iterator[str]:
+    path = _holder(path)
+    data, _ = files.read(path) if not path.is_symlink() else (b"", None)
+    if not hookfile.find(data):
+        return
+    if not hookfile.is_made(data):
+        _replace(path, hookfile.without(data), was=data)
+        left = f"; what was there before is in {_prev(path).name}" if hookfile.is_chained(data) else ""
+        yield f"took our block out of {path}{left}"
+        return
+    try:
+        path.unlink()
+        if os.path.lexists(_prev(path)):
+            _prev(path).rename(path)
+            yield f"put {path} back"
+        else:
+            yield f"removed {path}"
+    except OSError as error:
+        raise write_failed(path, error) from error
+
+
+def status(layout: Layout) -> dict[str, Any]:
+    """Return what git says: where hooks are, and for each of ours `installed`, `outdated`, `off` or `missing`.
+
+    Raises:
+        GitRefused
+    """
+    assert layout.git is not None
+    checkout = Checkout(layout.git.root)
+    hooks = hooks_of(checkout, layout)
+    directory = "" if hooks.is_shared else _own_directory()
+    states = {name: _state(checkout.top, hooks, name, roots(checkout), directory) for name in hookfile.NAMES}
+    memories = layout.project.memories.relative_to(checkout.top).as_posix() if layout.project else ""
+    attribute = checkout.ask("check-attr", "merge", "--", memories) or ""
+    return {
+        "hooks_path": str(hooks.directory),
+        "keeper": hooks.keeper,
+        "hooks": states,
+        "driver": checkout.ask("config", "--get", "merge.memsync.driver"),
+        "attribute": attribute.endswith(": memsync"),
+    }
+
+
+def _state(top: Path, hooks: Hooks, name: str, places: list[str], directory: str) -> str:
+    if hooks.keeper == "lefthook":
+        call = f"memsync git hook {name}".encode()
+        return "installed" if any(call in files.read(top / one)[0] for one in _LEFTHOOK) else "missing"
+    path = _holder(hooks.directory / name)
+    data, _ = files.read(path) if not path.is_symlink() else (b"", None)
+    if not hookfile.find(data):
+        return "missing"
+    if hooks.keeper != "husky" and not os.access(path, os.X_OK):
+        return "off"
+    made, chained = hookfile.is_made(data), hookfile.is_chained(data)
+    new = hookfile.block(name, places, directory=directory, made=made, chained=chained)
+    return "installed" if hookfile.with_block(data, new) == data else "outdated"

@@ -1,0 +1,93 @@
+"""Our file in the user's index and commits: what may be staged, and commits of nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from memsync import files
+from memsync.git.command import Checkout
+from memsync.store import Store
+
+_UNMERGED: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
+
+
+class Left(NamedTuple):
+    """Why the memories were left out of the index; "" if they are in it."""
+
+    why: str = ""
+
+
+def path_of(checkout: Checkout, store: Store) -> str:
+    """Return the memory file relative to the top of the checkout, as git names it."""
+    return store.place.memories.relative_to(checkout.top).as_posix()
+
+
+def state(checkout: Checkout, path: str) -> str:
+    """Return git's two letters for *path*: what is staged and what is not; two spaces if nothing changed."""
+    out = checkout.run("status", "--porcelain", "-z", "--untracked-files=all", "--", path).out
+    return out[:2].decode() or "  "
+
+
+def held_back(checkout: Checkout, store: Store) -> bool:
+    """Tell whether something of the store is not in the index."""
+    letters = state(checkout, path_of(checkout, store))
+    return letters[1] != " " or files.stamp(store.place.pending).size > 0
+
+
+def stage(checkout: Checkout, store: Store) -> Left:
+    """Export *store* and put its file into the index, unless the user has staged a part of it.
+
+    Nothing else of the user's is touched: only the memory file, and the first
+    time the two small files that belong to it.
+
+    Raises:
+        GitRefused, StoreError
+    """
+    path = path_of(checkout, store)
+    letters = state(checkout, path)
+    if why := _why_not(checkout, letters, path):
+        return Left(why)
+    if exported := store.export().held:
+        return Left(exported)
+    if not os.path.lexists(checkout.top / path):
+        return Left()  # nothing was ever written
+    after = state(checkout, path)
+    if after == "  ":
+        ignored = checkout.run("check-ignore", "-q", "--", path).code == 0
+        return Left("git ignores it" if ignored else "")
+    if after[1] != " ":
+        checkout.do("add", "--", path, *(_companions(checkout, store) if after == "??" else ()))
+    return Left()
+
+
+def _why_not(checkout: Checkout, letters: str, path: str) -> str:
+    if letters in _UNMERGED:
+        return "it is in conflict; `memsync sync` resolves it"
+    if letters[1] == "D" or (letters == "  " and _is_left_out(checkout, path)):
+        return "it is not in the work tree"
+    if letters != "??" and letters[0] != " " and letters[1] != " ":
+        return "you staged a part of it"
+    return ""
+
+
+def _is_left_out(checkout: Checkout, path: str) -> bool:
+    """Tell whether a sparse checkout leaves *path* out."""
+    return (checkout.ask("ls-files", "-t", "--", path) or "").startswith("S ")
+
+
+def _companions(checkout: Checkout, store: Store) -> list[str]:
+    """Return the new files that hold nothing but lines of ours."""
+    directory = store.place.directory
+    mine = {directory / ".gitignore": "local/", directory.parent / ".gitattributes": f"{directory.name}/"}
+    return [
+        name
+        for path, begin in mine.items()
+        if state(checkout, name := path.relative_to(checkout.top).as_posix()) == "??" and _is_ours(path, begin)
+    ]
+
+
+def _is_ours(path: Path, begin: str) -> bool:
+    lines = files.read(path)[0].decode("utf-8", "replace").splitlines()
+    return all(line.startswith(begin) for line in lines)

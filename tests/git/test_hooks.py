@@ -1,0 +1,207 @@
+"""What the hooks do at a commit, and what they leave alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from doing import committed, forget, remember, said, shown
+from helpers import GitRepo, memory_line, memsync
+
+from memsync.git.hooks import main
+
+
+def test_a_commit_takes_along_what_was_remembered_and_nothing_else_of_the_user(hooked):
+    (hooked.root / "README").write_text("changed\n")
+    (hooked.root / "new").write_text("untracked\n")
+    (hooked.root / "staged").write_text("staged\n")
+    hooked.git("add", "staged")
+    remember(hooked.root, "second")
+    hooked.git("commit", "-q", "-m", "work")
+    assert hooked.git("show", "--format=", "--name-only").splitlines() == [".gobby/memories.jsonl", "staged"]
+    assert "second" in committed(hooked)
+    assert hooked.status() == " M README\n?? new\n"
+
+
+def test_the_first_commit_takes_the_two_small_files_along_unless_the_user_has_lines_in_them(repo):
+    assert memsync("init", cwd=repo.root).code == 0
+    memsync("git", "install", cwd=repo.root)
+    remember(repo.root, "one")
+    with (repo.root / ".gobby" / ".gitignore").open("a") as file:
+        file.write("mine\n")
+    repo.git("commit", "-q", "--allow-empty", "-m", "work")
+    assert repo.git("show", "--format=", "--name-only").splitlines() == [".gitattributes", ".gobby/memories.jsonl"]
+    assert repo.status() == "?? .gobby/.gitignore\n"
+
+
+def test_a_file_in_log_form_is_committed_in_canonical_form(hooked):
+    with hooked.memories.open("a") as file:
+        file.write(memory_line("mm-000000", "by hand") + '\n{"id":"mm-aaaaaa","deleted_at":"2026-02-01T00:00:00Z"}\n')
+    hooked.git("commit", "-qam", "work")
+    assert committed(hooked) == memory_line("mm-000000", "by hand") == hooked.memories.read_text()
+    assert hooked.status() == ""
+
+
+@pytest.mark.parametrize("words", [["-am", "x"], ["--amend", "-m", "x"], ["--amend", "-am", "x"]])
+def test_other_ways_to_commit_take_it_along_too(hooked, words):
+    (hooked.root / "README").write_text("changed\n")
+    hooked.git("add", "README")
+    remember(hooked.root, "second")
+    hooked.git("commit", "-q", *words)
+    assert "second" in committed(hooked)
+    assert hooked.status() == ""
+
+
+def test_a_commit_of_some_paths_leaves_the_memories_for_the_next_commit(hooked):
+    (hooked.root / "README").write_text("changed\n")
+    remember(hooked.root, "second")
+    told = said(hooked, "commit", "-q", "-m", "part", "--", "README")
+    assert told == "memsync: .gobby/memories.jsonl is not in this commit: it is a partial commit\n"
+    assert hooked.git("show", "--format=", "--name-only").splitlines() == ["README"]
+    assert hooked.status() == " M .gobby/memories.jsonl\n"
+    hooked.git("commit", "-q", "--allow-empty", "-m", "whole")
+    assert "second" in committed(hooked)
+
+
+def test_what_the_user_staged_in_part_stays_in_part(hooked):
+    remember(hooked.root, "second")
+    hooked.git("add", ".gobby")
+    remember(hooked.root, "third")
+    told = said(hooked, "commit", "-q", "-m", "work")
+    assert "you staged a part of it" in told
+    assert ("second" in committed(hooked), "third" in committed(hooked)) == (True, False)
+    assert hooked.status() == " M .gobby/memories.jsonl\n"
+
+
+def test_a_file_that_the_user_took_away_stays_away(hooked):
+    hooked.memories.unlink()
+    assert "it is not in the work tree" in said(hooked, "commit", "-q", "--allow-empty", "-m", "work")
+    assert (committed(hooked) != "", hooked.memories.exists()) == (True, False)
+    hooked.git("commit", "-qam", "remove it")
+    assert committed(hooked) == ""
+
+
+def test_an_ignored_store_is_never_staged(repo):
+    (repo.root / ".gitignore").write_text(".gobby\n")
+    repo.git("add", ".gitignore")
+    assert memsync("git", "install", cwd=repo.root).code == 0
+    remember(repo.root, "one")
+    repo.git("commit", "-q", "-m", "work")
+    assert repo.git("show", "--format=", "--name-only").splitlines() == [".gitignore"]
+    assert shown(repo.root) == {"one"}
+
+
+def test_under_stealth_a_commit_is_what_it_would_be_without_memsync(hooked):
+    remember(hooked.root, "second")
+    assert memsync("memory", "config", "--stealth", "on", "--keep", cwd=hooked.root).code == 0
+    hooked.git("commit", "-q", "--allow-empty", "-m", "work")
+    assert hooked.git("show", "--format=", "--name-only") == ""
+
+
+def test_a_commit_without_anything_of_ours_does_not_start_python(hooked):
+    shim = hooked.root / ".git" / "shim"
+    shim.mkdir()
+    (shim / "memsync").write_text("#!/bin/sh\ntouch started\n")
+    (shim / "memsync").chmod(0o755)
+    env = {**os.environ, "PATH": f"{shim}:{os.environ['PATH']}"}
+    commit = ["git", "commit", "-q", "--allow-empty", "-m", "work"]
+    subprocess.run(commit, cwd=hooked.root, env=env, check=True)
+    assert not (hooked.root / "started").exists()
+    remember(hooked.root, "second")
+    subprocess.run(commit, cwd=hooked.root, env=env, check=True)
+    assert (hooked.root / "started").exists()
+
+
+def test_what_came_is_said_after_a_checkout_a_merge_and_a_rebase(hooked):
+    hooked.git("checkout", "-q", "-b", "side")
+    remember(hooked.root, "second", "third")
+    hooked.git("commit", "-q", "--allow-empty", "-m", "two more")
+    assert "memsync: -2 memories" in said(hooked, "checkout", "main")
+    assert "memsync: +2 memories" in said(hooked, "checkout", "side")
+    hooked.git("checkout", "-q", "-b", "later", "main")
+    (hooked.root / "later").write_text("x\n")
+    hooked.git("add", "later")
+    hooked.git("commit", "-q", "-m", "later")
+    assert said(hooked, "rebase", "side").count("memsync: +2 memories") == 1
+    hooked.git("checkout", "-q", "main")
+    assert "memsync: +2 memories" in said(hooked, "merge", "side")
+    assert "memsync" not in said(hooked, "checkout", "later")
+
+
+def test_an_edit_and_a_removal_are_said_as_such(hooked):
+    remember(hooked.root, "second")
+    hooked.git("commit", "-q", "--allow-empty", "-m", "one more")
+    hooked.git("checkout", "-q", "-b", "side")
+    forget(hooked.root, "mm-aaaaaa")
+    hooked.memories.write_text(hooked.memories.read_text().replace("second", "the second"))
+    hooked.git("commit", "-qam", "x")
+    hooked.git("checkout", "-q", "main")
+    assert "memsync: -1 memory, 1 changed" in said(hooked, "merge", "side")
+
+
+def test_new_worktrees_and_file_checkouts_say_nothing(hooked, tmp_path):
+    assert "memsync" not in said(hooked, "worktree", "add", str(tmp_path / "linked"))
+    remember(hooked.root, "second")
+    assert "memsync" not in said(hooked, "checkout", "--", ".gobby/memories.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["pre-commit"], "not a mapping of settings"),
+        (["no-such-hook"], "there is no hook 'no-such-hook'"),
+        ([], "there is no hook"),
+        (["post-checkout"], ""),
+    ],
+)
+def test_a_hook_that_fails_lets_git_go_on(hooked, words, text):
+    (hooked.root / ".gobby" / "config.yaml").write_text("- a list\n")
+    ran = memsync("git", "hook", *words, cwd=hooked.root)
+    assert ran.code == 0
+    assert text in ran.err
+
+
+def test_an_unexpected_failure_lets_git_go_on(tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["pre-commit"]) == 0
+    assert "unexpected FileNotFoundError" in capsys.readouterr().err
+
+
+def test_a_standard_input_that_git_gives_reaches_the_hook_behind_ours(hooked):
+    hook = hooked.root / ".git" / "hooks" / "post-rewrite"
+    hook.write_bytes(hook.read_bytes() + b"cat > seen\n")
+    hooked.git("commit", "-q", "--allow-empty", "-m", "x")
+    hooked.git("commit", "-q", "--allow-empty", "--amend", "-m", "y")
+    assert len((hooked.root / "seen").read_text().split()) == 2
+
+
+def test_a_commit_in_a_submodule_goes_there_and_nowhere_else(hooked, tmp_path):
+    other = GitRepo.create(tmp_path / "other")
+    hooked.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.root), "sub")
+    hooked.git("commit", "-q", "-m", "a submodule")
+    sub = GitRepo(hooked.root / "sub")
+    assert memsync("init", cwd=sub.root).code == 0
+    memsync("git", "install", cwd=sub.root)
+    remember(sub.root, "in the submodule")
+    sub.git("commit", "-q", "--allow-empty", "-m", "work")
+    assert "in the submodule" in committed(sub)
+    assert "in the submodule" not in committed(hooked)
+    assert hooked.status() == " M sub\n"
+
+
+def test_the_hook_loads_neither_click_nor_gitpython_nor_numpy(hooked):
+    code = (
+        "import sys, atexit; sys.argv = ['memsync', 'git', 'hook', 'pre-commit']\n"
+        "atexit.register(lambda: print(' '.join(sorted(sys.modules)), file=sys.stderr))\n"
+        "from memsync.cli import main; main()"
+    )
+    remember(hooked.root, "second")
+    done = subprocess.run([sys.executable, "-c", code], cwd=hooked.root, capture_output=True, text=True, check=False)
+    loaded = {name.split(".")[0] for name in done.stderr.splitlines()[-1].split()}
+    assert hooked.status() == "M  .gobby/memories.jsonl\n"
+    assert loaded & {"click", "git", "numpy", "watchdog", "mcp", "pydantic", "rich", "sqlite3", "frontmatter"} == set()

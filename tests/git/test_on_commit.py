@@ -1,0 +1,192 @@
+"""Mode on-commit: git sees nothing until a commit, and what waits follows the branches."""
+
+from __future__ import annotations
+
+import pytest
+from doing import committed, edit, forget, remember, said, shown
+from helpers import memory_line, memsync
+
+from memsync import Memsync
+from memsync.config import get, load
+from memsync.errors import ConfigError
+from memsync.routing import locate
+from memsync.setup import set_value
+
+
+@pytest.fixture
+def waiting(hooked):
+    """Return a repository in mode on-commit."""
+    with Memsync.open(hooked.root) as project:
+        set_value(project, "memory_sync.mode", "on-commit", is_global=False)
+    hooked.git("add", ".gobby")
+    hooked.git("commit", "-q", "-m", "on-commit")
+    return hooked
+
+
+def test_a_session_of_two_hundred_writes_never_gets_in_the_way_of_git(waiting):
+    with Memsync.open(waiting.root) as project:
+        for number in range(200):
+            project.remember(f"memory number {number}")
+            if number % 50 == 0:
+                assert waiting.status() == ""
+    texts = {"first", *(f"memory number {number}" for number in range(200))}
+    waiting.git("checkout", "-q", "-b", "side", "HEAD~1")
+    assert (waiting.status(), shown(waiting.root)) == ("", texts)
+    (waiting.root / "side").write_text("x\n")
+    waiting.git("add", "side")
+    waiting.git("stash", "-q")
+    assert shown(waiting.root) == texts
+    waiting.git("stash", "pop", "-q")
+    waiting.git("-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "side")
+    waiting.git("rebase", "-q", "main")
+    waiting.git("bisect", "start", "-q", "HEAD", "HEAD~3")
+    assert shown(waiting.root) == texts
+    waiting.git("bisect", "reset")
+    assert (waiting.status(), shown(waiting.root)) == ("", texts)
+    waiting.git("commit", "-q", "--allow-empty", "-m", "work")
+    assert committed(waiting).count("\n") == 201
+    assert (waiting.status(), shown(waiting.root)) == ("", texts)
+    assert not (waiting.root / ".gobby" / "local" / "pending.jsonl").exists()
+
+
+def test_another_process_sees_what_waits_and_recall_finds_it_from_the_cache(waiting):
+    remember(waiting.root, "the tests need docker")
+    for _ in range(3):
+        ran = memsync("memory", "recall", "docker", "--json", cwd=waiting.root)
+        assert [memory["content"] for memory in ran.json["memories"]] == ["the tests need docker"]
+    assert memsync("index", "status", "--json", cwd=waiting.root).json["fresh"]
+    edit(waiting.root, "mm-aaaaaa", "use podman")
+    found = memsync("memory", "recall", "podman", "--json", cwd=waiting.root)
+    assert [memory["content"] for memory in found.json["memories"]] == ["use podman"]
+    assert waiting.status() == ""
+
+
+def test_edits_and_removals_wait_too_and_come_with_the_commit(waiting):
+    remember(waiting.root, "second")
+    edit(waiting.root, "mm-aaaaaa", "the first")
+    (second,) = [entry.id for entry in Memsync.open(waiting.root).list() if entry.content == "second"]
+    forget(waiting.root, second)
+    assert (waiting.status(), shown(waiting.root)) == ("", {"the first"})
+    waiting.git("commit", "-q", "--allow-empty", "-m", "work")
+    assert shown(waiting.root) == {"the first"}
+    assert committed(waiting).count("\n") == 1
+
+
+def test_a_removal_waits_through_a_branch_that_has_no_such_memory(waiting):
+    waiting.git("checkout", "-q", "-b", "empty", "HEAD~2")
+    waiting.git("checkout", "-q", "main")
+    forget(waiting.root, "mm-aaaaaa")
+    waiting.git("checkout", "-q", "empty")
+    assert shown(waiting.root) == set()
+    waiting.git("checkout", "-q", "main")
+    assert shown(waiting.root) == set()
+    waiting.git("commit", "-q", "--allow-empty", "-m", "work")
+    assert committed(waiting) == ""
+
+
+def test_an_edit_is_merged_into_what_another_branch_says_and_coming_back_undoes_nothing(waiting):
+    waiting.git("checkout", "-q", "-b", "side")
+    line = '{"content":"first","id":"mm-aaaaaa","tags":["side"],"updated_at":"2026-01-02T00:00:00.000Z"}\n'
+    waiting.write_memories(line)
+    waiting.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "tagged")
+    waiting.git("checkout", "-q", "main")
+    edit(waiting.root, "mm-aaaaaa", "the first")
+    before = (waiting.root / ".gobby" / "local" / "pending.jsonl").read_bytes()
+    waiting.git("checkout", "-q", "side")
+    assert [(e.content, e.memory.tags) for e in Memsync.open(waiting.root).list()] == [("the first", ("side",))]
+    waiting.git("checkout", "-q", "main")
+    assert [(e.content, e.memory.tags) for e in Memsync.open(waiting.root).list()] == [("the first", ())]
+    assert (waiting.root / ".gobby" / "local" / "pending.jsonl").read_bytes() == before
+
+
+def test_a_removal_loses_against_an_edit_that_another_branch_made(waiting):
+    waiting.git("checkout", "-q", "-b", "side")
+    waiting.write_memories(memory_line("mm-aaaaaa", "edited there", updated_at="2026-01-02T00:00:00Z"))
+    waiting.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "edited")
+    waiting.git("checkout", "-q", "main")
+    forget(waiting.root, "mm-aaaaaa")
+    waiting.git("checkout", "-q", "side")
+    assert shown(waiting.root) == {"edited there"}
+    waiting.git("checkout", "-q", "main")
+    assert shown(waiting.root) == set()
+
+
+def test_two_processes_write_at_once_and_nothing_is_lost(waiting):
+    one, other = Memsync.open(waiting.root), Memsync.open(waiting.root)
+    for number in range(10):
+        one.remember(f"one {number}")
+        other.remember(f"other {number}")
+    waiting.git("commit", "-q", "--allow-empty", "-m", "work")
+    one.remember("after the commit")
+    other.refresh()
+    assert len(shown(waiting.root)) == len(other.list()) == 22
+    assert (waiting.status(), committed(waiting).count("\n")) == ("", 21)
+
+
+def test_a_fold_that_was_cut_short_before_its_end_changes_nothing_the_second_time(waiting):
+    remember(waiting.root, "second")
+    edit(waiting.root, "mm-aaaaaa", "the first")
+    pending = waiting.root / ".gobby" / "local" / "pending.jsonl"
+    held = pending.read_bytes()
+    assert memsync("memory", "export", cwd=waiting.root).code == 0
+    folded = waiting.memories.read_bytes()
+    pending.write_bytes(held)  # as if the process had been killed before it removed the file
+    assert shown(waiting.root) == {"the first", "second"}
+    assert memsync("memory", "export", cwd=waiting.root).code == 0
+    assert (waiting.memories.read_bytes(), pending.exists()) == (folded, False)
+
+
+def test_back_in_mode_worktree_the_next_write_takes_what_waited_along(waiting):
+    remember(waiting.root, "second")
+    assert memsync("memory", "config", "memory_sync.mode", "worktree", cwd=waiting.root).code == 0
+    assert shown(waiting.root) == {"first", "second"}
+    remember(waiting.root, "third")
+    assert {"second" in waiting.memories.read_text(), "third" in waiting.memories.read_text()} == {True}
+    assert not (waiting.root / ".gobby" / "local" / "pending.jsonl").exists()
+
+
+@pytest.mark.parametrize("mode", ["worktree", "on-commit"])
+def test_while_a_rebase_is_under_way_writes_wait_whatever_the_mode(hooked, mode):
+    assert memsync("memory", "config", "memory_sync.mode", mode, "--global", cwd=hooked.root).code == 0
+    hooked.git("checkout", "-q", "-b", "side")
+    for branch in ("side", "main"):
+        hooked.git("checkout", "-q", branch)
+        (hooked.root / "README").write_text(f"{branch}\n")
+        hooked.git("commit", "-qam", branch)
+    hooked.git("checkout", "-q", "side")
+    said(hooked, "rebase", "main", code=1)
+    remember(hooked.root, "in the middle")
+    assert memsync("memory", "export", "--json", cwd=hooked.root).json["held"] == "a rebase is under way"
+    assert hooked.status() == "UU README\n"
+    (hooked.root / "README").write_text("both\n")
+    hooked.git("add", "README")
+    hooked.git("-c", "core.editor=true", "rebase", "--continue")
+    assert (hooked.status(), shown(hooked.root)) == ("", {"first", "in the middle"})
+    hooked.git("commit", "-q", "--allow-empty", "-m", "work")
+    assert "in the middle" in committed(hooked)
+
+
+def test_a_sparse_checkout_without_the_store_keeps_new_memories_and_never_empties_the_file(hooked):
+    (hooked.root / "src").mkdir()
+    (hooked.root / "src" / "x").write_text("x\n")
+    hooked.git("add", "src")
+    hooked.git("commit", "-q", "-m", "src")
+    hooked.git("sparse-checkout", "set", "src")
+    assert not hooked.memories.exists()
+    remember(hooked.root, "in the sparse tree")
+    (hooked.root / "src" / "x").write_text("y\n")
+    hooked.git("commit", "-qam", "work")
+    assert "first" in committed(hooked)
+    assert hooked.status() == ""
+    hooked.git("sparse-checkout", "disable")
+    assert shown(hooked.root) == {"first", "in the sparse tree"}
+    hooked.git("commit", "-q", "--allow-empty", "-m", "whole")
+    assert committed(hooked).count("\n") == 2
+
+
+def test_an_unknown_mode_is_refused_with_the_ones_there_are(hooked):
+    ran = memsync("memory", "config", "memory_sync.mode", "sometimes", cwd=hooked.root)
+    assert (ran.code, "one of worktree, on-commit, auto-commit" in ran.err) == (1, True)
+    (hooked.root / ".gobby" / "config.yaml").write_text("memory_sync:\n  mode: never\n")
+    with pytest.raises(ConfigError, match=r"config.yaml: memory_sync.mode: 'never' is not one of"):
+        get(load(locate(hooked.root)).settings, "memory_sync.mode")
