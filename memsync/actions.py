@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from memsync import context
@@ -19,13 +18,13 @@ _VALUE: Final = re.compile(r"\{([a-z_][a-z0-9_.]*)\}", re.IGNORECASE)
 _PROMPT: Final = "{user_prompt}"
 
 
-@dataclass(slots=True, kw_only=True)
 class Turn:
-    """What the actions of one trigger work on: the session, and the values that a workflow may name."""
+    """What the actions of one event work on: the session, and the values that a workflow may name."""
 
-    session: RecallSession
-    values: Mapping[str, str]
-    injections: list[Injection] = field(default_factory=list)
+    def __init__(self, session: RecallSession, values: Mapping[str, str]) -> None:
+        self.session = session
+        self.values = values
+        self.injections: list[Injection] = []
 
     @property
     def room(self) -> int:

@@ -7,9 +7,12 @@ Reached without click, whose usage errors exit 2, which blocks a prompt in every
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import time
 from _thread import start_new_thread
+
+from memsync.agents import wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,14 +21,15 @@ if TYPE_CHECKING:
 
     from memsync.agents.hooks import Reply
 
-_BOUND = 1.8  # seconds; with the start of Python below two
+_SHARE = 0.25  # of the time, that a server may take to answer; then the hook answers itself
 _LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
 
 
 def main(words: Sequence[str]) -> NoReturn:
     """Answer the hook that *words* name, from a running server of the project or here, and end the process."""
     try:
-        start_new_thread(_end_in_time, ())
+        start_new_thread(_end_in_time, (wire.bound(os.environ),))
+        gc.disable()  # there is memory for two seconds, and a tenth of them to gain
         if os.environ.get("MEMSYNC_HOOKS") != "off":
             _answer(*parse(words))
     except BaseException as error:  # noqa: BLE001 - the boundary of all: the user's turn goes on
@@ -34,8 +38,8 @@ def main(words: Sequence[str]) -> NoReturn:
         os._exit(0)  # neither threads nor buffers of ours may delay the turn
 
 
-def _end_in_time() -> None:
-    time.sleep(_BOUND)
+def _end_in_time(seconds: float) -> None:
+    time.sleep(seconds)
     os._exit(0)
 
 
@@ -73,10 +77,9 @@ def _asked(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> boo
     import json
 
     from memsync import __version__
-    from memsync.agents import wire
 
     for path in wire.sockets(cwd, os.environ):
-        there = wire.connect(path)
+        there = wire.connect(path, _SHARE * wire.bound(os.environ))
         if there is None:
             continue
         try:

@@ -10,21 +10,21 @@ from __future__ import annotations
 import re
 from typing import Final
 
+# All are compiled when first needed, which they hardly ever are: a hook has no time.
 # Everything that Unicode calls default-ignorable (a test holds it), other controls, bidi marks
 # and blank letters. U+FE0F stays: it only colours emoji.
-_INVISIBLE: Final = re.compile(
+_INVISIBLE: Final = (
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff\ud800-\udfff\ue000-\uf8ff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff]+"
 )
 # Our tag, the clients' and those of chat formats. Names with a dash, a low line or a colon are all taken for one:
 # the next client's tag will have one too, and a quoted <my-element> does not suffer.
-_TAG: Final = re.compile(
+_TAG: Final = (
     r"<(?=\s*/?\s*(?:[a-z][a-z0-9]*[-_:][\w:.-]*|system|user|human|assistant|developer|model|tool|instructions?"
-    r"|function|invoke|parameter|thinking|memory|context|important|sys|inst)\b|\s*[|\uff5c/!?])",
-    re.IGNORECASE,
+    r"|function|invoke|parameter|thinking|memory|context|important|sys|inst)\b|\s*[|\uff5c/!?])"
 )
-_CHAT: Final = re.compile(r"\[(?=/?(?:INST|SYS|SYSTEM|ASSISTANT|USER)\])", re.IGNORECASE)
+_CHAT: Final = r"\[(?=/?(?:INST|SYS|SYSTEM|ASSISTANT|USER)\])"
 
 # Each with what it gives away. Gaps are bounded, so that no text takes long.
 _ORDERS: Final = (
@@ -69,13 +69,15 @@ _ORDERS: Final = (
 
 def visible(text: str) -> str:
     """Return *text* without control, bidi and invisible characters."""
-    return _INVISIBLE.sub("", text)
+    return text if text.isascii() and text.isprintable() else re.sub(_INVISIBLE, "", text)
 
 
 def quoted(text: str) -> str:
     """Return *text* as it may stand in an agent's context: one line, nothing hidden, no tag that a client knows."""
     line = " ".join(visible(text).split())
-    return _CHAT.sub("&#91;", _TAG.sub("&lt;", line))
+    if "<" in line:
+        line = re.sub(_TAG, "&lt;", line, flags=re.IGNORECASE)
+    return re.sub(_CHAT, "&#91;", line, flags=re.IGNORECASE) if "[" in line else line
 
 
 def suspicious(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from memsync.index.rank import Match
-from memsync.records import SCOPES, Scope
+from memsync.records import SCOPES, Memory, Scope
 from memsync.results import Entry, Hit
 
 SHOWN: Final = 5  # memories that an agent is shown unasked at most
@@ -31,17 +31,24 @@ class Filters:
     def allow(self, entry: Entry) -> bool:
         """Tell whether *entry* passes every filter."""
         memory = entry.memory
-        tags = {tag.lower() for tag in memory.tags}
         return (
             entry.scope in self.scopes
             and memory.id not in self.exclude
             and (self.archived or memory.archived_at is None)
             and (self.memory_type is None or memory.memory_type == self.memory_type)
-            and all(tag.lower() in tags for tag in self.tags_all)
-            and (not self.tags_any or any(tag.lower() in tags for tag in self.tags_any))
-            and not any(tag.lower() in tags for tag in self.tags_none)
+            and self._has_tags(memory)
             and entry.effective_importance >= self.min_importance
             and (self.keep is None or self.keep(entry))
+        )
+
+    def _has_tags(self, memory: Memory) -> bool:
+        if not (self.tags_all or self.tags_any or self.tags_none):
+            return True
+        tags = {tag.lower() for tag in memory.tags}
+        return (
+            all(tag.lower() in tags for tag in self.tags_all)
+            and (not self.tags_any or any(tag.lower() in tags for tag in self.tags_any))
+            and not any(tag.lower() in tags for tag in self.tags_none)
         )
 
 

@@ -8,9 +8,8 @@ in state.db, where every process of the session sees it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from memsync import context
 from memsync.recall import SHOWN, Filters, most_important, unasked
@@ -27,8 +26,7 @@ _TWIN: Final = timedelta(seconds=3)  # a second hook for the same event comes at
 _POOL: Final = 3  # memories looked at per memory wanted, where some may be too long
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Injection:
+class Injection(NamedTuple):
     """What to add to an agent's context, or why nothing; `filtered` were given before."""
 
     text: str = ""
@@ -48,12 +46,11 @@ class Injection:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(NamedTuple):
     """Which memories a session may be given now. Pure."""
 
-    session_id: str = ""
     ledger: Mapping[str, str]
+    session_id: str = ""
     compacted_at: str = ""
     threshold: float = 0.0
 

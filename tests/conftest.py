@@ -40,6 +40,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     directory = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(directory))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("MEMSYNC_HOOK_SECONDS", "60")  # the machine may be busy
     (directory / ".gitconfig").write_text(
         "[user]\n\tname = Test User\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n"
     )

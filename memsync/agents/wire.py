@@ -16,9 +16,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-PATIENCE: Final = 0.5  # seconds that an answer may take; then the hook answers itself
+BOUND: Final = 1.8  # seconds that a hook may take; with the start of Python below two
 LONGEST: Final = 100  # bytes in the path of a socket; macOS takes 103, Linux 107
 USED: Final = b"used\n"
+
+
+def bound(env: Mapping[str, str]) -> float:
+    """Return how many seconds a hook may take; `MEMSYNC_HOOK_SECONDS` says otherwise, for a slow machine."""
+    try:
+        return max(float(env.get("MEMSYNC_HOOK_SECONDS", BOUND)), 0.1)
+    except ValueError:
+        return BOUND
 
 
 def run_dir(root: str, env: Mapping[str, str]) -> str:
@@ -43,12 +51,15 @@ def sockets(cwd: str, env: Mapping[str, str]) -> Iterator[str]:
         root = os.path.dirname(root)
 
 
-def connect(path: str) -> socket.socket | None:
-    """Return a connection to the server at *path*; None if there is none, whose socket is then removed."""
+def connect(path: str, patience: float) -> socket.socket | None:
+    """Return a connection to the server at *path*; None if there is none, whose socket is then removed.
+
+    Each answer on it may take *patience* seconds.
+    """
     if not hasattr(socket, "AF_UNIX"):
         return None
     there = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    there.settimeout(PATIENCE)
+    there.settimeout(patience)
     try:
         there.connect(path)
     except OSError as error:

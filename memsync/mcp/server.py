@@ -16,6 +16,7 @@ from mcp.server import MCPServer
 from mcp.server.stdio import stdio_server
 
 from memsync import __version__
+from memsync.agents.endpoint import Endpoint
 from memsync.errors import MemsyncError
 from memsync.live import Live
 from memsync.mcp import memories, resources, texts
@@ -26,16 +27,19 @@ OFFERS: Final = memories.OFFERS
 
 
 def build(live: Live) -> MCPServer[Any]:
-    """Return the server over *live*; while it runs it keeps the index warm, and at its end *live* is closed."""
+    """Return the server over *live*; while it runs it keeps the index warm and answers hooks, and at its end *live* is closed."""
     desk = Desk(live)
 
     @asynccontextmanager
     async def life(_: MCPServer[Any]) -> AsyncIterator[None]:
         async with anyio.create_task_group() as group:
             group.start_soon(_warm, desk)
+            endpoint = Endpoint(live)
+            endpoint.start()
             try:
                 yield
             finally:
+                endpoint.close()
                 with anyio.CancelScope(shield=True):
                     await anyio.to_thread.run_sync(live.close)
 

@@ -154,7 +154,8 @@ def test_a_full_or_closed_output_costs_no_turn(repo):
     assert FACT in again.out  # what nobody saw was not noted
 
 
-def test_a_standard_input_that_never_ends_is_left_after_two_seconds(repo):
+def test_a_standard_input_that_never_ends_is_left_in_time(repo, monkeypatch):
+    monkeypatch.setenv("MEMSYNC_HOOK_SECONDS", "0.5")
     with subprocess.Popen(
         [sys.executable, "-m", "memsync", "hook", "prompt"], cwd=repo.root, stdin=subprocess.PIPE
     ) as running:

@@ -1,0 +1,123 @@
+"""The other end of a hook: a running memsync answers for its project on a local socket, with everything warm.
+
+Each process has a socket of its own, so any number of them may run and die;
+whoever asks takes the first that answers. Where sockets of this kind are missing, hooks answer themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, Self
+
+from memsync import __version__
+from memsync.agents import wire
+from memsync.agents.hooks import Reply, answer, client_of
+from memsync.errors import MemsyncError
+from memsync.files import make_dirs
+from memsync.live import Live
+from memsync.routing import locate
+from memsync.service import Memsync
+
+log = logging.getLogger(__name__)
+
+_PATIENCE: Final = 5.0  # seconds that a caller may be silent
+_NUMBERS: Final = count()
+
+
+class Endpoint:
+    """Answers hooks for the project of *live*, from `start` to `close`. Never fails: without it hooks are slower."""
+
+    def __init__(self, live: Live, env: Mapping[str, str] = os.environ) -> None:
+        self._live = live
+        self._env = env
+        self._socket: socket.socket | None = None
+        self.path: Path | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Begin to listen, in a thread of its own."""
+        try:
+            self._listen()
+        except (OSError, MemsyncError) as error:
+            log.info("hooks answer for themselves: %s", error)
+            return
+        threading.Thread(target=self._accept, name="memsync-hooks", daemon=True).start()
+
+    def _listen(self) -> None:
+        layout = locate(self._live.start, self._env)
+        root = os.path.realpath(layout.root or layout.start)
+        directory = Path(wire.run_dir(root, self._env))
+        path = directory / f"{os.getpid()}{next(_NUMBERS):03d}"
+        if not hasattr(socket, "AF_UNIX") or len(os.fsencode(path)) > wire.LONGEST:
+            raise OSError(f"no socket can be made at {path}")
+        make_dirs(directory, private=True)
+        new = path.with_name(f"{path.name}.new")
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            listening.bind(str(new))
+            new.chmod(0o600)
+            listening.listen(64)
+            new.rename(path)  # seen only when it answers
+        except OSError:
+            listening.close()
+            new.unlink(missing_ok=True)
+            raise
+        self._socket, self.path = listening, path
+
+    def close(self) -> None:
+        """Stop listening, and leave nothing behind."""
+        listening, self._socket = self._socket, None
+        if listening is not None and self.path is not None:
+            with suppress(OSError):
+                self.path.unlink(missing_ok=True)
+                self.path.parent.rmdir()
+            with suppress(OSError):
+                listening.shutdown(socket.SHUT_RDWR)  # wakes the thread
+            listening.close()
+
+    def _accept(self) -> None:
+        listening = self._socket
+        while listening is not None and self._socket is listening:
+            try:
+                caller, _ = listening.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(caller,), name="memsync-hook", daemon=True).start()
+
+    def _serve(self, caller: socket.socket) -> None:
+        with caller:
+            caller.settimeout(_PATIENCE)
+            try:
+                request = json.loads(wire.read_line(caller))
+                reply = self._live.call(lambda project: self._answer(project, request))
+                if reply is None:
+                    caller.sendall(b"{}\n")
+                    return
+                caller.sendall(json.dumps({"out": reply.out}).encode() + b"\n")
+                if wire.read_line(caller) == wire.USED.strip():
+                    self._live.call(lambda _: reply.used())
+            except Exception as error:  # noqa: BLE001 - the boundary of the thread: the caller answers for itself
+                log.info("a hook was not answered: %s", error)
+
+    def _answer(self, project: Memsync, request: Any) -> Reply | None:
+        """Return the answer; None if the caller is of another version, or in another project."""
+        if request["version"] != __version__:
+            return None
+        asked = locate(Path(request["cwd"]), self._env)
+        if (asked.project, asked.stealth) != (project.layout.project, project.layout.stealth):
+            return None
+        return answer(project, client_of(request["client"]), request["event"], request["payload"])
