@@ -31,7 +31,7 @@ _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
 _MAX_WORD: Final = 256
 _MAX_PIECE: Final = 24
 _MEMO_WORDS: Final = 50_000
-_BATCH: Final = 128
+_STEP: Final = 4096  # tokens in one product: 8 MB for 256 numbers each
 
 
 class WordPieces:
@@ -145,8 +145,15 @@ class StaticEmbedder:
         import numpy as np
 
         out = np.zeros((len(texts), self.dim), np.float32)
-        for start in range(0, len(texts), _BATCH):
-            self._embed(texts[start : start + _BATCH], out[start : start + _BATCH])
+        scales, table = self._arrays()
+        # One by one: a product for many texts at once is nearly all zeros, and starts threads that wait for each other.
+        for number, text in enumerate(texts):
+            rows = self._tokens.rows(text)
+            for start in range(0, len(rows), _STEP):
+                part = rows[start : start + _STEP]
+                out[number] += scales[part].astype(np.float64) @ table[part].astype(np.float64)
+        norms = np.linalg.norm(out, axis=1, keepdims=True)
+        np.divide(out, norms, out=out, where=norms > 0)
         return out
 
     def query(self, text: str) -> list[float]:
@@ -185,21 +192,6 @@ class StaticEmbedder:
         scales = np.frombuffer(self._map, np.float32, self._rows, self._scales_at)
         table = np.frombuffer(self._map, np.int8, self._rows * self.dim, self._table_at)
         return scales, table.reshape(self._rows, self.dim)
-
-    def _embed(self, texts: Sequence[str], out: NDArray[np.float32]) -> None:
-        import numpy as np
-
-        rows = [self._tokens.rows(text) for text in texts]
-        flat = np.fromiter((r for found in rows for r in found), np.int64)
-        if not flat.size:
-            return
-        scales, table = self._arrays()
-        used, index = np.unique(flat, return_inverse=True)
-        counts = np.zeros((len(rows), len(used)))
-        np.add.at(counts, (np.repeat(np.arange(len(rows)), list(map(len, rows))), index), 1)
-        out[:] = counts @ (table[used] * scales[used, None].astype(np.float64))
-        norms = np.linalg.norm(out, axis=1, keepdims=True)
-        np.divide(out, norms, out=out, where=norms > 0)
 
     @cached_property
     def _tokens(self) -> WordPieces:

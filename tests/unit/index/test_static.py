@@ -59,6 +59,11 @@ def test_a_vector_does_not_hang_on_what_it_is_made_with():
     assert EMBEDDER.embed([]).shape == (0, EMBEDDER.dim)
 
 
+def test_a_text_of_any_length_has_the_vector_of_its_words():
+    words = "the parser drops the last column "
+    assert np.abs(EMBEDDER.embed([words * 5_000]) - EMBEDDER.embed([words])).max() < 1e-5
+
+
 def test_what_means_the_same_is_nearer_than_what_does_not():
     near = cosine("how do we release a new version", "publishing goes through the release job")
     assert near > cosine("how do we release a new version", "the cat sat on the mat") + 0.1
