@@ -46,7 +46,6 @@ class Live:
         self._resources = ExitStack()
         self._rest: Debouncer[str] = Debouncer(quiet=quiet, longest=max(quiet, LONGEST))
         self._wake = threading.Event()
-        self._closing = False
         self._thread: threading.Thread | None = None
 
     def call(self, work: Callable[[Memsync], T]) -> T:
@@ -65,13 +64,12 @@ class Live:
 
     def close(self) -> None:
         """Put in order what was written, and end all threads. A later call opens it again."""
-        self._closing = True
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join()
         with self._turn:
-            self._thread, self._closing = None, False
+            thread, self._thread = self._thread, None
             self._shut()
+        if thread is not None:
+            self._wake.set()
+            thread.join()
 
     def _current(self) -> Memsync:
         appearance = self._appearance()
@@ -101,7 +99,7 @@ class Live:
 
     def _tidy(self) -> None:
         """Do what a command does at its end, each time the calls have paused."""
-        while not self._closing:
+        while self._thread is threading.current_thread():
             wait = self._rest.wait()
             self._wake.wait(None if wait == math.inf else wait)
             self._wake.clear()

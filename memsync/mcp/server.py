@@ -27,21 +27,20 @@ OFFERS: Final = memories.OFFERS
 
 
 def build(live: Live) -> MCPServer[Any]:
-    """Return the server over *live*; while it runs it keeps the index warm and answers hooks, and at its end *live* is closed."""
+    """Return the server over *live*: it has the index warm, answers hooks as well, and closes *live* at its end."""
     desk = Desk(live)
 
     @asynccontextmanager
     async def life(_: MCPServer[Any]) -> AsyncIterator[None]:
-        async with anyio.create_task_group() as group:
-            group.start_soon(_warm, desk)
-            endpoint = Endpoint(live)
-            endpoint.start()
-            try:
-                yield
-            finally:
-                endpoint.close()
-                with anyio.CancelScope(shield=True):
-                    await anyio.to_thread.run_sync(live.close)
+        try:
+            with Endpoint(live):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(_warm, desk)
+                    yield
+                    group.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(live.close)
 
     server = MCPServer(
         "memsync",
