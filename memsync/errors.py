@@ -6,6 +6,9 @@ MemsyncError (1)
 ├── AmbiguousId               a prefix fits several ids
 ├── InvalidMemory             a record that may not be written
 │   └── SecretFound           a text that looks like it holds a secret
+├── SkillNotFound             no skill has that id or name
+├── AmbiguousSkill            a prefix fits several skills
+├── InvalidSkill              a skill that may not be written, or not be changed
 ├── ConfigError               a setting that cannot be read
 ├── ImportFailed              a file that cannot be imported
 ├── SettingsRefused           a client's settings that cannot be edited without harm
@@ -82,6 +85,26 @@ class SecretFound(InvalidMemory):
             "work tree with --private, or say with --allow-secret that it is none"
         )
         self.what = what
+
+
+class SkillNotFound(MemsyncError):
+    """No skill has the given name or id."""
+
+    def __init__(self, ref: str, where: str = "") -> None:
+        super().__init__(f"no skill {ref!r}{where}; `memsync skill list` shows them")
+        self.ref = ref
+
+
+class AmbiguousSkill(MemsyncError):
+    """A prefix fits more than one skill."""
+
+    def __init__(self, ref: str, ids: Sequence[str]) -> None:
+        super().__init__(f"{ref!r} fits {len(ids)} skills ({', '.join(ids[:5])}); give more of the id")
+        self.ref, self.ids = ref, tuple(ids)
+
+
+class InvalidSkill(MemsyncError):
+    """A skill has a field that may not be written, or a file that cannot be changed."""
 
 
 class ConfigError(MemsyncError):

@@ -25,7 +25,6 @@ from memsync.store import Store
 
 if TYPE_CHECKING:
     from memsync.secrets import Allow
-    from memsync.watch import Watcher
 
 log = logging.getLogger(__name__)
 
@@ -199,15 +198,6 @@ class Reach:
             usable = [place for place in usable if place.private]
         settings = self.settings
         return Finder(self.stores, next(iter(usable), None), embedder=settings.embedder, stop_words=settings.stop_words)
-
-    def watcher(self) -> Watcher:
-        """Return what keeps the stores and the index up to date while it runs: `with reach.watcher(): …`."""
-        from memsync.watch import Watcher
-
-        watched = (
-            (path, store) for store in self.stores.values() for path in (store.place.memories, store.place.pending)
-        )
-        return Watcher({path: store.refresh for path, store in watched})
 
     def get(self, ref: str, scope: Scope | None = None) -> Entry:
         """Return the memory that *ref* names: an id or an unambiguous prefix.

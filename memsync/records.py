@@ -32,6 +32,7 @@ SCOPES: Final[tuple[Scope, ...]] = ("project", "stealth", "global")
 
 _BASE32: Final = "abcdefghijklmnopqrstuvwxyz234567"
 _ID_PREFIX: Final = "mm-"
+SKILL_PREFIX: Final = "sk-"
 _TICK: Final = timedelta(milliseconds=1)
 _LAST: Final = datetime.max.replace(tzinfo=UTC) - _TICK
 
@@ -64,6 +65,21 @@ class Memory(NamedTuple):
     def written_at(self) -> datetime | None:
         """When it was last written, as far as it says."""
         return self.updated_at or self.created_at
+
+
+class Skill(NamedTuple):
+    """Instructions for one kind of task, as the agents' clients load them (Agent Skills).
+
+    `name` is that of its folder; `trigger_pattern` is a regular expression (seed 002).
+    """
+
+    id: str
+    name: str
+    description: str
+    instructions: str
+    trigger_pattern: str = ""
+    tags: tuple[str, ...] = ()
+    source_session_id: str | None = None
 
 
 class Change(NamedTuple):
@@ -146,8 +162,10 @@ def id_length(count: int) -> int:
     return length
 
 
-def new_id(content: str, now: datetime, *, is_taken: Callable[[str], bool], count: int) -> str:
-    """Return an id that is not taken: `mm-` and 6 or more base32 characters.
+def new_id(
+    content: str, now: datetime, *, is_taken: Callable[[str], bool], count: int, prefix: str = _ID_PREFIX
+) -> str:
+    """Return an id that is not taken: *prefix* and 6 or more base32 characters.
 
     A hash of content, time and randomness; *count* is how many ids there are.
     """
@@ -156,15 +174,24 @@ def new_id(content: str, now: datetime, *, is_taken: Callable[[str], bool], coun
     digest = sha256(os.urandom(16) + format_time(now).encode() + content.encode()).digest()
     letters = "".join(_BASE32[byte & 31] for byte in digest)
     length = id_length(count)
-    while is_taken(candidate := _ID_PREFIX + letters[:length]) and length < len(letters):
+    while is_taken(candidate := prefix + letters[:length]) and length < len(letters):
         length += 1
     return candidate
 
 
 def derived_id(content: str) -> str:
     """Return the id of a line that was written by hand without one: stable while its text is."""
-    digest = bytes.fromhex(content_hash(content))
-    return _ID_PREFIX + "".join(_BASE32[byte & 31] for byte in digest[:10])
+    return _ID_PREFIX + _letters(content)
+
+
+def derived_skill_id(name: str) -> str:
+    """Return the id of a skill whose file has none: stable while its name is."""
+    return SKILL_PREFIX + _letters(name)
+
+
+def _letters(text: str) -> str:
+    digest = bytes.fromhex(content_hash(text))
+    return "".join(_BASE32[byte & 31] for byte in digest[:10])
 
 
 def hashed_id(*parts: str, length: int = 10) -> str:

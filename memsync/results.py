@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, overload
 
 from memsync.codec import fields_of
-from memsync.records import Memory, Scope
+from memsync.jsonl import Problem
+from memsync.records import Memory, Scope, Skill
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,4 +121,67 @@ class Remembered:
             "memory": self.entry.as_dict(),
             "reason": self.reason,
             "similar": [hit.as_dict() for hit in self.similar],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillEntry:
+    """A skill where it lives, and how it was used on this machine. `score` compares only within one search."""
+
+    skill: Skill
+    scope: Scope
+    path: Path
+    problems: tuple[Problem, ...] = ()
+    use_count: int = 0
+    success_rate: float | None = None
+    score: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the skill."""
+        return self.skill.name
+
+    def as_dict(self, *, whole: bool = True) -> dict[str, Any]:
+        """Return the skill by the seeds' names; without the instructions where they would be too much."""
+        skill = self.skill
+        fields = {
+            "id": skill.id,
+            "name": skill.name,
+            "description": skill.description,
+            "trigger_pattern": skill.trigger_pattern or None,
+            "tags": list(skill.tags),
+            "scope": self.scope,
+            "path": str(self.path),
+            "use_count": self.use_count,
+            "success_rate": self.success_rate,
+            "problems": [{"line": p.number, "what": p.why} for p in self.problems],
+        }
+        more = {} if self.score is None else {"score": round(self.score, 4)}
+        source = {"source_session_id": skill.source_session_id} if skill.source_session_id else {}
+        return {**fields, **source, **more, **({"instructions": skill.instructions} if whole else {})}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the look at one skill found. `mended`: its file was changed."""
+
+    name: str
+    path: Path
+    problems: tuple[Problem, ...]
+    mended: bool = False
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether every client loads it and the specification's validator takes it."""
+        return all(problem.harmless for problem in self.problems)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields, each problem with its line."""
+        problems = [{"line": p.number, "what": p.why, "harmless": p.harmless} for p in self.problems]
+        return {
+            "name": self.name,
+            "path": str(self.path),
+            "valid": self.is_valid,
+            "mended": self.mended,
+            "problems": problems,
         }

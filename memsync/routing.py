@@ -51,6 +51,11 @@ class Place:
         return self.directory / "local"
 
     @property
+    def skills(self) -> Path:
+        """The folders of skills: where Claude Code looks in a project, else beside the memories."""
+        return self.directory / "skills" if self.private else self.directory.parent / ".claude" / "skills"
+
+    @property
     def config(self) -> Path:
         """The settings beside the memories."""
         return self.directory / CONFIG

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync.codec import decode, fields_of
@@ -33,6 +34,8 @@ from memsync.store import Exported, Store
 if TYPE_CHECKING:
     from memsync.importing import Candidate, Plan
     from memsync.reports import ImportReport, Stats, StoreStatus
+    from memsync.skills import Skills
+    from memsync.watch import Watcher
 
 # What somebody bothers to say is worth more than the 0.5 of a record without a number (seed 002).
 REMEMBER_IMPORTANCE: Final = 0.7
@@ -112,6 +115,21 @@ class Memsync(Reach):
             archived=sum(e.memory.archived_at is not None for e in entries),
             most_used=tuple(used[:5]),
         )
+
+    @cached_property
+    def skills(self) -> Skills:
+        """The skills in reach."""
+        from memsync.skills import Skills
+
+        return Skills(self)
+
+    def watcher(self) -> Watcher:
+        """Return what keeps memories, skills and the index up to date while it runs: `with project.watcher(): …`."""
+        from memsync.watch import Watcher
+
+        stores, skills = self.stores.values(), self.skills.stores.values()
+        memories = {path: s.refresh for s in stores for path in (s.place.memories, s.place.pending)}
+        return Watcher({**memories, **{store.directory: self.skills.refresh for store in skills}})
 
     # writing
 

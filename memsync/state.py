@@ -40,6 +40,8 @@ CREATE TABLE IF NOT EXISTS dedup_log (
     existing_id TEXT NOT NULL, existing_text TEXT NOT NULL, similarity REAL, decision TEXT NOT NULL,
     reasoning TEXT NOT NULL, review_status TEXT NOT NULL DEFAULT 'unreviewed', owner TEXT, rejected BLOB);
 CREATE INDEX IF NOT EXISTS idx_dedup_log_status ON dedup_log (review_status, decision);
+CREATE TABLE IF NOT EXISTS skill_outcomes (
+    id TEXT PRIMARY KEY, successes INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS llm_spent (day TEXT PRIMARY KEY, tokens INTEGER NOT NULL);
 """
 _DEDUP_COLUMNS: Final = (
@@ -55,6 +57,13 @@ class Usage(NamedTuple):
 
     access_count: int
     last_accessed_at: datetime | None
+
+
+class Outcomes(NamedTuple):
+    """How often working by a skill went well, and how often not; at least one of them."""
+
+    successes: int
+    failures: int
 
 
 Decision = Literal[
@@ -126,6 +135,26 @@ class State:
                     " access_count = access_count + 1,"
                     " last_accessed_at = max(last_accessed_at, excluded.last_accessed_at)",
                     rows,
+                )
+
+    def outcomes(self) -> Mapping[str, Outcomes]:
+        """Return the outcomes of every skill that has any."""
+        found: dict[str, Outcomes] = {}
+        if self.path.exists():
+            with self._database() as db:
+                for id_, *counts in db.execute("SELECT id, successes, failures FROM skill_outcomes") if db else ():
+                    found[id_] = Outcomes(*counts)
+        return found
+
+    def record_outcome(self, id_: str, *, success: bool) -> None:
+        """Count one more outcome of a skill."""
+        column = "successes" if success else "failures"
+        with self._database() as db:
+            if db:
+                db.execute(
+                    f"INSERT INTO skill_outcomes (id, {column}) VALUES (?, 1)"  # noqa: S608 - one of two names
+                    f" ON CONFLICT (id) DO UPDATE SET {column} = {column} + 1",
+                    [id_],
                 )
 
     def record_session(self, session_id: str, rows: Iterable[tuple[str, Action, datetime]]) -> None:

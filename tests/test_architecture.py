@@ -36,8 +36,10 @@ LAYERS = {
         "secrets",
         "guard",
         "triage",
+        "skillfile",
+        "skillcheck",
     },
-    2: {"store", "state", "watch", "debounce", "git"},
+    2: {"store", "skillstore", "state", "watch", "debounce", "git"},
     3: {
         "recall",
         "importing",
@@ -56,6 +58,8 @@ LAYERS = {
         "session",
         "workflow",
         "actions",
+        "skills",
+        "skilllinks",
     },
     4: {"cli", "mcp", "__main__", "agent_hooks"},
 }

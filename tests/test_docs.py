@@ -67,6 +67,7 @@ def test_every_group_and_command_is_in_the_tree():
         "mcp",
         "hook",
         "memory",
+        "skill",
         "status",
     }
 

@@ -29,6 +29,7 @@ _COMMANDS: Final = {
     "status": ("memsync.cli.project:status", "Show the stores, settings and what is pending."),
     "doctor": ("memsync.cli.project:doctor", "Look for trouble; --fix mends what is safe."),
     "memory": ("memsync.cli.memory:memory", "Remember, recall, list, edit, import and export."),
+    "skill": ("memsync.cli.skill:skill", "Find, write, check and share skills."),
     "hook": ("memsync.cli.agents:hook", "Answer a hook of Claude Code, Codex or Gemini CLI."),
     "git": ("memsync.cli.git:git", "Hooks and merging in this clone."),
     "eval": ("memsync.cli.evaluate:evaluate", "Measure recall on your own questions."),

@@ -61,7 +61,8 @@ def _warn(project: Memsync) -> None:
         click.echo(f"memsync: {render.one_line(f'{path}:{number}: {why}')}{more}; see `memsync doctor`", err=True)
 
 
-def _text(content: str) -> str:
+def read_text(content: str) -> str:
+    """Return *content*, or for "-" what comes on standard input."""
     if content != "-":
         return content
     try:
@@ -100,11 +101,12 @@ def remember(
     """
     project = open_project(ctx)
     tags += (ALLOW_TAG,) if allow_secret else ()
-    result = project.remember(_text(content), tags=_split(tags), **fields)
+    result = project.remember(read_text(content), tags=split_tags(tags), **fields)
     print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
 
 
-def _split(tags: tuple[str, ...]) -> list[str]:
+def split_tags(tags: tuple[str, ...]) -> list[str]:
+    """Return what --tag a,b --tag c says: a, b and c."""
     return [part for tag in tags for part in tag.split(",")]
 
 
@@ -220,10 +222,10 @@ def update(
       memsync memory update mm-a1b --importance 0.9 --tag ci,docker
     """
     project = open_project(ctx)
-    text = None if content is None else _text(content)
+    text = None if content is None else read_text(content)
     if allow_secret:
         tags = (*(tags or project.get(ref, fields["scope"]).memory.tags), ALLOW_TAG)
-    result = project.update(ref, content=text, tags=_split(tags) if tags else None, **fields)
+    result = project.update(ref, content=text, tags=split_tags(tags) if tags else None, **fields)
     print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
 
 

@@ -1,0 +1,95 @@
+"""Skills as text for people. Nothing here decides anything."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from memsync.cli.render import one_line, printable
+from memsync.results import Checked, SkillEntry
+
+
+def entries(found: Sequence[SkillEntry], *, none: str) -> str:
+    """Return a line for each of *found*, or *none*."""
+    return "\n".join(map(line, found)) or none
+
+
+def line(entry: SkillEntry) -> str:
+    """Return one line: name, scope, use, description."""
+    facts = [{"project": "", "stealth": "private", "global": "global"}[entry.scope]]
+    facts += [f"used {entry.use_count}×" if entry.use_count else ""]
+    facts += [f"{entry.success_rate:.0%} well" if entry.success_rate is not None else ""]
+    facts += ["has problems" if entry.problems else ""]
+    said = ", ".join(filter(None, facts))
+    head = f"{one_line(entry.name)} {f'({said}) ' if said else ''}"
+    room = max(shutil.get_terminal_size((100, 24)).columns - len(head), 30)
+    text = one_line(entry.skill.description)
+    text = text if len(text) <= room else text[: room - 1] + "…"
+    return (
+        f"{click.style(one_line(entry.name), fg='yellow')} {click.style(f'({said}) ' if said else '', dim=True)}{text}"
+    )
+
+
+def whole(entry: SkillEntry) -> str:
+    """Return everything about one skill."""
+    skill = entry.skill
+    rows = {
+        "name": entry.name,
+        "id": skill.id,
+        "description": skill.description,
+        "trigger": skill.trigger_pattern,
+        "tags": ", ".join(skill.tags),
+        "scope": entry.scope,
+        "file": str(entry.path),
+        "learned in": skill.source_session_id or "",
+        "used": f"{entry.use_count} times" if entry.use_count else "",
+        "went well": f"{entry.success_rate:.0%}" if entry.success_rate is not None else "",
+        "problem": "; ".join(f"line {p.number}: {p.why}" for p in entry.problems),
+    }
+    head = "\n".join(f"{click.style(name, dim=True)}: {one_line(text)}" for name, text in rows.items() if text)
+    return f"{head}\n\n{instructions(entry)}"
+
+
+def instructions(entry: SkillEntry) -> str:
+    """Return what to do."""
+    return printable(entry.skill.instructions)
+
+
+def done(what: str, entry: SkillEntry) -> str:
+    """Return what became of a skill."""
+    return f"{click.style(what, fg='green')} {line(entry)}"
+
+
+def noted(entry: SkillEntry, outcome: str) -> str:
+    """Return that an outcome was counted."""
+    return f"noted a {outcome} of {one_line(entry.name)}; {entry.success_rate or 0:.0%} went well so far"
+
+
+def checked(found: Sequence[Checked]) -> str:
+    """Return a line for each problem, and what is well."""
+    lines = []
+    for one in found:
+        lines += [f"{click.style('mended', fg='green')} {one.path}"] if one.mended else []
+        for problem in one.problems:
+            level = click.style("note", fg="cyan") if problem.harmless else click.style("error", fg="red")
+            lines.append(f"{level} {one_line(f'{one.path}:{problem.number}: {problem.why}')}")
+    well = sum(one.is_valid for one in found)
+    lines.append(f"{well} of {len(found)} skills are valid" if found else "no skills yet")
+    if well < len(found) and not any(one.mended for one in found):
+        lines.append("`memsync skill validate --fix` mends what is safe")
+    return "\n".join(lines)
+
+
+def stats(result: Mapping[str, Any]) -> str:
+    """Return the counts as a small report."""
+    scopes = ", ".join(f"{count} {scope}" for scope, count in result["by_scope"].items() if count)
+    lines = [f"{result['total']} skills{f' ({scopes})' if scopes else ''}, used {result['uses']} times"]
+    for one in result["most_used"]:
+        rate = f", {one['success_rate']:.0%} went well" if one["success_rate"] is not None else ""
+        lines.append(f"  {one['use_count']:5} {one_line(one['name'])}{rate}")
+    if result["with_problems"]:
+        lines.append(f"with problems: {one_line(', '.join(result['with_problems']))}; see `memsync skill validate`")
+    return "\n".join(lines)
