@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from memsync import config
-from memsync.errors import MemoryNotFound, NoStore, SecretFound, StoreError
+from memsync.errors import GitRefused, MemoryNotFound, NoStore, SecretFound, StoreError
 from memsync.files import create, make_dirs
 from memsync.finder import Finder
 from memsync.index.decay import Decay
@@ -68,10 +68,23 @@ class Reach:
             try:
                 if store.in_log_form:
                     store.export()
+                    self._commit(store)
             except StoreError as error:
                 log.warning("everything is stored, but the file was not put in order: %s", error)
         if "finder" in self.__dict__:
             self.finder.save()
+
+    def _commit(self, store: Store) -> None:
+        """In mode auto-commit, commit what was exported; where that cannot be, it stays in the work tree."""
+        if store.place.scope != "project" or self.layout.git is None or self.settings.mode != "auto-commit":
+            return
+        from memsync.git.commit import commit
+
+        try:
+            if held := commit(self.layout, store, self.allowed_secrets).held:
+                log.warning("everything is stored, but not committed: %s", held)
+        except GitRefused as error:
+            log.warning("everything is stored, but not committed: %s", error)
 
     @cached_property
     def loaded(self) -> config.Loaded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -17,6 +18,7 @@ _COMMANDS: Final = {
     "install": (f"{_HERE}:install", "Put our hooks beside yours."),
     "uninstall": (f"{_HERE}:uninstall", "Take our hooks out again, byte for byte."),
     "status": (f"{_HERE}:status", "Ask git what is set up in this clone."),
+    "check": (f"{_HERE}:check", "Look for secrets and broken lines; only reads."),
     "hook": (f"{_HERE}:hook", "What the hooks call."),
 }
 
@@ -31,6 +33,12 @@ def _layout(ctx: click.Context) -> Layout:
     if layout.git is None or layout.root is None:
         raise NoStore(f"{layout.start} is in no work tree of git; run `git init` first, or go to a checkout")
     return layout
+
+
+def _top(ctx: click.Context) -> Path:
+    git = _layout(ctx).git
+    assert git is not None
+    return git.root
 
 
 @click.command()
@@ -89,6 +97,43 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
     if any(state != "installed" for state in value["hooks"].values()):
         lines.append("`memsync git install` puts in what is missing")
     print_result(as_json, value, "\n".join(lines))
+
+
+@click.command()
+@click.argument("paths", metavar="[FILE]...", nargs=-1)
+@json_option
+@click.pass_context
+def check(ctx: click.Context, /, paths: tuple[str, ...], as_json: bool) -> None:
+    """Look at what is staged, in FILEs or everywhere; exit 1 if something is wrong.
+
+    Finds what looks like a secret, conflict markers and lines that cannot be
+    read, in lines that are new since HEAD. Writes nothing, so it may run as a
+    hook of the pre-commit framework; the native hook does the staging.
+
+    \b
+    Examples:
+      memsync git check
+      memsync git check .gobby/memories.jsonl --json
+    """
+    from memsync.cli.render import one_line
+    from memsync.git.check import look_at_staged, staged
+    from memsync.git.command import Checkout
+    from memsync.git.install import roots
+
+    project = open_project(ctx)
+    checkout = Checkout(_top(ctx), in_hook=True)
+    changed = staged(checkout, roots(checkout))
+    found = [
+        trouble
+        for path in changed
+        if not paths or path in paths
+        for trouble in look_at_staged(checkout, path, project.allowed_secrets)
+    ]
+    text = "\n".join(one_line(str(trouble)) for trouble in found)
+    value = {"checked": changed, "found": [trouble.as_dict() for trouble in found]}
+    print_result(as_json, value, text or "all is well")
+    if found:
+        ctx.exit(1)
 
 
 @click.command()

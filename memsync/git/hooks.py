@@ -14,11 +14,14 @@ from typing import Final
 
 from memsync import config
 from memsync.errors import MemsyncError
+from memsync.git import check
 from memsync.git.command import Checkout
+from memsync.git.hookfile import BLOCKED
 from memsync.git.install import roots
 from memsync.git.ours import Left, held_back, stage
 from memsync.git.report import came
 from memsync.routing import Layout, locate, under_way
+from memsync.secrets import Allow
 from memsync.store import Store
 
 _PARTIAL: Final = "next-index-"
@@ -26,7 +29,7 @@ _NULL: Final = "0" * 40
 
 
 def main(words: Sequence[str]) -> int:
-    """Run the hook that *words* name, with git's arguments; return 0, or 65 to stop the commit."""
+    """Run the hook that *words* name, with git's arguments; return 0, or BLOCKED to stop the commit."""
     hook = _HOOKS.get(words[0] if words else "")
     if hook is None:
         _say(f"there is no hook {' '.join(words[:1])!r}; known are {', '.join(_HOOKS)}")
@@ -56,6 +59,28 @@ def _layouts(checkout: Checkout) -> Iterator[Layout]:
 
 def _pre_commit(_: Sequence[str]) -> int:
     checkout = Checkout(Path.cwd(), in_hook=True)
+    try:
+        _stage(checkout)
+    except (MemsyncError, OSError) as error:
+        _say(str(error))  # and look for secrets all the same
+    return _look(checkout)
+
+
+def _look(checkout: Checkout) -> int:
+    """Say what is wrong with what is staged; a secret stops the commit."""
+    is_blocked = False
+    for root in roots(checkout):
+        allow = Allow(config.load(locate(checkout.top / root)).settings.allow_secrets)
+        for path in check.staged(checkout, [root]):
+            for trouble in check.look_at_staged(checkout, path, allow):
+                _say(str(trouble))
+                is_blocked |= trouble.kind == "secret"
+    if is_blocked:
+        _say("nothing was committed; take it out, or see `memsync memory config memory.allow_secrets`")
+    return BLOCKED if is_blocked else 0
+
+
+def _stage(checkout: Checkout) -> None:
     is_partial = Path(os.environ.get("GIT_INDEX_FILE", "")).name.startswith(_PARTIAL)
     for layout in _layouts(checkout):
         assert layout.project is not None
@@ -67,7 +92,6 @@ def _pre_commit(_: Sequence[str]) -> int:
         left = Left(why) if why else stage(checkout, store)
         if left.why and held_back(checkout, store):
             _say(f"{store.place.memories.relative_to(checkout.top)} is not in this commit: {left.why}")
-    return 0
 
 
 def _post_merge(_: Sequence[str]) -> int:

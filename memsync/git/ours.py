@@ -58,7 +58,7 @@ def stage(checkout: Checkout, store: Store) -> Left:
         ignored = checkout.run("check-ignore", "-q", "--", path).code == 0
         return Left("git ignores it" if ignored else "")
     if after[1] != " ":
-        checkout.do("add", "--", path, *(_companions(checkout, store) if after == "??" else ()))
+        checkout.do("add", "--", path, *(companions(checkout, store) if after == "??" else ()))
     return Left()
 
 
@@ -77,7 +77,7 @@ def _is_left_out(checkout: Checkout, path: str) -> bool:
     return (checkout.ask("ls-files", "-t", "--", path) or "").startswith("S ")
 
 
-def _companions(checkout: Checkout, store: Store) -> list[str]:
+def companions(checkout: Checkout, store: Store) -> list[str]:
     """Return the new files that hold nothing but lines of ours."""
     directory = store.place.directory
     mine = {directory / ".gitignore": "local/", directory.parent / ".gitattributes": f"{directory.name}/"}

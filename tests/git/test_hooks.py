@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from doing import committed, forget, remember, said, shown
 from helpers import GitRepo, memory_line, memsync
+from ruamel.yaml import YAML
 
 from memsync.git.hooks import main
 
@@ -205,3 +208,58 @@ def test_the_hook_loads_neither_click_nor_gitpython_nor_numpy(hooked):
     loaded = {name.split(".")[0] for name in done.stderr.splitlines()[-1].split()}
     assert hooked.status() == "M  .gobby/memories.jsonl\n"
     assert loaded & {"click", "git", "numpy", "watchdog", "mcp", "pydantic", "rich", "sqlite3", "frontmatter"} == set()
+
+
+TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
+
+
+def test_a_secret_stops_the_commit_names_the_line_and_is_not_shown(hooked):
+    with hooked.memories.open("a") as file:
+        file.write(memory_line("mm-bbbbbb", f"the token is {TOKEN}"))
+    told = said(hooked, "commit", "-q", "--allow-empty", "-m", "work", code=1)
+    assert ".gobby/memories.jsonl:2: looks like a secret: " in told
+    assert "nothing was committed" in told
+    assert TOKEN not in told
+    assert hooked.git("log", "--format=%s").splitlines()[0] == "memories"
+
+
+def test_a_secret_in_a_skill_stops_the_commit_and_one_that_was_there_before_does_not(hooked):
+    skill = hooked.root / ".claude" / "skills" / "deploy" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(f"---\nname: deploy\n---\nUse {TOKEN}\n")
+    hooked.git("add", ".claude")
+    assert "SKILL.md:4: looks like a secret" in said(hooked, "commit", "-q", "-m", "work", code=1)
+    hooked.git("commit", "-q", "--no-verify", "-m", "work")
+    skill.write_text(skill.read_text() + "And then deploy.\n")
+    hooked.git("commit", "-qam", "more")
+
+
+def test_a_secret_stops_the_commit_even_where_the_export_fails(hooked):
+    with hooked.memories.open("a") as file:
+        file.write(memory_line("mm-bbbbbb", f"the token is {TOKEN}"))
+    hooked.git("add", ".gobby")
+    (hooked.root / ".gobby" / "local").rmdir() if (hooked.root / ".gobby" / "local").exists() else None
+    (hooked.root / ".gobby" / "local").write_text("not a directory\n")
+    assert "looks like a secret" in said(hooked, "commit", "-q", "-m", "work", code=1)
+
+
+def test_the_check_tells_by_its_exit_code_and_writes_nothing(hooked):
+    assert memsync("git", "check", cwd=hooked.root).out == "all is well\n"
+    with hooked.memories.open("a") as file:
+        file.write("<<<<<<< ours\n{broken\n")
+    hooked.git("add", ".gobby")
+    before = hooked.memories.read_bytes(), hooked.status()
+    ran = memsync("git", "check", ".gobby/memories.jsonl", "--json", cwd=hooked.root)
+    assert ran.code == 1
+    assert [(found["line"], found["kind"]) for found in ran.json["found"]] == [(2, "conflict"), (3, "unreadable")]
+    assert memsync("git", "check", "README", cwd=hooked.root).code == 0
+    assert (hooked.memories.read_bytes(), hooked.status()) == before
+
+
+def test_the_hook_for_the_pre_commit_framework_runs_a_command_that_there_is():
+    text = (Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text()
+    (hook,) = YAML(typ="safe", pure=True).load(text)
+    assert hook["entry"] == "memsync git check"
+    assert re.search(hook["files"], ".gobby/memories.jsonl")
+    assert re.search(hook["files"], "packages/a/.claude/skills/deploy/SKILL.md")
+    assert not re.search(hook["files"], "src/memories.jsonl")

@@ -1,0 +1,83 @@
+"""Whether what is about to be committed is in order: secrets, lines that cannot be read, conflict markers. Only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from memsync import files, jsonl
+from memsync.codec import Line
+from memsync.git.command import Checkout
+from memsync.secrets import NOTHING, Allow, describe, scan, scan_memory
+
+SKILLS: Final = ".claude/skills"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that speaks against a commit, at a line of a file. `kind` secret stops it."""
+
+    path: str
+    line: int
+    kind: Literal["secret", "conflict", "unreadable", "duplicate"]
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the four fields."""
+        return {"path": self.path, "line": self.line, "kind": self.kind, "what": self.what}
+
+
+def look(path: str, data: bytes, since: bytes = b"", allow: Allow = NOTHING) -> list[Trouble]:
+    """Return what is wrong with *data* in lines that *since*, the committed version, has not."""
+    return list((_memories if path.endswith(".jsonl") else _text)(path, data, since, allow))
+
+
+def _memories(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Trouble]:
+    old = set(since.split(b"\n"))
+    lines = jsonl.read_lines(data)
+    for number, line in enumerate(lines, 1):
+        if line.memory and line.raw not in old and (found := scan_memory(line.memory, allow)):
+            yield Trouble(path, number, "secret", f"looks like a secret: {describe(found)}")
+    for problem in jsonl.problems(lines):
+        line = lines[problem.number - 1]
+        if line.is_marker:
+            yield Trouble(path, problem.number, "conflict", f"{problem.why}; `memsync sync` resolves it")
+        elif line.raw not in old:
+            yield Trouble(path, problem.number, _kind(line), problem.why)
+
+
+def _kind(line: Line) -> Literal["unreadable", "duplicate"]:
+    return "duplicate" if line.memory else "unreadable"
+
+
+def _text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Trouble]:
+    old = set(since.split(b"\n"))
+    for number, raw in enumerate(data.split(b"\n"), 1):
+        if raw not in old and (found := scan(raw.decode("utf-8", "replace"), allow)):
+            yield Trouble(path, number, "secret", f"looks like a secret: {describe(found)}")
+
+
+def staged(checkout: Checkout, roots: Iterable[str]) -> list[str]:
+    """Return the memory files and skills below *roots* that the next commit changes."""
+    below = [
+        f"{'' if root == '.' else f'{root}/'}{name}" for root in roots for name in (".gobby/memories.jsonl", SKILLS)
+    ]
+    found = checkout.run("diff", "--cached", "--name-only", "--diff-filter=ACMRTU", "-z", "--", *below)
+    return found.paths
+
+
+def look_at_staged(checkout: Checkout, path: str, allow: Allow = NOTHING) -> list[Trouble]:
+    """Return what is wrong with the staged version of *path*."""
+    data = checkout.run("cat-file", "blob", f":{path}").out
+    return look(path, data, checkout.run("cat-file", "blob", f"HEAD:{path}").out, allow)
+
+
+def secret_in(path: Path, since: bytes, allow: Allow = NOTHING) -> str:
+    """Return what in the new lines of the file *path* may not be committed; "" if nothing."""
+    found = look(str(path), files.read(path)[0], since, allow)
+    return next((str(trouble) for trouble in found if trouble.kind == "secret"), "")

@@ -1,0 +1,149 @@
+"""Commits of the memory file alone, beside whatever the user is doing.
+
+Made of git's own parts: no file of the work tree is touched, of the index only
+our entry, and no hook of the user runs, because his may rewrite files while he
+edits them. He signs as always, if he signs.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from memsync.errors import GitRefused
+from memsync.git.check import secret_in
+from memsync.git.command import Checkout
+from memsync.git.ours import companions, path_of
+from memsync.git.report import came
+from memsync.routing import Layout, under_way
+from memsync.secrets import NOTHING, Allow
+from memsync.store import Store
+
+_TRAILER: Final = "Memsync: auto-commit"
+
+
+class Committed(NamedTuple):
+    """The commit that was made; "" if there was nothing to commit, or `held` says why not."""
+
+    commit: str = ""
+    said: str = ""
+    held: str = ""
+
+
+def commit(layout: Layout, store: Store, allow: Allow = NOTHING) -> Committed:
+    """Commit what the memory file is now, and nothing else; the last commit is replaced if it is ours and unpushed.
+
+    Raises:
+        GitRefused: as when git knows no name for the author, or cannot sign. Nothing was committed.
+    """
+    assert layout.git is not None
+    checkout = Checkout(layout.git.root)
+    branch = checkout.ask("symbolic-ref", "-q", "HEAD")
+    if reason := under_way(layout.git):
+        return Committed(held=f"{reason} is under way")
+    if branch is None:
+        return Committed(held="no branch is checked out")
+    path = path_of(checkout, store)
+    if not os.path.isfile(checkout.top / path):
+        return Committed()  # a file that is gone is no wish to remove every memory
+    if not _known(checkout, checkout.ask("rev-parse", "-q", "--verify", "HEAD") or "", path) and _is_ignored(
+        checkout, path
+    ):
+        return Committed(held="git ignores it")
+    return _commit(checkout, store, branch, path, allow)
+
+
+def _is_ignored(checkout: Checkout, path: str) -> bool:
+    return checkout.run("check-ignore", "-q", "--", path).code == 0
+
+
+def _commit(checkout: Checkout, store: Store, branch: str, path: str, allow: Allow) -> Committed:
+    head = checkout.ask("rev-parse", "-q", "--verify", "HEAD") or ""
+    wanted = {name: _entry(checkout, name) for name in _paths(checkout, store, path, head)}
+    known = {name: _known(checkout, head, name) for name in wanted}
+    if wanted[path] == known[path]:
+        return Committed()
+    if _staged(checkout, path) not in (known[path], wanted[path]):
+        return Committed(held="you staged a part of it")
+    since = checkout.run("cat-file", "blob", f"{head}:{path}").out if head else b""
+    if secret := secret_in(checkout.top / path, since, allow):
+        return Committed(held=secret)
+    parent = _parent(checkout, head, branch, path) if head else ""
+    tree = _tree(checkout, store, head, wanted)
+    said = came(checkout, store.place, parent, tree) or "in order"
+    new = parent
+    if not parent or tree != checkout.ask("rev-parse", f"{parent}^{{tree}}"):
+        new = _make(checkout, tree, parent, said)
+    # The index first: if a commit of the user comes in between, it has our lines, and only our own commit fails.
+    for name, entry in wanted.items():
+        checkout.do("update-index", "--add", "--cacheinfo", f"{entry},{name}")
+    checkout.do("update-ref", "-m", f"memsync: {said}", branch, new, head or "0" * len(new))
+    return Committed(new, said)
+
+
+def _paths(checkout: Checkout, store: Store, path: str, head: str) -> list[str]:
+    return [path] if head and _known(checkout, head, path) else [path, *companions(checkout, store)]
+
+
+def _entry(checkout: Checkout, path: str) -> str:
+    """Return mode and object of the file in the work tree, as git would add it."""
+    return f"100644,{checkout.do('hash-object', '-w', '--path', path, '--', path)}"
+
+
+def _known(checkout: Checkout, head: str, path: str) -> str:
+    fields = (checkout.ask("ls-tree", head, "--", path) or "").split() if head else []
+    return f"100644,{fields[2]}" if fields else ""
+
+
+def _staged(checkout: Checkout, path: str) -> str:
+    rows = (checkout.ask("ls-files", "-s", "--", path) or "").splitlines()
+    return f"100644,{rows[0].split()[1]}" if len(rows) == 1 else "".join(rows)
+
+
+def _parent(checkout: Checkout, head: str, branch: str, path: str) -> str:
+    """Return on what to commit: *head*, or what is below it if it is a commit of ours that nobody else has seen."""
+    parents = (checkout.ask("rev-parse", f"{head}^@") or "").split()
+    message = checkout.ask("show", "-s", "--format=%B", head) or ""
+    if len(parents) != 1 or _TRAILER not in message.splitlines():
+        return head
+    touched = checkout.run("diff-tree", "--no-commit-id", "--name-only", "-r", "-z", head).paths
+    holders = (checkout.ask("for-each-ref", "--contains", head, "--format=%(refname)") or "").splitlines()
+    is_alone = holders == [branch] and touched == [path]
+    return parents[0] if is_alone and not _is_elsewhere(checkout, head) else head
+
+
+def _is_elsewhere(checkout: Checkout, head: str) -> bool:
+    """Tell whether another worktree has *head* checked out."""
+    rows = (checkout.ask("worktree", "list", "--porcelain") or "").splitlines()
+    return rows.count(f"HEAD {head}") > 1
+
+
+def _tree(checkout: Checkout, store: Store, head: str, entries: dict[str, str]) -> str:
+    """Return the tree of *head* with our *entries*, made in an index of its own."""
+    index = store.place.local / f"index.{os.getpid()}"
+    env = {"GIT_INDEX_FILE": str(index)}
+    try:
+        checkout.do("read-tree", head or "--empty", env=env)
+        for name, entry in entries.items():
+            checkout.do("update-index", "--add", "--cacheinfo", f"{entry},{name}", env=env)
+        return checkout.do("write-tree", env=env)
+    finally:
+        for left in (index, index.with_name(f"{index.name}.lock")):
+            with suppress(OSError):
+                left.unlink()
+
+
+def _make(checkout: Checkout, tree: str, parent: str, said: str) -> str:
+    signs = checkout.ask("config", "--type=bool", "--get", "commit.gpgSign") == "true"
+    message = f"Update memories: {said}\n\n{_TRAILER}\n"
+    try:
+        return checkout.do(
+            "commit-tree",
+            tree,
+            *(("-p", parent) if parent else ()),
+            *(("-S",) if signs else ()),
+            stdin=message.encode(),
+        )
+    except GitRefused as error:
+        raise GitRefused("commit", str(error), "the memories are in the work tree; commit them yourself") from None
