@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync import skillcheck, skillfile
-from memsync.errors import AmbiguousSkill, InvalidSkill, NoStore, SkillNotFound, write_failed
+from memsync.errors import AmbiguousSkill, InvalidSkill, NoStore, SecretFound, SkillNotFound, write_failed
 from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, clean_tags, new_id, valid_text
 from memsync.results import Checked, SkillEntry
 from memsync.skillstore import SkillStore
@@ -160,6 +160,7 @@ class Skills:
         data = skillfile.made_of(_clean_text(instructions), {key: value for key, value in fields.items() if value})
         data = skillcheck.mend(data, name)
         _refuse_invalid(data, name)
+        self._refuse_secret(data, store.place.scope)
         with store.writing():
             store.create(name, data)
         return self.get(name, store.place.scope)
@@ -192,12 +193,13 @@ class Skills:
         changes: dict[str, Any] = {k: v for k, v in wanted.items() if v is not None and v != getattr(entry.skill, k)}
         with store.writing():
             data, _ = store.read(entry.name)
+            self._refuse_secret(new := skillfile.edit(data, changes), entry.scope)
             name = changes.pop("name", entry.name)
             if name != entry.name:  # an id that is only derived from the name would be lost with it
                 renamed = skillfile.edit(data, {"name": name, "id": entry.skill.id})
                 store.rename(entry.name, name, renamed, was=data)
-                data = renamed
-            store.rewrite(name, skillfile.edit(data, changes), was=data)
+                data, new = renamed, skillfile.edit(renamed, changes)
+            store.rewrite(name, new, was=data)
         return self.get(name, entry.scope)
 
     def delete(self, ref: str, scope: Scope | None = None) -> SkillEntry:
@@ -301,6 +303,12 @@ class Skills:
             )
         self._reach.store_to_write(scope)
         return self.stores[scope]
+
+    def _refuse_secret(self, data: bytes, scope: Scope) -> None:
+        from memsync import secrets
+
+        if scope != "stealth" and (found := secrets.scan(data.decode(), self._reach.allowed_secrets)):
+            raise SecretFound(secrets.describe(found))
 
     def _is_taken(self, id_: str) -> bool:
         return any(entry.skill.id == id_ for entry in self._entries())

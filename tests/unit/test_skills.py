@@ -12,7 +12,7 @@ import pytest
 from skills_ref import validate as specification_says
 
 from memsync import Memsync
-from memsync.errors import AmbiguousSkill, InvalidSkill, NoStore, OutsideTree, SkillNotFound
+from memsync.errors import AmbiguousSkill, InvalidSkill, NoStore, OutsideTree, SecretFound, SkillNotFound
 from memsync.skilllinks import link
 
 HOWTO = "# Running the tests\n\n1. Run `make test`.\n2. Read the first failure.\n"
@@ -380,3 +380,16 @@ def test_a_missing_database_loses_no_skill(skills, repo):
 def test_the_skills_of_this_project_are_valid():
     root = Path(__file__).parents[2] / ".claude" / "skills"
     assert {path.name: specification_says(path) for path in root.iterdir()} == {"add-a-command": []}
+
+
+def test_a_secret_is_not_written_where_others_read(skills, folder):
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    with pytest.raises(SecretFound) as caught:
+        skills.create("x", f"Use {token[:40]} as the token.")
+    assert token[:40] not in str(caught.value)
+    assert not folder.exists()
+    skills.create("x", f"Use {token[:40]} as the token.", scope="stealth")
+    skills.create("y", "Go.")
+    with pytest.raises(SecretFound):
+        skills.update("y", instructions=f"Use {token[:40]} as the token.")
+    assert skills.get("y").skill.instructions == "Go."
