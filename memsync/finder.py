@@ -72,6 +72,29 @@ class Finder:
         self.refresh()
         return self.index.search(text, **how)
 
+    def nominate(self, text: str, *, limit: int, allow: Allow) -> Ranking | None:
+        """Return what is most like *text*, which is about to be written: the caller holds a store's lock.
+
+        None: call `prepare` first, without the lock, for it takes the locks of all stores.
+
+        Raises:
+            StoreUnreadable, OutsideTree
+        """
+        how: dict[str, Any] = {"limit": limit, "allow": allow, "is_mine": lambda _: False}
+        if (index := self._index) is not None:
+            return index.search(text, **how)
+        return self._ask_once(text, how)
+
+    def prepare(self) -> None:
+        """Have the warm index ready; whoever writes next saves it, when that is done.
+
+        Raises:
+            StoreUnreadable, OutsideTree
+        """
+        with self._mutex:
+            if self._index is None:
+                self._index = self._made(self._known())
+
     def refresh(self) -> None:
         """Take in what changed in the stores; the index follows them."""
         for store in self._stores.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -20,11 +20,14 @@ from memsync.recall import Filters
 from memsync.records import Clock, Memory, Scope, find_id, utc_now
 from memsync.results import Entry
 from memsync.routing import Layout, key_file, locate, under_way
-from memsync.state import Action, State, Usage
+from memsync.state import Action, Dedup, State, Usage
 from memsync.store import Store
 
 if TYPE_CHECKING:
     from memsync.secrets import Allow
+
+# Whether a new and an old text say the same, and why; None: nobody could be asked.
+Verify = Callable[[str, str], "tuple[bool, str] | None"]
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +42,8 @@ class Reach:
         self.clock = clock
         self.env = env
         self._used: list[tuple[Scope, str, Action, datetime]] = []
+        self._judged: list[tuple[Scope, Dedup]] = []
+        self.verify: Verify | None = None  # asked about texts that may say the same; nobody, unless somebody sets it
         places = (layout.project, layout.stealth, layout.global_)
         self.stores: dict[Scope, Store] = {place.scope: Store(place) for place in places if place}
 
@@ -277,7 +282,19 @@ class Reach:
         if len(self._used) >= _BATCH:
             self._flush()
 
+    def log_dedup(self, scope: Scope, row: Dedup) -> None:
+        """Note a decision on a new text; one that keeps a text out at once, others with the next batch."""
+        self._judged.append((scope, row))
+        if row.rejected is not None or len(self._judged) >= _BATCH:
+            self._flush_judged()
+
+    def _flush_judged(self) -> None:
+        judged, self._judged = self._judged, []
+        for scope in dict.fromkeys(scope for scope, _ in judged):
+            self.state(scope).log_dedup(row for where, row in judged if where == scope)
+
     def _flush(self) -> None:
+        self._flush_judged()
         used, self._used = self._used, []
         session = self.session_id
         for scope in dict.fromkeys(scope for scope, *_ in used):

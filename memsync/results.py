@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from memsync.codec import fields_of
 from memsync.jsonl import Problem
 from memsync.records import Memory, Scope, Skill
+
+if TYPE_CHECKING:
+    from memsync.dedup import Relation, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,24 +106,57 @@ class Recall(Sequence[Hit]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
-    """What became of a text: `status` says whether something new was stored.
+class Similar(Entry):
+    """A stored memory beside a new text: how alike they are (0-1), what the new text is to it, and why."""
 
-    `similar` are other memories that the caller may want to look at.
-    """
+    score: float
+    relation: Relation
+    reason: str
 
-    status: Literal["created", "updated", "exists"]
-    entry: Entry
-    reason: str = ""
-    similar: tuple[Hit, ...] = ()
+    @classmethod
+    def of(cls, entry: Entry, verdict: Verdict) -> Similar:
+        """Return *entry* with what was found out about it."""
+        return cls(
+            memory=entry.memory,
+            scope=entry.scope,
+            effective_importance=entry.effective_importance,
+            access_count=entry.access_count,
+            score=verdict.similarity,
+            relation=verdict.relation,
+            reason=verdict.reason,
+        )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return status, memory, reason and similar."""
+        """Return the entry with score, relation and reason."""
+        verdict = {"score": round(self.score, 4), "relation": self.relation, "reason": self.reason}
+        return {**Entry.as_dict(self), **verdict}
+
+
+Status = Literal["created", "updated", "exists", "superseded", "blocked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What became of a text: `status` says whether something new was stored, `entry` is what holds it now.
+
+    `similar` are other memories that the caller may want to look at, the most alike first;
+    `degraded` says what kept us from looking well, such as missing vectors.
+    """
+
+    status: Status
+    entry: Entry
+    reason: str = ""
+    similar: tuple[Similar, ...] = ()
+    degraded: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return status, memory, reason, similar, and how far to trust them."""
         return {
             "status": self.status,
             "memory": self.entry.as_dict(),
             "reason": self.reason,
-            "similar": [hit.as_dict() for hit in self.similar],
+            "similar": [each.as_dict() for each in self.similar],
+            "degraded": self.degraded,
         }
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync.codec import decode, fields_of
-from memsync.errors import InvalidMemory, MemoryNotFound
+from memsync.edits import noted, refuse_copy, still_there, unarchive
+from memsync.errors import AmbiguousId, MemoryNotFound
 from memsync.reach import Reach
 from memsync.recall import Filters, as_hit, most_important
 from memsync.records import (
@@ -21,15 +22,11 @@ from memsync.records import (
     clean_importance,
     clean_tags,
     clean_type,
-    content_hash,
     find_id,
-    format_time,
-    new_id,
     tick,
 )
 from memsync.results import Entry, Recall, Remembered
-from memsync.state import Action
-from memsync.store import Exported, Store
+from memsync.store import Exported
 
 if TYPE_CHECKING:
     from memsync.importing import Candidate, Plan
@@ -142,14 +139,15 @@ class Memsync(Reach):
         tags: Collection[str] = (),
         scope: Scope | None = None,
         source_type: str = DEFAULT_SOURCE,
+        supersedes: Collection[str] = (),
     ) -> Remembered:
-        """Store *content*, unless the scope already holds the same text.
+        """Store *content*, unless the scope already holds what says the same (docs/dedup.md).
 
-        The same text (lower-cased, white space folded: seed 001) is not stored
-        twice: its tags are united, and the larger importance is kept.
+        The same text in the same words is not stored twice: its tags are united, and the larger
+        importance is kept. What it *supersedes* is archived: hidden, kept, and brought back by `restore`.
 
         Raises:
-            InvalidMemory, NoStore, StoreError: nothing was written.
+            MemoryNotFound, AmbiguousId, InvalidMemory, NoStore, StoreError: nothing was written.
         """
         memory = Memory(
             id="",
@@ -161,29 +159,15 @@ class Memsync(Reach):
             source_session_id=self.session_id,
             author=self.author,
         )
-        scope = scope or self.default_scope
-        memory = self.vetted(memory, scope)
-        store = self.store_to_write(scope)
-        with store.writing():
-            if same := store.by_hash(content_hash(memory.content)):
-                return self._exists(store, same, memory.tags, importance)
-            now = tick(self.clock(), None)
-            id_ = new_id(memory.content, now, is_taken=self.is_taken, count=self.id_count())
-            memory = memory._replace(id=id_, created_at=now, updated_at=now)
-            store.add([memory])
-        return Remembered(status="created", entry=self._noted(scope, memory, "created"))
+        from memsync.remember import Draft, remember  # the lexicon of the guards, which no recall needs
 
-    def _exists(self, store: Store, same: Memory, tags: Collection[str], importance: float | None) -> Remembered:
-        changes: dict[str, Any] = {}
-        if (united := clean_tags((*same.tags, *tags))) != same.tags:
-            changes["tags"] = list(united)
-        if importance is not None and importance > same.importance:
-            changes["importance"] = clean_importance(importance)
-        reason = "the same text is already stored"
-        if changes:
-            same = self._edit(store, same, changes)
-            reason += f"; {' and '.join(changes)} taken over"
-        return Remembered(status="exists", entry=self._noted(store.place.scope, same, "accessed"), reason=reason)
+        scope = scope or self.default_scope
+        said = None if importance is None else memory.importance
+        draft = Draft(self.vetted(memory, scope), scope, said, self._named(supersedes))
+        return remember(self, draft)
+
+    def _named(self, refs: Collection[str]) -> tuple[Entry, ...]:
+        return tuple({entry.id: entry for entry in map(self.get, refs)}.values())
 
     def update(
         self,
@@ -194,8 +178,11 @@ class Memsync(Reach):
         importance: float | None = None,
         tags: Collection[str] | None = None,
         scope: Scope | None = None,
+        supersedes: Collection[str] = (),
     ) -> Remembered:
         """Change the given fields of one memory; every other value of its line keeps its bytes.
+
+        What it *supersedes* from now on is archived, as by `remember`.
 
         Raises:
             MemoryNotFound, AmbiguousId, InvalidMemory, StoreError: nothing was written.
@@ -206,25 +193,9 @@ class Memsync(Reach):
             "importance": None if importance is None else clean_importance(importance),
             "tags": None if tags is None else clean_tags(tags),
         }
-        entry = self.get(ref, scope)
-        store = self.store_to_write(entry.scope)
-        with store.writing():
-            old = _still_there(store, entry.memory.id)
-            changes = {name: new for name, new in wanted.items() if new is not None and new != getattr(old, name)}
-            if not changes:
-                return Remembered(status="exists", entry=entry, reason="nothing to change")
-            if changes.keys() & {"content", "tags"}:
-                vetted = self.vetted(old._replace(**changes), entry.scope)
-            if "content" in changes:
-                changes["content"] = vetted.content
-                _refuse_copy(store, old.id, vetted.content)
-            new = self._edit(store, old, changes)
-        return Remembered(status="updated", entry=self._noted(entry.scope, new, "updated"), reason=", ".join(changes))
+        from memsync.remember import update
 
-    def _edit(self, store: Store, old: Memory, changes: Mapping[str, Any]) -> Memory:
-        now = tick(self.clock(), old.written_at)
-        store.update({old.id: {**changes, "updated_at": format_time(now)}})
-        return _still_there(store, old.id)
+        return update(self, self.get(ref, scope), wanted, self._named(supersedes))
 
     def forget(self, ref: str, scope: Scope | None = None) -> Entry:
         """Remove one memory, and return it; `restore` brings it back.
@@ -235,17 +206,20 @@ class Memsync(Reach):
         entry = self.get(ref, scope)
         store = self.store_to_write(entry.scope)
         with store.writing():
-            old = _still_there(store, entry.memory.id)
+            old = still_there(store, entry.memory.id)
             store.remove([old.id], tick(self.clock(), old.written_at))
         return entry
 
     def restore(self, ref: str, scope: Scope | None = None) -> Remembered:
-        """Undo the last `forget` or `update` of a memory on this machine; doing it twice undoes nothing.
+        """Bring an archived memory back, or undo the last `forget` or `update` of one on this machine.
+
+        Doing it twice undoes nothing.
 
         Raises:
             MemoryNotFound, AmbiguousId, InvalidMemory, StoreError: nothing was written.
         """
-        self.refresh()
+        if archived := self._archived(ref, scope):
+            return unarchive(self, archived)
         stores = {scope: self.store(scope)} if scope else self.stores
         live = {id_: where for where, store in self.stores.items() for id_ in store.memories()}
         earlier = {
@@ -258,11 +232,18 @@ class Memsync(Reach):
         with store.writing():
             now = store.get(id_)
             if before := decode(store.replaced().get(id_, b"")).memory:
-                _refuse_copy(store, id_, before.content)
+                refuse_copy(store, id_, before.content)
             store.restore(id_, tick(self.clock(), now.written_at if now else None))
-            memory = _still_there(store, id_)
+            memory = still_there(store, id_)
         reason = "its earlier version is back" if now else "it is back"
-        return Remembered(status="updated", entry=self._noted(where, memory, "updated"), reason=reason)
+        return Remembered(status="updated", entry=noted(self, where, memory, "updated"), reason=reason)
+
+    def _archived(self, ref: str, scope: Scope | None) -> Entry | None:
+        try:
+            entry = self.get(ref, scope)
+        except (MemoryNotFound, AmbiguousId):
+            return None
+        return entry if entry.memory.archived_at else None
 
     def import_(
         self, candidates: Iterable[Candidate], *, scope: Scope | None = None, dry_run: bool = False
@@ -321,22 +302,6 @@ class Memsync(Reach):
             )
             for scope, store in self.stores.items()
         ]
-
-    def _noted(self, scope: Scope, memory: Memory, action: Action) -> Entry:
-        entry = self.entry(scope, memory)
-        self.record([entry], action)
-        return entry
-
-
-def _still_there(store: Store, id_: str) -> Memory:
-    if memory := store.get(id_):
-        return memory
-    raise MemoryNotFound(id_)  # another process removed it while we waited for the lock
-
-
-def _refuse_copy(store: Store, id_: str, content: str) -> None:
-    if same := store.by_hash(content_hash(content), besides=id_):
-        raise InvalidMemory(f"{same.id} says the same already; forget one of the two, or word it differently")
 
 
 def _fields(memory: Memory) -> dict[str, Any]:

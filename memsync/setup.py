@@ -120,6 +120,7 @@ def turn_stealth(reach: Reach, on: bool, *, move: bool) -> list[str]:
     with reach.store("stealth").writing():
         config.store(place, "memory_sync.stealth", on)
     del reach.loaded
+    reach.__dict__.pop("finder", None)  # its cache is in the wrong place now
     return [f"stealth is {'on' if on else 'off'} for this project", *done]
 
 

@@ -45,6 +45,8 @@ LAYERS = {
         "importing",
         "finder",
         "reach",
+        "edits",
+        "remember",
         "service",
         "setup",
         "doctor",
@@ -132,8 +134,13 @@ def test_recall_loads_nothing_heavy(repo):
     assert again & (HEAVY | {"filelock", "ruamel", "orjson", "hashlib"}) == set()
 
 
-def test_remember_loads_neither_gitpython_nor_numpy(repo):
-    assert loaded_by("memory", "remember", "the tests need docker", cwd=repo.root) & (HEAVY - {"subprocess"}) == set()
+def test_remember_loads_numpy_only_to_bring_a_stale_index_up_to_date(repo):
+    repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
+    light = HEAVY - {"subprocess", "numpy"}
+    first = loaded_by("memory", "remember", "CI needs Node 20", cwd=repo.root)
+    assert first & light == set()
+    fresh = loaded_by("memory", "remember", "the linter is strict", cwd=repo.root)
+    assert fresh & (light | {"numpy"}) == set()
 
 
 def functions() -> Iterator[tuple[str, int]]:

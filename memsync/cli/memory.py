@@ -71,6 +71,11 @@ def read_text(content: str) -> str:
         raise UsageError(f"standard input is not UTF-8 at byte {error.start + 1}; send it as UTF-8") from None
 
 
+supersedes_option = click.option(
+    "--supersedes", multiple=True, metavar="ID", help="Archive that memory: this one stands for it now (repeat)."
+)
+
+
 @click.command()
 @click.argument("content")
 @click.option(
@@ -83,6 +88,7 @@ def read_text(content: str) -> str:
 )
 @click.option("--importance", type=float, metavar="N", help="0 to 1.  [default: 0.7]")
 @click.option("--tag", "--tags", "tags", multiple=True, metavar="TAG", help="A tag, or several with commas (repeat).")
+@supersedes_option
 @allow_secret_option
 @target_options
 @json_option
@@ -92,9 +98,13 @@ def remember(
 ) -> None:
     """Store CONTENT ("-": standard input), unless it is stored already.
 
+    What says the same is not stored twice, and what contradicts a memory is
+    stored and told; docs/dedup.md says how that is decided.
+
     \b
     Examples:
       memsync memory remember "Always use uv" --type preference --tag python
+      memsync memory remember "The API listens on 8081" --supersedes mm-a1b
       memsync memory add "The staging DB is read-only" --importance 0.9
       memsync memory add "My editor is Helix" --global
       memsync memory add "The staging token is …" --private
@@ -201,6 +211,7 @@ def show(ctx: click.Context, /, ref: str, scope: Scope | None, as_json: bool) ->
 @click.option(
     "--tag", "--tags", "tags", multiple=True, metavar="TAG", help='The new tags (repeat, or commas; "": none).'
 )
+@supersedes_option
 @allow_secret_option
 @scope_option
 @json_option
@@ -255,6 +266,9 @@ def forget(ctx: click.Context, /, refs: tuple[str, ...], scope: Scope | None, as
 @click.pass_context
 def restore(ctx: click.Context, /, ref: str, scope: Scope | None, as_json: bool) -> None:
     """Undo the last forget or update of a memory on this machine; twice is redo.
+
+    A memory that is archived, for instance because another supersedes it, is
+    shown again.
 
     \b
     Example:

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from memsync.reports import ImportReport, Stats, StoreStatus
 
 _PILOT: Final = {"Cc", "Cf", "Cs", "Co", "Cn"}
+_TOLD: Final = {
+    "contradicts": "contradicts",
+    "duplicate": "perhaps the same as",
+    "contains": "perhaps more of",
+    "contained": "perhaps part of",
+}
 _PARTS: Final = ("lexical", "semantic", "identifier", "phrase")
 _LEVELS: Final = {"error": "red", "warning": "yellow", "note": "cyan"}
 
@@ -116,10 +122,19 @@ def _time(moment: datetime | None, now: datetime) -> str:
 
 
 def remembered(result: Remembered, now: datetime) -> str:
-    """Return what became of a text, and what it became."""
-    colour = "green" if result.status != "exists" else "yellow"
-    reason = f" ({result.reason})" if result.reason else ""
-    return f"{click.style(result.status, fg=colour)}{reason}: {entry_line(result.entry, now)}"
+    """Return what became of a text, what it became, and what else is much like it."""
+    colour = "yellow" if result.status in ("exists", "blocked") else "green"
+    reason = f" ({one_line(result.reason)})" if result.reason else ""
+    lines = [f"{click.style(result.status, fg=colour)}{reason}: {entry_line(result.entry, now)}"]
+    for other in result.similar:
+        if other.relation in _TOLD:
+            line = f"  {_TOLD[other.relation]} ({one_line(other.reason)}): "
+            lines.append(click.style(line, fg="yellow") + entry_line(other, now, 100 - len(line)))
+    if any(other.relation == "contradicts" for other in result.similar):
+        lines.append("  --supersedes ID lets the new text stand for an old one")
+    if result.degraded:
+        lines.append(f"{click.style('degraded', fg='yellow')}: compared by words only, because {result.degraded}")
+    return "\n".join(lines)
 
 
 def import_report(report: ImportReport) -> str:

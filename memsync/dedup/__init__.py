@@ -5,19 +5,28 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 from memsync.dedup.conflicts import conflict
-from memsync.dedup.likeness import holds_all, is_same, shared
+from memsync.dedup.likeness import holds_all, is_same, keeps_values, shared
 from memsync.dedup.reading import read
 from memsync.records import normal_form
 
+__all__ = ["ALIKE", "MERGED", "Decision", "Relation", "Thresholds", "Verdict", "decide", "keeps_values", "on_scale"]
+
 Relation = Literal["duplicate", "contains", "contained", "contradicts", "related", "different"]
 Decision = Literal["hash_exact", "auto_reject", "subsumed", "gray", "keep"]
+
+MERGED: Final[frozenset[Decision]] = frozenset({"hash_exact", "auto_reject", "subsumed"})
+UNRELATED: Final = 0.6
+RELATED: Final = 0.64  # from here on two texts may have to do with each other
+ALIKE: Final = 0.76  # from here on they do
+_MOST: Final = 0.6  # share of words from which a text may say all that the other says
+_MORE: Final = 1.3  # times as many words, and it says more
 
 
 class Thresholds(NamedTuple):
     """Similarities, 0 (as unrelated texts) to 1 (the same): above *auto_reject* a copy may be merged, above *gray_low* it is doubted."""
 
-    auto_reject: float = 0.6
-    gray_low: float = 0.45
+    auto_reject: float = 0.98
+    gray_low: float = 0.88
 
 
 DEFAULT: Final = Thresholds()
@@ -32,16 +41,25 @@ class Verdict(NamedTuple):
     reason: str
 
 
+def on_scale(likeness: float) -> float:
+    """Put *likeness* (0: as unrelated texts, 1: the same) on the scale of the thresholds, for every embedder.
+
+    Seed 001's 0.98 and 0.88 are cosines of an embedder that gives unrelated texts about UNRELATED.
+    """
+    return UNRELATED + (1 - UNRELATED) * min(max(likeness, 0.0), 1.0)
+
+
 def decide(new: str, old: str, similarity: float, *, thresholds: Thresholds = DEFAULT) -> Verdict:
     """Judge *new* against *old*, whose *similarity* nominated it but decides nothing.
 
     Only `hash_exact`, `auto_reject` and `subsumed` may be merged: then one text says all that the other says.
     """
     if normal_form(new) == normal_form(old):
-        return Verdict("duplicate", "hash_exact", 1.0, "the same text")
+        return Verdict("duplicate", "hash_exact", 1.0, "the same text is already stored")
     one, other = read(new), read(old)
-    if why := is_same(one, other):
-        return Verdict("duplicate", "auto_reject" if similarity >= thresholds.auto_reject else "gray", similarity, why)
+    if same := is_same(one, other):
+        level, why = same
+        return Verdict("duplicate", "auto_reject" if level >= thresholds.auto_reject else "gray", level, why)
     clash = conflict(one, other)
     if not clash and holds_all(one, other):
         return Verdict("contains", "subsumed", similarity, "it says all that the stored text says, and more")
@@ -54,15 +72,16 @@ def _unmerged(
     new: tuple[str, ...], old: tuple[str, ...], similarity: float, clash: str, thresholds: Thresholds
 ) -> Verdict:
     of_new, of_old = shared(new, old), shared(old, new)
-    near = max(similarity, of_new, of_old)
-    if near < thresholds.gray_low:
+    similarity = max(similarity, on_scale((of_new + of_old) / 2))
+    if similarity < RELATED:
         return Verdict("different", "keep", similarity, "")
     if clash:
         return Verdict("contradicts", "gray", similarity, clash)
-    if of_old >= 0.6 and len(new) > 1.3 * len(old):
-        return Verdict("contains", "gray", similarity, "it may say all that the stored text says, and more")
-    if of_new >= 0.6 and len(old) > 1.3 * len(new):
-        return Verdict("contained", "gray", similarity, "the stored text may say all of it, and more")
-    if similarity >= thresholds.auto_reject or min(of_new, of_old) >= 0.6:
-        return Verdict("duplicate", "gray", similarity, "it may say the same in other words")
+    doubt: Decision = "gray" if similarity >= thresholds.gray_low else "keep"
+    if of_old >= _MOST and len(new) > _MORE * len(old):
+        return Verdict("contains", doubt, similarity, "it may say all that the stored text says, and more")
+    if of_new >= _MOST and len(old) > _MORE * len(new):
+        return Verdict("contained", doubt, similarity, "the stored text may say all of it, and more")
+    if doubt == "gray" or min(of_new, of_old) >= _MOST:
+        return Verdict("duplicate", doubt, similarity, "it may say the same in other words")
     return Verdict("related", "keep", similarity, "about the same thing")

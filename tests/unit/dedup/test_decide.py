@@ -66,8 +66,8 @@ def test_more_words_that_turn_the_sentence_round_are_not_more_of_the_same():
     assert (verdict.relation, verdict.decision) == ("contradicts", "gray")
 
 
-def test_a_copy_that_the_vectors_find_unlike_is_only_nominated():
-    verdict = decide("The tests need Docker", "Tests need docker", 0.5, thresholds=Thresholds(auto_reject=0.9))
+def test_with_the_highest_threshold_only_the_very_same_text_is_a_copy():
+    verdict = decide("The tests need Docker", "Tests need docker", 1.0, thresholds=Thresholds(auto_reject=1.0))
     assert (verdict.relation, verdict.decision) == ("duplicate", "gray")
 
 
