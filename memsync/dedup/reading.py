@@ -26,8 +26,8 @@ _NOISE: Final = re.compile(
     rf"\(\s*(?:[\w ]{{0,40}}?\b)?{_TURNS}[\w ]{{0,24}}\)"
     rf"|\b(?:as\s+)?(?:observed|seen|noted|noticed|discovered|confirmed|found|learned|shown)\s+(?:in|at|from|during)\s+{_TURNS}"
     rf"|\(?\b(?:observed|seen|noted|noticed|confirmed)\s+(?:once|twice|again|repeatedly|multiple times|several times|\d+\s+times)\b\)?"
-    rf"|\b(?:in|at|from)\s+{_TURNS}|\b{_TURNS}"
-    rf"|^(?:we\s+decided\s+(?:to|that)|decision|note|remember(?:\s+that)?|fyi|important|reminder|tip|warning|hint)\s*:?\s",
+    r"|^\s*(?:we\s+decided\s+(?:to|that)|remember\s+that|note\s+that)\s"
+    r"|^\s*(?:decision|decided|note|remember|fyi|important|reminder|tip|warning|hint)\s*:\s",
     re.IGNORECASE,
 )
 _CONTRACTED: Final = (

@@ -34,6 +34,7 @@ Id = Annotated[str, Field(description="The id, or an unambiguous beginning of it
 Where = Annotated[Scope | None, Field(description="Only in this store.")]
 Importance = Annotated[float | None, Field(ge=0, le=1)]
 Limit = Annotated[int, Field(ge=1, le=1000)]
+Superseded = Annotated[Tags, Field(description="Ids it replaces; they are archived.")]
 
 
 def _chosen(
@@ -79,16 +80,25 @@ def remember(
     memory_type: Annotated[str, Field(description="fact, preference, pattern or context.")] = "fact",
     importance: Annotated[Importance, Field(description="0 to 1; 0.7 if left out.")] = None,
     tags: Tags = None,
+    supersedes: Superseded = None,
     *,
     scope: Target,
 ) -> Mapping[str, Any]:
     """Store a memory for future sessions: what will still matter then and cannot be read from the code.
 
     Good ones are decisions and why, preferences of the user, conventions and
-    traps. No secrets. The status of the answer says what became of it: created,
-    or exists if it was known already.
+    traps. No secrets. The status says what became of it: created, exists (known
+    already), updated (it says more). If one in similar contradicts it and is no
+    longer true, forget that one, or name it in supersedes.
     """
-    result = project.remember(content, memory_type=memory_type, importance=importance, tags=tags or (), scope=scope)
+    result = project.remember(
+        content,
+        memory_type=memory_type,
+        importance=importance,
+        tags=tags or (),
+        supersedes=supersedes or (),
+        scope=scope,
+    )
     return result.as_dict()
 
 
@@ -128,11 +138,18 @@ def update_memory(
     importance: Importance = None,
     tags: Annotated[Tags, Field(description="The new tags, in place of all old ones.")] = None,
     memory_type: str | None = None,
+    supersedes: Superseded = None,
     scope: Where = None,
 ) -> Mapping[str, Any]:
     """Change what is given of one memory, and nothing else. restore_memory takes it back."""
     result = project.update(
-        memory_id, content=content, importance=importance, tags=tags, memory_type=memory_type, scope=scope
+        memory_id,
+        content=content,
+        importance=importance,
+        tags=tags,
+        memory_type=memory_type,
+        supersedes=supersedes or (),
+        scope=scope,
     )
     return result.as_dict()
 

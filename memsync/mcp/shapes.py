@@ -52,13 +52,22 @@ class Recall(Shape):
     degraded: str
 
 
+class Similar(Memory):
+    """A memory beside a new text: what the new text is to it (contradicts, contains, …), and why."""
+
+    score: float
+    relation: str
+    reason: str
+
+
 class Remembered(Shape):
     """What became of a text: exists means that nothing new was stored."""
 
     status: str
     memory: Memory
     reason: str
-    similar: list[Hit]
+    similar: list[Similar]
+    degraded: str
 
 
 class Memories(Shape):
