@@ -34,7 +34,7 @@ Id = Annotated[str, Field(description="The id, or an unambiguous beginning of it
 Where = Annotated[Scope | None, Field(description="Only in this store.")]
 Importance = Annotated[float | None, Field(ge=0, le=1)]
 Limit = Annotated[int, Field(ge=1, le=1000)]
-Superseded = Annotated[Tags, Field(description="Ids it replaces; they are archived.")]
+Superseded = Annotated[Tags, Field(description="Ids it replaces.")]
 
 
 def _chosen(
