@@ -22,9 +22,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Seconds after the last write, and at most after the first (seed 002: export_debounce).
-QUIET: Final = 5.0
-LONGEST: Final = 60.0
+# At the latest so many times `memory_sync.export_debounce` after the first write.
+LONGEST: Final = 12
 
 
 class Live:
@@ -35,7 +34,7 @@ class Live:
     """
 
     def __init__(
-        self, start: Path, *, clock: Clock = utc_now, env: Mapping[str, str] = os.environ, quiet: float = QUIET
+        self, start: Path, *, clock: Clock = utc_now, env: Mapping[str, str] = os.environ, quiet: float | None = None
     ) -> None:
         self.start = start
         self._clock = clock
@@ -44,7 +43,8 @@ class Live:
         self._project: Memsync | None = None
         self._opened: Hashable = None  # what `_appearance` was then
         self._resources = ExitStack()
-        self._rest: Debouncer[str] = Debouncer(quiet=quiet, longest=max(quiet, LONGEST))
+        self._quiet = quiet
+        self._rest: Debouncer[str] = _debouncer(quiet or 0)
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -79,6 +79,7 @@ class Live:
             self._resources.callback(project.close)
             self._resources.enter_context(project.watcher())
             self._project, self._opened = project, appearance
+            self._rest = _debouncer(project.settings.export_debounce if self._quiet is None else self._quiet)
             self._tidy_when_quiet()
         return self._project
 
@@ -113,3 +114,7 @@ class Live:
                 self._project.close()
         except (MemsyncError, OSError) as error:
             log.warning("%s", error)
+
+
+def _debouncer(quiet: float) -> Debouncer[str]:
+    return Debouncer(quiet=quiet, longest=LONGEST * quiet)
