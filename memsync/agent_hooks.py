@@ -66,10 +66,21 @@ def _answer(event: str, client: str) -> None:
     payload = json.loads(raw.decode("utf-8-sig", "replace") or "{}")
     if not isinstance(payload, dict):
         raise TypeError("the payload is not an object")
+    if client == "auto":
+        client = told_by(payload)
     cwd = payload.get("cwd")
     cwd = cwd if isinstance(cwd, str) and os.path.isdir(cwd) else os.getcwd()
     if not _asked(event, client, cwd, payload):
         _answer_here(event, client, cwd, payload)
+
+
+def told_by(payload: Mapping[str, Any]) -> str:
+    """Return which client has sent *payload*: one plugin serves Claude Code and Codex with the same command."""
+    transcript = os.path.basename(str(payload.get("transcript_path") or ""))
+    is_start = payload.get("hook_event_name") == "SessionStart"
+    if "turn_id" in payload or transcript.startswith("rollout-") or (is_start and "permission_mode" in payload):
+        return "codex"
+    return "gemini" if "timestamp" in payload else "claude"
 
 
 def _asked(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> bool:

@@ -16,6 +16,7 @@ from memsync.agents.install import Change
 from memsync.agents.look import LOCAL_SERVER
 from memsync.agents.places import detect
 from memsync.agents.wanted import CLIENTS, NAMES, Client
+from memsync.errors import MemsyncError
 from memsync.git import repo
 from memsync.reach import Reach
 from memsync.records import Scope
@@ -24,6 +25,10 @@ _NEXT: Final = {
     "claude": "start Claude Code here, and allow its MCP server memsync when it asks",
     "codex": "start Codex here, trust the directory, and approve the hooks of memsync in /hooks",
     "gemini": "start Gemini CLI here, and trust the folder when it asks",
+}
+_NEXT_STEALTH: Final = {
+    "claude": f"run `{LOCAL_SERVER}` here, which adds the tools to Claude Code for you alone",
+    "codex": "start Codex, and approve the hooks of memsync in /hooks",
 }
 
 
@@ -55,8 +60,8 @@ def choose(reach: Reach, names: Sequence[str]) -> list[Client]:
     return [client for client in CLIENTS if client in names or "all" in names]
 
 
-def init(reach: Reach, clients: Sequence[Client], *, stealth: bool, dry_run: bool) -> Installed:
-    """Make the project ready for memories and tell *clients* of it. Does nothing the second time.
+def init(reach: Reach, clients: Sequence[Client], *, stealth: bool, dry_run: bool, git_hooks: bool = True) -> Installed:
+    """Make the project ready for memories and tell git and *clients* of it. Does nothing the second time.
 
     Under *stealth* nothing of ours is in the work tree: the clients learn it from the user's own settings.
 
@@ -79,18 +84,38 @@ def init(reach: Reach, clients: Sequence[Client], *, stealth: bool, dry_run: boo
         install.apply(reach, changes, stealth=stealth)
         if stealth and clients:
             install.enroll(reach, clients)
+    hooked, why_not = _git_hooks(reach, dry_run=dry_run) if git_hooks and not stealth else ([], [])
     return Installed(
-        done=(*done, *map(str, moves_out), *map(str, changes)),
+        done=(*done, *hooked, *map(str, moves_out), *map(str, changes)),
         clients=tuple(clients),
-        notes=(*stay, *_notes(clients, changes, stealth=stealth)),
-        undo=_undo(clients),
+        notes=(*stay, *why_not, *_notes(clients, changes, stealth=stealth)),
+        undo=_undo(clients, hooked=bool(hooked)),
         dry_run=dry_run,
     )
 
 
-def _undo(clients: Sequence[Client]) -> str:
-    few = clients if len(clients) < len(CLIENTS) else ()
-    return " ".join(["memsync uninstall", *(f"--agent {client}" for client in few)]) if clients else ""
+def _git_hooks(reach: Reach, *, dry_run: bool) -> tuple[list[str], list[str]]:
+    """Put our hooks beside the user's, and return what was done, and what else is to be said."""
+    if reach.layout.git is None or reach.layout.root is None:
+        return [], []
+    from memsync.git import install as git
+
+    try:
+        found = git.status(reach.layout)
+        lacking = [name for name, state in found["hooks"].items() if state != "installed"]
+        said = git.install(reach.layout) if lacking and not dry_run else []
+    except MemsyncError as error:
+        return [], [f"git has no hooks of memsync: {error}"]
+    if found["keeper"] == "lefthook":
+        return [], said
+    return [f"git: installed the hooks {', '.join(lacking)}"] if lacking else [], []
+
+
+def _undo(clients: Sequence[Client], *, hooked: bool) -> str:
+    if len(clients) == len(CLIENTS):
+        return "memsync uninstall"
+    agents = " ".join(["memsync uninstall", *(f"--agent {client}" for client in clients)])
+    return " && ".join([agents] * bool(clients) + ["memsync git uninstall"] * hooked)
 
 
 def _leaving(reach: Reach) -> tuple[list[Change], list[str]]:
@@ -104,9 +129,9 @@ def _leaving(reach: Reach) -> tuple[list[Change], list[str]]:
 
 
 def _notes(clients: Sequence[Client], changes: Sequence[Change], *, stealth: bool) -> list[str]:
-    notes = [f"next: {_NEXT[client]}" for client in clients if any(one.target.client == client for one in changes)]
-    if stealth and "claude" in clients:
-        notes.append(f"next: run `{LOCAL_SERVER}`, which adds the tools to Claude Code for you alone")
+    after = _NEXT_STEALTH if stealth else _NEXT
+    changed = {change.target.client for change in changes}
+    notes = [f"next: {after[client]}" for client in clients if client in changed and client in after]
     if not clients:
         notes.append("no agent was found here; `memsync init --agent claude` (or codex, gemini, all) connects one")
     elif shutil.which("memsync") is None:
@@ -114,8 +139,10 @@ def _notes(clients: Sequence[Client], changes: Sequence[Change], *, stealth: boo
     return notes
 
 
-def uninstall(reach: Reach, clients: Sequence[Client], *, dry_run: bool) -> Installed:
+def uninstall(reach: Reach, clients: Sequence[Client], *, dry_run: bool, git_hooks: bool = False) -> Installed:
     """Take our entries out of the settings of *clients*: the project's, and the user's if only this project needs them.
+
+    With *git_hooks* those of git as well.
 
     Raises:
         SettingsRefused: settings cannot be edited; nothing was written.
@@ -136,6 +163,31 @@ def uninstall(reach: Reach, clients: Sequence[Client], *, dry_run: bool) -> Inst
         install.apply(reach, of_user, stealth=True)
         if mine:
             install.enroll(reach, mine, leave=True)
+    hooks = _no_git_hooks(reach, dry_run=dry_run) if git_hooks else []
     return Installed(
-        done=tuple(map(str, [*in_tree, *of_user])), clients=tuple(clients), notes=tuple(notes), dry_run=dry_run
+        done=(*map(str, [*in_tree, *of_user]), *hooks), clients=tuple(clients), notes=tuple(notes), dry_run=dry_run
     )
+
+
+def _no_git_hooks(reach: Reach, *, dry_run: bool) -> list[str]:
+    if reach.layout.git is None or reach.layout.root is None:
+        return []
+    from memsync.git import install as git
+
+    there = [name for name, state in git.status(reach.layout)["hooks"].items() if state != "missing"]
+    if there and not dry_run:
+        git.uninstall(reach.layout)
+    return [f"git: took out the hooks {', '.join(there)}"] if there else []
+
+
+def git_states(reach: Reach) -> dict[str, str]:
+    """Return the state of each of our hooks of git: installed, outdated, off or missing; nothing where they have no use."""
+    if reach.layout.git is None or reach.layout.root is None or reach.settings.stealth:
+        return {}
+    from memsync.git import install as git
+
+    try:
+        states: dict[str, str] = git.status(reach.layout)["hooks"]
+    except MemsyncError:
+        return {}
+    return states

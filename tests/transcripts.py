@@ -41,7 +41,7 @@ def run(session: str, cwd: Path, home: Path) -> str:
         "COLUMNS": "100",
         "MEMSYNC_HOME": str(home / ".gobby"),
     }
-    places = {str(home / ".gobby"): "~/.gobby", str(cwd): "/repo"}
+    places = {str(home): "~", str(cwd): "/repo"}
     went = []
     for command in commands(session):
         done = subprocess.run(

@@ -39,6 +39,9 @@ HOOKS: Final[dict[Client, tuple[Hook, ...]]] = {
         Hook("SessionStart", "session-start", 10, "startup|resume|clear|compact|fork"),
         Hook("UserPromptSubmit", "prompt", 5),
         Hook("PreCompact", "pre-compact", 5),
+        Hook(
+            "PostCompact", "post-compact", 5
+        ),  # its SessionStart(compact) is lost if the user leaves before the next turn
         Hook("SessionEnd", "session-end", 3),  # Codex gives no more, and warns about more
     ),
     # PreCompress comes before every model request, so nothing of ours runs on it.

@@ -25,8 +25,9 @@ _NO_OUTPUT: Final = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG}
 
 # name -> where it is and what the help says, so that help loads none of them
 _COMMANDS: Final = {
-    "init": ("memsync.cli.project:init", "Make this repository ready for memories."),
-    "status": ("memsync.cli.project:status", "Show the stores, settings and what is pending."),
+    "init": ("memsync.cli.project:init", "Make this repository ready for memories, and connect your agents."),
+    "uninstall": ("memsync.cli.project:uninstall", "Take memsync out of your agents' settings; memories stay."),
+    "status": ("memsync.cli.project:status", "Show the stores, what is pending, and which agents are connected."),
     "doctor": ("memsync.cli.project:doctor", "Look for trouble; --fix mends what is safe."),
     "memory": ("memsync.cli.memory:memory", "Remember, recall, list, edit, import and export."),
     "skill": ("memsync.cli.skill:skill", "Find, write, check and share skills."),

@@ -1,4 +1,4 @@
-"""`memsync init`, `status`, `doctor`, `demo` and `completion`."""
+"""`memsync init`, `uninstall`, `status`, `doctor`, `demo` and `completion`."""
 
 from __future__ import annotations
 
@@ -9,51 +9,111 @@ import click
 from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result
 
+_AGENTS = click.Choice(["claude", "codex", "gemini", "all"])
+
 
 @click.command()
-@click.option("--stealth", is_flag=True, help="Keep memories out of the work tree.")
+@click.option(
+    "--agent",
+    "agents",
+    multiple=True,
+    type=click.Choice([*_AGENTS.choices, "none"]),
+    help="Connect this client (repeat for more). Default: those found here.",
+)
+@click.option("--stealth", is_flag=True, help="Keep everything out of the work tree.")
+@click.option("--no-git-hooks", is_flag=True, help="Leave git's hooks alone.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @json_option
 @click.pass_context
-def init(ctx: click.Context, /, stealth: bool, as_json: bool) -> None:
-    """Make this repository ready for memories. Safe to run again.
+def init(
+    ctx: click.Context,
+    /,
+    agents: tuple[str, ...],
+    stealth: bool,
+    no_git_hooks: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Make this repository ready for memories, and connect your agents. Safe to run again.
 
-    Undo: `git clean -n .gobby` shows what was made; `memsync memory config
-    --stealth on` takes it out of the work tree and keeps the memories.
+    Writes hooks and the MCP server into the project's settings of each client:
+    .claude/settings.json and .mcp.json, .codex/, .gemini/settings.json; with
+    --stealth into your own settings. What is not ours keeps every byte. Hooks
+    of git take memories into your commits.
+
+    Undo: `memsync uninstall`; `memsync memory config --stealth on` takes the
+    memories out of the work tree and keeps them.
 
     \b
     Examples:
       memsync init
+      memsync init --agent claude --agent codex
       memsync init --stealth
+      memsync init --agent all --dry-run
     """
-    from memsync.setup import init as set_up
-    from memsync.setup import turn_stealth
+    from memsync import installing
 
     project = open_project(ctx)
-    done = turn_stealth(project, True, move=True) if stealth and not project.settings.stealth else []
-    done += set_up(project)
-    where = project.layout.place(project.default_scope).memories
-    lines = done or ["nothing to do"]
-    lines.append(f'memories live in {where}; try: memsync memory remember "…"')
-    print_result(as_json, {"path": str(where), "done": done}, "\n".join(lines))
+    stealth = stealth or project.settings.stealth
+    clients = installing.choose(project, agents)
+    result = installing.init(project, clients, stealth=stealth, dry_run=dry_run, git_hooks=not no_git_hooks)
+    where = project.layout.place("stealth" if stealth else "project").memories
+    end = [] if dry_run else [f'memories live in {where}; try: memsync memory remember "…"']
+    print_result(as_json, {"path": str(where), **result.as_dict()}, render.installed(result, end))
+
+
+@click.command()
+@click.option("--agent", "agents", multiple=True, type=_AGENTS, help="Only this client (repeat for more).")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@json_option
+@click.pass_context
+def uninstall(ctx: click.Context, /, agents: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+    """Take memsync out of the settings of your agents and, without --agent, of git. Memories stay.
+
+    What was there before comes back byte for byte, also where you have edited
+    the rest of the file since.
+
+    \b
+    Examples:
+      memsync uninstall
+      memsync uninstall --agent codex --dry-run
+    """
+    from memsync import installing
+
+    project = open_project(ctx)
+    result = installing.uninstall(
+        project, installing.choose(project, agents or ("all",)), dry_run=dry_run, git_hooks=not agents
+    )
+    print_result(as_json, result.as_dict(), render.installed(result, []))
 
 
 @click.command()
 @json_option
 @click.pass_context
 def status(ctx: click.Context, /, as_json: bool) -> None:
-    """Show the stores, settings and what is pending.
+    """Show the stores, settings, what is pending, and which agents are connected.
 
     \b
     Example:
       memsync status --json
     """
+    import shutil
+
+    from memsync import installing
+    from memsync.agents.hooks import last_note
+    from memsync.agents.look import survey
+
     project = open_project(ctx)
     stores = project.status()
     value: dict[str, Any] = {
         "root": str(project.layout.root) if project.layout.root else None,
         "git": project.layout.git is not None,
+        "git_hooks": installing.git_states(project),
         "stealth": project.settings.stealth,
         "stores": [store.as_dict() for store in stores],
+        "clients": [client.as_dict() for client in survey(project)],
+        "command": shutil.which("memsync"),
+        "last_hook": last_note(project),
     }
     print_result(as_json, value, render.status(value, stores))
 

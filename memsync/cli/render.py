@@ -15,6 +15,7 @@ from memsync.results import Entry, Recall, Remembered
 
 if TYPE_CHECKING:
     from memsync.doctor import Finding
+    from memsync.installing import Installed
     from memsync.reports import ImportReport, Stats, StoreStatus
 
 _PILOT: Final = {"Cc", "Cf", "Cs", "Co", "Cn"}
@@ -177,7 +178,51 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
         notes = [f"{store.problems} problems, see `memsync doctor`"] if store.problems else []
         notes += ["not exported yet"] if store.pending else []
         lines.append(f"{store.scope:8} {store.memories:6} memories  {store.path}  {'; '.join(notes)}".rstrip())
+    lines += [*git_hooks(value["git_hooks"]), *clients(value["clients"]), *last_hook(value["last_hook"])]
+    if not value["command"]:
+        lines.append(click.style("memsync is not in the PATH, where the clients look for it", fg="yellow"))
     return "\n".join(lines)
+
+
+def last_hook(note: Mapping[str, Any] | None) -> list[str]:
+    """Return a line about the last time that an agent asked, and why it was given nothing if so."""
+    if note is None:
+        return []
+    given = ", ".join(map(short_id, note.get("given") or ()))
+    what = f"gave {given}" if given else f"gave nothing: {note.get('reason') or 'nothing to give'}"
+    failed = "".join(f"; {error}" for error in note.get("errors") or ())
+    return [one_line(f"last asked by {note.get('client')} ({note.get('event')}, {note.get('at')}): {what}{failed}")]
+
+
+def git_hooks(states: Mapping[str, str]) -> list[str]:
+    """Return a line about our hooks of git, if there is a git."""
+    if not states:
+        return []
+    if len(kinds := set(states.values())) == 1:
+        what = f"hooks {kinds.pop()}"
+    else:
+        what = ", ".join(f"{name} {state}" for name, state in states.items() if state != "installed")
+    advice = "" if what == "hooks installed" else "; `memsync git install` puts them in"
+    return [f"git      {what}{advice}"]
+
+
+def clients(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return lines about the clients that are used here or know memsync."""
+    lines = []
+    for one in found:
+        if one["used"] or one["where"]:
+            lines.append(
+                f"{one['client']:8} hooks {one['hooks']}, MCP {one['mcp']}  {', '.join(one['where'])}".rstrip()
+            )
+            lines += [f"  {note}" for note in one["notes"]]
+    return lines or ["no agent is connected; `memsync init --agent claude` (or codex, gemini, all) does it"]
+
+
+def installed(result: Installed, end: Sequence[str]) -> str:
+    """Return what was done to connect or disconnect the clients, and what is next."""
+    head = ["nothing is written; this would be done:"] if result.dry_run and result.done else []
+    lines = [*head, *(result.done or ["nothing to do"]), *result.notes, *end]
+    return "\n".join([*lines, f"undo: {result.undo}"] if result.undo and result.done else lines)
 
 
 def findings(found: Sequence[Finding]) -> str:

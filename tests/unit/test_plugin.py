@@ -34,6 +34,7 @@ def test_the_hooks_of_the_plugin_ask_the_event_which_client_it_is():
         "memsync hook session-start --client auto",
         "memsync hook prompt --client auto",
         "memsync hook pre-compact --client auto",
+        "memsync hook post-compact --client auto",
         "memsync hook session-end --client auto",
     ]
 

@@ -30,6 +30,7 @@ def test_the_commands_of_codex_never_change():
         ("SessionStart", "startup|resume|clear|compact|fork", "memsync hook session-start --client codex", 10),
         ("UserPromptSubmit", None, "memsync hook prompt --client codex", 5),
         ("PreCompact", None, "memsync hook pre-compact --client codex", 5),
+        ("PostCompact", None, "memsync hook post-compact --client codex", 5),
         ("SessionEnd", None, "memsync hook session-end --client codex", 3),
     ]
     assert wanted.server("codex").value == {"command": "memsync", "args": ["mcp"]}
