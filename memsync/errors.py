@@ -13,6 +13,7 @@ MemsyncError (1)
 ├── ImportFailed              a file that cannot be imported
 ├── SettingsRefused           a client's settings that cannot be edited without harm
 ├── GitFailed                 git could not answer
+├── NoHistory                 git cannot tell how something was
 ├── LlmError                  a language model was of no use; whoever asked goes on without
 │   ├── LlmNotConfigured      none is named, or its SDK, key or model is missing
 │   ├── LlmUnavailable        not to be reached, too slow or too busy
@@ -169,6 +170,10 @@ class GitRefused(MemsyncError):
         lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("hint:")]
         reason = "; ".join(lines[-3:]) or "without a word"
         super().__init__(f"git {what} failed: {reason}{f'; {remedy}' if remedy else ''}")
+
+
+class NoHistory(MemsyncError):
+    """Git keeps nothing about what was asked."""
 
 
 class StoreError(MemsyncError):

@@ -258,8 +258,8 @@ class Store:
         self._keep_replaced([self._current[id_].raw for id_ in ids] if keep else [])
         return self._append([codec.encode_tombstone(id_, now) for id_ in ids])
 
-    def restore(self, id_: str, now: datetime) -> list[Change]:
-        """Append the last replaced or removed line of *id_* again.
+    def restore(self, id_: str, now: datetime, *, raw: bytes | None = None) -> list[Change]:
+        """Append the last replaced or removed line of *id_* again, or the line *raw* of it.
 
         A removed memory comes back byte for byte; over a live one the old
         version is written as a new edit, so that a merge keeps it.
@@ -267,7 +267,7 @@ class Store:
         Raises:
             MemoryNotFound: this machine keeps no earlier version of it.
         """
-        raw = self.replaced().get(id_)
+        raw = self.replaced().get(id_) if raw is None else raw
         if raw is None:
             raise MemoryNotFound(id_, " that was changed or removed on this machine")
         line = self._current.get(id_)

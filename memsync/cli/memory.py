@@ -18,11 +18,12 @@ from memsync.cli.app import (
     scope_option,
     target_options,
 )
-from memsync.errors import UsageError
+from memsync.errors import MemoryNotFound, UsageError
 from memsync.recall import Filters
 from memsync.records import ALLOW_TAG, SCOPES, Scope
 
 if TYPE_CHECKING:
+    from memsync.results import Remembered
     from memsync.service import Memsync
 
 
@@ -38,6 +39,9 @@ _COMMANDS: Final = {
     "forget": (f"{_HERE}:forget", "Remove memories."),
     "delete": (f"{_HERE}:forget", "The same as forget."),
     "restore": (f"{_HERE}:restore", "Undo the last forget or update."),
+    "history": ("memsync.cli.past:history_", "Show what happened to one memory, commit by commit."),
+    "diff": ("memsync.cli.past:diff", "Show what differs between two commits, or since the last."),
+    "blame": ("memsync.cli.past:blame", "Show who last changed each memory, or each field."),
     "stats": (f"{_HERE}:stats", "Count memories."),
     "config": ("memsync.cli.settings:config", "Show or change settings; stealth."),
     "import": ("memsync.cli.transfer:import_", "Import memories from files."),
@@ -48,6 +52,19 @@ _COMMANDS: Final = {
 @click.group(cls=LazyGroup, table=_COMMANDS)
 def memory() -> None:
     """Remember, recall, list, edit, import and export memories."""
+
+
+at_option = click.option("--at", metavar="REV", help="The project's memories as they were at that commit.")
+
+
+def _open(ctx: click.Context, at: str | None) -> Memsync:
+    """Open the project, or its past."""
+    project = open_project(ctx)
+    if at is None:
+        return project
+    from memsync import past
+
+    return ctx.with_resource(past.at(project, at))
 
 
 def _filters(scope: Scope | None, **chosen: Any) -> Filters:
@@ -125,10 +142,18 @@ def split_tags(tags: tuple[str, ...]) -> list[str]:
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]")
 @click.option("--explain", is_flag=True, help="Show where each score comes from.")
 @filter_options
+@at_option
 @json_option
 @click.pass_context
 def recall(
-    ctx: click.Context, /, query: str | None, limit: int | None, explain: bool, as_json: bool, **chosen: Any
+    ctx: click.Context,
+    /,
+    query: str | None,
+    limit: int | None,
+    explain: bool,
+    at: str | None,
+    as_json: bool,
+    **chosen: Any,
 ) -> None:
     """Find the memories that answer QUERY; without one, the most important.
 
@@ -139,8 +164,9 @@ def recall(
     Examples:
       memsync memory recall "how do we run the tests"
       memsync memory recall session-lifecycle.yaml --limit 3 --explain
+      memsync memory recall "which database" --at v1.0
     """
-    project = open_project(ctx)
+    project = _open(ctx, at)
     found = project.recall(query, _filters(**chosen), limit=limit)
     _warn(project)
     print_result(as_json, found.as_dict(), render.recall(found, project.clock(), explain=explain))
@@ -169,9 +195,10 @@ def search(ctx: click.Context, /, query: str, limit: int | None, explain: bool, 
 @click.command("list")
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: all]")
 @filter_options
+@at_option
 @json_option
 @click.pass_context
-def list_(ctx: click.Context, /, limit: int | None, as_json: bool, **chosen: Any) -> None:
+def list_(ctx: click.Context, /, limit: int | None, at: str | None, as_json: bool, **chosen: Any) -> None:
     """List memories, the most important first.
 
     \b
@@ -179,7 +206,7 @@ def list_(ctx: click.Context, /, limit: int | None, as_json: bool, **chosen: Any
       memsync memory list --type preference --min-importance 0.5
       memsync memory list --tag ci --scope project
     """
-    project = open_project(ctx)
+    project = _open(ctx, at)
     found = project.list(_filters(**chosen), limit=limit)
     _warn(project)
     value = {"count": len(found), "memories": [entry.as_dict() for entry in found]}
@@ -189,16 +216,17 @@ def list_(ctx: click.Context, /, limit: int | None, as_json: bool, **chosen: Any
 @click.command()
 @click.argument("ref", metavar="ID")
 @scope_option
+@at_option
 @json_option
 @click.pass_context
-def show(ctx: click.Context, /, ref: str, scope: Scope | None, as_json: bool) -> None:
+def show(ctx: click.Context, /, ref: str, scope: Scope | None, at: str | None, as_json: bool) -> None:
     """Show everything about one memory; ID may be the beginning of an id.
 
     \b
     Example:
       memsync memory show mm-a1b
     """
-    project = open_project(ctx)
+    project = _open(ctx, at)
     entry = project.get(ref, scope)
     print_result(as_json, entry.as_dict(), render.entry_whole(entry, project.clock()))
 
@@ -240,6 +268,19 @@ def update(
     print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
 
 
+def _restored(project: Memsync, ref: str, scope: Scope | None, at: str | None) -> Remembered:
+    from memsync import past
+
+    if at is not None:
+        return past.restore(project, ref, at)
+    try:
+        return project.restore(ref, scope)
+    except MemoryNotFound:
+        if scope not in (None, "project") or project.layout.git is None:
+            raise
+        return past.restore(project, ref)
+
+
 @click.command()
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
 @scope_option
@@ -262,20 +303,25 @@ def forget(ctx: click.Context, /, refs: tuple[str, ...], scope: Scope | None, as
 @click.command()
 @click.argument("ref", metavar="ID")
 @scope_option
+@click.option("--at", "at", metavar="REV", help="As it was at that commit.")
 @json_option
 @click.pass_context
-def restore(ctx: click.Context, /, ref: str, scope: Scope | None, as_json: bool) -> None:
+def restore(ctx: click.Context, /, ref: str, scope: Scope | None, at: str | None, as_json: bool) -> None:
     """Undo the last forget or update of a memory on this machine; twice is redo.
 
     A memory that is archived, for instance because another supersedes it, is
     shown again.
 
+    What this machine does not remember is taken from git: as it was before it
+    was last changed or removed, or with --at as it was at REV.
+
     \b
-    Example:
+    Examples:
       memsync memory restore mm-a1b2c3
+      memsync memory restore mm-a1b2c3 --at main~3
     """
     project = open_project(ctx)
-    result = project.restore(ref, scope)
+    result = _restored(project, ref, scope, at)
     print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
 
 

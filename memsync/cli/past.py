@@ -1,0 +1,239 @@
+"""`memsync memory history|diff|blame`: parse, one call, render."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from difflib import unified_diff
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from memsync import difference, past, worddiff
+from memsync.cli import render
+from memsync.cli.app import json_option, open_project, print_result
+from memsync.records import Memory, age
+
+if TYPE_CHECKING:
+    from memsync.difference import Difference, SkillChange
+    from memsync.past import Event
+
+_COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
+_MARKUP: Final = re.compile(r"([\\`*_{}\[\]()<>+!|~-])")
+_CALLS: Final = re.compile(r"([@#])(?=\w)")  # GitHub makes mentions and references of these
+_SHALLOW: Final = "this clone is shallow, so older commits are missing; `git fetch --unshallow` gets them"
+
+
+@click.command("history")
+@click.argument("ref", metavar="ID")
+@json_option
+@click.pass_context
+def history_(ctx: click.Context, /, ref: str, as_json: bool) -> None:
+    """Show what happened to one memory: who changed what, when, in which commit.
+
+    Newest first, with what is not committed yet on top. A memory that HEAD
+    never had is looked for on every branch.
+
+    \b
+    Example:
+      memsync memory history mm-a1b
+    """
+    project = open_project(ctx)
+    found = past.events(project, ref)
+    notes = _notes(project)
+    lines = [line for event in found for line in _event(event)]
+    value = {"id": found[0].id, "events": [event.as_dict() for event in found], "notes": notes}
+    print_result(as_json, value, "\n".join([click.style(found[0].id, bold=True), *lines, *notes]))
+
+
+def _notes(project: Any) -> list[str]:
+    return [_SHALLOW] if past.is_shallow(project) else []
+
+
+def _event(event: Event) -> Iterator[str]:
+    yield f"{_when(event)}  {click.style(event.kind, fg=_COLOURS[event.kind])}"
+    yield from (f"    {line}" for line in _change(event))
+
+
+def _when(event: Event) -> str:
+    if event.commit is None:
+        return "not committed yet"
+    commit = event.commit
+    day = f"{commit.when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{day} {click.style(commit.short, fg='cyan')} {render.one_line(f'{commit.author}: {commit.subject}')}"
+
+
+def _change(event: Event) -> Iterator[str]:
+    """Yield what differs, a line a field; of what came or went, the whole."""
+    if event.before is None or event.after is None:
+        memory = event.after or event.before
+        assert memory
+        yield _whole(memory)
+        return
+    old, new = event.as_dict()["before"], event.as_dict()["after"]
+    for name in event.fields:
+        if name == "content":
+            yield f"content: {_words(event.before.content, event.after.content)}"
+        else:
+            yield f"{name}: {_value(old.get(name))} → {_value(new.get(name))}"
+
+
+def _whole(memory: Memory) -> str:
+    tags = f"; {', '.join(memory.tags)}" if memory.tags else ""
+    return render.one_line(f"({memory.memory_type}, importance {memory.importance:g}{tags}) {memory.content}")
+
+
+def _value(value: object) -> str:
+    return render.one_line(
+        ", ".join(map(str, value)) if isinstance(value, list) else "–" if value is None else str(value)
+    )
+
+
+def _words(old: str, new: str) -> str:
+    """Return both texts in one, as `git diff --word-diff` marks them; what they share is cut short."""
+    parts = []
+    for mark, text in worddiff.compare(old, new):
+        shown = render.one_line(text) if mark != " " else _shortened(" ".join(text.split("\n")))
+        if mark == "-":
+            shown = click.style(f"[-{shown}-]", fg="red")
+        elif mark == "+":
+            shown = click.style(f"{{+{shown}+}}", fg="green")
+        parts.append(shown)
+    return "".join(parts)
+
+
+def _shortened(text: str) -> str:
+    text = render.printable(text)
+    return text if len(text) <= 120 else f"{text[:50]} … {text[-50:]}"
+
+
+@click.command()
+@click.argument("span", metavar="[REV..REV]", default="HEAD")
+@click.option("--markdown", is_flag=True, help="As Markdown, for a comment on a pull request.")
+@json_option
+@click.pass_context
+def diff(ctx: click.Context, /, span: str, markdown: bool, as_json: bool) -> None:
+    """Show which memories and skills differ, as people read them.
+
+    REV..REV are two commits, REV...REV the second since it left the first, and
+    REV alone that commit and the work tree.  [default: HEAD]
+
+    \b
+    Examples:
+      memsync memory diff
+      memsync memory diff main...HEAD --markdown
+    """
+    project = open_project(ctx)
+    found = difference.difference(project, span)
+    print_result(as_json, found.as_dict(), _markdown(found) if markdown else _text(found))
+
+
+def _text(found: Difference) -> str:
+    lines = []
+    for event in found.memories:
+        kind = click.style(event.kind, fg=_COLOURS[event.kind])
+        lines += [f"{kind} {event.id}", *(f"    {line}" for line in _change(event))]
+    for skill in found.skills:
+        lines.append(f"{click.style(skill.kind, fg=_COLOURS[skill.kind])} skill {render.one_line(skill.name)}")
+        if skill.kind == "changed":
+            lines += [f"    {_coloured(row)}" for row in _rows(skill)]
+    return "\n".join([*lines, _summary(found)])
+
+
+def _rows(skill: SkillChange) -> list[str]:
+    rows = unified_diff(skill.before.splitlines(), skill.after.splitlines(), n=1, lineterm="")
+    return [row for row in rows if not row.startswith(("---", "+++", "@@"))]
+
+
+def _coloured(row: str) -> str:
+    return click.style(render.printable(row), fg={"+": "green", "-": "red"}.get(row[:1]))
+
+
+def _summary(found: Difference) -> str:
+    if not found.memories and not found.skills:
+        return f"no memory or skill differs between {found.old} and {found.new}"
+    told = [f"{count} {kind}" for kind in ("added", "changed", "removed") if (count := found.count(kind))]
+    parts = [f"memories: {', '.join(told)}"] if told else []
+    parts += [f"skills: {len(found.skills)} changed"] if found.skills else []
+    return f"{'; '.join(parts)}, between {found.old} and {found.new}"
+
+
+def _markdown(found: Difference) -> str:
+    """Return the difference for a comment; what memories say is data there too, and calls nobody."""
+    lines = [f"### Memories and skills\n\n{_escaped(_summary(found))}"]
+    for kind in ("added", "changed", "removed"):
+        some = [event for event in found.memories if event.kind == kind]
+        if some:
+            lines.append(f"**{kind.capitalize()}**\n\n" + "\n".join(map(_bullet, some)))
+    for skill in found.skills:
+        fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", skill.before + skill.after)), default=0))
+        body = "\n".join(_rows(skill))
+        lines.append(f"**Skill {_escaped(skill.name)}** {skill.kind}\n\n{fence}diff\n{body}\n{fence}")
+    return "\n\n".join(lines)
+
+
+def _bullet(event: Event) -> str:
+    if event.before is None or event.after is None:
+        memory = event.after or event.before
+        assert memory
+        return f"- `{event.id}` {_escaped(_whole(memory))}"
+    marks = {" ": "", "-": "~~", "+": "**"}
+    told = []
+    for name in event.fields:
+        if name == "content":
+            pieces = worddiff.compare(event.before.content, event.after.content)
+            told.append("".join(_marked(text, marks[mark]) for mark, text in pieces))
+        else:
+            old, new = event.as_dict()["before"].get(name), event.as_dict()["after"].get(name)
+            told.append(_escaped(f"{name}: {_value(old)} → {_value(new)}"))
+    return f"- `{event.id}` " + "<br>".join(told)
+
+
+def _marked(text: str, mark: str) -> str:
+    inner = render.one_line(text)
+    left, right = " " * text[:1].isspace(), " " * text[-1:].isspace()
+    return f"{left}{mark}{_escaped(inner)}{mark}{right}" if inner else " "
+
+
+def _escaped(text: str) -> str:
+    return _CALLS.sub(r"\1<!-- -->", _MARKUP.sub(r"\\\1", text.replace("&", "&amp;")))
+
+
+@click.command()
+@click.argument("ref", metavar="ID", required=False)
+@json_option
+@click.pass_context
+def blame(ctx: click.Context, /, ref: str | None, as_json: bool) -> None:
+    """Show who last changed each memory, or each field of one.
+
+    \b
+    Examples:
+      memsync memory blame
+      memsync memory blame mm-a1b
+    """
+    project = open_project(ctx)
+    found = past.blame(project, ref)
+    notes = _notes(project)
+    rows = [_blamed(name, event, project.clock()) for name, event in found]
+    value = {"lines": [{"field": name or None, **_short(event)} for name, event in found], "notes": notes}
+    print_result(as_json, value, "\n".join([*_aligned(rows), *notes]) or "no memories yet")
+
+
+def _short(event: Event) -> dict[str, Any]:
+    keys = ("id", "kind", "commit", "author", "when", "subject")
+    return {key: value for key, value in event.as_dict().items() if key in keys}
+
+
+def _blamed(name: str, event: Event, now: datetime) -> tuple[str, str, str]:
+    assert event.after
+    value = event.after.content if name in ("", "content") else _value(event.as_dict()["after"][name])
+    commit = event.commit
+    who = f"{commit.short} {commit.author}, {age(commit.when, now)}" if commit else "not committed yet"
+    return render.one_line(who), name or event.id, render.one_line(value)
+
+
+def _aligned(rows: Sequence[tuple[str, str, str]]) -> list[str]:
+    first = max((len(row[0]) for row in rows), default=0)
+    second = max((len(row[1]) for row in rows), default=0)
+    return [f"{click.style(f'{who:{first}}', dim=True)}  {name:{second}}  {text[:100]}" for who, name, text in rows]
