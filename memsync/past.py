@@ -14,9 +14,8 @@ from memsync.errors import InvalidMemory, MemoryNotFound, NoHistory
 from memsync.git import history
 from memsync.git.history import Commit, Step
 from memsync.reach import Reach
-from memsync.records import Memory, content_hash, format_time, tick
+from memsync.records import Memory, content_hash, find_id, format_time, tick
 from memsync.results import Remembered
-from memsync.store import find_id
 
 if TYPE_CHECKING:
     from memsync.service import Memsync
