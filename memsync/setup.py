@@ -8,15 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from memsync import config, files
+from memsync import attributes, config, files
 from memsync.errors import ConfigError, StoreNotWritable, UsageError
-from memsync.git import repo
+from memsync.git import driver, repo
 from memsync.reach import Reach
 from memsync.records import Scope
-from memsync.routing import MEMORIES, STORE_DIR, Place
+from memsync.routing import Place
 
-# LF on every platform, so that a clone on Windows has the same bytes.
-ATTRIBUTE: Final = f"{STORE_DIR}/{MEMORIES} text eol=lf"
 GITIGNORE: Final = "local/\n"
 
 
@@ -56,15 +54,19 @@ def steps(reach: Reach, scope: Scope) -> Iterator[Step]:
     ignore = place.directory / ".gitignore"
     if not ignore.exists():
         yield Step(f"created {ignore}", lambda: files.create(ignore, GITIGNORE.encode(), private=False))
-    attributes = place.directory.parent / ".gitattributes"
-    if reach.layout.git and _lacks_line(attributes, ATTRIBUTE, place):
-        line = f"{ATTRIBUTE}\n".encode()
-        yield Step(f"added a line to {attributes}", lambda: files.append(attributes, line, private=False))
+    if reach.layout.git:
+        yield from _git_steps(place)
 
 
-def _lacks_line(path: Path, line: str, place: Place) -> bool:
-    data, _ = files.read(files.resolve_inside(path, place.tree))
-    return not any(row.split()[:1] == line.split()[:1] for row in data.decode("utf-8", "replace").splitlines())
+def _git_steps(place: Place) -> Iterator[Step]:
+    path = files.resolve_inside(place.directory.parent / ".gitattributes", place.tree)
+    data, _ = files.read(path)
+    if (new := attributes.added(data)) != data:
+        yield Step(f"added our lines to {path}", lambda: _replace_attributes(path, new, was=data))
+
+
+def _replace_attributes(path: Path, data: bytes, *, was: bytes) -> None:
+    files.replace(path, data, was=was, temp=path.with_name(".gitattributes.memsync"), private=False)
 
 
 def set_value(reach: Reach, key: str, value: str, *, is_global: bool) -> Path:
@@ -157,7 +159,9 @@ def _leave_tree(reach: Reach, place: Place, private: Place) -> list[str]:
         shutil.rmtree(place.local, ignore_errors=True)
         with suppress(OSError):
             place.directory.rmdir()
-        _drop_attribute(place.directory.parent / ".gitattributes")
+        _drop_attributes(place.directory.parent / ".gitattributes")
+        if reach.layout.git:
+            driver.uninstall(reach.layout.git.root)
     except OSError as error:
         why = f"{error.strerror or error}; the memories are in {private.memories} now"
         raise StoreNotWritable(
@@ -169,14 +173,11 @@ def _leave_tree(reach: Reach, place: Place, private: Place) -> list[str]:
     ]
 
 
-def _drop_attribute(path: Path) -> None:
-    """Take our line out of .gitattributes, unless it was committed."""
+def _drop_attributes(path: Path) -> None:
+    """Take our lines out of .gitattributes, unless they were committed."""
     data, _ = files.read(path)
-    line = ATTRIBUTE.encode()
-    if line not in data.splitlines() or line in (repo.committed(path) or b"").splitlines():
-        return
-    rest = b"".join(row for row in data.splitlines(keepends=True) if row.rstrip(b"\r\n") != line)
+    rest = attributes.removed(data, repo.committed(path) or b"")
     if rest:
-        files.replace(path, rest, was=data, temp=path.with_name(".gitattributes.memsync"), private=False)
+        _replace_attributes(path, rest, was=data)
     else:
-        path.unlink()
+        path.unlink(missing_ok=True)

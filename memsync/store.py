@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 from memsync import codec, differing, files, jsonl, merge, pending, replaced
 from memsync.codec import Line
 from memsync.errors import ExportRefused, MemoryNotFound, StoreError, StoreUnreadable, write_failed
+from memsync.git import repo
 from memsync.jsonl import Problem
 from memsync.records import Change, Memory, content_hash, format_time
 from memsync.routing import Place
@@ -222,7 +223,7 @@ class Store:
                 self.refresh()
                 self._waits = self.on_commit or bool(self.hold())
                 if not self._waits and self.look()[1] != files.ABSENT:
-                    self._export_once(collapse=False)
+                    self._export_once(False, None)
                     self.refresh()
                     self._waits = self.look()[1] != files.ABSENT  # the file is in conflict
                 yield
@@ -276,11 +277,11 @@ class Store:
             raw = codec.edit(raw, {"id": id_, "updated_at": format_time(now)})
         return self._append([raw])
 
-    def export(self, *, collapse: bool = False) -> Exported:
+    def export(self, *, collapse: bool = False, settle: Callable[[list[Line]], list[Line]] | None = None) -> Exported:
         """Bring the file to canonical form by atomic replace, with what waited; a second time changes no byte.
 
-        A file with conflict markers is left alone, and so is one that `hold` speaks for. Edits
-        that others make in the same moment are kept.
+        What `hold` speaks for and what git is merging is left alone, unless *settle* is there to take
+        the conflicts out. Edits that others make in the same moment are kept.
 
         Raises:
             ExportRefused: the canonical form would lack a live memory (a bug).
@@ -288,24 +289,23 @@ class Store:
         """
         if self.look() == NOWHERE:
             return Exported(self.path, changed=False)
-        if reason := self.hold():
+        if settle is None and (reason := self.hold()):
             return Exported(self.path, changed=False, held=reason)
         with self.writing():
             for _ in range(_ATTEMPTS):
-                if (done := self._export_once(collapse)) is not None:
+                if (done := self._export_once(collapse, settle)) is not None:
                     return done
                 self.refresh()
-            raise StoreError(
-                self.path, "kept changing while it was exported", "try again when the other writer is done"
-            )
+            why, then = "kept changing while it was exported", "try again when the other writer is done"
+            raise StoreError(self.path, why, then)
 
-    def _export_once(self, collapse: bool) -> Exported | None:
+    def _export_once(self, collapse: bool, settle: Callable[[list[Line]], list[Line]] | None) -> Exported | None:
         path = self.path
         data, _ = files.read(path)
         lines = jsonl.read_lines(data, self._known())
-        if jsonl.in_conflict(lines):
-            return Exported(path, changed=False, held="it has git conflict markers; resolve the conflict first")
-        lines, _ = pending.lay_over(lines, files.read(self.place.pending)[0])
+        if settle is None and jsonl.in_conflict(lines) and repo.is_unmerged(path):
+            return Exported(path, changed=False, held="git is merging it; `memsync doctor --fix` settles that")
+        lines, _ = pending.lay_over((settle or merge.settle)(lines), files.read(self.place.pending)[0])
         new = jsonl.export(lines, collapse=collapse)
         if new == data:
             return self._exported(changed=False)

@@ -32,6 +32,8 @@ LAYERS = {
         "index",
         "versions",
         "merge",
+        "skillmerge",
+        "attributes",
         "dedup",
         "secrets",
         "worddiff",

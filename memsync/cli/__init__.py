@@ -17,6 +17,14 @@ def main() -> None:
         from memsync import __version__
 
         sys.exit(_write(f"memsync {__version__}\n"))
+    if (
+        words[:1] == ["git"]
+        and {"merge-driver", "merge-skill", "textconv"}.intersection(words[1:2])
+        and "--help" not in words
+    ):
+        from memsync.cli.drivers import run as drive  # git waits for it
+
+        sys.exit(drive(words[1], words[2:]))
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
         from memsync.agent_hooks import main as answer
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memsync.cli.app import LazyGroup, json_option, open_project, print_result
+from memsync.cli.app import LazyGroup, json_option, open_project, print_result, stack
 from memsync.errors import NoStore
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ _COMMANDS: Final = {
     "status": (f"{_HERE}:status", "Ask git what is set up in this clone."),
     "check": (f"{_HERE}:check", "Look for secrets and broken lines; only reads."),
     "hook": (f"{_HERE}:hook", "What the hooks call."),
+    "merge-driver": (f"{_HERE}:merge_driver", "What git calls to merge a memory file."),
+    "merge-skill": (f"{_HERE}:merge_skill", "What git calls to merge a SKILL.md."),
+    "textconv": (f"{_HERE}:textconv", "What git calls to show a memory file."),
 }
 
 
@@ -150,3 +154,54 @@ def hook(words: tuple[str, ...]) -> None:
     from memsync.git.hooks import main
 
     click.get_current_context().exit(main(words))
+
+
+_VERSIONS = stack(
+    click.argument("base"), click.argument("ours"), click.argument("theirs"), click.argument("path", required=False),
+    click.argument("size", type=int, required=False),
+)  # fmt: skip
+
+
+@click.command("merge-driver")
+@_VERSIONS
+def merge_driver(**words: Any) -> None:
+    """Merge memory files: OURS and THEIRS, which came from BASE. The result goes over OURS.
+
+    git calls this once `memsync git install` has configured it. Exit code 0:
+    merged; 1: lines that cannot be read differ, and stand between markers.
+
+    \b
+    Example:
+      memsync git merge-driver base.jsonl ours.jsonl theirs.jsonl
+    """
+    _drive("merge-driver", words)
+
+
+@click.command("merge-skill")
+@_VERSIONS
+def merge_skill(**words: Any) -> None:
+    """Merge SKILL.md files: as text, the front matter field by field where it is in conflict.
+
+    \b
+    Example:
+      memsync git merge-skill base.md ours.md theirs.md
+    """
+    _drive("merge-skill", words)
+
+
+@click.command()
+@click.argument("file")
+def textconv(**words: Any) -> None:
+    """Print the memory file FILE as people read it: a block for each memory.
+
+    \b
+    Example:
+      memsync git textconv .gobby/memories.jsonl
+    """
+    _drive("textconv", words)
+
+
+def _drive(name: str, words: dict[str, Any]) -> None:
+    from memsync.cli.drivers import run
+
+    sys.exit(run(name, [str(word) for word in words.values() if word is not None]))

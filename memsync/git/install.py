@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from memsync import files
 from memsync.errors import StoreNotWritable, write_failed
-from memsync.git import hookfile
+from memsync.git import driver, hookfile
 from memsync.git.command import Checkout
 from memsync.routing import Layout
 
@@ -78,7 +78,7 @@ def install(layout: Layout) -> list[str]:
             "core.hooksPath leads out of the repository, and its hooks are for all your repositories",
             "call `memsync git hook NAME` from them, or set core.hooksPath for this clone",
         )
-    done = list(_note_root(checkout, layout))
+    done = [*driver.install(checkout.top), *_note_root(checkout, layout)]
     if hooks.keeper == "lefthook":
         return [*done, f"lefthook writes the hooks here; add to its configuration:\n{hookfile.lefthook_snippet()}"]
     directory = "" if hooks.is_shared else _own_directory()
@@ -167,7 +167,7 @@ def uninstall(layout: Layout) -> list[str]:
     assert layout.git is not None
     checkout = Checkout(layout.git.root)
     hooks = hooks_of(checkout, layout)
-    done: list[str] = []
+    done = driver.uninstall(checkout.top)
     for name in hookfile.NAMES:
         done += _uninstall_one(hooks.directory / name)
     if checkout.ask("config", "--local", "--get-all", ROOTS) is not None:

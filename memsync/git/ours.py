@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from memsync import files
+from memsync import attributes, files
 from memsync.git.command import Checkout
 from memsync.store import Store
 
@@ -80,14 +81,13 @@ def _is_left_out(checkout: Checkout, path: str) -> bool:
 def companions(checkout: Checkout, store: Store) -> list[str]:
     """Return the new files that hold nothing but lines of ours."""
     directory = store.place.directory
-    mine = {directory / ".gitignore": "local/", directory.parent / ".gitattributes": f"{directory.name}/"}
+    mine: dict[Path, Callable[[list[bytes]], bool]] = {
+        directory / ".gitignore": lambda rows: rows == [b"local/"],
+        directory.parent / ".gitattributes": attributes.are_ours,
+    }
     return [
         name
-        for path, begin in mine.items()
-        if state(checkout, name := path.relative_to(checkout.top).as_posix()) == "??" and _is_ours(path, begin)
+        for path, are_ours in mine.items()
+        if state(checkout, name := path.relative_to(checkout.top).as_posix()) == "??"
+        and are_ours(files.read(path)[0].splitlines())
     ]
-
-
-def _is_ours(path: Path, begin: str) -> bool:
-    lines = files.read(path)[0].decode("utf-8", "replace").splitlines()
-    return all(line.startswith(begin) for line in lines)

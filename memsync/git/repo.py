@@ -6,12 +6,13 @@ Short questions go to the git program: one call costs 4 ms, importing GitPython
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from memsync.errors import GitFailed
 
 
-def _ask(directory: Path, *words: str) -> str | None:
+def ask(directory: Path, *words: str) -> str | None:
     """Return what `git WORDS` prints in *directory*; None if it fails or there is no git."""
     import subprocess
 
@@ -26,7 +27,7 @@ def _ask(directory: Path, *words: str) -> str | None:
 
 def user_name(directory: Path) -> str | None:
     """Return the name that commits made in *directory* would carry."""
-    return _ask(directory, "config", "--get", "user.name") or _ask(directory, "config", "--get", "user.email")
+    return ask(directory, "config", "--get", "user.name") or ask(directory, "config", "--get", "user.email")
 
 
 def is_tracked(path: Path) -> bool:
@@ -35,15 +36,66 @@ def is_tracked(path: Path) -> bool:
     Raises:
         GitFailed: there is no git, or it refuses to look here.
     """
-    found = _ask(path.parent, "ls-files", "--", path.name)
+    found = ask(path.parent, "ls-files", "--", path.name)
     if found is None:
         raise GitFailed(path)
     return bool(found)
 
 
+def stages(path: Path) -> dict[int, bytes]:
+    """Return what the index holds of *path* while git merges it: 1 the base, 2 ours, 3 theirs; empty otherwise."""
+    rows = [
+        row.partition("\t")[0].split()
+        for row in (ask(path.parent, "ls-files", "-u", "--", path.name) or "").splitlines()
+    ]
+    found = {int(stage): _show(path.parent, name) for _, name, stage in rows}
+    return {stage: data for stage, data in found.items() if data is not None}
+
+
+def _show(directory: Path, blob: str) -> bytes | None:
+    import subprocess
+
+    done = subprocess.run(
+        ["git", "cat-file", "blob", blob], cwd=directory, capture_output=True, check=False, timeout=60
+    )
+    return done.stdout if done.returncode == 0 else None
+
+
+def merge_text(directory: Path, texts: Sequence[bytes], *, size: int = 7) -> tuple[int, bytes]:
+    """Merge *texts* (base, ours, theirs) as git in *directory* does by itself.
+
+    Returns how many conflicts there are, and the text with their markers.
+
+    Raises:
+        OSError: there is no git, or it does not merge these (they are binary).
+    """
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as name:
+        paths = [Path(name) / part for part in ("base", "ours", "theirs")]
+        for path, data in zip(paths, texts, strict=True):
+            path.write_bytes(data)
+        words = ["-L", "ours", "-L", "base", "-L", "theirs", *(str(paths[number]) for number in (1, 0, 2))]
+        done = subprocess.run(
+            ["git", "merge-file", "-p", "-q", f"--marker-size={size}", *words],
+            cwd=directory,
+            capture_output=True,
+            check=False,
+        )
+    if done.returncode > 127:
+        raise OSError(done.stderr.decode("utf-8", "replace").strip())
+    return done.returncode, done.stdout
+
+
+def is_unmerged(path: Path) -> bool:
+    """Tell whether git waits for somebody to resolve a conflict in *path*."""
+    return bool(ask(path.parent, "ls-files", "-u", "--", path.name))
+
+
 def is_ignored(path: Path) -> bool:
     """Tell whether a .gitignore keeps *path* from being committed."""
-    return _ask(path.parent, "check-ignore", "--", path.name) is not None
+    return ask(path.parent, "check-ignore", "--", path.name) is not None
 
 
 def create(directory: Path, *, name: str, email: str) -> None:
@@ -68,5 +120,5 @@ def commit_all(directory: Path, message: str) -> str:
 
 def committed(path: Path) -> bytes | None:
     """Return the bytes of *path* in HEAD; None if HEAD has no such file."""
-    text = _ask(path.parent, "show", f"HEAD:./{path.name}")
+    text = ask(path.parent, "show", f"HEAD:./{path.name}")
     return None if text is None else text.encode()

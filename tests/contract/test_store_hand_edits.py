@@ -37,15 +37,16 @@ def test_a_torn_last_line_is_kept_apart_from_the_next_write(store):
     assert {id_: m.content for id_, m in seen_by_others(store).items()} == {"u1": "one", "mm-aaaaaa": "after"}
 
 
-def test_a_file_with_conflict_markers_is_read_on_both_sides_and_not_exported(store):
+def test_a_file_with_conflict_markers_is_read_on_both_sides_and_written_clean_by_the_next_export(store):
     ours = memory_line("u1", "ours", updated_at="2026-01-02T00:00:00Z")
     theirs = memory_line("u1", "theirs", updated_at="2026-01-03T00:00:00Z") + memory_line("u2", "new")
     by_hand(store, f"<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> branch\n")
-    before = store.place.memories.read_bytes()
     store.refresh()
+    before = store.memories()
     assert shown(store) == {"u1": "theirs", copy_id("u1", "ours"): "ours", "u2": "new"}
-    assert not store.export().changed
-    assert store.place.memories.read_bytes() == before
+    assert store.export().changed
+    assert b"<<<<" not in store.place.memories.read_bytes()
+    assert seen_by_others(store) == store.memories() == before
 
 
 @ONE_FILE

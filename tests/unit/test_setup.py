@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsync import Memsync, config, setup
+from memsync import Memsync, attributes, config, setup
 from memsync.errors import ConfigError, GitFailed, InvalidMemory, MemoryNotFound, OutsideTree, UsageError
 
 
@@ -20,15 +20,13 @@ def test_init_makes_what_git_needs_once_and_nothing_the_second_time(repo):
     assert len(setup.init(again(repo))) == 3
     assert setup.init(again(repo)) == []
     assert repo.status() == "?? .gitattributes\n?? .gobby/\n"
-    assert (repo.root / ".gitattributes").read_text() == ".gobby/memories.jsonl text eol=lf\n"
+    assert (repo.root / ".gitattributes").read_bytes() == attributes.added(b"")
 
 
 def test_init_leaves_the_attributes_of_others_alone(repo):
     (repo.root / ".gitattributes").write_bytes(b"*.png binary\r\n*.txt text")
     setup.init(again(repo))
-    assert (repo.root / ".gitattributes").read_bytes() == (
-        b"*.png binary\r\n*.txt text\n.gobby/memories.jsonl text eol=lf\n"
-    )
+    assert (repo.root / ".gitattributes").read_bytes() == (b"*.png binary\r\n*.txt text\n" + attributes.added(b""))
 
 
 def test_stealth_takes_everything_uncommitted_out_of_the_work_tree(repo):

@@ -43,7 +43,7 @@ def states(repo: GitRepo) -> set[str]:
 
 
 def test_installing_makes_four_hooks_and_a_second_time_changes_nothing(repo):
-    assert len(install(locate(repo.root))) == len(NAMES) + 1
+    assert len(install(locate(repo.root))) == len(NAMES) + 2
     assert states(repo) == {"installed"}
     before = everything(repo.root / ".git")
     assert install(locate(repo.root)) == []

@@ -1,0 +1,138 @@
+"""What git calls to merge and to show our files. It is timed: nothing is imported before it is needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_CLEAN, _CONFLICT, _USAGE, _ABORT = 0, 1, 2, 129
+
+
+def run(name: str, words: Sequence[str]) -> int:
+    """Run what git calls by *name*, and return the exit code."""
+    return textconv(words) if name == "textconv" else merge_files(words, is_skill=name == "merge-skill")
+
+
+def merge_files(words: Sequence[str], *, is_skill: bool = False) -> int:
+    """Merge for git: BASE OURS THEIRS [PATH [SIZE]]; the result goes over OURS. Return the exit code.
+
+    0 is clean; 1 leaves markers; above 128 makes git give up, because nothing
+    could be written: git would take what stands in OURS for the result.
+    """
+    if len(words) < 3:
+        name = "merge-skill" if is_skill else "merge-driver"
+        _say(f"usage: memsync git {name} BASE OURS THEIRS [PATH [SIZE]]")
+        return _USAGE
+    paths = [Path(word) for word in words[:3]]
+    size = int(words[4]) if len(words) > 4 and words[4].isdecimal() else 7
+    try:
+        texts = [path.read_bytes() for path in paths]
+        code, data = (_merge_skill if is_skill else _merge_memories)(texts, max(size, 7), words[3:4])
+        _write(paths[1], data)
+    except (OSError, KeyboardInterrupt) as error:
+        _say(f"memsync: {error}")
+        return _ABORT
+    return code
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Replace *path* in one step."""
+    temp = path.with_name(f"{path.name}.memsync")
+    try:
+        temp.write_bytes(data)
+        os.replace(temp, path)
+    finally:
+        temp.unlink(missing_ok=True)
+
+
+def _merge_memories(texts: Sequence[bytes], size: int, name: Sequence[str]) -> tuple[int, bytes]:
+    try:
+        from memsync.merge import merge
+
+        done = merge(*texts, size=size)
+    except Exception as error:  # noqa: BLE001 - whatever it is, git must get both sides
+        _say(f"memsync: merged as text, because of an unexpected {type(error).__name__}: {error}")
+        return _as_text(texts, size)
+    where = name[0] if name else "memories"
+    for id_ in done.copies:
+        _say(f"memsync: {where}: both sides changed one text; the other one is kept as {id_}")
+    if done.unsettled:
+        _say(f"memsync: {where}: lines that cannot be read differ; they stand between markers")
+    return (_CONFLICT if done.unsettled else _CLEAN), done.data
+
+
+def _merge_skill(texts: Sequence[bytes], size: int, _name: Sequence[str]) -> tuple[int, bytes]:
+    from memsync.skillmerge import merge
+
+    try:
+        found, data = merge(*texts, merge_text=lambda *parts: _text(parts, size), size=size)
+    except Exception as error:  # noqa: BLE001 - as above
+        _say(f"memsync: merged as text, because of an unexpected {type(error).__name__}: {error}")
+        return _as_text(texts, size)
+    return (_CONFLICT if found else _CLEAN), data
+
+
+def _text(texts: Sequence[bytes], size: int) -> tuple[int, bytes]:
+    from memsync.git.repo import merge_text
+
+    return merge_text(Path.cwd(), texts, size=size)
+
+
+def _as_text(texts: Sequence[bytes], size: int) -> tuple[int, bytes]:
+    """Merge as git would without us; where it does not, put both whole sides between markers."""
+    try:
+        count, data = _text(texts, size)
+    except OSError:
+        _, ours, theirs = (text.removesuffix(b"\n") + b"\n" for text in texts)
+        whole = b"<" * size + b" ours\n" + ours + b"=" * size + b"\n" + theirs + b">" * size + b" theirs\n"
+        return _CONFLICT, whole
+    return min(count, _CONFLICT), data
+
+
+def textconv(words: Sequence[str]) -> int:
+    """Print the memory file FILE as people read it, a block for each memory: for `git diff` and `git log -p`."""
+    if len(words) != 1:
+        _say("usage: memsync git textconv FILE")
+        return _USAGE
+    try:
+        data = Path(words[0]).read_bytes()
+        sys.stdout.buffer.write(readable(data))
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        _say(f"memsync: {error}")
+        return 1
+    return 0
+
+
+def readable(data: bytes) -> bytes:
+    """Return a memory file as text: the same for the same bytes, whatever the clock and the settings."""
+    from memsync import codec, jsonl
+
+    blocks = []
+    for line in jsonl.read_lines(data):
+        if line.memory:
+            fields = codec.fields_of(line.memory)
+            del fields["id"], fields["content"]
+            kind = fields.pop("memory_type", line.memory.memory_type)
+            said = [f"{key}: {_said(value)}" for key, value in sorted(fields.items())]
+            text = [f"  {row}" for row in line.memory.content.splitlines()]
+            blocks.append("\n".join([f"{line.id} ({kind})", *text, *(f"    {row}" for row in said)]))
+        elif line.id and line.deleted_at:
+            blocks.append(f"{line.id} removed {line.deleted_at.isoformat()}")
+        elif line.raw.strip():
+            blocks.append(line.raw.decode("utf-8", "backslashreplace"))
+    return "".join(f"{block}\n\n" for block in blocks).encode("utf-8", "backslashreplace")
+
+
+def _said(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    from memsync.codec import spell
+
+    return value if isinstance(value, str) else spell(value)

@@ -1,0 +1,89 @@
+"""Our merge and diff drivers in the configuration of a clone."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Final
+
+from memsync.git import repo
+from memsync.git.command import Checkout
+
+MERGE: Final = "memsync"
+SKILL: Final = "memsync-skill"
+CONFIGURED: Final = "configured git to merge memories record by record in this clone"
+
+
+def settings(program: str) -> dict[str, str]:
+    """Return the configuration that a clone needs; *program* is how to start memsync where it is not on the path.
+
+    Without memsync git merges as text, which the reader of conflicts then
+    settles. Only the exit codes 0, and 1 with markers in the file, mean that
+    memsync did its work: with any other git would take ours for the result.
+    """
+    find = f"m=$(command -v memsync) || m={shlex.quote(program)}"
+    plain = "git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B"
+
+    def driver(name: str) -> str:
+        ran = f'{find}; "$m" git {name} %O %A %B %P %L; r=$?'
+        done = "[ $r = 0 ] || [ $r -gt 128 ] || { [ $r = 1 ] && grep -q '^<<<<<<<' %A; }"
+        return f"{ran}; if {done}; then exit $r; fi; {plain}"
+
+    show = f'f() {{ {find}; "$m" git textconv "$1" 2>/dev/null || cat "$1"; }}; f'
+    return {
+        f"merge.{MERGE}.name": "memsync: memories, record by record",
+        f"merge.{MERGE}.driver": driver("merge-driver"),
+        f"merge.{SKILL}.name": "memsync: skills, the front matter field by field",
+        f"merge.{SKILL}.driver": driver("merge-skill"),
+        f"diff.{MERGE}.textconv": show,
+        f"diff.{MERGE}.cachetextconv": "true",
+        f"diff.{MERGE}.xfuncname": "^([^ ].*)$",
+    }
+
+
+def install(top: Path) -> list[str]:
+    """Make the drivers known to the clone of *top*, for all its worktrees, and say what was done.
+
+    Raises:
+        GitRefused: git does not write its configuration.
+    """
+    found = missing(top)
+    for name, value in found.items():
+        _set(top, "--replace-all", name, value)
+    return [CONFIGURED] if found else []
+
+
+def missing(top: Path) -> dict[str, str]:
+    """Return the settings that the clone of *top* lacks, or has in another form."""
+    now = _configured(top)
+    return {name: value for name, value in settings(_program()).items() if now.get(name) != value}
+
+
+def uninstall(top: Path) -> list[str]:
+    """Take out what `install` wrote, and say so.
+
+    Raises:
+        GitRefused
+    """
+    sections = sorted({name.rpartition(".")[0] for name in _configured(top)})
+    for section in sections:
+        _set(top, "--remove-section", section)
+    return [f"removed {section} from git's configuration" for section in sections]
+
+
+def _configured(top: Path) -> dict[str, str]:
+    """Return what the clone's own configuration says of our drivers."""
+    rows = repo.ask(top, "config", "--local", "-z", "--get-regexp", rf"^(merge|diff)\.({MERGE}|{SKILL})\.") or ""
+    return dict(row.split("\n", 1) for row in rows.split("\0") if "\n" in row)
+
+
+def _program() -> str:
+    """Return how this memsync is started: by the command beside its Python."""
+    command = Path(sys.executable).with_name("memsync.exe" if os.name == "nt" else "memsync")
+    return str(command) if command.exists() else "memsync"
+
+
+def _set(top: Path, *words: str) -> None:
+    Checkout(top).do("config", "--local", *words)
