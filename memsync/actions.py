@@ -167,6 +167,22 @@ def _save(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"saved": done.status == "created", "memory_id": done.entry.id, "status": done.status}
 
 
+def _sync_import(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Take in what others wrote to the files."""
+    project = turn.session.project
+    project.refresh()
+    return {"memories": sum(len(store.memories()) for store in project.stores.values())}
+
+
+def _sync_export(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Put the project's file in order, unless changes wait for a commit."""
+    project = turn.session.project
+    if project.settings.mode == "on-commit":
+        return {"exported": False, "reason": "changes wait for the commit"}
+    done = project.export(project.default_scope)
+    return {"exported": done.changed, **({"reason": done.held} if done.held else {})}
+
+
 class Action(NamedTuple):
     """What a step may name: what it does, and its parameters with their types."""
 
@@ -180,5 +196,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "inject_memories": Action(_inject, _GIVING),
     "memory_recall_relevant": Action(_recall_relevant, {**_GIVING, "on_exhausted": str}),
     "reset_memory_injection_tracking": Action(_reset, {}),
+    "memory.sync_import": Action(_sync_import, {}),
+    "memory.sync_export": Action(_sync_export, {}),
     "save_memory": Action(_save, {"content": str, "memory_type": str, "importance": float, "tags": list}),
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memsync.agents.hooks import Reply
 
 _SHARE = 0.25  # of the time, that a server may take to answer; then the hook answers itself
+_LONG = 600.0  # seconds that the work at the end of a session may take
 _LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
 
 
@@ -70,7 +71,9 @@ def _answer(event: str, client: str) -> None:
         client = told_by(payload)
     cwd = payload.get("cwd")
     cwd = cwd if isinstance(cwd, str) and os.path.isdir(cwd) else os.getcwd()
-    if not _asked(event, client, cwd, payload):
+    if event == "session-end":
+        _leave()
+    if event == "session-end" or not _asked(event, client, cwd, payload):
         _answer_here(event, client, cwd, payload)
 
 
@@ -81,6 +84,22 @@ def told_by(payload: Mapping[str, Any]) -> str:
     if "turn_id" in payload or transcript.startswith("rollout-") or (is_start and "permission_mode" in payload):
         return "codex"
     return "gemini" if "timestamp" in payload else "claude"
+
+
+def _leave() -> None:
+    """Let the client go on, and work on in a process that holds nothing of it.
+
+    At the end of a session a client waits for hardly a second, and kills what is still there.
+    """
+    if not hasattr(os, "fork"):
+        return
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+    start_new_thread(_end_in_time, (_LONG,))  # threads stay behind in a fork
 
 
 def _asked(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -70,9 +71,9 @@ class Answer:
         return [id_ for id_, _ in self.ranked]
 
     @property
-    def injected(self) -> Sequence[str]:
+    def injected(self) -> list[str]:
         """The ids that an agent would be shown unasked."""
-        return unasked(self.ids, gate=self.gate, floor=self.floor)
+        return [id_ for id_, _ in unasked(self.ranked, itemgetter(1), gate=self.gate, floor=self.floor)]
 
     def as_dict(self, *, inject: bool) -> dict[str, Any]:
         """Return the line of a run."""

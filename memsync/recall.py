@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, TypeVar
 
 from memsync.index.rank import Match
@@ -11,6 +12,7 @@ from memsync.records import SCOPES, Memory, Scope
 from memsync.results import Entry, Hit
 
 SHOWN: Final = 5  # memories that an agent is shown unasked at most
+NEAR: Final = 0.6  # share of the floor; up to here no judged question lost its answer, and a tenth of the lines went
 T = TypeVar("T")
 
 
@@ -66,9 +68,16 @@ def as_hit(entry: Entry, match: Match | None = None) -> Hit:
     )
 
 
-def unasked(ranked: Sequence[T], *, gate: float, floor: float, limit: int = SHOWN) -> Sequence[T]:
-    """Return what of *ranked* an agent may be shown without having asked: the best, or nothing below the floor."""
-    return ranked[:limit] if gate >= floor else ranked[:0]
+def unasked(
+    ranked: Iterable[T], score: Callable[[T], float], *, gate: float, floor: float, limit: int = SHOWN
+) -> list[T]:
+    """Return what of *ranked* an agent may be shown without having asked: nothing from a gate below the floor.
+
+    Beside the best, a hit must come near the floor itself.
+    """
+    if gate < floor:
+        return []
+    return [hit for hit in islice(ranked, limit) if score(hit) >= NEAR * floor]
 
 
 def most_important(entries: Iterable[Entry]) -> list[Entry]:

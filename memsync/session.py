@@ -7,14 +7,17 @@ in state.db, where every process of the session sees it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
+from itertools import islice
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from memsync import context
 from memsync.recall import SHOWN, Filters, most_important, unasked
 from memsync.records import Scope, content_hash, format_time, parse_time
 from memsync.results import Entry, Recall
+from memsync.secrets import scan_memory
 from memsync.service import Memsync
 from memsync.state import State
 from memsync.triage import small_talk
@@ -27,12 +30,18 @@ _POOL: Final = 3  # memories looked at per memory wanted, where some may be too 
 
 
 class Injection(NamedTuple):
-    """What to add to an agent's context, or why nothing; `filtered` were given before."""
+    """What to add to an agent's context, or why nothing; `filtered` were given before.
+
+    `left_out` did not fit into the budget. From a `gate` below the `floor` nothing is given.
+    """
 
     text: str = ""
     entries: tuple[Entry, ...] = ()
     filtered: int = 0
     reason: str = ""
+    left_out: tuple[Entry, ...] = ()
+    gate: float = 0.0
+    floor: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result of seed 000's action."""
@@ -123,12 +132,13 @@ class RecallSession:
     ) -> Injection:
         """Return the most important memories that the session does not have, grouped by type."""
         settings = self.project.settings
-        rules = self._rules(threshold)
+        rules = self.rules(threshold)
         everything = list(self.project.entries(Filters(archived=True)))
-        superseded = {old for entry in everything for old in entry.memory.supersedes}
+        superseded = superseded_by(everything)
         verdicts = [(entry, rules.refusal(entry)) for entry in everything if entry.id not in superseded]
         limit = settings.injection_limit if limit is None else limit
-        new = most_important(entry for entry, refusal in verdicts if not refusal)[: limit * _POOL]
+        best = most_important(entry for entry, refusal in verdicts if not refusal)
+        new = list(islice((entry for entry in best if not self.is_secret(entry)), limit * _POOL))
         filtered = sum(refusal == "ledger" for _, refusal in verdicts)
         return self._built(new, filtered, limit=limit, budget=budget, grouped=True)
 
@@ -147,14 +157,15 @@ class RecallSession:
         """
         if why := small_talk(prompt):
             return Injection(reason=why)
-        found, filtered = self._search(prompt, self._rules(threshold), limit)
+        found, filtered = self._search(prompt, self.rules(threshold), limit)
         if restart and filtered and found.gate < found.floor:
             self._forget()
-            found, filtered = self._search(prompt, self._rules(threshold), limit)
-        hits = unasked(found.hits, gate=found.gate, floor=found.floor, limit=limit)
-        superseded = {old for hit in hits for old in hit.memory.supersedes}
+            found, filtered = self._search(prompt, self.rules(threshold), limit)
+        hits = unasked(found.hits, attrgetter("score"), gate=found.gate, floor=found.floor, limit=limit)
+        superseded = superseded_by(hits)
         new = [hit for hit in hits if hit.id not in superseded]
-        return self._built(new, filtered, limit=limit, budget=budget, grouped=False)
+        done = self._built(new, filtered, limit=limit, budget=budget, grouped=False)
+        return done._replace(gate=found.gate, floor=found.floor)
 
     def _search(self, prompt: str, rules: Rules, limit: int) -> tuple[Recall, int]:
         """Look with the ledger excluded in the query, and count what it kept back that would have passed."""
@@ -164,7 +175,7 @@ class RecallSession:
             refusal = rules.refusal(entry)
             if refusal == "ledger":
                 held.add(entry.id)
-            return not refusal
+            return not refusal and not self.is_secret(entry)
 
         found = self.project.search(prompt, Filters(archived=True, keep=keep), limit=limit)
         return found, len(held.intersection(found.refused))
@@ -176,13 +187,21 @@ class RecallSession:
         block = context.build(
             new, self.project.clock(), limit=limit, budget=budget, grouped=grouped, is_new=self.project.is_new
         )
-        if block.entries:
-            return Injection(text=block.text, entries=block.entries, filtered=filtered)
-        if block.left_out:
-            return Injection(filtered=filtered, reason="too long for the budget")
-        return Injection(filtered=filtered, reason="all given before" if filtered else "nothing that fits")
+        why = "too long for the budget" if block.left_out else "all given before" if filtered else "nothing that fits"
+        return Injection(
+            text=block.text,
+            entries=block.entries,
+            filtered=filtered,
+            reason="" if block.entries else why,
+            left_out=block.left_out,
+        )
 
-    def _rules(self, threshold: float | None) -> Rules:
+    def is_secret(self, entry: Entry) -> bool:
+        """Tell whether *entry* holds what looks like a secret, which must not reach a model's provider."""
+        return bool(scan_memory(entry.memory, self.project.allowed_secrets))
+
+    def rules(self, threshold: float | None = None) -> Rules:
+        """Return the rules that hold for the session now."""
         known = self.variables()
         ledger = known.get(LEDGER)
         return Rules(
@@ -269,6 +288,11 @@ class RecallSession:
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
         if self._state and self.id:
             self._state.change_variables(self.id, self.project.clock(), change)
+
+
+def superseded_by(entries: Iterable[Entry]) -> set[str]:
+    """Return the ids that a memory among *entries* says it replaces."""
+    return {old for entry in entries for old in entry.memory.supersedes}
 
 
 def state_scope(project: Memsync) -> Scope | None:

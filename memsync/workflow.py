@@ -72,17 +72,23 @@ def load(places: Iterable[Place], cache: Path | None) -> Lifecycles:
     return Lifecycles(steps, tuple(sorted(chosen)), tuple(problems))
 
 
+def own_files(places: Iterable[Place]) -> Iterator[tuple[Path, Place]]:
+    """Yield the workflow files of *places*."""
+    for place in places:
+        folder = place.directory / FOLDER
+        if folder.is_dir():
+            yield from ((path, place) for path in sorted(folder.glob("*.y*ml")))
+
+
 def _own(places: Iterable[Place]) -> tuple[dict[str, tuple[Path, bytes]], list[str]]:
     """Return the project's files by name, with their bytes, and which could not be read."""
     found: dict[str, tuple[Path, bytes]] = {}
     problems = []
-    for place in places:
-        folder = place.directory / FOLDER
-        for path in sorted(folder.glob("*.y*ml")) if folder.is_dir() else ():
-            try:
-                found[path.stem] = path, files.read(files.resolve_inside(path, place.tree))[0]
-            except StoreError as error:
-                problems.append(str(error))
+    for path, place in own_files(places):
+        try:
+            found[path.stem] = path, files.read(files.resolve_inside(path, place.tree))[0]
+        except StoreError as error:
+            problems.append(str(error))
     return found, problems
 
 
@@ -164,8 +170,13 @@ def _triggers(root: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield str(one.get("event", "")), one.get("actions")
 
 
+def trigger_of(said: str) -> str | None:
+    """Return our name of the trigger *said*, in whatever spelling; None if there is none."""
+    return _NAMES.get(said.lower().removeprefix("on_").replace("-", "_"))
+
+
 def _trigger(said: str, path: Path, problems: list[str]) -> str | None:
-    name = _NAMES.get(said.lower().removeprefix("on_").replace("-", "_"))
+    name = trigger_of(said)
     if name is None:
         problems.append(
             f"{path}: there is no trigger {said!r}; there are {', '.join(f'on_{name}' for name in TRIGGERS)}"

@@ -67,6 +67,7 @@ LAYERS = {
         "actions",
         "skills",
         "skilllinks",
+        "explain",
     },
     4: {"cli", "mcp", "__main__", "agent_hooks"},
 }

@@ -63,6 +63,7 @@ def test_every_group_and_command_is_in_the_tree():
         "eval",
         "git",
         "index",
+        "inject",
         "init",
         "mcp",
         "hook",
@@ -70,6 +71,7 @@ def test_every_group_and_command_is_in_the_tree():
         "skill",
         "status",
         "uninstall",
+        "workflow",
     }
 
 

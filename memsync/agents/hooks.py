@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memsync import files, workflow
-from memsync.actions import Outcome, Turn, run
+from memsync.actions import Outcome, Turn, check, run
 from memsync.agents.client import EVENTS, Client
-from memsync.errors import StoreError, UsageError
+from memsync.errors import MemsyncError, StoreError, UsageError
 from memsync.records import format_time
 from memsync.service import Memsync
 from memsync.session import RecallSession, state_scope
@@ -56,7 +56,7 @@ def answer(project: Memsync, client: Client, event: str, payload: Mapping[str, A
     if event not in EVENTS:
         raise UsageError(f"there is no event {event!r}; there are {', '.join(EVENTS)}")
     session = RecallSession(project, session_id(payload))
-    turn = Turn(session=session, values=values(project, client, event, payload))
+    turn = Turn(session, values(project, client, event, payload))
     key = _key(client, event, payload)
     triggers = client.triggers(event, payload) if project.settings.enabled else ()
     # A twin must not empty the ledger again after this one has filled it, so a loss is claimed before anything is done.
@@ -136,6 +136,40 @@ def _first_time(transcript: str) -> str:
                 if isinstance(found, dict) and (when := found.get("timestamp") or found.get("startTime")):
                     return str(when)
     return ""
+
+
+def run_trigger(project: Memsync, trigger: str, *, session_id: str, prompt: str) -> list[Outcome]:
+    """Run the actions of *trigger* outside a hook, and note what they gave.
+
+    Raises:
+        UsageError: there is no such trigger.
+    """
+    name = workflow.trigger_of(trigger)
+    if name is None:
+        raise UsageError(f"there is no trigger {trigger!r}; there are {', '.join(workflow.TRIGGERS)}")
+    payload = {"session_id": session_id, "prompt": prompt, "cwd": str(project.layout.start)}
+    turn = Turn(RecallSession(project, session_id), values(project, client_of("claude"), name, payload))
+    outcomes = run(load_workflows(project).steps[name], turn)
+    for found in turn.injections:
+        turn.session.commit(found)
+    return outcomes
+
+
+def check_workflows(project: Memsync, paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """Return the workflow files looked at, *paths* or the project's own, and what is wrong with them."""
+    layout = project.layout
+    places = [place for place in (layout.project, layout.stealth) if place]
+    checked = list(paths) or [path for path, _ in workflow.own_files(places)]
+    problems: list[str] = []
+    for path in checked:
+        try:
+            steps = workflow.parse(files.read(path)[0], path, problems)
+        except MemsyncError as error:
+            problems.append(str(error))
+            continue
+        wrong = (check(workflow.Step(action, params, path.stem)) for _, action, params in steps)
+        problems += [f"{path}: {why}" for why in wrong if why]
+    return checked, problems
 
 
 def load_workflows(project: Memsync) -> workflow.Lifecycles:

@@ -1,10 +1,20 @@
-"""`memsync hook`: what agents call and people hardly ever do."""
+"""`memsync hook`, `inject` and `workflow`: what agents are given, and why."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memsync.agents.client import EVENTS
+from memsync.cli import render
+from memsync.cli.app import json_option, open_project, print_result
+
+if TYPE_CHECKING:
+    from memsync.explain import Explained
+
+_session_option = click.option("--session", "session_id", default="", metavar="ID", help="The agent session it is for.")
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -25,3 +35,122 @@ def hook(event: str, client: str) -> None:
     from memsync.agent_hooks import main
 
     main([event, "--client", client])
+
+
+@click.command()
+@click.option("--prompt", metavar="TEXT", help="What the user says; without it, what a session begins with.")
+@_session_option
+@click.option("--explain", is_flag=True, help="Also show what was left out, and by which rule.")
+@json_option
+@click.pass_context
+def inject(ctx: click.Context, /, prompt: str | None, session_id: str, explain: bool, as_json: bool) -> None:
+    """Show what an agent would be given now. Notes nothing.
+
+    \b
+    Examples:
+      memsync inject
+      memsync inject --prompt "which port does staging use?" --explain
+    """
+    from memsync.explain import explain as explained
+    from memsync.session import RecallSession
+
+    project = open_project(ctx)
+    found = explained(RecallSession(project, session_id), prompt)
+    value = found.as_dict() if explain else found.injection.as_dict()
+    lines = [found.injection.text or f"nothing: {found.injection.reason}"]
+    print_result(as_json, value, "\n".join([*lines, *(_verdicts(found) if explain else ())]))
+
+
+def _verdicts(found: Explained) -> list[str]:
+    from memsync.explain import MEANINGS
+
+    lines = [
+        f"{render.short_id(verdict.entry.id)} {'' if verdict.score is None else f'score {verdict.score:.3f} '}"
+        f"{click.style(verdict.rule, fg='green' if verdict.rule == 'given' else 'yellow')}: {MEANINGS[verdict.rule]}"
+        for verdict in found.verdicts
+    ]
+    gate = found.injection
+    return [*lines, *([f"gate {gate.gate:.3f}, floor {gate.floor:.3f}"] if gate.floor else ())]
+
+
+@click.group()
+def workflow() -> None:
+    """Look at, check and run what happens when a session begins, a prompt comes, a context is lost, a session ends."""
+
+
+@workflow.command("list")
+@json_option
+@click.pass_context
+def list_(ctx: click.Context, /, as_json: bool) -> None:
+    """Show which actions run when, which file says so, and which actions there are.
+
+    \b
+    Example:
+      memsync workflow list
+    """
+    from memsync.actions import ACTIONS
+    from memsync.agents.hooks import load_workflows
+
+    found = load_workflows(open_project(ctx))
+    value = {
+        "triggers": {name: [step._asdict() for step in steps] for name, steps in found.steps.items()},
+        "actions": {name: list(action.params) for name, action in ACTIONS.items()},
+        "problems": list(found.problems),
+    }
+    lines = []
+    for name, steps in found.steps.items():
+        lines.append(click.style(f"on_{name}", bold=True))
+        lines += [f"  {step.action}{_params(step.params)}  ({step.source})" for step in steps] or ["  nothing"]
+    lines.append(f"actions: {', '.join(ACTIONS)}")
+    lines += [f"{click.style('problem', fg='yellow')} {problem}" for problem in found.problems]
+    print_result(as_json, value, "\n".join(lines))
+
+
+def _params(params: Any) -> str:
+    return "".join(f" {name}={value}" for name, value in params.items())
+
+
+@workflow.command()
+@click.argument("trigger", metavar="session_start|prompt|pre_compact|compact|session_end")
+@click.option("--prompt", default="", metavar="TEXT", help="What {user_prompt} stands for.")
+@_session_option
+@json_option
+@click.pass_context
+def run(ctx: click.Context, /, trigger: str, prompt: str, session_id: str, as_json: bool) -> None:
+    """Run the actions of one trigger, as a hook does, and show what each returned.
+
+    \b
+    Example:
+      memsync workflow run prompt --prompt "which port?" --session me
+    """
+    from memsync.agents.hooks import run_trigger
+
+    outcomes = run_trigger(open_project(ctx), trigger, session_id=session_id, prompt=prompt)
+    value = {"trigger": trigger, "outcomes": [{"action": name, "result": dict(result)} for name, result in outcomes]}
+    lines = [f"{name}: {render.to_json(dict(result))}" for name, result in outcomes] or ["nothing runs then"]
+    print_result(as_json, value, "\n".join(lines))
+    if any("error" in result for _, result in outcomes):
+        ctx.exit(1)
+
+
+@workflow.command()
+@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@json_option
+@click.pass_context
+def validate(ctx: click.Context, /, files: tuple[Path, ...], as_json: bool) -> None:
+    """Check FILES, or the project's own workflows; exit 1 if anything is wrong.
+
+    \b
+    Examples:
+      memsync workflow validate
+      memsync workflow validate .gobby/workflows/session-lifecycle.yaml
+    """
+    from memsync.agents.hooks import check_workflows
+
+    checked, problems = check_workflows(open_project(ctx), files)
+    value = {"files": [str(path) for path in checked], "problems": problems}
+    count = f"{len(checked)} file{'' if len(checked) == 1 else 's'}"
+    text = "\n".join(map(render.one_line, problems)) or f"{count} checked, nothing is wrong"
+    print_result(as_json, value, text)
+    if problems:
+        ctx.exit(1)

@@ -33,6 +33,8 @@ _COMMANDS: Final = {
     "skill": ("memsync.cli.skill:skill", "Find, write, check and share skills."),
     "hook": ("memsync.cli.agents:hook", "Answer a hook of Claude Code, Codex or Gemini CLI."),
     "git": ("memsync.cli.git:git", "Hooks and merging in this clone."),
+    "inject": ("memsync.cli.agents:inject", "Show what an agent would be given now, and why."),
+    "workflow": ("memsync.cli.agents:workflow", "Look at, check and run the lifecycles."),
     "eval": ("memsync.cli.evaluate:evaluate", "Measure recall on your own questions."),
     "mcp": ("memsync.cli.mcp:mcp", "Serve an MCP client on standard input and output."),
     "index": ("memsync.cli.index:index", "Look at the search index, or build it anew."),

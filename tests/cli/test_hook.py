@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from helpers import memsync
+from helpers import memsync, until
 
 FACT = "The staging database listens on port 5433"
 ASK = "which port does the staging database use?"
@@ -168,6 +168,15 @@ def test_switched_off_nothing_is_given(repo, at):
     memsync("memory", "config", "memory.enabled", "on", cwd=repo.root)
     payload = json.dumps({"session_id": "s", "prompt": ASK})
     assert memsync("hook", "prompt", cwd=repo.root, stdin=payload, env={"MEMSYNC_HOOKS": "off"}).out == ""
+
+
+def test_the_end_of_a_session_is_worked_on_when_the_client_is_gone(at, repo):
+    canonical = repo.memories.read_bytes()
+    repo.memories.write_bytes(canonical + b'{"id": "aa-hand", "content": "by hand"}\n')
+    assert at("session-end", reason="exit") is None  # returned, though nothing may be written yet
+    log = repo.root / ".gobby" / "local" / "hooks.log"
+    until(lambda: log.exists() and b"session-end" in log.read_bytes())
+    assert repo.memories.read_text().startswith('{"id": "aa-hand"')
 
 
 def test_the_log_says_what_was_given_and_why_nothing_and_never_the_prompt(at, repo):

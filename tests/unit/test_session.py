@@ -34,7 +34,7 @@ class TestSeed000VerificationPlan:
     """Seed 000: memory injection deduplication, its verification plan step by step."""
 
     def step(self, session, action, **params):
-        turn = Turn(session=session, values={"user_prompt": ASK})
+        turn = Turn(session, {"user_prompt": ASK})
         (outcome,) = run([Step(action, params, "test")], turn)
         for found in turn.injections:
             session.commit(found)
@@ -149,7 +149,7 @@ def test_a_memory_made_in_this_session_comes_only_after_a_compaction(repo, clock
     session.on_compaction()
     assert ids(session.at_prompt(ASK)) == [made]
     clock.move(seconds=1)
-    later = here.remember("The staging database listens on port 5433 of host two as well").entry.id
+    later = here.remember("The staging database port is forwarded only through the VPN").entry.id
     assert later not in ids(session.at_prompt(ASK))
 
 

@@ -1,0 +1,121 @@
+"""What steps do: values filled without evaluation, errors one by one, results as the seeds give them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsync.actions import ACTIONS, Turn, check, fill, run
+from memsync.context import CAP
+from memsync.errors import MemsyncError
+from memsync.session import RecallSession
+from memsync.workflow import Step
+
+PORT = "The staging database listens on port 5433"
+
+
+@pytest.fixture
+def turn(project):
+    project.remember(PORT)
+    return Turn(RecallSession(project, "s1"), {"user_prompt": "which port does the staging database use?"})
+
+
+def do(turn, action, **params):
+    (outcome,) = run([Step(action, params, "test")], turn)
+    return outcome.result
+
+
+def test_there_are_the_actions_of_the_seeds():
+    wanted = {"memory_inject", "inject_memories", "memory_recall_relevant", "reset_memory_injection_tracking",
+              "save_memory", "memory.sync_import", "memory.sync_export"}  # fmt: skip
+    assert wanted <= set(ACTIONS)
+
+
+@pytest.mark.parametrize("action", ["memory_inject", "inject_memories", "memory_recall_relevant"])
+def test_a_query_names_the_prompt_in_braces(turn, action):
+    result = do(turn, action, query="{user_prompt}", limit=5)
+    assert list(result) == ["inject_context", "injected", "count", "filtered"]
+    assert PORT in result["inject_context"]
+
+
+def test_without_a_query_the_most_important_are_given(turn):
+    assert "## Facts" in do(turn, "memory_inject")["inject_context"]
+
+
+def test_the_threshold_is_the_step_s_or_that_of_the_settings(turn):
+    assert do(turn, "memory_inject", min_importance=0.9) == {"injected": False, "count": 0, "filtered": 0}
+    assert do(turn, "memory_inject", min_importance="0.5")["injected"]
+
+
+def test_several_actions_of_one_event_stay_under_the_cap_of_the_clients_together(project, turn):
+    for number in range(40):
+        project.remember(f"Rule {number}: " + f"word{number} " * 60)
+    for _ in range(4):
+        do(turn, "memory_inject", limit=20, budget=9_000)
+        for found in turn.injections:
+            turn.session.commit(found)
+    assert len("\n".join(found.text for found in turn.injections).encode()) <= CAP
+
+
+def test_a_text_is_saved_and_once(turn, project):
+    turn.values = {"artifact.plan": "Ship on Friday"}
+    params = {"content": "{artifact.plan}", "memory_type": "context", "importance": 0.8}
+    first = do(turn, "save_memory", **params)
+    assert (first["saved"], project.get(first["memory_id"]).memory.memory_type) == (True, "context")
+    assert project.get(first["memory_id"]).memory.source_type == "session"
+    assert do(turn, "save_memory", **params)["saved"] is False
+    assert do(turn, "save_memory", content=" ")["reason"] == "nothing to save"
+
+
+def test_the_file_is_taken_in_and_put_in_order(turn, project, repo):
+    repo.memories.write_bytes(repo.memories.read_bytes() + b'{"id": "aa-hand", "content": "by hand"}\n')
+    assert do(turn, "memory.sync_import") == {"memories": 2}
+    assert do(turn, "memory.sync_export") == {"exported": True}
+    assert do(turn, "memory.sync_export") == {"exported": False}
+    assert repo.memories.read_text().startswith('{"id": "aa-hand"')
+
+
+@pytest.mark.parametrize(
+    ("action", "params", "why"),
+    [
+        ("dance", {}, "there is no action 'dance'"),
+        ("memory_inject", {"colour": "red"}, "there is no parameter 'colour'"),
+        ("memory_inject", {"limit": "many"}, "limit: 'many' is not a whole number"),
+        ("memory_inject", {"limit": -1}, "limit: -1 is not a whole number"),
+        ("memory_inject", {"limit": True}, "limit: True is not a whole number"),
+        ("memory_inject", {"query": "{no_such_value}"}, "there is no value {no_such_value}"),
+        ("save_memory", {"content": "x", "importance": 7}, "importance 7.0 is not between 0 and 1"),
+    ],
+)
+def test_a_step_that_fails_says_why_and_the_next_one_runs(turn, action, params, why):
+    steps = [Step(action, params, "test"), Step("memory_inject", {}, "test")]
+    bad, good = run(steps, turn)
+    assert why in bad.result["error"]
+    assert good.result["injected"]
+
+
+def test_a_broken_store_is_an_error_of_the_step(turn, project, repo):
+    repo.memories.write_bytes(b"\xff\xfea\x00")
+    assert "UTF-16" in do(turn, "memory_inject")["error"]
+
+
+@given(st.text(), st.text())
+def test_a_value_is_put_in_as_it_is(before, value):
+    text = before.replace("{", "").replace("}", "") + "{user_prompt}"
+    assert fill(text, {"user_prompt": value}) == text.removesuffix("{user_prompt}") + value
+
+
+@pytest.mark.parametrize("odd", ["{0}", "{user_prompt!r}", "{}", "{ user_prompt }", "{user_prompt[0]}"])
+def test_nothing_in_braces_is_evaluated(odd):
+    assert fill(odd, {"user_prompt": "x"}) == odd
+
+
+def test_a_value_has_no_attributes():
+    with pytest.raises(MemsyncError, match="there is no value"):
+        fill("{user_prompt.__class__}", {"user_prompt": "x"})
+
+
+def test_a_step_is_checked_before_its_values_are_known():
+    assert check(Step("memory_inject", {"limit": "{limit}", "query": "{user_prompt}"}, "test")) == ""
+    assert "there is no parameter" in check(Step("memory_inject", {"colour": "{user_prompt}"}, "test"))
