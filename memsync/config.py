@@ -80,6 +80,7 @@ class Settings:
         "llm.provider", "", "who answers: anthropic, openai, command; empty: nobody (docs/llm.md)"
     )
     llm_model: str = _setting("llm.model", "", "the model; empty: claude-haiku-4-5 of anthropic")
+    learning_model: str = _setting("skills.learning_model", "", "the model that drafts skills; empty: llm.model")
     llm_base_url: str = _setting("llm.base_url", "", "another server that speaks the provider's protocol")
     llm_command: str = _setting("llm.command", "", "for command: a program that answers standard input, e.g. claude -p")
     llm_timeout: float = _setting("llm.timeout", 60, "seconds for one question, retries included", low=0.1)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memsync.cli.render import one_line, printable
 from memsync.results import Checked, SkillEntry
+
+if TYPE_CHECKING:
+    from memsync.learn.lessons import Learned
 
 
 def entries(found: Sequence[SkillEntry], *, none: str) -> str:
@@ -92,4 +95,19 @@ def stats(result: Mapping[str, Any]) -> str:
         lines.append(f"  {one['use_count']:5} {one_line(one['name'])}{rate}")
     if result["with_problems"]:
         lines.append(f"with problems: {one_line(', '.join(result['with_problems']))}; see `memsync skill validate`")
+    return "\n".join(lines)
+
+
+def learned(lesson: Learned) -> str:
+    """Return what was learned, and what to do with it."""
+    note = f"note: {one_line(lesson.note)}\n" if lesson.note else ""
+    if lesson.entry:
+        return note + done("created", lesson.entry)
+    return f"{diff(lesson.diff)}\n{note}candidate {lesson.path}\n{lesson.as_dict()['next']}"
+
+
+def diff(text: str) -> str:
+    """Return a unified diff in the usual colours."""
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    lines = (click.style(printable(line), fg=colours.get(line[:1])) for line in text.splitlines())
     return "\n".join(lines)

@@ -1,0 +1,82 @@
+"""From what a session taught to the draft of a skill: by rules, or by a model where one is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from memsync import skillcheck, skillfile
+from memsync.errors import InvalidSkill
+from memsync.learn import answers
+from memsync.learn.digest import Digest
+from memsync.learn.llm import Llm
+from memsync.records import clean_tags
+
+SHAPE: Final = {
+    "type": "object",
+    "required": ["description", "instructions"],
+    "properties": {
+        "description": {"type": "string"},
+        "instructions": {"type": "string"},
+        "trigger_pattern": {"type": "string"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+}
+_GOAL: Final = 200
+
+
+def by_rules(name: str, digest: Digest, *, source: str | None = None) -> bytes:
+    """Return a SKILL.md with what worked, in order, what did not, and what the user put right; a person finishes it."""
+    lines = [f"# {name.replace('-', ' ').capitalize()}", ""]
+    lines += _section("Steps that worked", _steps(digest), ordered=True)
+    lines += _section("What the user put right", [_one_line(one.text) for one in digest.corrections])
+    lines += _section("What did not work", [f"`{_one_line(command)}`" for command in digest.failed])
+    lines += _section("Files that were changed", [f"`{file}`" for file in digest.files])
+    return skillfile.made_of("\n".join(lines).strip(), _fields(name, _description(name, digest), source=source))
+
+
+def _steps(digest: Digest) -> list[str]:
+    steps = []
+    for one in digest.worked:
+        after = ", ".join(f"`{_one_line(old)}`" for old in one.after)
+        steps.append(f"`{_one_line(one.command)}`" + (f" ({after} failed)" if after else ""))
+    return steps
+
+
+def _section(title: str, rows: Sequence[str], *, ordered: bool = False) -> list[str]:
+    if not rows:
+        return []
+    marks = (f"{number}." if ordered else "-" for number in range(1, len(rows) + 1))
+    return [f"## {title}", "", *(f"{mark} {row}" for mark, row in zip(marks, rows, strict=True)), ""]
+
+
+def _description(name: str, digest: Digest) -> str:
+    about = f"How to {name.replace('-', ' ')} in this project."
+    goal = _one_line(digest.goals[0])[:_GOAL] if digest.goals else ""
+    return f"{about} Learned while asked: {goal}" if goal else about
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def by_model(name: str, digest: Digest, llm: Llm, *, source: str | None = None) -> bytes:
+    """Return a SKILL.md that a model wrote from the digest, checked as one by hand would be.
+
+    Raises:
+        LlmError: no answer.
+        InvalidSkill: an answer that is no skill.
+    """
+    said = llm.ask(answers.prompt("skill_learn", skill=name, session=digest.as_dict()), SHAPE)
+    trigger = str(said.get("trigger_pattern") or "")
+    fields = _fields(name, said["description"], source=source)
+    fields |= {"trigger_pattern": skillcheck.clean_trigger(trigger)} if trigger else {}
+    fields |= {"tags": clean_tags(said["tags"])} if said.get("tags") else {}
+    if not said["instructions"].strip():
+        raise InvalidSkill("the model wrote no instructions")
+    return skillfile.made_of(said["instructions"].strip(), fields)
+
+
+def _fields(name: str, description: str, *, source: str | None) -> dict[str, Any]:
+    fields: dict[str, Any] = {"name": name, "description": skillcheck.clean_description(_one_line(description)[:1000])}
+    return fields | ({"source_session_id": source} if source else {})

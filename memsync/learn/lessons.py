@@ -1,0 +1,123 @@
+"""Learning a skill from a session: find the transcript, digest it, draft a SKILL.md, and let somebody look at it first."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from memsync import skillcheck, skillfile
+from memsync.errors import ImportFailed, InvalidSkill, LlmError, UsageError
+from memsync.learn import drafts, transcripts
+from memsync.learn.candidates import Candidates
+from memsync.learn.digest import Digest, digest
+from memsync.learn.llm import is_configured, open_llm
+from memsync.results import SkillEntry
+from memsync.service import Memsync
+
+log = logging.getLogger(__name__)
+
+_NEXT: Final = "look at it, edit it if you like, then `memsync skill approve {name}` or `memsync skill reject {name}`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """A skill that was learned. As a candidate it waits at `path`, and `diff` is what approving it would change."""
+
+    status: Literal["candidate", "created"]
+    name: str
+    path: Path
+    by: Literal["rules", "model", "given"]
+    diff: str = ""
+    digest: Digest | None = None
+    entry: SkillEntry | None = None
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what became of it, with the digest for an agent that wants to write better instructions."""
+        return {
+            "status": self.status,
+            "name": self.name,
+            "path": str(self.path),
+            "by": self.by,
+            "diff": self.diff,
+            "digest": self.digest.as_dict() if self.digest else None,
+            "skill": self.entry.as_dict() if self.entry else None,
+            "note": self.note,
+            "next": "" if self.status == "created" else _NEXT.format(name=self.name),
+        }
+
+
+def learn_skill(
+    project: Memsync,
+    name: str,
+    *,
+    session: str | None = None,
+    transcript: Path | None = None,
+    instructions: str | None = None,
+    approve: bool = False,
+    use_model: bool = True,
+) -> Learned:
+    """Learn the skill *name* from *instructions*, else from a transcript, else from the session that this runs in.
+
+    It waits as a candidate until somebody approves it, unless *approve*. A model
+    writes it where one is configured and answers; else rules make a draft.
+
+    Raises:
+        UsageError: no session is known.
+        ImportFailed: its transcript cannot be read, or teaches nothing.
+        InvalidSkill, StoreError
+    """
+    skillcheck.clean_name(name)
+    found: Digest | None = None
+    by: Literal["rules", "model", "given"] = "given"
+    note = ""
+    if instructions is not None:
+        data = skillcheck.mend(skillfile.made_of(instructions.strip(), {"name": name}), name)
+    else:
+        session = session or project.session_id
+        path = transcript or transcript_of(project, session)
+        found = digest(transcripts.read(path))
+        if not found:
+            raise ImportFailed(f"{path}: no command worked and nothing was put right, so there is nothing to learn")
+        data, by, note = _drafted(project, name, found, session, use_model=use_model)
+    candidates = Candidates(project)
+    waits = candidates.propose_skill(name, data)
+    if approve:
+        entry = candidates.approve_skill(name)
+        return Learned(status="created", name=name, path=entry.path, by=by, digest=found, entry=entry, note=note)
+    diff = candidates.skill_diff(name)
+    return Learned(status="candidate", name=name, path=waits, by=by, diff=diff, digest=found, note=note)
+
+
+def _drafted(
+    project: Memsync, name: str, found: Digest, session: str | None, *, use_model: bool
+) -> tuple[bytes, Literal["rules", "model"], str]:
+    note = ""
+    if use_model and is_configured(project.settings):
+        try:
+            return (
+                drafts.by_model(name, found, open_llm(project, project.settings.learning_model), source=session),
+                "model",
+                "",
+            )
+        except (LlmError, InvalidSkill) as error:
+            note = f"drafted by rules, because {error}"
+            log.info("%s", note)
+    return drafts.by_rules(name, found, source=session), "rules", note
+
+
+def transcript_of(project: Memsync, session: str | None) -> Path:
+    """Return the transcript of *session* on this machine.
+
+    Raises:
+        UsageError: no session is known, or it has no transcript here.
+    """
+    if not session:
+        raise UsageError("no session is known here; give --transcript FILE or --from-session ID")
+    home = Path(project.env.get("HOME") or Path.home())
+    found = transcripts.find(session, home, project.env)
+    if found is None:
+        raise UsageError(f"no transcript of session {session!r} on this machine; give --transcript FILE")
+    return found
