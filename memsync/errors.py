@@ -12,6 +12,7 @@ MemsyncError (1)
 ├── ConfigError               a setting that cannot be read
 ├── ImportFailed              a file that cannot be imported
 ├── SettingsRefused           a client's settings that cannot be edited without harm
+├── PlanUnreadable            a janitor's plan with a line that is none
 ├── GitFailed                 git could not answer
 ├── NoHistory                 git cannot tell how something was
 ├── LlmError                  a language model was of no use; whoever asked goes on without
@@ -123,6 +124,10 @@ class SettingsRefused(MemsyncError):
         where = f"{path}:{line}" if line else str(path)
         super().__init__(f"{where}: {why}; {remedy}, then run this again (nothing was changed)")
         self.path = path
+
+
+class PlanUnreadable(MemsyncError):
+    """A line of a janitor's plan cannot be read; nothing of the plan was done."""
 
 
 class GitFailed(MemsyncError):

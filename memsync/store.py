@@ -139,6 +139,10 @@ class Store:
         line = self._current.get(id_)
         return line.memory if line else None
 
+    def raw(self, id_: str) -> bytes:
+        """Return the bytes of the line that counts for *id_*."""
+        return self._current[id_].raw
+
     def knows(self, id_: str) -> bool:
         """Tell whether a line has that id, be it a live memory or a removal."""
         return id_ in self._current
@@ -236,12 +240,12 @@ class Store:
         """Append new versions: id -> JSON fields to set. Other fields keep their bytes."""
         return self.write((), edits)
 
-    def write(self, memories: Iterable[Memory], edits: Mapping[str, Mapping[str, Any]]) -> list[Change]:
-        """Append new *memories* and new versions with one fsync: all of them, or on an error none."""
+    def write(self, memories: Iterable[Memory | bytes], edits: Mapping[str, Mapping[str, Any]]) -> list[Change]:
+        """Append new *memories* (lines as they are) and new versions with one fsync: all of them, or on an error none."""
         old = [self._current[id_].raw for id_ in edits]
         new = [codec.edit(raw, {"id": id_, **fields}) for raw, (id_, fields) in zip(old, edits.items(), strict=True)]
         self._keep_replaced(old)
-        return self._append([codec.encode(memory) for memory in memories] + new)
+        return self._append([m if isinstance(m, bytes) else codec.encode(m) for m in memories] + new)
 
     def adopt(self, other: Store) -> list[str]:
         """Append the live lines and the history of *other*, byte for byte; return the ids that both now have."""
@@ -296,8 +300,7 @@ class Store:
                 if (done := self._export_once(collapse, settle)) is not None:
                     return done
                 self.refresh()
-            why, then = "kept changing while it was exported", "try again when the other writer is done"
-            raise StoreError(self.path, why, then)
+            raise StoreError(self.path, "kept changing during the export", "try again when the other writer is done")
 
     def _export_once(self, collapse: bool, settle: Callable[[list[Line]], list[Line]] | None) -> Exported | None:
         path = self.path
@@ -335,11 +338,8 @@ class Store:
         live = {id_ for id_, line in merge.current(lines).items() if line.memory}
         after = {line.id for line in jsonl.read_lines(new, self._known()) if line.memory}
         if lost := live - after:
-            raise ExportRefused(
-                self.path,
-                f"the canonical form would lose {len(lost)} memories",
-                "please report this; nothing was changed",
-            )
+            why = f"the canonical form would lose {len(lost)} memories"
+            raise ExportRefused(self.path, why, "please report this; nothing was changed")
 
     def _append(self, raws: list[bytes]) -> list[Change]:
         if not raws:

@@ -58,6 +58,7 @@ LAYERS = {
         "demo",
         "evaluate",
         "learn",
+        "janitor",
         "live",
         "agents",
         "installing",

@@ -65,6 +65,7 @@ def test_every_group_and_command_is_in_the_tree():
         "index",
         "inject",
         "init",
+        "janitor",
         "mcp",
         "hook",
         "memory",

@@ -35,6 +35,7 @@ _COMMANDS: Final = {
     "git": ("memsync.cli.git:git", "Hooks and merging in this clone."),
     "inject": ("memsync.cli.agents:inject", "Show what an agent would be given now, and why."),
     "workflow": ("memsync.cli.agents:workflow", "Look at, check and run the lifecycles."),
+    "janitor": ("memsync.cli.janitor:janitor", "Merge copies, archive what faded, undo."),
     "eval": ("memsync.cli.evaluate:evaluate", "Measure recall on your own questions."),
     "mcp": ("memsync.cli.mcp:mcp", "Serve an MCP client on standard input and output."),
     "index": ("memsync.cli.index:index", "Look at the search index, or build it anew."),

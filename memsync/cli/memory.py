@@ -43,6 +43,7 @@ _COMMANDS: Final = {
     "diff": ("memsync.cli.past:diff", "Show what differs between two commits, or since the last."),
     "blame": ("memsync.cli.past:blame", "Show who last changed each memory, or each field."),
     "stats": (f"{_HERE}:stats", "Count memories."),
+    "dedup": ("memsync.cli.dedup:dedup", "Review what was rejected as a duplicate."),
     "config": ("memsync.cli.settings:config", "Show or change settings; stealth."),
     "import": ("memsync.cli.transfer:import_", "Import memories from files."),
     "export": ("memsync.cli.transfer:export", "Canonical form, or a copy."),

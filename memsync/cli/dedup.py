@@ -1,0 +1,208 @@
+"""`memsync memory dedup …`: the log of decisions, and their review."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from memsync.cli import render
+from memsync.cli.app import LazyGroup, json_option, open_project, print_result
+from memsync.errors import UsageError
+from memsync.janitor import review as reviewing
+from memsync.janitor.review import Row
+from memsync.state import DECISION_ALIASES, DECISIONS
+from memsync.worddiff import compare
+
+if TYPE_CHECKING:
+    from memsync.service import Memsync
+
+_COMMANDS: Final = {
+    "log": ("memsync.cli.dedup:log", "Show what was decided about texts that were alike."),
+    "review": ("memsync.cli.dedup:review", "Go through the rejections, one key a pair."),
+    "confirm": ("memsync.cli.dedup:confirm", "Find decisions right."),
+    "reverse": ("memsync.cli.dedup:reverse", "Bring back what a decision rejected."),
+}
+_STATUSES: Final = ("unreviewed", "confirmed", "reversed")
+_PRESSED: Final = ("y", "n", "s", "q", "\x04", "")  # and the two ends of input
+_KEYS: Final = "y: rightly rejected, n: bring it back, s: later, q: stop"
+
+
+@click.group("dedup", cls=LazyGroup, table=_COMMANDS)
+def dedup() -> None:
+    """See, review and reverse what dedup decided."""
+
+
+@click.command("log")
+@click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many.")
+@click.option("--decision", metavar="NAME", help=f"Only these: {', '.join(DECISIONS)}.")
+@click.option("--status", type=click.Choice(_STATUSES), help="Only with this review status.")
+@json_option
+@click.pass_context
+def log(ctx: click.Context, /, limit: int, decision: str | None, status: str | None, as_json: bool) -> None:
+    """Show the decisions, the latest first.
+
+    \b
+    Examples:
+      memsync memory dedup log
+      memsync memory dedup log --status unreviewed --json
+    """
+    wanted = DECISION_ALIASES.get(decision or "", decision)
+    if wanted is not None and wanted not in DECISIONS:
+        raise UsageError(f"--decision {decision}: use {', '.join(DECISIONS)}")
+    project = open_project(ctx)
+    found = [
+        row
+        for row in reviewing.rows(project)
+        if wanted in (None, row.decision.decision) and status in (None, row.decision.review_status)
+    ][:limit]
+    text = "\n".join(line for row in found for line in _shown(project, row)) or "no decisions"
+    print_result(as_json, {"count": len(found), "decisions": [_as_dict(project, row) for row in found]}, text)
+
+
+def _as_dict(project: Memsync, row: Row) -> dict[str, Any]:
+    said = row.decision
+    return {
+        "id": reviewing.name(project, row),
+        "scope": row.scope,
+        **{key: value for key, value in said._asdict().items() if key not in ("number", "rejected", "created_at")},
+        "created_at": said.created_at.isoformat(),
+        "rejected": row.rejected_text() if said.rejected is not None else None,
+    }
+
+
+def _shown(project: Memsync, row: Row) -> Iterator[str]:
+    said = row.decision
+    like = "" if said.similarity is None else f", similarity {said.similarity:.2f}"
+    why = f": {said.reasoning}" if said.reasoning else ""
+    head = f"{reviewing.name(project, row)} {said.decision}, {said.review_status}{like}"
+    yield f"{click.style(head, bold=True)}{render.one_line(why)}"
+    words = ("rejected", "kept") if said.rejected is not None else ("new", "old")
+    yield f"    {words[0]}: {render.one_line(row.rejected_text())}"
+    yield f"    {words[1]} {render.short_id(said.existing_id)}: {render.one_line(row.kept_text())}"
+
+
+@click.command("review")
+@json_option
+@click.pass_context
+def review(ctx: click.Context, /, as_json: bool) -> None:
+    """Go through what dedup rejected: y was right, n brings it back, s later, q stops.
+
+    Rejections of the very same text are confirmed at once. Without a terminal
+    the rest is only listed; `memsync janitor run --task review` lets a model
+    review it, where llm.provider names one.
+
+    \b
+    Example:
+      memsync memory dedup review
+    """
+    project = open_project(ctx)
+    copies = reviewing.confirm_copies(project)
+    waiting = [row for row in reviewing.rows(project) if row.is_waiting]
+    if as_json or not sys.stdin.isatty():
+        _list_waiting(project, copies, waiting, as_json)
+        return
+    click.echo(f"{copies} copies confirmed, {len(waiting)} to review" if waiting else f"{copies} copies confirmed")
+    with _keys() as key:
+        for number, row in enumerate(waiting, 1):
+            if not _ask(project, row, f"{number}/{len(waiting)}", key):
+                break
+
+
+@contextmanager
+def _keys() -> Iterator[Callable[[], str]]:
+    """Give out what takes one key without Enter; what is typed ahead counts."""
+    try:
+        import termios
+        import tty
+    except ImportError:  # not POSIX
+        yield click.getchar
+        return
+    keyboard = sys.stdin.fileno()
+    before = termios.tcgetattr(keyboard)
+    tty.setcbreak(keyboard)
+    try:
+        yield lambda: os.read(keyboard, 1).decode("ascii", "replace")
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
+
+
+def _list_waiting(project: Memsync, copies: int, waiting: list[Row], as_json: bool) -> None:
+    lines = [f"{copies} copies confirmed, {len(waiting)} waiting"]
+    lines += [line for row in waiting for line in _shown(project, row)]
+    if waiting:
+        lines.append(
+            "`memsync memory dedup confirm ID…` where that was right, `memsync memory dedup reverse ID` where not"
+        )
+    value = {"confirmed": copies, "waiting": [_as_dict(project, row) for row in waiting]}
+    print_result(as_json, value, "\n".join(lines))
+
+
+def _ask(project: Memsync, row: Row, place: str, key: Callable[[], str]) -> bool:
+    """Show one pair, take one key, and return whether to go on."""
+    said = row.decision
+    why = f": {said.reasoning}" if said.reasoning else ""
+    click.echo(f"\n{click.style(f'{place} {said.decision}', bold=True)}{render.one_line(why)}")
+    for line in _compared(row.rejected_text(), row.kept_text()):
+        click.echo(line)
+    click.echo(f"{_KEYS} ", nl=False)
+    while (pressed := key().lower()) not in _PRESSED:
+        pass
+    click.echo(pressed if pressed.isalpha() else "q")
+    if pressed == "y":
+        reviewing.confirm(project, [row])
+    elif pressed == "n":
+        click.echo(_told(project, reviewing.reverse(project, row)))
+    return pressed in ("y", "n", "s")
+
+
+def _compared(rejected: str, kept: str) -> Iterator[str]:
+    """Yield both texts on a line each, with what only one of them has marked."""
+    pieces = compare(render.one_line(rejected), render.one_line(kept))
+    for word, mark, colour in (("rejected: ", "-", "red"), ("kept:     ", "+", "green")):
+        shown = (
+            click.style(text, fg=colour, bold=True) if m == mark else text for m, text in pieces if m in (" ", mark)
+        )
+        yield f"  {word}{''.join(shown)}"
+
+
+def _told(project: Memsync, result: reviewing.Reversed) -> str:
+    return f"{result.reason}: {render.entry_line(result.entry, project.clock())}" if result.entry else result.reason
+
+
+@click.command("confirm")
+@click.argument("refs", metavar="ID...", nargs=-1, required=True)
+@json_option
+@click.pass_context
+def confirm(ctx: click.Context, /, refs: tuple[str, ...], as_json: bool) -> None:
+    """Find decisions right, by the number that `log` shows.
+
+    \b
+    Example:
+      memsync memory dedup confirm 12 13
+    """
+    project = open_project(ctx)
+    found = [reviewing.find(project, ref) for ref in refs]
+    reviewing.confirm(project, found)
+    names = [reviewing.name(project, row) for row in found]
+    print_result(as_json, {"confirmed": names}, f"confirmed {', '.join(names)}")
+
+
+@click.command("reverse")
+@click.argument("ref", metavar="ID")
+@json_option
+@click.pass_context
+def reverse(ctx: click.Context, /, ref: str, as_json: bool) -> None:
+    """Bring back the text that decision ID rejected, unless a memory says the same again.
+
+    \b
+    Example:
+      memsync memory dedup reverse 12
+    """
+    project = open_project(ctx)
+    result = reviewing.reverse(project, reviewing.find(project, ref))
+    print_result(as_json, result.as_dict(), _told(project, result))

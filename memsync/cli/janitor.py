@@ -1,0 +1,224 @@
+"""`memsync janitor`: parse, one call, render."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from memsync import files
+from memsync.cli import render
+from memsync.cli.app import LazyGroup, json_option, open_project, print_result
+from memsync.errors import MemsyncError, UsageError, write_failed
+from memsync.janitor.plan import TASKS, Archive, Confirm, Merge, Plan, Reverse, Step, Task, as_dict, parse, spell
+from memsync.janitor.run import Outcome, Report
+
+if TYPE_CHECKING:
+    from memsync.service import Memsync
+
+_COMMANDS: Final = {
+    "run": ("memsync.cli.janitor:run", "Merge copies, archive what faded, review what dedup rejected."),
+    "undo": ("memsync.cli.janitor:undo", "Take a run back."),
+}
+_BAR_FROM: Final = 2_000
+_SHOWN: Final = 20
+_VERBS: Final = {Merge: "merged", Archive: "archived", Confirm: "confirmed", Reverse: "brought back"}
+
+
+@click.group("janitor", cls=LazyGroup, table=_COMMANDS)
+def janitor() -> None:
+    """Tidy the memories: merge copies, archive what faded, review decisions."""
+
+
+@click.command("run")
+@click.option(
+    "--task", "tasks", multiple=True, type=click.Choice(TASKS), help="Only this (repeat for several).  [default: all]"
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--plan", "plan_to", metavar="FILE", help='Write what would be done there, to edit ("-": show it).')
+@click.option("--apply", "plan_from", metavar="FILE", help="Do what that plan says, and nothing else.")
+@json_option
+@click.pass_context
+def run(
+    ctx: click.Context,
+    /,
+    tasks: tuple[Task, ...],
+    dry_run: bool,
+    plan_to: str | None,
+    plan_from: str | None,
+    as_json: bool,
+) -> None:
+    """Tidy the memories, or with --plan say how in a file that you may edit.
+
+    dedup merges records of which one says all that the other says; what is
+    only likely becomes a guess in the plan, or goes to the model of
+    llm.provider. decay archives what has been at the decay floor for
+    janitor.archive_after days; what a person wrote is exempt. review confirms
+    or reverses what dedup rejected. Nothing is deleted for good:
+    `memsync janitor undo` takes a run back.
+
+    \b
+    Examples:
+      memsync janitor run --dry-run
+      memsync janitor run --task dedup --plan plan.jsonl
+      memsync janitor run --apply plan.jsonl
+    """
+    if plan_from and (plan_to or dry_run or tasks):
+        raise UsageError("--apply does what the plan says; leave out --plan, --dry-run and --task")
+    project = open_project(ctx)
+    if plan_from:
+        _apply(project, Plan(steps=parse(_read(plan_from), plan_from)), as_json)
+        return
+    from memsync.janitor.survey import survey
+
+    plan = survey(project, tasks or TASKS, track=_tracked)
+    if plan_to:
+        _write(project, plan, plan_to, as_json)
+    elif dry_run:
+        text = "\n".join([_counted(plan), *_told(project, plan.steps), *_notes(plan)])
+        print_result(as_json, _as_dict(plan), text)
+    else:
+        _apply(project, plan, as_json)
+
+
+def _read(path: str) -> bytes:
+    if path == "-":
+        return sys.stdin.buffer.read()
+    if not Path(path).exists():
+        raise UsageError(f"there is no plan {path}; `memsync janitor run --plan {path}` writes one")
+    return files.read(Path(path))[0]
+
+
+def _write(project: Memsync, plan: Plan, path: str, as_json: bool) -> None:
+    text = spell(plan, lambda step: _explained(project, step), project.clock(), path)
+    if path == "-":
+        print_result(as_json, _as_dict(plan), text.rstrip("\n"))
+        return
+    try:
+        Path(path).write_bytes(text.encode("utf-8", "replace"))
+    except OSError as error:
+        raise write_failed(Path(path), error) from error
+    said = f"{_counted(plan)}: {path}; edit it, then run `memsync janitor run --apply {path}`"
+    print_result(as_json, {"path": path, **_as_dict(plan)}, said)
+
+
+def _as_dict(plan: Plan) -> dict[str, Any]:
+    return {
+        "steps": [as_dict(step) for step in plan.steps],
+        "guesses": [as_dict(step) for step in plan.guesses],
+        "notes": plan.notes,
+    }
+
+
+def _counted(plan: Plan) -> str:
+    if not plan.steps and not plan.guesses:
+        return "nothing to do"
+    guesses = f", {len(plan.guesses)} guesses" if plan.guesses else ""
+    return f"{len(plan.steps)} steps{guesses}"
+
+
+def _notes(plan: Plan) -> list[str]:
+    told = [f"note: {render.one_line(note)}" for note in plan.notes]
+    if plan.guesses:
+        told.append(
+            f"{len(plan.guesses)} pairs may say the same; `memsync janitor run --plan FILE` lists them as guesses"
+        )
+    return told
+
+
+def _apply(project: Memsync, plan: Plan, as_json: bool) -> None:
+    from memsync.janitor.run import apply
+
+    report = apply(project, plan.steps, track=_tracked)
+    value = {
+        "run": report.run,
+        "done": report.count("done"),
+        "skipped": report.count("skipped"),
+        "failed": report.count("failed"),
+        "outcomes": [{**as_dict(o.step), "status": o.status, "reason": o.reason} for o in report.outcomes],
+        "guesses": [as_dict(step) for step in plan.guesses],
+        "notes": plan.notes,
+    }
+    print_result(as_json, value, "\n".join([_done(report), *_left_undone(report.outcomes), *_notes(plan)]))
+    if failed := report.count("failed"):
+        raise MemsyncError(f"{failed} steps failed; nothing of them was done, so run it again when the cause is mended")
+
+
+def _done(report: Report) -> str:
+    if not report.outcomes:
+        return "nothing to do"
+    counts = [f"{report.count('done', kind)} {verb}" for kind, verb in _VERBS.items() if report.count("done", kind)]
+    counts += [f"{report.count(name)} {name}" for name in ("skipped", "failed") if report.count(name)]
+    back = f"; `memsync janitor undo {report.run}` takes it back" if report.run else ""
+    return ", ".join(counts) + back
+
+
+def _left_undone(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    left = [o for o in outcomes if o.status != "done"]
+    for outcome in left[:_SHOWN]:
+        yield f"  {outcome.status}: {render.one_line(outcome.reason)}"
+    if len(left) > _SHOWN:
+        yield f"  … and {len(left) - _SHOWN} more (--json tells all)"
+
+
+def _told(project: Memsync, steps: Sequence[Step]) -> Iterator[str]:
+    for step in steps[:_SHOWN]:
+        for line in _explained(project, step):
+            yield f"  {render.one_line(line)}"
+    if len(steps) > _SHOWN:
+        yield f"  … and {len(steps) - _SHOWN} more (--json tells all)"
+
+
+def _explained(project: Memsync, step: Step) -> Iterator[str]:
+    """Yield what a person needs to know about one step."""
+    store = project.stores[step.scope]
+    if isinstance(step, Merge):
+        yield f"merge: {step.why}"
+        for word, id_ in (("keep", step.keep), ("drop", step.drop)):
+            memory = store.get(id_)
+            yield f"  {word} {id_}: {memory.content if memory else 'gone'}"
+    elif isinstance(step, Archive):
+        memory = store.get(step.id)
+        yield f"archive: {step.why}"
+        yield f"  {step.id}: {memory.content if memory else 'gone'}"
+    elif isinstance(step, Confirm):
+        yield f"confirm {len(step.rows)} decisions of the dedup log: {step.why}"
+    else:
+        yield f"bring back what decision {step.row} of the dedup log rejected: {step.why}"
+
+
+def _tracked(items: Sequence[Any], label: str) -> Iterable[Any]:
+    return _bar(items, label) if len(items) >= _BAR_FROM and sys.stderr.isatty() else items
+
+
+def _bar(items: Sequence[Any], label: str) -> Iterator[Any]:
+    with click.progressbar(items, label=label, file=sys.stderr, update_min_steps=len(items) // 200 + 1) as bar:
+        yield from bar
+
+
+@click.command("undo")
+@click.argument("name", metavar="[RUN]", required=False)
+@click.option("--list", "only_list", is_flag=True, help="Only list the runs that can be undone.")
+@json_option
+@click.pass_context
+def undo(ctx: click.Context, /, name: str | None, only_list: bool, as_json: bool) -> None:
+    """Take a run back, the last one unless RUN names another. What was edited since is kept.
+
+    \b
+    Examples:
+      memsync janitor undo
+      memsync janitor undo --list
+    """
+    from memsync.janitor import runs
+    from memsync.janitor.undo import undo as take_back
+
+    project = open_project(ctx)
+    if only_list:
+        known = runs.names(project)
+        print_result(as_json, {"runs": known}, "\n".join(known) or "no runs")
+        return
+    done = take_back(project, name)
+    print_result(as_json, {"done": done}, "\n".join(map(render.one_line, done)) or "nothing was left to take back")

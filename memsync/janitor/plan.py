@@ -1,0 +1,219 @@
+"""What a janitor would do, as steps, and as a file that a person reads and edits. Pure.
+
+A plan is JSON lines with comments. A line that is deleted or commented out is not done.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, cast
+
+from memsync.codec import encode
+from memsync.errors import InvalidMemory, PlanUnreadable
+from memsync.records import SCOPES, Memory, Scope, clean_content, format_time
+from memsync.state import DECISION_ALIASES, DECISIONS, Decision
+
+Task = Literal["dedup", "decay", "review"]
+TASKS: Final[tuple[Task, ...]] = ("dedup", "decay", "review")
+
+_SHOWN: Final = 1_000
+_HEAD: Final = """\
+# What the memsync janitor would do, made {at}. Nothing is done yet.
+# Delete a line, or put # before it, and it is not done. A line that begins with #? is only a guess:
+# take the #? away and it is done. In a merge, keep and drop may be swapped, and "content" may say
+# what the kept record shall say. Then: memsync janitor run --apply {name}
+"""
+
+
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class Merge(NamedTuple):
+    """Remove *drop*, which says what *keep* says; *content*, if any, becomes the text of *keep*."""
+
+    scope: Scope
+    keep: str
+    drop: str
+    saw: Mapping[str, str] = _NOTHING
+    why: str = ""
+    decision: Decision = "subsumed"
+    similarity: float | None = None
+    content: str | None = None
+
+
+class Archive(NamedTuple):
+    """Set *id* aside: it stays in the file and is not recalled. *worth* is what its importance was worth."""
+
+    scope: Scope
+    id: str
+    saw: Mapping[str, str] = _NOTHING
+    why: str = ""
+    worth: float | None = None
+
+
+class Confirm(NamedTuple):
+    """Find *rows* of the dedup log right."""
+
+    scope: Scope
+    rows: tuple[int, ...]
+    why: str = ""
+
+
+class Reverse(NamedTuple):
+    """Bring back what *row* of the dedup log rejected."""
+
+    scope: Scope
+    row: int
+    why: str = ""
+
+
+Step = Merge | Archive | Confirm | Reverse
+_KINDS: Final[Mapping[str, type[Step]]] = {"merge": Merge, "archive": Archive, "confirm": Confirm, "reverse": Reverse}
+_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The steps, with what a person should see of each; *guesses* are not done; *notes* say what was left out and why."""
+
+    steps: list[Step] = field(default_factory=list)
+    guesses: list[Merge] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def seal(memory: Memory) -> str:
+    """Return what tells whether a record is still what the plan saw."""
+    return sha256(encode(memory)).hexdigest()[:12]
+
+
+def as_dict(step: Step) -> dict[str, Any]:
+    """Return *step* as a line of a plan says it."""
+    said = {name: value for name, value in step._asdict().items() if value not in (None, "", _NOTHING)}
+    return {"do": _NAMES[type(step)], **said}
+
+
+def spell(plan: Plan, shown: Callable[[Step], Iterable[str]], now: datetime, name: str) -> str:
+    """Return *plan* as the text of a file; *shown* gives the lines that explain a step."""
+    lines = [_HEAD.format(at=format_time(now), name=name)]
+    lines += [f"# {note}\n" for note in map(_one_line, plan.notes)]
+    for mark, steps in (("", plan.steps), ("#? ", plan.guesses)):
+        for step in steps:
+            told = "".join(f"# {_one_line(line)}\n" for line in shown(step))
+            lines.append(f"\n{told}{mark}{json.dumps(as_dict(step), ensure_ascii=False)}\n")
+    return "".join(lines)
+
+
+def _one_line(text: str) -> str:
+    flat = " ".join(text.split())
+    whole = "".join(letter if unicodedata.category(letter)[0] != "C" else f"\\u{ord(letter):04x}" for letter in flat)
+    return whole if len(whole) <= _SHOWN else f"{whole[:_SHOWN]} …"
+
+
+def parse(data: bytes, name: str) -> list[Step]:
+    """Read the steps of the plan file *name*.
+
+    Raises:
+        PlanUnreadable: with file and line; nothing of a plan is done that has such a line.
+    """
+    steps: list[Step] = []
+    for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        try:
+            line = raw.decode("utf-8").strip()
+            if line and not line.startswith("#"):
+                steps.append(_step(json.loads(line)))
+        except UnicodeDecodeError as error:
+            raise PlanUnreadable(f"{name}:{number}: not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
+        except (ValueError, InvalidMemory, RecursionError) as error:
+            raise PlanUnreadable(f"{name}:{number}: {error}; mend the line, or put # before it") from None
+    _check_twice(steps, name)
+    return steps
+
+
+def _check_twice(steps: Iterable[Step], name: str) -> None:
+    """Raise if a record is dropped and used as well: one run merges nothing into what it merges away."""
+    steps = list(steps)
+    gone = Counter((step.scope, step.drop) for step in steps if isinstance(step, Merge))
+    used = {(step.scope, step.keep) for step in steps if isinstance(step, Merge)}
+    used |= {(step.scope, step.id) for step in steps if isinstance(step, Archive)}
+    for (scope, id_), times in gone.items():
+        if (scope, id_) in used or times > 1:
+            raise PlanUnreadable(f"{name}: {id_} is dropped by one line and used by another; take one of them out")
+
+
+def _step(value: object) -> Step:
+    _need(isinstance(value, dict), "not a JSON object")
+    fields: dict[str, Any] = dict(cast("Mapping[str, Any]", value))
+    kind = _KINDS.get(str(fields.pop("do", None)))
+    if kind is None:
+        raise ValueError(f'"do" is none of {", ".join(_KINDS)}')
+    if unknown := fields.keys() - set(kind._fields):
+        raise ValueError(f"{min(unknown)!r} is no part of this step")
+    if missing := set(kind._fields) - fields.keys() - kind._field_defaults.keys():
+        raise ValueError(f"{min(missing)!r} is missing")
+    return kind(**{name: _FIELDS[name](name, item) for name, item in fields.items()})
+
+
+def _need(is_right: bool, why: str) -> None:
+    if not is_right:
+        raise ValueError(why)
+
+
+def _text(name: str, value: object) -> str:
+    _need(isinstance(value, str) and bool(value), f"{name} is not a text")
+    return str(value)
+
+
+def _one_of(*allowed: str) -> Callable[[str, object], str]:
+    def check(name: str, value: object) -> str:
+        _need(value in allowed, f"{name} is none of {', '.join(allowed)}")
+        return str(value)
+
+    return check
+
+
+def _decision(name: str, value: object) -> str:
+    return _one_of(*DECISIONS)(name, DECISION_ALIASES.get(str(value), value))
+
+
+def _number(name: str, value: object) -> float:
+    _need(type(value) in (int, float), f"{name} is not a number")
+    return cast("float", value)
+
+
+def _row(name: str, value: object) -> int:
+    _need(type(value) is int and 0 < value < 2**62, f"{name} is not the number of a row")
+    return cast("int", value)
+
+
+def _rows(name: str, value: object) -> tuple[int, ...]:
+    _need(isinstance(value, list), f"{name} is not a list of rows")
+    return tuple(_row(name, item) for item in cast("list[object]", value))
+
+
+def _seals(name: str, value: object) -> dict[str, str]:
+    is_right = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+    _need(is_right, f"{name} does not say what was seen")
+    return cast("dict[str, str]", value)
+
+
+_FIELDS: Final[Mapping[str, Callable[[str, object], Any]]] = {
+    "scope": _one_of(*SCOPES),
+    "keep": _text,
+    "drop": _text,
+    "id": _text,
+    "saw": _seals,
+    "why": _text,
+    "decision": _decision,
+    "similarity": _number,
+    "worth": _number,
+    "content": lambda name, value: clean_content(_text(name, value)),
+    "row": _row,
+    "rows": _rows,
+}

@@ -1,0 +1,172 @@
+"""Looking again at what dedup rejected: confirming it, or bringing it back (seed 001, task 2b)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+from memsync.codec import decode
+from memsync.errors import LlmError, MemsyncError, UsageError
+from memsync.janitor.plan import Confirm, Plan, Reverse
+from memsync.reach import Reach
+from memsync.records import SCOPES, Memory, Scope, content_hash, new_id, tick
+from memsync.results import Entry
+from memsync.state import Dedup
+
+REJECTIONS: Final = ("auto_reject", "subsumed", "llm_reject", "fallback_reject")
+_AT_ONCE: Final = 500  # rejections that a model reviews in one run, the latest first
+
+
+class Row(NamedTuple):
+    """A decision, and the store whose log has it."""
+
+    scope: Scope
+    decision: Dedup
+
+    @property
+    def is_waiting(self) -> bool:
+        """Tell whether somebody has to look at it."""
+        return (
+            self.decision.review_status == "unreviewed"
+            and self.decision.decision in REJECTIONS
+            and self.decision.rejected is not None
+        )
+
+    def rejected_text(self) -> str:
+        """Return the text that was not kept; for a decision that rejected none, the new one."""
+        memory = decode(self.decision.rejected).memory if self.decision.rejected else None
+        return memory.content if memory else self.decision.new_text
+
+    def kept_text(self) -> str:
+        """Return the other text."""
+        is_new = self.rejected_text() == self.decision.new_text
+        return self.decision.existing_text if is_new else self.decision.new_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reversed:
+    """What a reversal did: the record that is back, or why none had to come back."""
+
+    entry: Entry | None
+    reason: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the status, the record and the reason."""
+        status: Literal["restored", "alive"] = "restored" if self.entry else "alive"
+        return {"status": status, "memory": self.entry.as_dict() if self.entry else None, "reason": self.reason}
+
+
+def rows(reach: Reach) -> Iterator[Row]:
+    """Yield every decision of every log in reach, store by store, the latest first."""
+    for scope in SCOPES:
+        if scope in reach.stores and not (scope == "project" and reach.settings.stealth):
+            yield from (Row(scope, decision) for decision in reach.state(scope).dedup_log())
+
+
+def find(reach: Reach, ref: str) -> Row:
+    """Return the decision that *ref* names: its number, for another store than the default one as `global:12`.
+
+    Raises:
+        MemsyncError: there is none.
+    """
+    where, _, number = ref.rpartition(":")
+    scope = where or reach.default_scope
+    for row in rows(reach):
+        if row.scope == scope and str(row.decision.number) == number:
+            return row
+    raise MemsyncError(f"the dedup log has no decision {ref!r}; `memsync memory dedup log` lists them")
+
+
+def name(reach: Reach, row: Row) -> str:
+    """Return what `find` takes for *row*."""
+    number = str(row.decision.number)
+    return number if row.scope == reach.default_scope else f"{row.scope}:{number}"
+
+
+def confirm(reach: Reach, chosen: Iterable[Row]) -> None:
+    """Find decisions right."""
+    for row in chosen:
+        reach.state(row.scope).set_reviewed([row.decision.number], "confirmed")
+
+
+def confirm_copies(reach: Reach) -> int:
+    """Confirm every rejection of the very same text, which needs no review, and return how many there were."""
+    found = [row for row in rows(reach) if _is_copy(row)]
+    confirm(reach, found)
+    return len(found)
+
+
+def _is_copy(row: Row) -> bool:
+    return row.decision.decision == "hash_exact" and row.decision.review_status == "unreviewed"
+
+
+def reverse(reach: Reach, row: Row) -> Reversed:
+    """Bring back what *row* rejected, under its own id where that is free, unless a record says the same.
+
+    Raises:
+        UsageError: both texts were kept.
+        NoStore, StoreError: nothing was written.
+    """
+    raw = row.decision.rejected
+    memory = decode(raw).memory if raw else None
+    if raw is None or memory is None:
+        raise UsageError(f"decision {name(reach, row)} kept both texts; there is nothing to bring back")
+    store = reach.store_to_write(row.scope)
+    with store.writing():
+        if same := store.by_hash(content_hash(memory.content)):
+            reach.state(row.scope).set_reviewed([row.decision.number], "reversed")
+            return Reversed(entry=None, reason=f"{same.id} says the same, so nothing was brought back")
+        if not memory.id or store.get(memory.id) or _is_elsewhere(reach, row.scope, memory):
+            now = tick(reach.clock(), None)
+            id_ = new_id(memory.content, now, is_taken=reach.is_taken, count=reach.id_count())
+            memory = memory._replace(id=id_, updated_at=now)
+            store.add([memory])
+        else:
+            store.write([raw], {})
+    reach.state(row.scope).set_reviewed([row.decision.number], "reversed")
+    return Reversed(entry=reach.entry(row.scope, memory), reason="it is back")
+
+
+def _is_elsewhere(reach: Reach, scope: Scope, memory: Memory) -> bool:
+    return any(store.get(memory.id) for where, store in reach.stores.items() if where != scope)
+
+
+def find_reviews(reach: Reach, plan: Plan) -> None:
+    """Add to *plan* what can be confirmed at once, and what a model, if there is one, says of the rest."""
+    found = list(rows(reach))
+    for scope in dict.fromkeys(row.scope for row in found):
+        if copies := tuple(row.decision.number for row in found if row.scope == scope and _is_copy(row)):
+            plan.steps.append(Confirm(scope=scope, rows=copies, why="the same text"))
+    waiting = [row for row in found if row.is_waiting]
+    if not waiting:
+        return
+    left = _reviewed_by_model(reach, waiting, plan)
+    if left:
+        plan.notes.append(f"{left} rejections wait for a review; `memsync memory dedup review` shows them one by one")
+
+
+def _reviewed_by_model(reach: Reach, waiting: list[Row], plan: Plan) -> int:
+    """Add what the model says to *plan*, and return how many rows are left."""
+    from memsync.learn.llm import is_configured, open_llm
+
+    if not reach.settings.llm_verify or not is_configured(reach.settings):
+        return len(waiting)
+    from memsync.learn.judge import review
+
+    chosen = waiting[:_AT_ONCE]
+    try:
+        llm = open_llm(reach)
+    except LlmError as error:
+        plan.notes.append(f"no model was asked: {error}")
+        return len(waiting)
+    texts = [(row.rejected_text(), row.kept_text()) for row in chosen]
+    judged = review(llm, texts, percent=reach.settings.batch_percent)
+    if judged.failed:
+        plan.notes.append(f"not every rejection was reviewed: {judged.failed}")
+    for row, said in zip(chosen, judged.judgements, strict=True):
+        if said and said.word == "reverse":
+            plan.steps.append(Reverse(scope=row.scope, row=row.decision.number, why=said.reason))
+        elif said:
+            plan.steps.append(Confirm(scope=row.scope, rows=(row.decision.number,), why=said.reason))
+    return len(waiting) - sum(said is not None for said in judged.judgements)

@@ -1,0 +1,213 @@
+"""Doing what a plan says: each step only if its records still are what the plan saw, behind a backup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
+
+from memsync.codec import fields_of
+from memsync.errors import MemsyncError
+from memsync.janitor import review, runs
+from memsync.janitor.plan import Archive, Confirm, Merge, Reverse, Step, as_dict, seal
+from memsync.janitor.survey import Track, untracked
+from memsync.reach import Reach
+from memsync.records import SCOPES, Memory, Scope, clean_tags, content_hash, format_time, tick
+from memsync.state import Dedup
+
+Status = Literal["done", "skipped", "failed"]
+# So many steps hold the lock and share an fsync.
+_CHUNK: Final = 50
+_LISTS: Final = ("tags", "supersedes")
+
+
+class Outcome(NamedTuple):
+    """What became of one step, and why it was not done if it was not."""
+
+    step: Step
+    status: Status
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a run did; `run` is its name for `undo`, None if it changed nothing."""
+
+    run: str | None
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def count(self, status: Status, kind: type[Step] | None = None) -> int:
+        """Return how many steps (of a kind) have that status."""
+        return sum(o.status == status and (kind is None or isinstance(o.step, kind)) for o in self.outcomes)
+
+
+class _Stale(Exception):
+    """A record is not what the plan saw; the message says how."""
+
+
+# doing
+
+
+def apply(reach: Reach, steps: Sequence[Step], *, track: Track = untracked) -> Report:
+    """Do *steps*, each only if its records still are what the plan saw; a failure does not stop the rest."""
+    run = runs.new_name(reach)
+    outcomes: list[Outcome] = []
+    chunks = [
+        (scope, mine[start : start + _CHUNK])
+        for scope in SCOPES
+        if (mine := [step for step in steps if step.scope == scope])
+        for start in range(0, len(mine), _CHUNK)
+    ]
+    for scope, chunk in track(chunks, "tidying"):
+        edits = [step for step in chunk if isinstance(step, Merge | Archive)]
+        try:
+            outcomes += _Writing(reach, scope, run).apply(edits) if edits else []
+        except MemsyncError as error:
+            outcomes += [Outcome(step, "failed", str(error)) for step in edits]
+        outcomes += [_apply_review(reach, run, step) for step in chunk if isinstance(step, Confirm | Reverse)]
+    return Report(run=run if run in runs.names(reach) else None, outcomes=outcomes)
+
+
+class _Writing:
+    """One store while steps are done to it: what is pending is written together, behind the backup."""
+
+    def __init__(self, reach: Reach, scope: Scope, run: str) -> None:
+        self._reach, self._scope, self._run = reach, scope, run
+        self._store = reach.store_to_write(scope)
+        self._now = reach.clock()
+        self._pending: dict[str, Memory] = {}
+        self._edits: dict[str, dict[str, Any]] = {}
+        self._dropped: list[str] = []
+        self._backup: list[dict[str, Any]] = []
+        self._log: list[Dedup] = []
+
+    def apply(self, steps: Iterable[Merge | Archive]) -> list[Outcome]:
+        """Do *steps* under the lock."""
+        outcomes = []
+        with self._store.writing():
+            for step in steps:
+                try:
+                    self._merge(step) if isinstance(step, Merge) else self._archive(step)
+                    outcomes.append(Outcome(step, "done"))
+                except _Stale as stale:
+                    outcomes.append(Outcome(step, "skipped", str(stale)))
+            self._write()
+        if numbers := [number for number in self._reach.state(self._scope).log_dedup(self._log) if number]:
+            runs.append(self._reach, self._scope, self._run, [{"logged": numbers}])
+        return outcomes
+
+    def _write(self) -> None:
+        """Write the backup, then what is kept, then what is taken out: whatever stops it, every text is somewhere."""
+        if not self._backup:
+            return
+        runs.append(self._reach, self._scope, self._run, self._backup)
+        self._store.update(self._edits)
+        written = [old.written_at for id_ in self._dropped if (old := self._store.get(id_)) and old.written_at]
+        self._store.remove(self._dropped, tick(self._now, max(written, default=None)))
+
+    def _seen(self, id_: str, saw: Mapping[str, str]) -> Memory:
+        memory = self._store.get(id_)
+        if memory is None or id_ in self._dropped:
+            raise _Stale(f"{id_} is gone")
+        if saw.get(id_, seal(memory)) != seal(memory):
+            raise _Stale(f"{id_} was changed since the plan was made")
+        return self._pending.get(id_, memory)
+
+    def _merge(self, step: Merge) -> None:
+        keep, drop = self._seen(step.keep, step.saw), self._seen(step.drop, step.saw)
+        if step.drop in self._pending:
+            raise _Stale(f"{step.drop} took up another record in this run")
+        changes = _united(keep, drop)
+        if step.content is not None and step.content != keep.content:
+            same = self._store.by_hash(content_hash(step.content), besides=step.keep)
+            if same and same.id != step.drop:
+                raise _Stale(f"{same.id} says already what {step.keep} should say")
+            changes["content"] = step.content
+        if changes:
+            changes["updated_at"] = format_time(tick(self._now, keep.written_at))
+        self._note(step, {step.keep: (keep, changes)}, drop)
+        self._dropped.append(step.drop)
+        self._log.append(_decided(self._reach, step, keep, drop, self._store.raw(step.drop)))
+
+    def _archive(self, step: Archive) -> None:
+        memory = self._seen(step.id, step.saw)
+        if memory.archived_at:
+            raise _Stale(f"{step.id} is archived already")
+        worth = self._reach.entry(self._scope, memory).effective_importance
+        if step.worth is not None and worth > step.worth + 0.001:
+            raise _Stale(f"{step.id} was used since the plan was made")
+        # Not an edit of what it says: `updated_at` stays, so that it does not look used.
+        self._note(step, {step.id: (memory, {"archived_at": format_time(self._now)})}, None)
+
+    def _note(self, step: Step, edits: Mapping[str, tuple[Memory, dict[str, Any]]], drop: Memory | None) -> None:
+        touched = [*edits, *([drop.id] if drop else [])]
+        self._backup.append(
+            {
+                "step": as_dict(step),
+                "before": {id_: self._store.raw(id_).decode() for id_ in touched},
+                "changes": {
+                    id_: {name: [value_of(memory, name), new] for name, new in changes.items()}
+                    for id_, (memory, changes) in edits.items()
+                },
+                "dropped": drop.id if drop else None,
+            }
+        )
+        for id_, (memory, changes) in edits.items():
+            if changes:
+                self._edits.setdefault(id_, {}).update(changes)
+                said: dict[str, Any] = {name: tuple(new) if name in _LISTS else new for name, new in changes.items()}
+                self._pending[id_] = memory._replace(**{n: new for n, new in said.items() if not n.endswith("_at")})
+
+
+def _united(keep: Memory, drop: Memory) -> dict[str, Any]:
+    """Return what *keep* takes over: tags, the larger importance, that a person said it, what both supersede."""
+    changes: dict[str, Any] = {}
+    if (tags := clean_tags((*keep.tags, *drop.tags))) != keep.tags:
+        changes["tags"] = list(tags)
+    if drop.source_type == "user" != keep.source_type:
+        changes["source_type"] = "user"  # somebody's own words: never archived unasked
+    if drop.importance > keep.importance:
+        changes["importance"] = drop.importance
+    supersedes = [id_ for id_ in dict.fromkeys((*keep.supersedes, *drop.supersedes)) if id_ not in (keep.id, drop.id)]
+    if tuple(supersedes) != keep.supersedes:
+        changes["supersedes"] = supersedes
+    return changes
+
+
+def value_of(memory: Memory, name: str) -> Any:
+    """Return the field *name* as JSON; None where it says nothing."""
+    if name in ("importance", "source_type"):
+        return getattr(memory, name)
+    return fields_of(memory).get(name)
+
+
+def _decided(reach: Reach, step: Merge, keep: Memory, drop: Memory, raw: bytes) -> Dedup:
+    return Dedup(
+        created_at=reach.clock(),
+        new_text=drop.content,
+        existing_id=keep.id,
+        existing_text=step.content or keep.content,
+        similarity=step.similarity,
+        decision=step.decision,
+        reasoning=f"janitor: {step.why}" if step.why else "janitor",
+        owner=drop.author,
+        rejected=raw.rstrip(b"\r"),
+    )
+
+
+def _apply_review(reach: Reach, run: str, step: Confirm | Reverse) -> Outcome:
+    """Do one step of a review. What is confirmed is no change to a memory, and is not part of the run."""
+    try:
+        known = {row.decision.number: row for row in review.rows(reach) if row.scope == step.scope}
+        wanted = step.rows if isinstance(step, Confirm) else (step.row,)
+        chosen = [known[n] for n in wanted if n in known and known[n].decision.review_status == "unreviewed"]
+        if not chosen:
+            return Outcome(step, "skipped", "the log has no such decision that waits for a review")
+        if isinstance(step, Confirm):
+            review.confirm(reach, chosen)
+        elif (back := review.reverse(reach, chosen[0])).entry:
+            added = {"id": back.entry.id, "seal": seal(back.entry.memory)}
+            runs.append(reach, step.scope, run, [{"step": as_dict(step), "added": added, "unreviewed": [step.row]}])
+    except MemsyncError as error:
+        return Outcome(step, "failed", str(error))
+    return Outcome(step, "done")

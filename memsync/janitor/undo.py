@@ -1,0 +1,100 @@
+"""Taking a run back from its file. What was edited since stays as it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memsync import files
+from memsync.codec import decode
+from memsync.errors import MemsyncError, write_failed
+from memsync.janitor import runs
+from memsync.janitor.plan import seal
+from memsync.janitor.run import value_of
+from memsync.reach import Reach
+from memsync.records import SCOPES, Scope, content_hash, format_time, tick
+from memsync.store import Store
+
+
+def undo(reach: Reach, run: str | None = None) -> list[str]:
+    """Take a run back, the last one unless *run* names another, and say what was done. Later edits are kept.
+
+    Raises:
+        MemsyncError: there is no such run.
+        StoreError: it can be undone again.
+    """
+    known = runs.names(reach)
+    if not known or (run and run not in known):
+        which = f"no run {run!r}" if run else "no run"
+        raise MemsyncError(f"there is {which} to undo; `memsync janitor undo --list` shows those there are")
+    run = run or known[0]
+    done: list[str] = []
+    for scope in SCOPES:
+        if scope in reach.stores and (path := runs.directory(reach, scope) / f"{run}.jsonl").exists():
+            done += _undo_file(reach, scope, path)
+            try:
+                path.rename(path.with_suffix(".undone"))
+            except OSError as error:
+                raise write_failed(path, error) from error
+    return done
+
+
+def _undo_file(reach: Reach, scope: Scope, path: Path) -> Iterator[str]:
+    data, _ = files.read(path)
+    lines = [json.loads(line) for line in data.split(b"\n") if line.endswith(b"}")]
+    state = reach.state(scope)
+    for line in lines:
+        state.set_reviewed(line.get("logged", ()), "reversed")
+        state.set_reviewed(line.get("unreviewed", ()), "unreviewed")
+    store = reach.store_to_write(scope)
+    touched = {id_ for line in lines for id_ in line.get("before", ())}
+    with store.writing():
+        for line in reversed(lines):
+            if "step" in line:
+                yield from _undo_step(reach, store, line, touched)
+
+
+def _undo_step(reach: Reach, store: Store, line: Mapping[str, Any], touched: Collection[str]) -> Iterator[str]:
+    for id_, changes in line.get("changes", {}).items():
+        if changes:
+            yield from _undo_edit(reach, store, id_, changes)
+    if dropped := line.get("dropped"):
+        yield _undo_drop(store, dropped, line, touched)
+    if added := line.get("added"):
+        memory = store.get(added["id"])
+        if memory and seal(memory) == added["seal"]:
+            store.remove([memory.id], tick(reach.clock(), memory.written_at))
+            yield f"{memory.id} is taken out again"
+
+
+def _undo_edit(reach: Reach, store: Store, id_: str, changes: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+    memory = store.get(id_)
+    if memory is None:
+        yield f"{id_} is gone; left so"
+        return
+    back = {
+        name: was
+        for name, (was, new) in changes.items()
+        if name != "updated_at" and value_of(memory, name) == new and was != new
+    }
+    if back:
+        store.update({id_: {**back, "updated_at": format_time(tick(reach.clock(), memory.written_at))}})
+        yield f"{id_} has its {' and '.join(sorted(back))} back" if "archived_at" not in back else f"{id_} is back"
+    if later := sorted(changes.keys() - back.keys() - {"updated_at"}):
+        yield f"{id_} keeps its {' and '.join(later)}, changed since"
+
+
+def _undo_drop(store: Store, id_: str, line: Mapping[str, Any], touched: Collection[str]) -> str:
+    raw = line["before"][id_].encode("utf-8", "surrogatepass").rstrip(b"\r")
+    memory = decode(raw).memory
+    if store.get(id_):
+        return f"{id_} is there already"
+    if memory is None:
+        return f"{id_} cannot be read any more; its line is in the undone run"
+    same = store.by_hash(content_hash(memory.content))
+    if same and same.id not in touched:  # the run's own records stood side by side before
+        return f"{id_} stays out: {same.id} says the same"
+    store.write([raw], {})
+    return f"{id_} is back"
