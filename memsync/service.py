@@ -163,6 +163,10 @@ class Memsync(Reach):
 
         scope = scope or self.default_scope
         said = None if importance is None else memory.importance
+        if self.verify is None and self.settings.llm_provider:
+            from memsync.learn.verify import verifier
+
+            self.verify = verifier(self)
         draft = Draft(self.vetted(memory, scope), scope, said, self._named(supersedes))
         return remember(self, draft)
 

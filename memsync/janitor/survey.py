@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
-from memsync.dedup import Verdict, decide
-from memsync.dedup.reading import read
+from memsync.dedup import MERGED, Thresholds, Verdict, decide, keeps_values, on_scale
 from memsync.errors import LlmError
 from memsync.index.decay import DAYS_A_MONTH
 from memsync.janitor.candidates import pairs
@@ -80,7 +79,7 @@ def _find_copies(reach: Reach, scope: Scope, memories: Sequence[Memory], plan: P
     for pair in _close_pairs(reach, scope, firsts, track):
         if _key(pair.new.content, pair.old.content) in settled:
             continue
-        if pair.verdict.decision in ("auto_reject", "subsumed"):
+        if pair.verdict.decision in MERGED:
             merging.offer(pair, "auto_reject" if pair.verdict.decision == "auto_reject" else "subsumed")
         elif pair.verdict.relation in ("duplicate", "contains", "contained"):
             doubtful.append(pair)
@@ -184,10 +183,13 @@ def _close_pairs(reach: Reach, scope: Scope, memories: list[Memory], track: Trac
     found = list(pairs(texts, tokenizer))
     words = [frozenset(tokenizer.terms(text)) for text in texts]
     alike = _likeness(reach, scope, [memory.id for memory in memories], found)
+    settings = reach.settings
+    thresholds = Thresholds(auto_reject=settings.auto_reject_threshold, gray_low=settings.gray_zone_low)
     for (old, new), like in track(list(zip(found, alike, strict=True)), "comparing"):
         few = min(len(words[old]), len(words[new]))
         if like >= _LIKE or len(words[old] & words[new]) >= _HELD * few:
-            yield Pair(memories[old], memories[new], decide(texts[new], texts[old], like))
+            verdict = decide(texts[new], texts[old], on_scale(like), thresholds=thresholds)
+            yield Pair(memories[old], memories[new], verdict)
 
 
 def _likeness(reach: Reach, scope: Scope, ids: Sequence[str], found: Sequence[tuple[int, int]]) -> list[float]:
@@ -248,13 +250,9 @@ def _ask_about(reach: Reach, scope: Scope, doubtful: list[Pair], merging: _Mergi
 
 
 def _loses_nothing_hard(step: Merge, pair: Pair) -> bool:
-    """Tell whether what is kept has every number, path, identifier and "not" of what is dropped, whoever agreed."""
+    """Tell whether what is kept has every number, path and identifier of what is dropped, whoever agreed."""
     keep, drop = (pair.old, pair.new) if step.keep == pair.old.id else (pair.new, pair.old)
-    kept, dropped = (
-        {token.form for token in read(memory.content).tokens if token.kind in ("value", "not")}
-        for memory in (keep, drop)
-    )
-    return dropped <= kept
+    return keeps_values(keep.content, drop.content)
 
 
 def _kept(reach: Reach, pair: Pair, reason: str) -> Dedup:
