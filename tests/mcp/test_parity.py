@@ -30,6 +30,7 @@ SAME = {
 }
 ONLY_COMMAND = {
     "memory search": "recall without counting the use; what an agent looks at is used",
+    "memory dedup": "whether a text was rightly left out is for a person to say",
     "memory config": "whether memories can leave the machine is not for a model to decide",
 }
 ONLY_TOOL: dict[str, str] = {}
