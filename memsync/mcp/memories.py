@@ -4,36 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from memsync.errors import UsageError
 from memsync.importing import Candidate, Format, read_file
 from memsync.mcp import shapes
+from memsync.mcp.parameters import Limit, Tags, Target, Where, inside
 from memsync.mcp.tool import ADD, CHANGE, READ, TOGGLE, Offer, Progress, Spread
 from memsync.recall import Filters
-from memsync.records import ALLOW_TAG, SCOPES, Scope
+from memsync.records import SCOPES
 from memsync.results import Entry
 from memsync.service import Memsync
 
 _STEP: Final = 100  # items between two words of progress
 
 
-def _tags(given: object) -> object:
-    """Take tags as a list or with commas; not the one that lets a secret pass, which a person sets."""
-    tags = [tag for tag in given.split(",") if tag.strip()] if isinstance(given, str) else given
-    if isinstance(tags, list) and ALLOW_TAG in (str(tag).strip() for tag in tags):
-        raise ValueError(f"{ALLOW_TAG} is for the user to set, with `memsync memory remember --allow-secret`")
-    return tags
-
-
-Tags = Annotated[list[str] | None, BeforeValidator(_tags)]
 Id = Annotated[str, Field(description="The id, or an unambiguous beginning of it.")]
-Where = Annotated[Scope | None, Field(description="Only in this store.")]
 Importance = Annotated[float | None, Field(ge=0, le=1)]
-Limit = Annotated[int, Field(ge=1, le=1000)]
 Superseded = Annotated[Tags, Field(description="Ids it replaces.")]
 
 
@@ -60,18 +48,7 @@ def _chosen(
     )
 
 
-def _target(
-    *,
-    global_: Annotated[bool, Field(description="In the user's own store, for every project.")] = False,
-    private: Annotated[bool, Field(description="For this project, outside of git.")] = False,
-) -> Scope | None:
-    if global_ and private:
-        raise UsageError("a memory is either global_ or private; leave one of them out")
-    return "global" if global_ else "stealth" if private else None
-
-
 Chosen = Annotated[Filters, Spread(_chosen)]
-Target = Annotated[Scope | None, Spread(_target)]
 
 
 def remember(
@@ -180,17 +157,8 @@ def import_memories(
     progress: Progress,
 ) -> Mapping[str, Any]:
     """Import memories from files of this project: all of them or, on an error, none. Copies are left out."""
-    found = [candidate for path in paths for candidate in read_file(_inside(project, path), format, map)]
+    found = [candidate for path in paths for candidate in read_file(inside(project, path), format, map)]
     return project.import_(_counted(found, progress), scope=scope, dry_run=dry_run).as_dict()
-
-
-def _inside(project: Memsync, name: str) -> Path:
-    """Return the path of *name*: an agent must not be led to carry other files of the user into git."""
-    root = project.layout.root or project.layout.start
-    path = (root / name).resolve()
-    if not path.is_relative_to(root.resolve()):
-        raise UsageError(f"{name} is outside of {root}; ask the user to run `memsync memory import {name}`")
-    return path
 
 
 def _counted(found: list[Candidate], progress: Progress) -> Iterator[Candidate]:

@@ -1,4 +1,4 @@
-"""What a client can read, and offer to its user to mention: memories by their address."""
+"""What a client can read, and offer to its user to mention: memories and skills by their addresses."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
-from memsync.errors import MemoryNotFound, MemsyncError
-from memsync.mcp.tool import Desk
+from memsync.errors import MemoryNotFound, MemsyncError, SkillNotFound
+from memsync.mcp.tool import Desk, for_a_model
 from memsync.service import Memsync
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
 _MEMORY: Final = "memsync://memories/{id}"
+_SKILL: Final = "memsync://skills/{name}"
 _LISTED: Final = 100  # how many ids a completion has at most, by the protocol, and a list
 
 
@@ -26,10 +27,10 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
     async def read(work: Callable[[Memsync], Any]) -> str:
         try:
             value = await desk.ask(work)
-        except MemoryNotFound as error:
-            raise ResourceNotFoundError(str(error)) from error
+        except (MemoryNotFound, SkillNotFound) as error:
+            raise ResourceNotFoundError(for_a_model(str(error))) from error
         except (MemsyncError, OSError) as error:
-            raise ResourceError(str(error)) from error
+            raise ResourceError(for_a_model(str(error))) from error
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
         return text.encode("utf-8", "replace").decode()
 
@@ -43,8 +44,17 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         """The most important memories of this project."""
         return await read(_most_important)
 
-    completions: Mapping[str, Callable[[Memsync, str], list[str]]] = {_MEMORY: _ids}
+    @server.resource(_SKILL, name="skill", title="A skill", mime_type="text/markdown")
+    async def skill(name: str) -> str:
+        """The SKILL.md of one skill."""
+        return await read(lambda project: project.skills.get(name).path.read_text(encoding="utf-8", errors="replace"))
 
+    _add_completions(server, desk, {_MEMORY: _ids, _SKILL: _names})
+
+
+def _add_completions(
+    server: MCPServer[Any], desk: Desk, completions: Mapping[str, Callable[[Memsync, str], list[str]]]
+) -> None:
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
     async def complete(
         ref: PromptReference | ResourceTemplateReference, argument: CompletionArgument, _: CompletionContext | None
@@ -63,3 +73,7 @@ def _most_important(project: Memsync) -> dict[str, Any]:
 
 def _ids(project: Memsync, beginning: str) -> list[str]:
     return [entry.id for entry in project.list() if entry.id.startswith(beginning)]
+
+
+def _names(project: Memsync, beginning: str) -> list[str]:
+    return [entry.name for entry in project.skills.list() if entry.name.startswith(beginning)]

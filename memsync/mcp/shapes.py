@@ -122,3 +122,74 @@ class Export(Shape):
     path: str
     changed: bool
     held: str | None
+
+
+class ListedSkill(Shape):
+    """A skill where it lives, without its instructions."""
+
+    id: str
+    name: str
+    description: str
+    trigger_pattern: str | None
+    tags: list[str]
+    scope: Scope
+    path: str
+    use_count: int
+    success_rate: float | None
+
+
+class Skill(ListedSkill):
+    """A whole skill."""
+
+    instructions: str
+
+
+class Skills(Shape):
+    """Skills, by name or best first."""
+
+    count: int
+    skills: list[ListedSkill]
+
+
+class SkillDone(Shape):
+    """What became of a skill."""
+
+    status: str
+    skill: Skill
+
+
+class SkillsGone(Shape):
+    """What is gone; restore_skill brings it back."""
+
+    deleted: list[ListedSkill]
+
+
+class CheckedSkill(Shape):
+    """What the look at one skill found."""
+
+    name: str
+    path: str
+    valid: bool
+    mended: bool
+
+
+class SkillsChecked(Shape):
+    """Whether every client loads all of them."""
+
+    valid: bool
+    skills: list[CheckedSkill]
+
+
+class SkillsCopied(Shape):
+    """The folders that are there now."""
+
+    exported: list[str]
+
+
+class SkillStats(Shape):
+    """Counts of skills and their use."""
+
+    total: int
+    by_scope: dict[str, int]
+    uses: int
+    most_used: list[ListedSkill]

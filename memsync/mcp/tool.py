@@ -32,6 +32,8 @@ _FOREIGN: Final = {"wait_for_previous"}
 # What an error tells a person to do, as a model does it. Whether something is no secret a person says.
 _AS_A_TOOL: Final = {
     "`memsync memory list`": "list_memories",
+    "`memsync skill list`": "list_skills",
+    "--force": "force: true",
     "--private": "private: true",
     "--global": "global_: true",
     "say with --allow-secret": "let the user say with `memsync memory remember --allow-secret`",
@@ -39,6 +41,9 @@ _AS_A_TOOL: Final = {
 
 READ: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADD: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+COUNT: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
 CHANGE: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )
@@ -116,7 +121,7 @@ def tool(offer: Offer, ask: Ask) -> Tool:
         try:
             return answer(await ask(partial(function, **given, progress=progress)))
         except (MemsyncError, OSError) as error:
-            raise ToolError(_for_a_model(str(error))) from error  # any other error arrives without its text
+            raise ToolError(for_a_model(str(error))) from error  # any other error arrives without its text
 
     shown.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context))
     returns: Any = Annotated[CallToolResult, offer.shape]
@@ -165,7 +170,8 @@ def gather(function: Function) -> tuple[Function, list[inspect.Parameter]]:
     return gathered, [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in shown]
 
 
-def _for_a_model(text: str) -> str:
+def for_a_model(text: str) -> str:
+    """Return *text*, which tells a person what to do, as one that tells a model."""
     for words, tool_words in _AS_A_TOOL.items():
         text = text.replace(words, tool_words)
     return text

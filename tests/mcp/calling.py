@@ -24,13 +24,13 @@ class Caller:
 
         return self.portal.call(call)
 
-    def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+    def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         """Call a tool that is to succeed, and return its answer."""
         result = self.ask("call_tool", name, arguments)
         assert not result.is_error, result.content
         return result.structured_content
 
-    def refusal(self, name: str, **arguments: Any) -> str:
+    def refusal(self, name: str, /, **arguments: Any) -> str:
         """Call a tool that is to fail, and return what the model reads."""
         result = self.ask("call_tool", name, arguments)
         assert result.is_error, result.structured_content

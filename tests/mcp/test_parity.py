@@ -14,6 +14,7 @@ from helpers import GitRepo, memory_line
 from memsync.cli.app import cli, run
 from memsync.live import Live
 from memsync.mcp.server import build
+from memsync.mcp.tool import for_a_model
 
 # command -> tool
 SAME = {
@@ -27,12 +28,24 @@ SAME = {
     "memory stats": "memory_stats",
     "memory import": "import_memories",
     "memory export": "export_memories",
+    "skill list": "list_skills",
+    "skill search": "search_skills",
+    "skill show": "get_skill",
+    "skill add": "create_skill",
+    "skill update": "update_skill",
+    "skill delete": "delete_skill",
+    "skill restore": "restore_skill",
+    "skill apply": "apply_skill",
+    "skill validate": "validate_skills",
+    "skill export": "export_skills",
+    "skill stats": "skill_stats",
 }
 ONLY_COMMAND = {
     "memory search": "recall without counting the use; what an agent looks at is used",
     "memory dedup": "whether a text was rightly left out is for a person to say",
     "memory config": "whether memories can leave the machine is not for a model to decide",
 }
+ONLY_COMMAND |= {"skill link": "makes links in and outside of the project: for whoever sets it up"}
 ONLY_TOOL: dict[str, str] = {}
 
 # Options that the tool of the command does not have, and why.
@@ -51,7 +64,11 @@ NO_PARAMETER = {
 NO_OPTION = {
     "include_global": "seed 002's name; the command has --scope",
 }
-RENAMED = {"ref": "memory_id", "refs": "memory_id", "format_": "format", "pairs": "map"}
+RENAMED = {
+    "memory": {"ref": "memory_id", "refs": "memory_id", "format_": "format", "pairs": "map"},
+    "skill": {"ref": "skill_id", "refs": "skill_id"},
+    "skill validate": {"refs": "skill_ids"},
+}
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -70,14 +87,15 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 COMMANDS = dict(commands())
 
 
-def options(command: click.Command) -> set[str]:
+def options(name: str) -> set[str]:
     """Return the names of what the command takes, as a tool would call them."""
+    renamed = RENAMED[name.split(maxsplit=1)[0]] | RENAMED.get(name, {})
     names = set()
-    for parameter in command.params:
+    for parameter in COMMANDS[name].params:
         if parameter.name == "scope" and isinstance(parameter, click.Option) and parameter.is_flag:
             names.add({"--global": "global_", "--private": "private"}[parameter.opts[0]])
         elif parameter.name != "as_json":
-            names.add(RENAMED.get(parameter.name, parameter.name))
+            names.add(renamed.get(parameter.name, parameter.name))
     return names
 
 
@@ -92,9 +110,21 @@ def test_every_tool_has_a_command_or_a_reason(server):
 @pytest.mark.parametrize("name", SAME)
 def test_a_tool_takes_what_its_command_takes(server, name):
     tool = SAME[name]
-    wanted = options(COMMANDS[name]) - NO_PARAMETER.get(tool, {}).keys()
+    wanted = options(name) - NO_PARAMETER.get(tool, {}).keys()
     assert set(server.tools()[tool].input_schema["properties"]) - NO_OPTION.keys() == wanted - NO_OPTION.keys()
 
+
+HOWTO = "1. make release\n2. check the tag\n"
+SKILL = """---
+name: run-tests
+description: How to run the tests with pytest when the build is red
+metadata:
+  id: sk-abcdef
+  trigger-pattern: "test|pytest"
+  tags: "testing ci"
+---
+1. Run `make test`
+"""
 
 # tool, words of the command, the same for the tool
 CASES = [
@@ -139,6 +169,43 @@ CASES = [
     ),
     ("export_memories", [], {}),
     ("export_memories", ["--scope", "global"], {"scope": "global"}),
+    ("list_skills", [], {}),
+    ("list_skills", ["-q", "pytest", "-n", "1"], {"query": "pytest", "limit": 1}),
+    ("search_skills", ["the build is red"], {"query": "the build is red"}),
+    ("get_skill", ["run-tests"], {"skill_id": "run-tests"}),
+    ("get_skill", ["zzz"], {"skill_id": "zzz"}),
+    ("apply_skill", ["sk-abc"], {"skill_id": "sk-abc"}),
+    ("apply_skill", ["run-tests", "--outcome", "failure"], {"skill_id": "run-tests", "outcome": "failure"}),
+    (
+        "create_skill",
+        ["release", "-i", "howto.md", "-d", "How to release", "--trigger", "release|ship", "--tag", "ops"],
+        {
+            "name": "release",
+            "instructions": HOWTO,
+            "description": "How to release",
+            "trigger_pattern": "release|ship",
+            "tags": ["ops"],
+        },
+    ),
+    ("create_skill", ["Bad Name!", "-i", "howto.md"], {"name": "Bad Name!", "instructions": HOWTO}),
+    (
+        "update_skill",
+        ["run-tests", "--name", "test", "-i", "howto.md", "--trigger", "", "--tag", "", "-d", "Tests"],
+        {
+            "skill_id": "run-tests",
+            "name": "test",
+            "instructions": HOWTO,
+            "trigger_pattern": "",
+            "tags": [],
+            "description": "Tests",
+        },
+    ),
+    ("delete_skill", ["run-tests"], {"skill_id": "run-tests"}),
+    ("restore_skill", ["gone"], {"name": "gone"}),
+    ("validate_skills", [], {}),
+    ("validate_skills", ["run-tests", "--fix"], {"skill_ids": ["run-tests"], "fix": True}),
+    ("export_skills", ["-o", "copies", "--scope", "project"], {"directory": "copies", "scope": "project"}),
+    ("skill_stats", [], {}),
 ]
 
 
@@ -155,6 +222,10 @@ def twins(tmp_path, home) -> list[GitRepo]:
         (repo.root / "old.jsonl").write_text(
             memory_line("old-1", "an old fact") + memory_line("old-2", "Always use UV for python")
         )
+        (repo.root / "howto.md").write_text(HOWTO)
+        folder = repo.root / ".claude" / "skills" / "run-tests"
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(SKILL)
         (repo.root / "dump.json").write_text(json.dumps([{"text": "from a dump"}, {"text": ""}]))
     return repos
 
@@ -184,7 +255,8 @@ def test_a_tool_answers_what_its_command_prints(twins, by_command, monkeypatch, 
     with connected(build(Live(twins[1].root))) as caller:
         answered = by_tool(caller, tool, arguments)
     if "error" in said:
-        assert "error" in answered
+        assert said["exit_code"] == 1
+        assert answered["error"].endswith(for_a_model(said["error"])) or "cannot use its arguments" in answered["error"]
         return
     assert plain(answered, twins[1], home / "other") == plain(said, twins[0], home / ".gobby")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 
 import pytest
@@ -13,17 +14,16 @@ from mcp.types import ResourceTemplateReference
 
 from memsync import Memsync
 
-READS = {"recall", "list_memories", "get_memory", "memory_stats"}
-ADDS = {"remember", "import_memories", "export_memories"}
+READS = set("recall list_memories get_memory memory_stats list_skills search_skills get_skill skill_stats".split())
+ADDS = {"remember", "import_memories", "export_memories", "create_skill", "apply_skill"}
+TOGGLES = {"restore_memory", "restore_skill"}
 
 
 def test_every_tool_says_what_it_does_to_the_store(server):
     hints = {name: tool.annotations for name, tool in server.tools().items()}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == READS
     assert {name for name, hint in hints.items() if hint.destructive_hint is False} == ADDS
-    assert {name for name, hint in hints.items() if hint.destructive_hint and not hint.idempotent_hint} == {
-        "restore_memory"
-    }
+    assert {name for name, hint in hints.items() if hint.destructive_hint and not hint.idempotent_hint} == TOGGLES
     assert {hint.open_world_hint for hint in hints.values()} == {False}
 
 
@@ -78,11 +78,36 @@ def test_ids_are_completed(server, repo, line):
     assert (found.values, found.total) == (["mm-aaa", "mm-aab"], 2)
 
 
+def test_a_skill_has_an_address(server, repo):
+    server.call("create_skill", name="run-tests", instructions="1. make test", description="How to run the tests")
+    content = server.ask("read_resource", "memsync://skills/run-tests").contents[0]
+    assert content.mime_type == "text/markdown"
+    assert content.text == (repo.root / ".claude" / "skills" / "run-tests" / "SKILL.md").read_text()
+    ref = ResourceTemplateReference(type="ref/resource", uri="memsync://skills/{name}")
+    assert server.ask("complete", ref, {"name": "name", "value": "run"}).completion.values == ["run-tests"]
+    with pytest.raises(MCPError, match="no skill 'zzz'; list_skills shows"):
+        server.ask("read_resource", "memsync://skills/zzz")
+
+
 def test_the_prompts_tell_the_model_which_tools_to_use(server):
     prompts = {prompt.name: prompt for prompt in server.ask("list_prompts").prompts}
     assert "remember_this_session" in prompts
     text = server.ask("get_prompt", "remember_this_session").messages[0].content.text
     assert all(tool in text for tool in ("recall", "update_memory", "remember"))
+    text = server.ask("get_prompt", "learn_skill", {"name": "deploy"}).messages[0].content.text
+    assert all(word in text for word in ("create_skill with the name deploy", "search_skills", "update_skill"))
+
+
+def test_the_words_for_the_model_name_only_tools_that_there_are(server):
+    known = server.tools().keys()
+    texts = [server.client.instructions, *(tool.description for tool in server.tools().values())]
+    texts += [
+        server.ask("get_prompt", name, arguments).messages[0].content.text
+        for name, arguments in (("remember_this_session", {}), ("learn_skill", {"name": "x"}))
+    ]
+    named = set(re.findall(r"\b(?:[a-z]+_)+(?:memory|memories|skills?|stats)\b", " ".join(texts)))
+    assert named
+    assert named <= known | {"learn_skill"}
 
 
 def test_a_call_that_waits_for_a_lock_holds_up_nobody_else(server, repo):

@@ -1,0 +1,59 @@
+"""Parameters that several tools have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from memsync.errors import UsageError
+from memsync.mcp.tool import Spread
+from memsync.records import ALLOW_TAG, Scope
+from memsync.service import Memsync
+
+
+def _list_of_tags(given: object) -> object:
+    """Take tags as a list or with commas; not the one that lets a secret pass, which a person sets."""
+    tags = [tag for tag in given.split(",") if tag.strip()] if isinstance(given, str) else given
+    if isinstance(tags, list) and ALLOW_TAG in (str(tag).strip() for tag in tags):
+        raise ValueError(f"{ALLOW_TAG} is for the user to set, with `memsync memory remember --allow-secret`")
+    return tags
+
+
+Tags = Annotated[list[str] | None, BeforeValidator(_list_of_tags)]
+Where = Annotated[Scope | None, Field(description="Only in this store.")]
+Limit = Annotated[int, Field(ge=1, le=1000)]
+
+
+def target(
+    *,
+    global_: Annotated[bool, Field(description="In the user's own store, for every project.")] = False,
+    private: Annotated[bool, Field(description="For this project, outside of git.")] = False,
+) -> Scope | None:
+    """Return the scope that the flags mean; None: the default one.
+
+    Raises:
+        UsageError: they contradict each other.
+    """
+    if global_ and private:
+        raise UsageError("it is either global_ or private; leave one of them out")
+    return "global" if global_ else "stealth" if private else None
+
+
+Target = Annotated[Scope | None, Spread(target)]
+
+
+def inside(project: Memsync, name: str) -> Path:
+    """Return the path of *name* in the project; a model must not be led to other files of the user.
+
+    Raises:
+        UsageError: it is outside.
+    """
+    root = project.layout.root or project.layout.start
+    path = (root / name).resolve()
+    if not path.is_relative_to(root.resolve()):
+        raise UsageError(
+            f"{name} is outside of {root}; let the user run `memsync` on it, or take it into the project first"
+        )
+    return path

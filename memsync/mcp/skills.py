@@ -1,0 +1,154 @@
+"""The tools on skills: seed 002's names and parameters, and what the command line has beyond them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from memsync.mcp import shapes
+from memsync.mcp.parameters import Limit, Tags, Target, Where, inside
+from memsync.mcp.tool import ADD, CHANGE, COUNT, READ, TOGGLE, Offer
+from memsync.results import SkillEntry
+from memsync.service import Memsync
+
+Ref = Annotated[str, Field(description="Its name, its id or the beginning of one.")]
+Instructions = Annotated[str, Field(description="What to do, step by step, in Markdown; or a whole SKILL.md.")]
+Trigger = Annotated[str | None, Field(description="A regular expression for the prompts that it is for.")]
+Description = Annotated[str | None, Field(description="What it does and when to use it, in a sentence.")]
+
+
+def list_skills(
+    project: Memsync,
+    query: Annotated[str | None, Field(description="Only those that answer it, best first.")] = None,
+    limit: Limit = 20,
+    scope: Where = None,
+) -> Mapping[str, Any]:
+    """List skills: how things are done in this project, without the instructions."""
+    return _listed(project.skills.list(query, scope=scope, limit=limit))
+
+
+def search_skills(project: Memsync, query: str, limit: Limit = 5, scope: Where = None) -> Mapping[str, Any]:
+    """Find the skills for a task, by words, meaning or trigger; none if none fits."""
+    return {"query": query, **_listed(project.skills.search(query, scope=scope, limit=limit))}
+
+
+def _listed(found: list[SkillEntry]) -> dict[str, Any]:
+    return {"count": len(found), "skills": [entry.as_dict(whole=False) for entry in found]}
+
+
+def get_skill(project: Memsync, skill_id: Ref, scope: Where = None) -> Mapping[str, Any]:
+    """Show one skill whole. To work by it use apply_skill."""
+    return project.skills.get(skill_id, scope).as_dict()
+
+
+def apply_skill(
+    project: Memsync,
+    skill_id: Ref,
+    outcome: Annotated[
+        Literal["success", "failure"] | None, Field(description="How it went, when you have worked by it.")
+    ] = None,
+    scope: Where = None,
+) -> Mapping[str, Any]:
+    """Get the instructions of a skill to work by, and count the use; afterwards call it again with the outcome."""
+    result = {"success": True, "failure": False}[outcome] if outcome else None
+    return project.skills.apply(skill_id, outcome=result, scope=scope).as_dict()
+
+
+def create_skill(
+    project: Memsync,
+    name: Annotated[str, Field(description="Lower case, with hyphens: run-tests.")],
+    instructions: Instructions,
+    description: Description = None,
+    trigger_pattern: Trigger = None,
+    tags: Tags = None,
+    *,
+    scope: Target,
+) -> Mapping[str, Any]:
+    """Write down how something is done here, for later sessions: steps that were tried and worked."""
+    entry = project.skills.create(
+        name,
+        instructions,
+        description=description,
+        trigger_pattern=trigger_pattern or "",
+        tags=tags or (),
+        scope=scope,
+    )
+    return {"status": "created", "skill": entry.as_dict()}
+
+
+def update_skill(
+    project: Memsync,
+    skill_id: Ref,
+    name: Annotated[str | None, Field(description="The new name.")] = None,
+    instructions: Annotated[str | None, Field(description="The new instructions, whole.")] = None,
+    trigger_pattern: Trigger = None,
+    description: Description = None,
+    tags: Annotated[Tags, Field(description="The new tags, in place of all old ones.")] = None,
+    scope: Where = None,
+) -> Mapping[str, Any]:
+    """Change what is given of one skill, and nothing else. restore_skill takes it back."""
+    entry = project.skills.update(
+        skill_id,
+        name=name,
+        instructions=instructions,
+        trigger_pattern=trigger_pattern,
+        description=description,
+        tags=tags,
+        scope=scope,
+    )
+    return {"status": "updated", "skill": entry.as_dict()}
+
+
+def delete_skill(project: Memsync, skill_id: Ref, scope: Where = None) -> Mapping[str, Any]:
+    """Remove one skill with all its files. restore_skill brings it back."""
+    return {"deleted": [project.skills.delete(skill_id, scope).as_dict(whole=False)]}
+
+
+def restore_skill(project: Memsync, name: str, scope: Where = None) -> Mapping[str, Any]:
+    """Undo the last update or removal of a skill; twice is redo."""
+    return {"status": "restored", "skill": project.skills.restore(name, scope).as_dict()}
+
+
+def validate_skills(
+    project: Memsync,
+    skill_ids: Annotated[list[str] | None, Field(description="Only these; all if left out.")] = None,
+    *,
+    fix: Annotated[bool, Field(description="Mend what is safe.")] = False,
+) -> Mapping[str, Any]:
+    """Check skills as the clients that load them do."""
+    found = project.skills.validate(skill_ids or (), fix=fix)
+    return {"valid": all(one.is_valid for one in found), "skills": [one.as_dict() for one in found]}
+
+
+def export_skills(
+    project: Memsync,
+    directory: Annotated[str, Field(description="A directory of this project.")],
+    *,
+    force: Annotated[bool, Field(description="Replace files that differ.")] = False,
+    scope: Where = None,
+) -> Mapping[str, Any]:
+    """Copy skills with all their files. The project's own are in .claude/skills already, where clients find them."""
+    folders = project.skills.export(inside(project, directory), scope=scope, force=force)
+    return {"exported": [str(folder) for folder in folders]}
+
+
+def skill_stats(project: Memsync) -> Mapping[str, Any]:
+    """Count skills and how they were used on this machine."""
+    return project.skills.stats()
+
+
+OFFERS: Final = (
+    Offer(list_skills, "List skills", shapes.Skills, READ),
+    Offer(search_skills, "Search skills", shapes.Skills, READ),
+    Offer(get_skill, "Show a skill", shapes.Skill, READ),
+    Offer(apply_skill, "Apply a skill", shapes.Skill, COUNT),
+    Offer(create_skill, "Create a skill", shapes.SkillDone, ADD),
+    Offer(update_skill, "Update a skill", shapes.SkillDone, CHANGE),
+    Offer(delete_skill, "Delete a skill", shapes.SkillsGone, CHANGE),
+    Offer(restore_skill, "Restore a skill", shapes.SkillDone, TOGGLE),
+    Offer(validate_skills, "Validate skills", shapes.SkillsChecked, CHANGE),
+    Offer(export_skills, "Export skills", shapes.SkillsCopied, CHANGE),
+    Offer(skill_stats, "Skill statistics", shapes.SkillStats, READ),
+)
