@@ -14,7 +14,7 @@ from memsync.errors import InvalidMemory, MemoryNotFound, NoHistory
 from memsync.git import history
 from memsync.git.history import Commit, Step
 from memsync.reach import Reach
-from memsync.records import Memory, content_hash, find_id, format_time, tick
+from memsync.records import Memory, Scope, content_hash, find_id, format_time, tick
 from memsync.results import Remembered
 
 if TYPE_CHECKING:
@@ -80,6 +80,11 @@ class Event:
             "after": self.after and fields_of(self.after),
         }
 
+    def as_line(self) -> dict[str, Any]:
+        """Return who, when and where, without the versions."""
+        keys = ("id", "kind", "commit", "author", "when", "subject")
+        return {key: value for key, value in self.as_dict().items() if key in keys}
+
 
 @dataclass(frozen=True, slots=True)
 class Files:
@@ -102,9 +107,10 @@ def files_of(reach: Reach) -> Files:
     return Files(root, (root / reach.store("project").path.relative_to(root)).relative_to(root).as_posix())
 
 
-def is_shallow(reach: Reach) -> bool:
-    """Tell whether the clone lacks older commits."""
-    return history.is_shallow(files_of(reach).root)
+def notes(reach: Reach) -> list[str]:
+    """Return what to know about the history that there is."""
+    shallow = "this clone is shallow, so older commits are missing; `git fetch --unshallow` gets them"
+    return [shallow] if history.is_shallow(files_of(reach).root) else []
 
 
 def events(reach: Reach, ref: str | None = None) -> list[Event]:
@@ -263,6 +269,22 @@ def at(reach: Reach, rev: str) -> Iterator[Memsync]:
 
 
 # bringing back
+
+
+def undo(project: Memsync, ref: str, scope: Scope | None = None, rev: str | None = None) -> Remembered:
+    """Undo the last `forget` or `update` of a memory; what this machine does not remember comes from git, as *rev* does.
+
+    Raises:
+        NoHistory, MemoryNotFound, AmbiguousId, SecretFound, InvalidMemory, StoreError: nothing was written.
+    """
+    if rev is not None:
+        return restore(project, ref, rev)
+    try:
+        return project.restore(ref, scope)
+    except MemoryNotFound:
+        if scope not in (None, "project") or project.layout.git is None:
+            raise
+        return restore(project, ref)
 
 
 def restore(project: Memsync, ref: str, rev: str | None = None) -> Remembered:

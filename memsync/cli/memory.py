@@ -18,12 +18,11 @@ from memsync.cli.app import (
     scope_option,
     target_options,
 )
-from memsync.errors import MemoryNotFound, UsageError
+from memsync.errors import UsageError
 from memsync.recall import Filters
 from memsync.records import ALLOW_TAG, SCOPES, Scope
 
 if TYPE_CHECKING:
-    from memsync.results import Remembered
     from memsync.service import Memsync
 
 
@@ -269,19 +268,6 @@ def update(
     print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
 
 
-def _restored(project: Memsync, ref: str, scope: Scope | None, at: str | None) -> Remembered:
-    from memsync import past
-
-    if at is not None:
-        return past.restore(project, ref, at)
-    try:
-        return project.restore(ref, scope)
-    except MemoryNotFound:
-        if scope not in (None, "project") or project.layout.git is None:
-            raise
-        return past.restore(project, ref)
-
-
 @click.command()
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
 @scope_option
@@ -321,8 +307,10 @@ def restore(ctx: click.Context, /, ref: str, scope: Scope | None, at: str | None
       memsync memory restore mm-a1b2c3
       memsync memory restore mm-a1b2c3 --at main~3
     """
+    from memsync.past import undo
+
     project = open_project(ctx)
-    result = _restored(project, ref, scope, at)
+    result = undo(project, ref, scope, at)
     print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from difflib import unified_diff
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()<>+!|~-])")
 _CALLS: Final = re.compile(r"([@#])(?=\w)")  # GitHub makes mentions and references of these
-_SHALLOW: Final = "this clone is shallow, so older commits are missing; `git fetch --unshallow` gets them"
 
 
 @click.command("history")
@@ -41,14 +40,10 @@ def history_(ctx: click.Context, /, ref: str, as_json: bool) -> None:
     """
     project = open_project(ctx)
     found = past.events(project, ref)
-    notes = _notes(project)
+    notes = past.notes(project)
     lines = [line for event in found for line in _event(event)]
     value = {"id": found[0].id, "events": [event.as_dict() for event in found], "notes": notes}
     print_result(as_json, value, "\n".join([click.style(found[0].id, bold=True), *lines, *notes]))
-
-
-def _notes(project: Any) -> list[str]:
-    return [_SHALLOW] if past.is_shallow(project) else []
 
 
 def _event(event: Event) -> Iterator[str]:
@@ -214,15 +209,10 @@ def blame(ctx: click.Context, /, ref: str | None, as_json: bool) -> None:
     """
     project = open_project(ctx)
     found = past.blame(project, ref)
-    notes = _notes(project)
+    notes = past.notes(project)
     rows = [_blamed(name, event, project.clock()) for name, event in found]
-    value = {"lines": [{"field": name or None, **_short(event)} for name, event in found], "notes": notes}
+    value = {"lines": [{"field": name or None, **event.as_line()} for name, event in found], "notes": notes}
     print_result(as_json, value, "\n".join([*_aligned(rows), *notes]) or "no memories yet")
-
-
-def _short(event: Event) -> dict[str, Any]:
-    keys = ("id", "kind", "commit", "author", "when", "subject")
-    return {key: value for key, value in event.as_dict().items() if key in keys}
 
 
 def _blamed(name: str, event: Event, now: datetime) -> tuple[str, str, str]:

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from memsync import past
 from memsync.importing import Candidate, Format, read_file
 from memsync.mcp import shapes
-from memsync.mcp.parameters import Limit, Tags, Target, Where, inside
+from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, inside, then
 from memsync.mcp.tool import ADD, CHANGE, READ, TOGGLE, Offer, Progress, Spread
 from memsync.recall import Filters
 from memsync.records import SCOPES
@@ -20,7 +21,6 @@ from memsync.service import Memsync
 _STEP: Final = 100  # items between two words of progress
 
 
-Id = Annotated[str, Field(description="The id, or an unambiguous beginning of it.")]
 Importance = Annotated[float | None, Field(ge=0, le=1)]
 Superseded = Annotated[Tags, Field(description="Ids it replaces.")]
 
@@ -83,6 +83,7 @@ def recall(
     project: Memsync,
     query: Annotated[str | None, Field(description="A question, or words, identifiers, paths, versions.")] = None,
     limit: Limit = 10,
+    at: At = None,
     *,
     filters: Chosen,
 ) -> Mapping[str, Any]:
@@ -91,21 +92,24 @@ def recall(
     Ask before you decide or search for something that somebody may have
     settled already. Without a query: the most important memories.
     """
-    return project.recall(query, filters, limit=limit).as_dict()
+    with then(project, at) as place:
+        return place.recall(query, filters, limit=limit).as_dict()
 
 
-def list_memories(project: Memsync, limit: Limit = 50, *, filters: Chosen) -> Mapping[str, Any]:
+def list_memories(project: Memsync, limit: Limit = 50, at: At = None, *, filters: Chosen) -> Mapping[str, Any]:
     """List memories, the most important first. To answer a question use recall."""
-    return _listed(project.list(filters, limit=limit))
+    with then(project, at) as place:
+        return _listed(place.list(filters, limit=limit))
 
 
 def _listed(found: list[Entry]) -> dict[str, Any]:
     return {"count": len(found), "memories": [entry.as_dict() for entry in found]}
 
 
-def get_memory(project: Memsync, memory_id: Id, scope: Where = None) -> Mapping[str, Any]:
+def get_memory(project: Memsync, memory_id: Id, scope: Where = None, at: At = None) -> Mapping[str, Any]:
     """Show everything about one memory."""
-    return project.get(memory_id, scope).as_dict()
+    with then(project, at) as place:
+        return place.get(memory_id, scope).as_dict()
 
 
 def update_memory(
@@ -136,9 +140,9 @@ def forget(project: Memsync, memory_id: Id, scope: Where = None) -> Mapping[str,
     return {"forgotten": [project.forget(memory_id, scope).as_dict()]}
 
 
-def restore_memory(project: Memsync, memory_id: Id, scope: Where = None) -> Mapping[str, Any]:
-    """Undo the last forget or update_memory of a memory; doing it twice undoes nothing."""
-    return project.restore(memory_id, scope).as_dict()
+def restore_memory(project: Memsync, memory_id: Id, scope: Where = None, at: At = None) -> Mapping[str, Any]:
+    """Undo the last forget or update_memory of a memory, or bring it back from git; twice is redo."""
+    return past.undo(project, memory_id, scope, at).as_dict()
 
 
 def memory_stats(project: Memsync, *, filters: Chosen) -> Mapping[str, Any]:

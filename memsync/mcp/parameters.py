@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from memsync import past
 from memsync.errors import UsageError
 from memsync.mcp.tool import Spread
 from memsync.records import ALLOW_TAG, Scope
@@ -22,6 +24,8 @@ def _list_of_tags(given: object) -> object:
 
 
 Tags = Annotated[list[str] | None, BeforeValidator(_list_of_tags)]
+Id = Annotated[str, Field(description="The id, or an unambiguous beginning of it.")]
+At = Annotated[str | None, Field(description="As it was at this commit, branch or tag.")]
 Where = Annotated[Scope | None, Field(description="Only in this store.")]
 Limit = Annotated[int, Field(ge=1, le=1000)]
 
@@ -57,3 +61,8 @@ def inside(project: Memsync, name: str) -> Path:
             f"{name} is outside of {root}; let the user run `memsync` on it, or take it into the project first"
         )
     return path
+
+
+def then(project: Memsync, rev: str | None) -> AbstractContextManager[Memsync]:
+    """Return *project* as it was at *rev*; None: as it is."""
+    return nullcontext(project) if rev is None else past.at(project, rev)

@@ -5,7 +5,7 @@ Unknown keys of a record are part of it, so every shape allows more.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -122,6 +122,49 @@ class Export(Shape):
     path: str
     changed: bool
     held: str | None
+
+
+class Event(Shape):
+    """What happened to one memory; no commit means that it is not committed yet."""
+
+    id: str
+    kind: str
+    fields: list[str]
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class Committed(Event):
+    """An event with its commit."""
+
+    commit: str | None
+    author: str | None
+    when: str | None
+    subject: str | None
+
+
+class History(Shape):
+    """What happened to one memory, newest first."""
+
+    id: str
+    events: list[Committed]
+    notes: list[str]
+
+
+class Difference(Shape):
+    """What the memories and skills at new have that those at old had not, and the other way round."""
+
+    old: str
+    new: str
+    memories: list[Event]
+    skills: list[dict[str, Any]]
+
+
+class Blame(Shape):
+    """Who last changed what: each memory, or each field of one."""
+
+    lines: list[dict[str, Any]]
+    notes: list[str]
 
 
 class ListedSkill(Shape):

@@ -28,6 +28,9 @@ SAME = {
     "memory stats": "memory_stats",
     "memory import": "import_memories",
     "memory export": "export_memories",
+    "memory history": "memory_history",
+    "memory diff": "memory_diff",
+    "memory blame": "memory_blame",
     "skill list": "list_skills",
     "skill search": "search_skills",
     "skill show": "get_skill",
@@ -55,6 +58,7 @@ NO_PARAMETER = {
     "update_memory": _NOT_FOR_A_MODEL,
     "import_memories": _NOT_FOR_A_MODEL,
     "recall": {"explain": "says the same in words; `parts` is in every answer"},
+    "memory_diff": {"markdown": "says the same for people"},
     "export_memories": dict.fromkeys(
         "output format memory_type tags_all tags_any tags_none min_importance archived".split(),
         "a tool writes no files where a model says; list_memories has the same filters",
@@ -169,6 +173,20 @@ CASES = [
     ),
     ("export_memories", [], {}),
     ("export_memories", ["--scope", "global"], {"scope": "global"}),
+    ("recall", ["uv", "--at", "HEAD"], {"query": "uv", "at": "HEAD"}),
+    ("list_memories", ["--at", "HEAD"], {"at": "HEAD"}),
+    ("get_memory", ["mm-old", "--at", "HEAD"], {"memory_id": "mm-old", "at": "HEAD"}),
+    ("get_memory", ["mm-old", "--at", "nowhere"], {"memory_id": "mm-old", "at": "nowhere"}),
+    ("get_memory", ["mm-old", "--at=--help"], {"memory_id": "mm-old", "at": "--help"}),
+    ("restore_memory", ["mm-old"], {"memory_id": "mm-old"}),
+    ("restore_memory", ["mm-old", "--at", "HEAD"], {"memory_id": "mm-old", "at": "HEAD"}),
+    ("memory_history", ["mm-old"], {"memory_id": "mm-old"}),
+    ("memory_history", ["zzz"], {"memory_id": "zzz"}),
+    ("memory_diff", [], {}),
+    ("memory_diff", ["HEAD..HEAD"], {"span": "HEAD..HEAD"}),
+    ("memory_diff", ["nowhere"], {"span": "nowhere"}),
+    ("memory_blame", [], {}),
+    ("memory_blame", ["mm-aaa"], {"memory_id": "mm-aaa"}),
     ("list_skills", [], {}),
     ("list_skills", ["-q", "pytest", "-n", "1"], {"query": "pytest", "limit": 1}),
     ("search_skills", ["the build is red"], {"query": "the build is red"}),
@@ -214,6 +232,9 @@ def twins(tmp_path, home) -> list[GitRepo]:
     """Return two repositories that are the same."""
     repos = [GitRepo.create(tmp_path / name / "repo") for name in ("one", "two")]
     for repo in repos:
+        repo.write_memories(memory_line("mm-old", "The build runs on Jenkins"))
+        repo.git("add", ".")
+        repo.git("commit", "-q", "-m", "memories")
         repo.write_memories(
             memory_line("mm-aaa", "Always use uv for python", memory_type="preference", tags=["py"], importance=0.8)
             + memory_line("mm-abb", "The database is read-only", tags=["db"], importance=0.3)

@@ -14,7 +14,9 @@ from mcp.types import ResourceTemplateReference
 
 from memsync import Memsync
 
-READS = set("recall list_memories get_memory memory_stats list_skills search_skills get_skill skill_stats".split())
+READS = set(
+    "recall list_memories get_memory memory_stats memory_history memory_diff memory_blame list_skills search_skills get_skill skill_stats".split()
+)
 ADDS = {"remember", "import_memories", "export_memories", "create_skill", "apply_skill"}
 TOGGLES = {"restore_memory", "restore_skill"}
 

@@ -225,13 +225,13 @@ def test_a_record_without_an_id_has_a_story_too(repo, project):
 
 
 def test_a_shallow_clone_tells_what_it_has_and_says_so(repo, tmp_path):
-    from memsync.past import is_shallow
+    from memsync.past import notes
 
     commit(repo, A1, "one")
     commit(repo, A2, "two")
     subprocess.run(["git", "clone", "-q", "--depth=1", repo.root.as_uri(), str(tmp_path / "c")], check=True)
     with Memsync.open(tmp_path / "c") as project:
-        assert is_shallow(project)
+        assert "git fetch --unshallow" in notes(project)[0]
         assert told(project, "mm-aaaaaa") == [("mm-aaaaaa", "added", "two")]
 
 

@@ -1,0 +1,43 @@
+"""The tools on what git knows of memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from memsync import difference, past
+from memsync.mcp import shapes
+from memsync.mcp.parameters import Id
+from memsync.mcp.tool import READ, Offer
+from memsync.service import Memsync
+
+
+def memory_history(project: Memsync, memory_id: Id) -> Mapping[str, Any]:
+    """Show what happened to one memory, newest first: who changed what, when, in which commit."""
+    found = past.events(project, memory_id)
+    return {"id": found[0].id, "events": [event.as_dict() for event in found], "notes": past.notes(project)}
+
+
+def memory_diff(
+    project: Memsync,
+    span: Annotated[str, Field(description="REV..REV, REV...REV, or REV for that commit and the work tree.")] = "HEAD",
+) -> Mapping[str, Any]:
+    """Show which memories and skills differ between two commits, or since the last."""
+    return difference.difference(project, span).as_dict()
+
+
+def memory_blame(
+    project: Memsync, memory_id: Annotated[str | None, Field(description="Each field of this one.")] = None
+) -> Mapping[str, Any]:
+    """Show who last changed each memory, or each field of one."""
+    lines = [{"field": name or None, **event.as_line()} for name, event in past.blame(project, memory_id)]
+    return {"lines": lines, "notes": past.notes(project)}
+
+
+OFFERS: Final = (
+    Offer(memory_history, "History of a memory", shapes.History, READ),
+    Offer(memory_diff, "Changes of memories", shapes.Difference, READ),
+    Offer(memory_blame, "Authors of memories", shapes.Blame, READ),
+)
