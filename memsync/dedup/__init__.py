@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 from memsync.dedup.conflicts import conflict
-from memsync.dedup.likeness import holds_all, is_same, keeps_values, shared
+from memsync.dedup.likeness import REORDERED, holds_all, is_reordered, is_same, keeps_values, shared
 from memsync.dedup.reading import read
 from memsync.records import normal_form
 
@@ -58,14 +58,19 @@ def decide(new: str, old: str, similarity: float, *, thresholds: Thresholds = DE
         return Verdict("duplicate", "hash_exact", 1.0, "the same text is already stored")
     one, other = read(new), read(old)
     if same := is_same(one, other):
-        level, why = same
-        return Verdict("duplicate", "auto_reject" if level >= thresholds.auto_reject else "gray", level, why)
-    clash = conflict(one, other)
+        return _copy(*same, thresholds)
+    clash = conflict(one, other, (new, old))
+    if not clash and is_reordered(one, other):
+        return _copy(REORDERED, "the same words in another order", thresholds)
     if not clash and holds_all(one, other):
         return Verdict("contains", "subsumed", similarity, "it says all that the stored text says, and more")
     if not clash and holds_all(other, one):
         return Verdict("contained", "subsumed", similarity, "the stored text says all of it, and more")
     return _unmerged(one.content, other.content, similarity, clash, thresholds)
+
+
+def _copy(level: float, why: str, thresholds: Thresholds) -> Verdict:
+    return Verdict("duplicate", "auto_reject" if level >= thresholds.auto_reject else "gray", level, why)
 
 
 def _unmerged(

@@ -1,36 +1,139 @@
-"""What makes two texts on one subject disagree: negation, opposites, values, order."""
+"""What makes two texts on one subject disagree: negation, opposites, values, roles, a change that one tells of."""
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import Final
 
-from memsync.dedup.lexicon import OPPOSITES
-from memsync.dedup.reading import Reading
+from memsync.dedup.lexicon import CHANGES, DIRECTIONS, OPPOSITES
+from memsync.dedup.likeness import swapped
+from memsync.dedup.reading import CONTENT, Reading, Token, stem
+
+_BESIDE: Final = frozenset({"longer", "more", "any", "anymore", "just", "yet", "only", "really", "even"})
+_CLOSE: Final = 0.6  # share of equal words from which what differs is compared word by word
+_LONG: Final = 400
+_CHANGES: Final = re.compile(CHANGES, re.IGNORECASE)
+_EXACT: Final = frozenset({"value", "name"})
+_STEMS: Final = {
+    stem(word): frozenset(stem(other) for same in OPPOSITES if stem(same) == stem(word) for other in OPPOSITES[same])
+    for word in OPPOSITES
+}
+_CONDITIONS: Final = frozenset(
+    {"without", "ohne", "sans", "sin", "senza", "sem", "zonder", "utan"}
+)  # what fails without it, needs it
 
 
-def conflict(new: Reading, old: Reading) -> str:
+def conflict(new: Reading, old: Reading, texts: tuple[str, str]) -> str:
     """Say what the two texts disagree in; "" if nothing was found."""
-    return _negation(new, old) or _opposite(new, old) or _values(new, old)
+    return (
+        _negation(new, old)
+        or _negation(old, new)
+        or _opposite(new, old)
+        or _values(new, old)
+        or _aligned(new, old)
+        or _change(*texts)
+    )
 
 
-def _negation(new: Reading, old: Reading) -> str:
-    here, there = (Counter(token.form for token in reading.tokens if token.kind == "not") for reading in (new, old))
-    if here.total() != there.total():
-        word = next(iter((here - there) or (there - here)))
-        return f"only one of them says {word!r}"
-    return ""
+def _negation(one: Reading, other: Reading) -> str:
+    """Find a word that *one* negates and *other* does not."""
+    plain = {token.form for token in other.tokens if token.kind in CONTENT} - set(_negated(other))
+    return next((f"only one of them says 'not {word}'" for word in _negated(one) if word in plain), "")
+
+
+def _negated(reading: Reading) -> list[str]:
+    """Return the words that a negation stands before; behind it, if its clause ends there."""
+    found = []
+    for place, token in enumerate(reading.tokens):
+        if token.kind == "not" and token.raw not in _CONDITIONS and not _says_not_only(reading, place):
+            clause = [t for t in reading.tokens[place + 1 :] if t.clause == token.clause]
+            ahead = [t.form for t in clause if t.kind in CONTENT and t.form not in _BESIDE]
+            behind = [t.form for t in reading.tokens[:place] if t.clause == token.clause and t.kind in CONTENT]
+            found += ahead[:2] or behind[-1:]
+    return found
+
+
+def _says_not_only(reading: Reading, place: int) -> bool:
+    return any(token.form == "only" for token in reading.tokens[place + 1 : place + 2])
 
 
 def _opposite(new: Reading, old: Reading) -> str:
-    here, there = ({token.raw for token in reading.tokens} for reading in (new, old))
-    for word in sorted(here - there):
-        if other := OPPOSITES.get(word, frozenset()) & (there - here):
-            return f"{word!r} against {min(other)!r}"
+    """Find a word whose opposite the other text has in its place."""
+    here, there = (_plain_words(reading) for reading in (new, old))
+    for word in here:
+        for other in sorted(_STEMS.get(word, ())):
+            if other in there and word not in there and other not in here:
+                return f"{here[word]!r} against {there[other]!r}"
     return ""
+
+
+def _plain_words(reading: Reading) -> dict[str, str]:
+    negated = set(_negated(reading))
+    kinds = CONTENT | {"light", "not"}
+    return {
+        stem(t.raw): t.raw
+        for t in reading.tokens
+        if t.kind in kinds and t.form not in negated and t.form not in DIRECTIONS
+    }
 
 
 def _values(new: Reading, old: Reading) -> str:
-    here, there = ({token.form for token in reading.tokens if token.kind == "value"} for reading in (new, old))
-    if (mine := here - there) and (theirs := there - here):
-        return f"{min(mine)!r} against {min(theirs)!r}"
+    """Find a number, date or identifier that stands in the other text's place of another one."""
+    here, there = dict(_slots(new)), dict(_slots(old))
+    mine, theirs = ({t.form for t in reading.tokens if t.kind == "value"} for reading in (new, old))
+    for slot, value in here.items():
+        other = there.get(slot)
+        if other and value not in theirs and other not in mine and _alike(value, other):
+            return f"{value!r} against {other!r}"
     return ""
+
+
+def _slots(reading: Reading) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield each value with the word before it and with the one behind it."""
+    content = [token for token in reading.tokens if token.kind in CONTENT]
+    for place, token in enumerate(content):
+        if token.kind == "value":
+            if place:
+                yield ("after", content[place - 1].form), token.form
+            if place + 1 < len(content):
+                yield ("before", content[place + 1].form), token.form
+
+
+def _alike(one: str, other: str) -> bool:
+    """Tell whether two values are of one kind: both numbers, or two names of which neither is part of the other."""
+    has_digits = one[:1].isdigit()
+    return has_digits == other[:1].isdigit() and (has_digits or (one not in other and other not in one))
+
+
+def _aligned(new: Reading, old: Reading) -> str:
+    """Compare nearly equal texts word by word: another name or value in one place, or two that changed places."""
+    a = [token for token in new.tokens if token.kind != "article"]
+    b = [token for token in old.tokens if token.kind != "article"]
+    if not a or not b or max(len(a), len(b)) > _LONG:
+        return ""
+    one, other = ([token.form for token in tokens] for tokens in (a, b))
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    if matcher.ratio() < _CLOSE:
+        return ""
+    for what, i, j, k, m in matcher.get_opcodes():
+        if what == "replace" and (found := _replaced(a[i:j], b[k:m])):
+            return found
+    if sorted(one) == sorted(other) or swapped(new.content, old.content):
+        return "the same words in other roles, or in another order"
+    return ""
+
+
+def _replaced(mine: list[Token], theirs: list[Token]) -> str:
+    one, other = ([t for t in tokens if t.kind in _EXACT] for tokens in (mine, theirs))
+    if one and other and {t.form for t in one}.isdisjoint(t.form for t in other):
+        return f"{one[0].raw!r} against {other[0].raw!r}"
+    return ""
+
+
+def _change(new: str, old: str) -> str:
+    """Find words in *new* that tell of a change, and that *old* does not have."""
+    known = {match[0].lower() for match in _CHANGES.finditer(old)}
+    found = (match[0].lower() for match in _CHANGES.finditer(new))
+    return next((f"it tells of a change ({word!r})" for word in found if word not in known), "")

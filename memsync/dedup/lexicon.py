@@ -15,18 +15,23 @@ def _words(text: str) -> frozenset[str]:
 
 # Articles and forms of "to be" in the present: two texts that differ in these alone say the same.
 ARTICLES: Final = _words(
-    "a an the is are am be being 's der das den dem des ein eine einen einem einer ist sind"
+    "a an the is are be being 's der das dem des ein eine einen einem einer ist sind"
     " le la les un une est sont el los las una es son il lo gli um uma o os het een zijn"
 )
 
 # Further words that a rewording may add, drop or move; "to", "from" and their like are not among them.
 LIGHT: Final = ARTICLES | _words(
-    "of for at as that which who this these those it its they them their he she his her we our us you your i my"
-    " do does did have has had get gets so also just then and but or because since when while if with on in"
-    " one ones some there here please note always by via through about such very really need needs want wants"
-    " und oder für von im am zu zum zur mit bei auf dass wenn weil damit sich man wir sie es"
-    " et ou de du d l à au aux en dans pour que qui se sur par avec si on nous il elle"
-    " y e al del en con para por que se su sus si nos lo"
+    "of for at as that which who this these those it its they them their we our us you your"
+    " do does have has get gets so also just then and but because since when while with on in"
+    " one ones please note by via through about such very really"
+    " und für von im zu zum zur mit bei auf dass weil damit sich wir sie es"
+    " et de du d l à au aux en dans que qui se sur par avec nous al del con para por su sus nos lo"
+)
+
+# Who does it, and which way it goes: "A to B" is not "B to A".
+DIRECTIONS: Final = _words(
+    "to from into onto out off over under above below behind against toward towards than by before after until till"
+    " nach von vom vor hinter über unter durch gegen vers depuis contre hacia desde hasta contra tras"
 )
 
 NEGATIONS: Final = _words(
@@ -52,13 +57,37 @@ MODALS: Final = {
         _words("may can might could optional allowed permitted kann können darf dürfen peut puede pueden"), "may"
     ),
     **dict.fromkeys(_words("will would going wird werden"), "will"),
-    **dict.fromkeys(_words("was were been used formerly previously war waren était fue era"), "past"),
+    **dict.fromkeys(_words("was were been used formerly previously waren était fue era"), "past"),
 }
 
 TEMPORAL: Final = _words(
     "then first firstly second secondly third last lastly before after afterwards afterward next finally prior"
     " previously later earlier until once dann danach zuerst zunächst anschließend vor nach bevor nachdem"
-    " puis ensuite avant après abord luego después antes primero"
+    " puis ensuite avant après d'abord luego después antes primero"
+)
+
+# Dates, and what else is one of a row: another one is another fact.
+SERIES: Final = _words(
+    "january february march april june july august september october november december jan feb mar apr jun jul aug"
+    " sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun"
+    " januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag"
+    " janvier février mars avril juin juillet août septembre octobre novembre décembre lundi mardi mercredi jeudi"
+    " vendredi samedi dimanche enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"
+    " lunes martes miércoles jueves viernes sábado domingo"
+    " north south east west left right alpha beta gamma red green blue black white yellow"
+)
+
+# Words that tell of a change: the text corrects what was true before.
+CHANGES: Final = (
+    r"\b(?:no longer|not? (?:\w+ ){0,4}any ?more|anymore|any more|nowadays|now|from now on|instead|replac(?:ed|es)|switched (?:to|from|over)|migrated"
+    r"|moved|rewritten|rewrote|dropped|removed|retired|renamed|deprecated|discontinued|obsolete|abandoned|reverted|lifted|changed"
+    r"|(?:is|are|was|were|got|has been|have been) (?:gone|over|dead|sold|closed|done with)|used to|formerly|previously|superseded"
+    r"|(?:since|after) the (?:change|move|switch|migration|upgrade|update|release|rewrite|refactoring|backfill|rollout|\w+ (?:was|were|got|moved|has|have))"
+    r"|as of|upgraded|downgraded|bumped|raised to|lowered to|not? \w+ (?:is )?(?:needed|required|necessary)"
+    r"|(?:needs?|requires?) no|nicht mehr|kein\w* \w+ mehr|jetzt|inzwischen|mittlerweile|seit|umgezogen|ersetzt|statt|abgeschafft"
+    r"|désormais|maintenant|n'est plus|ne \w+ plus|remplac\w+|abandonn\w+|ya no|ahora|desde|reemplaz\w+|sustitu\w+|migró|ora|non \w+ più"
+    r"|agora|não \w+ mais|vervangen|niet meer|nu)\b"
+    r"|改为|改用|改成|已经|已不|不再|现在|换成|取代|もう|廃止|移行|変更|代わりに|になった"
 )
 
 NUMBERS: Final = {
@@ -67,9 +96,26 @@ NUMBERS: Final = {
     if word != "-"
 }
 
-NEGATING_LETTERS: Final = frozenset("不没沒无無非未别別勿禁否")
-NEGATING_ENDINGS: Final = ("ない", "ません", "なし", "ずに", "禁止")
-CASE_PARTICLES: Final = ("から", "まで", "より", "が", "を", "に", "へ", "で")
+NEGATING_LETTERS: Final = frozenset("不没沒无無非未勿禁否")
+PARTICLES: Final = frozenset("的了吧呢请也就")
+NEGATING_ENDINGS: Final = ("ない", "なく", "なか", "ません", "なし", "ずに")
+CASE_PARTICLES: Final = ("から", "まで", "より", "が", "を", "に", "へ")
+
+IRREGULAR: Final = {
+    form: verb
+    for verb, forms in {
+        "write": "wrote written", "run": "ran", "send": "sent", "keep": "kept", "build": "built", "lose": "lost",
+        "break": "broke broken", "choose": "chose chosen", "hold": "held", "take": "took taken", "give": "gave given",
+        "make": "made", "find": "found", "buy": "bought", "catch": "caught", "grow": "grew grown", "know": "knew known",
+        "meet": "met", "pay": "paid", "say": "said", "sell": "sold", "show": "shown", "sleep": "slept", "spend": "spent",
+        "stand": "stood", "tell": "told", "think": "thought", "throw": "threw thrown", "wear": "wore worn", "win": "won",
+        "ride": "rode ridden", "drive": "drove driven", "eat": "ate eaten", "draw": "drew drawn", "fly": "flew flown",
+        "hide": "hid hidden", "sing": "sang sung", "swim": "swam swum", "bring": "brought", "begin": "began begun",
+        "go": "went gone goes", "do": "done", "fall": "fell fallen", "leave": "left", "speak": "spoke spoken",
+        "steal": "stole stolen", "freeze": "froze frozen", "mean": "meant", "deal": "dealt", "feed": "fed",
+    }.items()
+    for form in forms.split()
+}  # fmt: skip
 
 _OPPOSITES: Final = """
 allow forbid|allow prohibit|allow deny|allow block|allow ban|permit forbid|permit prohibit|permitted prohibited
@@ -134,3 +180,7 @@ UNITS: Final = {
     }.items()
     for spelling in spellings.split()
 }
+
+
+# Signs that compare, join or point.
+SIGNS: Final = frozenset("< > <= >= == != = -> => <- && || + ~ ≈ ≠ ≤ ≥ → ← ±".split())

@@ -1,33 +1,236 @@
-"""Whether one text says what another says: the same words in the same order, and nothing that turns it round."""
+"""Whether one text says what another says: the same words, and in an order that means the same."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Final
 
-from memsync.dedup.reading import Reading, read
+from memsync.dedup.lexicon import CASE_PARTICLES, DIRECTIONS, MODALS, NEGATING_ENDINGS, QUANTIFIERS, TEMPORAL
+from memsync.dedup.reading import CONTENT, Reading, Token, read
 
 IN_ORDER: Final = 0.99  # as sure as one can be without the very same text
 REORDERED: Final = 0.98
+_ENOUGH: Final = 5  # words of content from which another order may mean the same
+_TOGETHER: Final = 0.55  # share of neighbours that a rewording keeps together
+_LONG: Final = 400  # words from which two texts are compared in their order only
+_ORDERED: Final = (TEMPORAL | QUANTIFIERS | MODALS.keys()) - {"then", "must"}  # what stands beside them counts
+_BE: Final = frozenset({"is", "are", "am", "be", "being", "was", "were", "been"})
 
 
 def is_same(one: Reading, other: Reading) -> tuple[float, str] | None:
     """Say how sure it is that the two texts are copies (0-1), and why; None if they are not."""
-    if one.words and one.words == other.words:
+    if not one.content or not _same_tense(one, other):
+        return None
+    if one.words == other.words:
         return IN_ORDER, "the same words in the same order"
+    if _active(one) == _active(other) or _same_letters(one, other):
+        return IN_ORDER, "the same words in the same order, but for grammar"
     return None
 
 
+def is_reordered(one: Reading, other: Reading) -> bool:
+    """Tell whether the same words, differently put together, say the same: no role, direction or sequence changed."""
+    a, b = one.content, other.content
+    if min(len(a), len(b)) < _ENOUGH or max(len(a), len(b)) > _LONG or not _same_words(one, other):
+        return False
+    return (
+        _neighbours(a, b) >= _TOGETHER
+        and _negations(one) == _negations(other)
+        and _frame(one) != _frame(other)
+        and not swapped(a, b)
+        and _directions(one) == _directions(other)
+        and _sequence(one) == _sequence(other)
+    )
+
+
 def holds_all(rich: Reading, poor: Reading) -> bool:
-    """Tell whether *rich* has every word of *poor* in its order, and more."""
-    words = poor.words
-    return len(poor.content) >= 3 and len(rich.words) > len(words) and _in_order(words, rich.words)
+    """Tell whether *rich* has every statement of *poor* word by word, and more."""
+    if len(poor.content) < 3 or len(rich.content) <= len(poor.content):
+        return False
+    return all(_stands_in(clause, rich) for clause in _clauses(poor))
 
 
-def _in_order(few: Sequence[str], many: Sequence[str]) -> bool:
-    rest = iter(many)
-    return all(word in rest for word in few)
+def _clauses(reading: Reading) -> Iterator[tuple[str, ...]]:
+    words: list[str] = []
+    for before, token in pairwise((None, *reading.tokens)):
+        if before is not None and token is not None and before.clause != token.clause and words:
+            yield tuple(words)
+            words = []
+        if token is not None and token.kind != "article":
+            words.append(token.form)
+    yield tuple(words)
+
+
+def _stands_in(clause: tuple[str, ...], rich: Reading) -> bool:
+    """Tell whether *clause* stands in *rich* whole, with nothing beside it that makes it say something else."""
+    tokens = [token for token in rich.tokens if token.kind != "article"]
+    size = len(clause)
+    for start in range(len(tokens) - size + 1):
+        if tuple(token.form for token in tokens[start : start + size]) == clause:
+            first, last = tokens[start], tokens[start + size - 1]
+            beside = [t for t in (*tokens[:start], *tokens[start + size :]) if first.clause <= t.clause <= last.clause]
+            before = tokens[start - 1] if start and tokens[start - 1].clause == first.clause else None
+            after = next((t for t in tokens[start + size :] if t.clause == last.clause), None)
+            return not any(map(_restricts, beside)) and _is_loose(before) and (_is_loose(after) or _is_verbal(after))
+    return False
+
+
+def _restricts(token: Token) -> bool:
+    return token.kind == "not" or token.form in QUANTIFIERS or token.form in TEMPORAL
+
+
+def _is_loose(token: Token | None) -> bool:
+    """Tell whether *token* does not join with its neighbour to another noun."""
+    return token is None or token.kind == "light"
+
+
+def _is_verbal(token: Token | None) -> bool:
+    return token is not None and token.kind == "word" and token.raw.endswith(("ing", "ed"))
+
+
+def _same_tense(one: Reading, other: Reading) -> bool:
+    """Tell whether no verb is in the past in one text only: what worked may work no more."""
+    return _past(one) == _past(other)
+
+
+def _past(reading: Reading) -> list[str]:
+    """Return the words that look like a past tense: -ed behind no form of "to be" or "to have"."""
+    found, helped = [], False
+    for token in reading.tokens:
+        if token.raw.endswith("ed") and token.kind == "word" and not helped:
+            found.append(token.form)
+        helped = (
+            token.raw in _BE
+            or token.raw in ("has", "have", "had", "not", "get", "gets")
+            or (helped and token.kind != "word")
+        )
+    return found
+
+
+def _active(reading: Reading) -> tuple[str, ...]:
+    """Return the words with every "S is done by A" as "A does S"."""
+    found: list[str] = []
+    clause: list[Token] = []
+    for before, token in pairwise((*reading.tokens, None)):
+        if before is not None:
+            clause.append(before)
+        if before is not None and (token is None or token.clause != before.clause):
+            found += _turned(clause)
+            clause = []
+    return tuple(found)
+
+
+def _turned(clause: list[Token]) -> list[str]:
+    raws = [token.raw for token in clause]
+    be = next((place for place, raw in enumerate(raws) if raw in _BE), -1)
+    by = raws.index("by") if "by" in raws else -1
+    if 0 < be < by < len(raws) - 1:
+        verb = next(
+            (place for place in range(be + 1, by) if raws[place] not in _BE and clause[place].kind != "not"), -1
+        )
+        agent = clause[by + 1]
+        if verb > 0 and not raws[verb].endswith("ing") and not agent.raw.endswith("ing") and agent.kind != "value":
+            negations = [token for token in clause[be:verb] if token.kind == "not"]
+            clause = [*clause[by + 1 :], *negations, clause[verb], *clause[:be], *clause[verb + 1 : by]]
+    return [token.form for token in clause if token.kind != "article"]
+
+
+def _same_letters(one: Reading, other: Reading) -> bool:
+    """Compare texts without spaces: the same letters, negation and roles; other endings do not count."""
+    if not any(token.kind == "kana" for token in (*one.tokens, *other.tokens)) or len(one.content) < _ENOUGH:
+        return False
+    here, there = _runs(one), _runs(other)
+    if [form for form, _ in here] != [form for form, _ in there]:
+        return False
+    return all(
+        _role(a) == _role(b) or not (_role(a) and _role(b)) for (_, a), (_, b) in zip(here, there, strict=True)
+    ) and (_denials(one) == _denials(other))
+
+
+def _runs(reading: Reading) -> list[tuple[str, str]]:
+    """Return each word or letter with the kana behind it."""
+    found: list[tuple[str, str]] = []
+    for token in reading.tokens:
+        if token.kind in CONTENT or token.kind == "not":
+            found.append((token.form, ""))
+        elif token.kind == "kana" and found:
+            found[-1] = (found[-1][0], found[-1][1] + token.form)
+    return found
+
+
+def _role(kana: str) -> str:
+    return next((particle for particle in CASE_PARTICLES if kana.startswith(particle)), "")
+
+
+def _denials(reading: Reading) -> int:
+    text = "".join(token.form for token in reading.tokens)
+    return sum(text.count(ending) for ending in NEGATING_ENDINGS)
+
+
+def _same_words(one: Reading, other: Reading) -> bool:
+    a, b = set(one.content), set(other.content)
+    return a == b or (a ^ b == {"must"} and (_commands(one, other) or _commands(other, one)))
+
+
+def _commands(one: Reading, other: Reading) -> bool:
+    """Tell whether *one* begins with the verb that *other* says must be done."""
+    verb = one.tokens[0].form
+    raws = [token.raw for token in other.tokens]
+    return any(raws[n : n + 2] == ["must", "be"] and other.tokens[n + 2].form == verb for n in range(len(raws) - 2))
+
+
+def _neighbours(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return the share of pairs of neighbours that both texts have, whichever comes first: phrases stay together."""
+    here, there = ({frozenset(pair) for pair in pairwise(words)} for words in (one, other))
+    return len(here & there) / min(len(here), len(there))
+
+
+def _negations(reading: Reading) -> Counter[str]:
+    return Counter(token.form for token in reading.tokens if token.kind == "not")
+
+
+def _frame(reading: Reading) -> list[str]:
+    """Return the light words in order. A text with roles swapped keeps its frame; a rewording does not."""
+    return [token.form for token in reading.tokens if token.kind == "light"]
+
+
+def swapped(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Tell whether two words or phrases have changed places around what stands between them."""
+    gone, come = Counter[str](), Counter[str]()
+    for what, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if what == "replace":
+            gone.update(one[i:j])
+            come.update(other[k:m])
+    if len(gone & come) >= 2:
+        return True
+    sides = dict(zip(one[1:], zip(one, one[2:], strict=False), strict=False))
+    return any(
+        sides.get(word) == (right, left) and left != right
+        for left, word, right in zip(other, other[1:], other[2:], strict=False)
+    )
+
+
+def _directions(reading: Reading) -> set[tuple[str, str]]:
+    """Return which words stand behind which preposition of direction."""
+    found = set()
+    for place, token in enumerate(reading.tokens):
+        if token.form in DIRECTIONS and token.form != "to":
+            ahead = (t.form for t in reading.tokens[place + 1 :] if t.kind in CONTENT)
+            found.add((token.form, next(ahead, "")))
+    return found
+
+
+def _sequence(reading: Reading) -> set[tuple[str, str, str]]:
+    """Return what stands beside each word of sequence."""
+    tokens = [token for token in reading.tokens if token.kind in CONTENT or token.form in _ORDERED]
+    return {
+        (tokens[n - 1].form if n else "", token.form, tokens[n + 1].form if n + 1 < len(tokens) else "")
+        for n, token in enumerate(tokens)
+        if token.form in _ORDERED
+    }
 
 
 def shared(one: Sequence[str], other: Sequence[str]) -> float:

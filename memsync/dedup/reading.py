@@ -10,15 +10,22 @@ from typing import Final, Literal, NamedTuple
 
 from memsync.dedup.lexicon import (
     ARTICLES,
+    DIRECTIONS,
+    IRREGULAR,
     LIGHT,
     MODALS,
+    NEGATING_LETTERS,
     NEGATIONS,
     NUMBERS,
+    PARTICLES,
     QUANTIFIERS,
+    SERIES,
+    SIGNS,
     UNITS,
 )
 
-Kind = Literal["word", "light", "article", "value", "not", "letter", "kana"]
+Kind = Literal["word", "name", "value", "letter", "light", "article", "not", "kana"]
+CONTENT: Final = frozenset({"word", "name", "value", "letter"})
 
 # Where somebody saw it is no part of what is true.
 _TURNS: Final = r"turns?\s+#?\d+(?:\s*(?:,|-|–|and|to|&)\s*(?:and\s+)?#?\d+)*"
@@ -31,14 +38,17 @@ _NOISE: Final = re.compile(
     re.IGNORECASE,
 )
 _CONTRACTED: Final = (
-    (re.compile(r"\bcan(?:no|')t\b"), "can not"),
-    (re.compile(r"\bwon't\b"), "will not"),
-    (re.compile(r"n't\b"), " not"),
+    (re.compile(r"\bcan(?:no|')t\b", re.IGNORECASE), "can not"),
+    (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
+    (re.compile(r"n't\b", re.IGNORECASE), " not"),
 )
 _BREAK: Final = re.compile(r"[—–…]|\s-\s|[.;:,!?)(](?=\s|$)|[(\[]|[。、；：，！？（）「」]|\n")
 _QUOTES: Final = "`'\"“”‘’«»[](){}<>,;!?*"
 _AMOUNT: Final = re.compile(r"([+-]?\d[\d.,]*)([a-zµ%°]+)$")
 _CODE: Final = re.compile(r"[\d_/\\.:#@=*$~]|^--?\w|\w\(\)$")
+_LETTERED: Final = re.compile(r"-[^\W\d_]$")
+_SIGNED: Final = re.compile("[<>]=?(?=[\\w.])")
+_NAMES: Final = frozenset({"US", "IT"})  # and not the pronouns
 _UNSPACED: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
@@ -56,10 +66,11 @@ _PLURALS: Final = {
 # Of a word in several lists, the last counts.
 _KNOWN: Final[dict[str, tuple[str, Kind]]] = {
     **{word: (word, "word") for word in (*QUANTIFIERS, *MODALS)},
-    **{word: (word, "light") for word in LIGHT},
+    **{word: (word, "light") for word in (*LIGHT, *DIRECTIONS)},
     **{word: (word, "article") for word in ARTICLES},
     **{word: (name, "word") for word, name in UNITS.items()},
     **{word: (digits, "value") for word, digits in NUMBERS.items()},
+    **{word: (word, "value") for word in SERIES},
     **{word: (word, "not") for word in NEGATIONS},
     "no": ("not", "not"),
 }
@@ -90,8 +101,7 @@ class Reading(NamedTuple):
 def read(text: str) -> Reading:
     """Return *text* in tokens."""
     tokens = tuple(_tokens(without_noise(text)))
-    content = tuple(token.form for token in tokens if token.kind in ("word", "value", "letter"))
-    return Reading(tokens, content)
+    return Reading(tokens, tuple(token.form for token in tokens if token.kind in CONTENT))
 
 
 def without_noise(text: str) -> str:
@@ -101,39 +111,62 @@ def without_noise(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[Token]:
-    text = text.casefold()
     for pattern, plain in _CONTRACTED:
         text = pattern.sub(plain, text)
     clause = 0
     for part in _BREAK.split(text):
-        found = [token for chunk in part.split() for token in _chunk(chunk, clause)]
+        found = [token for place, chunk in enumerate(part.split()) for token in _chunk(chunk, clause, place)]
         yield from found
         clause += bool(found)
 
 
-def _chunk(chunk: str, clause: int) -> Iterator[Token]:
+def _chunk(chunk: str, clause: int, place: int) -> Iterator[Token]:
     if _UNSPACED.search(chunk):
-        place = 0
+        start = 0
         for run in _RUN.finditer(chunk):
-            yield from _spaced(chunk[place : run.start()], clause)
-            kinds: dict[bool, Kind] = {True: "kana", False: "letter"}
-            yield from (Token(letter, kinds[bool(_HIRAGANA.match(letter))], letter, clause) for letter in run[0])
-            place = run.end()
-        chunk = chunk[place:]
-    yield from _spaced(chunk, clause)
+            yield from _spaced(chunk[start : run.start()], clause, place)
+            yield from (Token(letter, _letter(letter), letter, clause) for letter in run[0])
+            start = run.end()
+        chunk = chunk[start:]
+    yield from _spaced(chunk, clause, place)
 
 
-def _spaced(chunk: str, clause: int) -> Iterator[Token]:
-    bare = chunk.strip(_QUOTES).rstrip(".:")
+def _letter(letter: str) -> Kind:
+    if letter in NEGATING_LETTERS:
+        return "not"
+    if letter in PARTICLES:
+        return "article"
+    return "kana" if _HIRAGANA.match(letter) else "letter"
+
+
+def _spaced(chunk: str, clause: int, place: int) -> Iterator[Token]:
+    if chunk in SIGNS or any(unicodedata.category(letter) == "So" for letter in chunk):
+        yield Token(chunk, "value", chunk, clause)
+        return
+    if (sign := _SIGNED.match(chunk)) and chunk[-1] != ">":
+        yield Token(sign[0], "value", sign[0], clause)
+    written = chunk.strip(_QUOTES).rstrip(".:")
+    bare = written.casefold()
     if bare.endswith("'s"):
         bare = bare[:-2].rstrip(_QUOTES)
-    if not bare or not any(letter.isalnum() or letter == "%" for letter in bare):
+    if not any(letter.isalnum() or letter == "%" for letter in bare):
         return
     if amount := _AMOUNT.match(bare):
         yield Token(amount[1].rstrip(".,"), "value", amount[1], clause)
         yield Token(UNITS.get(amount[2], amount[2]), "value", amount[2], clause)
         return
-    yield Token(*_form(bare), bare, clause)
+    form, kind = _form(bare)
+    if kind != "value" and (chunk[0] == "`" or written in _NAMES or (kind == "word" and _is_name(written, place))):
+        kind = "name"
+    if written == "A" and place:
+        kind = "name"  # as in "service A", and no article
+    yield Token(form, kind, bare, clause)
+
+
+def _is_name(written: str, place: int) -> bool:
+    """Tell whether a word is written like a name: as code, with capitals where a sentence has none, or as `server-b`."""
+    capitals = written[1:] != written[1:].lower() or (place > 0 and written[0].isupper())
+    return capitals or bool(_LETTERED.search(written))
 
 
 def _form(word: str) -> tuple[str, Kind]:
@@ -147,8 +180,7 @@ def _form(word: str) -> tuple[str, Kind]:
 
 def stem(word: str) -> str:
     """Return *word* without its English inflection: plural, -ed, -ing, final e; nothing that makes another word."""
-    if word in _PLURALS:
-        return _PLURALS[word]
+    word = _PLURALS.get(word) or IRREGULAR.get(word, word)
     if len(word) < 4 or not word.isascii():
         return word
     if word.endswith("ies") and len(word) > 4:
