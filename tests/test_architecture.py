@@ -52,6 +52,7 @@ LAYERS = {
         "remember",
         "service",
         "setup",
+        "syncing",
         "doctor",
         "past",
         "difference",

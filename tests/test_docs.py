@@ -71,6 +71,7 @@ def test_every_group_and_command_is_in_the_tree():
         "memory",
         "skill",
         "status",
+        "sync",
         "uninstall",
         "workflow",
     }

@@ -29,6 +29,7 @@ _COMMANDS: Final = {
     "uninstall": ("memsync.cli.project:uninstall", "Take memsync out of your agents' settings; memories stay."),
     "status": ("memsync.cli.project:status", "Show the stores, what is pending, and which agents are connected."),
     "doctor": ("memsync.cli.project:doctor", "Look for trouble; --fix mends what is safe."),
+    "sync": ("memsync.cli.sync:sync", "Take in what changed, export and stage; commit and push if asked."),
     "memory": ("memsync.cli.memory:memory", "Remember, recall, list, edit, import and export."),
     "skill": ("memsync.cli.skill:skill", "Find, write, check and share skills."),
     "hook": ("memsync.cli.agents:hook", "Answer a hook of Claude Code, Codex or Gemini CLI."),

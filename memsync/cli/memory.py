@@ -44,6 +44,7 @@ _COMMANDS: Final = {
     "stats": (f"{_HERE}:stats", "Count memories."),
     "dedup": ("memsync.cli.dedup:dedup", "Review what was rejected as a duplicate."),
     "config": ("memsync.cli.settings:config", "Show or change settings; stealth."),
+    "sync": ("memsync.cli.sync:sync", "The same as memsync sync."),
     "import": ("memsync.cli.transfer:import_", "Import memories from files."),
     "export": ("memsync.cli.transfer:export", "Canonical form, or a copy."),
 }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from memsync.doctor import Finding
     from memsync.installing import Installed
     from memsync.reports import ImportReport, Stats, StoreStatus
+    from memsync.syncing import Synced
 
 _PILOT: Final = {"Cc", "Cf", "Cs", "Co", "Cn"}
 _TOLD: Final = {
@@ -223,6 +224,21 @@ def installed(result: Installed, end: Sequence[str]) -> str:
     head = ["nothing is written; this would be done:"] if result.dry_run and result.done else []
     lines = [*head, *(result.done or ["nothing to do"]), *result.notes, *end]
     return "\n".join([*lines, f"undo: {result.undo}"] if result.undo and result.done else lines)
+
+
+def synced(done: Synced) -> str:
+    """Return what a sync did, a line a step."""
+    lines = [f"{done.memories} memories in {done.path}"]
+    steps = {
+        "resolved the conflict": done.resolved,
+        "put the file in order": done.exported and not done.resolved,
+        "staged it": done.staged,
+        f"committed {done.commit[:10]}: {done.message}": done.commit,
+        f"pushed to {done.pushed}": done.pushed,
+        f"{done.problems} problems, see `memsync doctor`": done.problems,
+        f"{click.style('left alone', fg='yellow')}: {one_line(done.held)}": done.held,
+    }
+    return "\n".join(lines + [text for text, is_so in steps.items() if is_so])
 
 
 def findings(found: Sequence[Finding]) -> str:

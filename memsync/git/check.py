@@ -77,7 +77,7 @@ def look_at_staged(checkout: Checkout, path: str, allow: Allow = NOTHING) -> lis
     return look(path, data, checkout.run("cat-file", "blob", f"HEAD:{path}").out, allow)
 
 
-def secret_in(path: Path, since: bytes, allow: Allow = NOTHING) -> str:
+def secret_in(path: Path, since: bytes, allow: Allow = NOTHING, *, named: str = "") -> str:
     """Return what in the new lines of the file *path* may not be committed; "" if nothing."""
-    found = look(str(path), files.read(path)[0], since, allow)
+    found = look(named or path.name, files.read(path)[0], since, allow)
     return next((str(trouble) for trouble in found if trouble.kind == "secret"), "")

@@ -48,8 +48,10 @@ class Checkout:
         self.top = top
         self._env = dict(os.environ) if in_hook else clean_env()
 
-    def run(self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Done:
-        """Run `git WORDS` at the top and return how it ended; never raises, never asks a question."""
+    def run(
+        self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None, patience: float = _LONGEST
+    ) -> Done:
+        """Run `git WORDS` at the top for *patience* seconds at most and return how it ended; never asks a question."""
         import subprocess
 
         quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
@@ -60,7 +62,7 @@ class Checkout:
                 input=stdin,
                 capture_output=True,
                 env={**self._env, **quiet, **(env or {})},
-                timeout=_LONGEST,
+                timeout=patience,
                 check=False,
             )
         except (OSError, subprocess.SubprocessError) as error:

@@ -67,7 +67,7 @@ def _commit(checkout: Checkout, store: Store, branch: str, path: str, allow: All
     if _staged(checkout, path) not in (known[path], wanted[path]):
         return Committed(held="you staged a part of it")
     since = checkout.run("cat-file", "blob", f"{head}:{path}").out if head else b""
-    if secret := secret_in(checkout.top / path, since, allow):
+    if secret := secret_in(checkout.top / path, since, allow, named=path):
         return Committed(held=secret)
     parent = _parent(checkout, head, branch, path) if head else ""
     tree = _tree(checkout, store, head, wanted)

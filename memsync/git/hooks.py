@@ -84,12 +84,13 @@ def _stage(checkout: Checkout) -> None:
     is_partial = Path(os.environ.get("GIT_INDEX_FILE", "")).name.startswith(_PARTIAL)
     for layout in _layouts(checkout):
         assert layout.project is not None
-        if config.load(layout).settings.stealth:
+        settings = config.load(layout).settings
+        if settings.stealth:
             continue
         store = Store(layout.project)
         # A partial commit has an index of its own: what we would add there, the next commit would take out again.
         why = "it is a partial commit" if is_partial else under_way(layout.git)
-        left = Left(why) if why else stage(checkout, store)
+        left = Left(why) if why else stage(checkout, store, Allow(settings.allow_secrets))
         if left.why and held_back(checkout, store):
             _say(f"{store.place.memories.relative_to(checkout.top)} is not in this commit: {left.why}")
 

@@ -8,16 +8,21 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync import attributes, files
+from memsync.git.check import secret_in
 from memsync.git.command import Checkout
+from memsync.secrets import NOTHING, Allow
 from memsync.store import Store
 
 _UNMERGED: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
 
 
 class Left(NamedTuple):
-    """Why the memories were left out of the index; "" if they are in it."""
+    """Why the memories were left out of the index; "" and false if they are in it."""
 
     why: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.why)
 
 
 def path_of(checkout: Checkout, store: Store) -> str:
@@ -37,11 +42,11 @@ def held_back(checkout: Checkout, store: Store) -> bool:
     return letters[1] != " " or files.stamp(store.place.pending).size > 0
 
 
-def stage(checkout: Checkout, store: Store) -> Left:
+def stage(checkout: Checkout, store: Store, allow: Allow = NOTHING) -> Left:
     """Export *store* and put its file into the index, unless the user has staged a part of it.
 
     Nothing else of the user's is touched: only the memory file, and the first
-    time the two small files that belong to it.
+    time the two small files that belong to it. What looks like a secret is not staged.
 
     Raises:
         GitRefused, StoreError
@@ -52,14 +57,25 @@ def stage(checkout: Checkout, store: Store) -> Left:
         return Left(why)
     if exported := store.export().held:
         return Left(exported)
+    since = checkout.run("cat-file", "blob", f"HEAD:{path}").out
+    return Left(secret_in(checkout.top / path, since, allow, named=path)) or stage_whole(checkout, store)
+
+
+def stage_whole(checkout: Checkout, store: Store) -> Left:
+    """Put the file as it is into the index, whatever the user staged of it, and so say that its conflict is resolved.
+
+    Raises:
+        GitRefused
+    """
+    path = path_of(checkout, store)
     if not os.path.lexists(checkout.top / path):
         return Left()  # nothing was ever written
-    after = state(checkout, path)
-    if after == "  ":
+    letters = state(checkout, path)
+    if letters == "  ":
         ignored = checkout.run("check-ignore", "-q", "--", path).code == 0
         return Left("git ignores it" if ignored else "")
-    if after[1] != " ":
-        checkout.do("add", "--", path, *(companions(checkout, store) if after == "??" else ()))
+    if letters[1] != " ":
+        checkout.do("add", "--", path, *(companions(checkout, store) if letters == "??" else ()))
     return Left()
 
 

@@ -13,11 +13,12 @@ from memsync.routing import Place
 def came(checkout: Checkout, place: Place, before: str, after: str) -> str:
     """Say what *after* has that *before* had not: "+3 memories, 1 changed"; "" if nothing."""
     path = place.memories.relative_to(checkout.top).as_posix()
-    old, new = (_memories(checkout, rev, path) for rev in (before, after))
+    old, new = (memories_at(checkout, rev, path) for rev in (before, after))
     return counted(differing.memories(old, new))
 
 
-def _memories(checkout: Checkout, rev: str, path: str) -> dict[str, Memory]:
+def memories_at(checkout: Checkout, rev: str, path: str) -> dict[str, Memory]:
+    """Return the memories of *path* in the commit or tree *rev*; none if it is not there."""
     data = checkout.run("cat-file", "blob", f"{rev}:{path}").out
     lines = merge.current(jsonl.read_lines(data))
     return {id_: line.memory for id_, line in lines.items() if line.memory}

@@ -213,9 +213,21 @@ def test_the_hook_loads_neither_click_nor_gitpython_nor_numpy(hooked):
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
 
 
+def test_a_secret_is_not_staged_by_us_and_the_commit_goes_on_without_the_file(hooked):
+    with hooked.memories.open("a") as file:
+        file.write(memory_line("mm-bbbbbb", f"the token is {TOKEN}"))
+    told = said(hooked, "commit", "-q", "--allow-empty", "-m", "work")
+    assert "is not in this commit: .gobby/memories.jsonl:2: looks like a secret: " in told
+    assert (TOKEN in told, TOKEN in committed(hooked)) == (False, False)
+    assert hooked.status() == " M .gobby/memories.jsonl\n"
+    assert "looks like a secret" in said(hooked, "commit", "-qam", "work", code=1)
+    assert TOKEN not in hooked.git("log", "-p", "--no-textconv")
+
+
 def test_a_secret_stops_the_commit_names_the_line_and_is_not_shown(hooked):
     with hooked.memories.open("a") as file:
         file.write(memory_line("mm-bbbbbb", f"the token is {TOKEN}"))
+    hooked.git("add", ".gobby")
     told = said(hooked, "commit", "-q", "--allow-empty", "-m", "work", code=1)
     assert ".gobby/memories.jsonl:2: looks like a secret: " in told
     assert "nothing was committed" in told

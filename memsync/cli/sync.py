@@ -1,0 +1,38 @@
+"""`memsync sync`, also spelled `memsync memory sync`."""
+
+from __future__ import annotations
+
+import click
+
+from memsync.cli import render
+from memsync.cli.app import json_option, open_project, print_result
+
+
+@click.command()
+@click.option("--import", "only_import", is_flag=True, help="Only take in what changed in the files.")
+@click.option("--export", "only_export", is_flag=True, help="Only write and stage what is ours.")
+@click.option("--commit", is_flag=True, help="Commit the memory file, and nothing else.")
+@click.option("--push", is_flag=True, help="Commit, then push the branch; others first: rebase and try again.")
+@json_option
+@click.pass_context
+def sync(ctx: click.Context, /, only_import: bool, only_export: bool, commit: bool, push: bool, as_json: bool) -> None:
+    """Take in what changed, resolve conflicts, put the file in order and stage it.
+
+    Without --import and --export it does both. A commit of ours holds the
+    memory file alone and leaves what you staged as it is. A push is never
+    forced, and never sends a branch without memories over one that has some.
+
+    \b
+    Examples:
+      memsync sync
+      memsync sync --import --export
+      memsync sync --push
+    """
+    from memsync.syncing import sync as run
+
+    project = open_project(ctx)
+    both = only_import == only_export
+    done = run(project, take_in=both or only_import, export=both or only_export, commit=commit, push=push)
+    print_result(as_json, done.as_dict(), render.synced(done))
+    if done.held:
+        ctx.exit(1)
