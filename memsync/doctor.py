@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from memsync.errors import MemsyncError, write_failed
-from memsync.git import repo
+from memsync.git import conflict, repo
+from memsync.jsonl import CONFLICT
 from memsync.reach import Reach
 from memsync.store import Store
 
@@ -52,7 +53,10 @@ def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
     store.refresh()
     path = store.place.memories
     for number, why, harmless in store.problems():
-        yield Finding(level="note" if harmless else "warning", where=f"{path}:{number}", what=why, fixable=harmless)
+        can_be_mended = harmless or why.startswith(CONFLICT)
+        yield Finding(
+            level="note" if harmless else "warning", where=f"{path}:{number}", what=why, fixable=can_be_mended
+        )
     if not store.is_canonical():
         yield Finding(level="note", where=str(path), what="not in canonical form yet", fixable=True)
     if store.place.private:
@@ -94,7 +98,7 @@ def _examine_tree(reach: Reach, store: Store) -> Iterator[Finding]:
 
 
 def mend(reach: Reach) -> list[str]:
-    """Do what is safe, and say what was done: canonical form, missing ids, modes.
+    """Do what is safe, and say what was done: conflicts settled, canonical form, missing ids, modes.
 
     Duplicates are collapsed to their last line; the others stay in the local history.
 
@@ -115,6 +119,8 @@ def _mend_file(reach: Reach, store: Store) -> Iterator[str]:
     if store.place.scope == "project" and reach.settings.stealth:
         return
     store.refresh()
+    if any(problem.why.startswith(CONFLICT) for problem in store.problems()) and conflict.resolve(store).changed:
+        yield f"{store.place.memories}: settled the git conflict; every text of both sides is there"
     nameless = store.nameless()
     if nameless:
         with store.writing():

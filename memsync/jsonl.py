@@ -16,6 +16,8 @@ _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 # git's default marker has 7 characters; nested merges write longer ones.
 _MARKER: Final = re.compile(rb"(<{7,}|\|{7,}|={7,}|>{7,})(?: |\r?$)")
 
+CONFLICT: Final = "a git conflict"
+
 
 class Problem(NamedTuple):
     """Something about line `number` (from 1); `harmless`: nothing is unreadable or in doubt."""
@@ -109,7 +111,7 @@ def problems(lines: Sequence[Line]) -> list[Problem]:
     """Return what a person should look at, in line order."""
     found = [Problem(n, line.problem, line.nameless) for n, line in enumerate(lines, 1) if line.problem]
     if markers := [n for n, line in enumerate(lines, 1) if line.is_marker]:
-        found.append(Problem(markers[0], f"a git conflict ({len(markers)} marker lines); both sides are read"))
+        found.append(Problem(markers[0], f"{CONFLICT} ({len(markers)} marker lines); both sides are merged"))
     return sorted(found + list(_duplicates(lines)))
 
 

@@ -139,7 +139,7 @@ def test_a_marker_that_was_cut_off_is_one():
 def test_a_conflict_is_reported_once_with_its_first_line():
     found = problems(read_lines(at("a", "x").encode() + conflict(at("b", "1"), at("b", "2")) + b"note\n"))
     assert [(problem.number, problem.why, problem.harmless) for problem in found] == [
-        (2, "a git conflict (3 marker lines); both sides are read", False),
+        (2, "a git conflict (3 marker lines); both sides are merged", False),
         (7, "not JSON: Expecting value at column 1", False),
     ]
 
