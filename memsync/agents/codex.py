@@ -1,6 +1,7 @@
-"""Codex: drops all added context at a compaction; SessionStart(compact) comes only with the next turn.
+"""Codex: drops all added context at a compaction, and says so with PostCompact at once.
 
-Both empty the ledger; the second finds it empty. An answer with any key that Codex does not know is refused.
+SessionStart(compact) comes only with the next turn: not at all if the user leaves before, and after a
+SessionStart(resume) that has given everything again. So it loses nothing. An answer with any key that Codex does not know is refused.
 """
 
 from __future__ import annotations
@@ -11,5 +12,5 @@ CLIENT = Client(
     name="codex",
     prompt_event="UserPromptSubmit",
     turn="turn_id",
-    lost={"session-start": ("compact", "clear"), "post-compact": ANY},
+    lost={"session-start": ("clear",), "post-compact": ANY},
 )

@@ -67,6 +67,7 @@ def test_what_a_client_lost_comes_again(at, client, lost):
         ("claude", ("pre-compact", {"trigger": "manual"})),
         ("claude", ("post-compact", {"trigger": "manual"})),
         ("codex", ("pre-compact", {"trigger": "auto"})),
+        ("codex", ("session-start", {"source": "compact"})),  # after PostCompact and SessionStart(resume)
         ("gemini", ("pre-compact", {"trigger": "auto"})),
     ],
 )

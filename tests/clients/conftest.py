@@ -1,0 +1,41 @@
+"""The real clients, where they are installed; each test that needs one says loudly that it is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from programs import CLIENTS, Claude, Client, Codex, Gemini, why_missing
+
+
+def _connected(kind: type[Client], repo, home) -> Iterator[Client]:
+    if why := why_missing(kind.program):
+        pytest.skip(why)
+    client = kind(repo.root, home)
+    try:
+        made = client.memsync("init", "--agent", client.name, "--no-git-hooks")
+        assert made.code == 0, made.err
+        yield client
+    finally:
+        client.close()
+
+
+@pytest.fixture(params=CLIENTS, ids=lambda kind: kind.name)
+def client(request, repo, home) -> Iterator[Client]:
+    """Return each client in turn, connected to a project by `memsync init`."""
+    yield from _connected(request.param, repo, home)
+
+
+@pytest.fixture
+def claude(repo, home) -> Iterator[Client]:
+    yield from _connected(Claude, repo, home)
+
+
+@pytest.fixture
+def codex(repo, home) -> Iterator[Client]:
+    yield from _connected(Codex, repo, home)
+
+
+@pytest.fixture
+def gemini(repo, home) -> Iterator[Client]:
+    yield from _connected(Gemini, repo, home)

@@ -1,0 +1,230 @@
+"""What the clients themselves say of our settings, plugin, extension and server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from app_server import AppServer
+from programs import Claude, Codex, why_missing
+
+from tools.build_plugin import EXTENSION, PLUGIN, ROOT, TEMPLATES
+
+FACT = "CI needs Node 20: the build breaks on 22"
+QUESTION = "Which Node version does CI need for the build?"
+
+
+def remember(client) -> None:
+    assert client.memsync("memory", "remember", FACT, "--importance", "0.9").code == 0
+
+
+# Claude Code
+
+
+@pytest.mark.parametrize("path", [PLUGIN, TEMPLATES, Path()], ids=str)
+def test_claude_code_finds_nothing_wrong_with_the_plugin_and_its_marketplaces(claude, path):
+    done = claude.run("plugin", "validate", str(ROOT / path), "--strict")
+    assert done.code == 0, done.out + done.err
+    assert "Validation passed" in done.out
+
+
+def test_claude_code_reaches_the_server_that_its_own_command_registers(claude):
+    claude.memsync("uninstall", "--agent", "claude")
+    claude.memsync("init", "--agent", "claude", "--stealth")
+    note = claude.memsync("status", "--json").json["clients"][0]["notes"][0]
+    words = note.split("`")[1].split()
+    assert words[0] == "claude"
+    assert claude.run(*words[1:]).code == 0
+    assert "memsync: memsync mcp - ✔ Connected" in claude.run("mcp", "list").out
+    status = claude.memsync("status", "--json").json["clients"][0]
+    assert (status["hooks"], status["mcp"]) == ("installed", "installed")
+
+
+def test_claude_code_asks_before_it_starts_the_server_of_a_project(claude):
+    assert "memsync: memsync mcp - ⏸ Pending approval" in claude.run("mcp", "list").out
+
+
+def test_the_plugin_works_in_claude_code_alone_and_beside_the_settings_of_the_project(claude):
+    remember(claude)
+    claude.memsync("uninstall", "--agent", "claude")
+    assert claude.ask(QUESTION).count(FACT) == 0
+    assert claude.run("plugin", "marketplace", "add", str(ROOT)).code == 0
+    assert claude.run("plugin", "install", "memsync@memsync").code == 0
+    assert claude.ask(QUESTION).count(FACT) == 1
+    status = claude.memsync("status", "--json").json["clients"][0]
+    assert (status["hooks"], status["mcp"]) == ("installed", "installed")
+    claude.memsync("init", "--agent", "claude")
+    assert claude.ask(QUESTION).count(FACT) == 1
+    assert claude.ask("And what else?", again=True).count(FACT) == 1
+
+
+def test_the_tools_of_the_plugin_reach_claude_code_with_a_name_of_their_own(claude):
+    remember(claude)
+    claude.memsync("uninstall", "--agent", "claude")
+    claude.run("plugin", "marketplace", "add", str(ROOT))
+    claude.run("plugin", "install", "memsync@memsync")
+    claude.ask(QUESTION)
+    names = {tool["name"] for tool in claude.model.turns[-1]["tools"]}
+    assert {"mcp__plugin_memsync_memsync__recall", "mcp__plugin_memsync_memsync__remember"} <= names
+
+
+def test_the_command_of_the_plugin_puts_what_was_typed_into_the_prompt(claude):
+    claude.run("plugin", "marketplace", "add", str(ROOT))
+    claude.run("plugin", "install", "memsync@memsync")
+    done = claude.run("-p", "/memsync:remember we deploy on Fridays")
+    assert done.code == 0
+    assert "What the user gave with the command: we deploy on Fridays" in json.dumps(claude.model.turns[-1]["messages"])
+
+
+# Codex
+
+
+def test_codex_lists_our_hooks_without_a_warning(codex):
+    with AppServer(codex) as server:
+        (listed,) = server.call("hooks/list", {"cwds": [str(codex.root)]})["data"]
+    assert (listed["warnings"], listed["errors"]) == ([], [])
+    assert sorted(hook["eventName"] for hook in listed["hooks"]) == [
+        "postCompact",
+        "preCompact",
+        "sessionEnd",
+        "sessionStart",
+        "userPromptSubmit",
+    ]
+
+
+def test_the_hash_by_which_codex_remembers_an_approval_never_changes(codex):
+    with AppServer(codex) as server:
+        (listed,) = server.call("hooks/list", {"cwds": [str(codex.root)]})["data"]
+    assert {hook["eventName"]: hook["currentHash"][7:15] for hook in listed["hooks"]} == {
+        "preCompact": "2229f600",
+        "sessionStart": "cd7a3d21",
+        "sessionEnd": "9bd1d947",
+        "userPromptSubmit": "6da1a2a0",
+        "postCompact": "1fd0efc5",
+    }
+
+
+def test_codex_takes_our_settings_in_strict_mode_and_knows_the_server(codex):
+    done = codex.run("exec", "--strict-config", "--skip-git-repo-check", "hello")
+    assert done.code == 0, done.err
+    with AppServer(codex) as server:
+        thread = server.call("thread/start", {"cwd": str(codex.root)})["thread"]["id"]
+        (status,) = server.call("mcpServerStatus/list", {"threadId": thread})["data"]
+        called = server.call(
+            "mcpServer/tool/call",
+            {"threadId": thread, "server": "memsync", "tool": "memory_stats", "arguments": {}},
+        )
+    assert status["name"] == "memsync"
+    assert called["structuredContent"]["total"] == 0
+
+
+def test_the_plugin_works_in_codex_alone_and_beside_the_settings_of_the_project(codex):
+    remember(codex)
+    codex.memsync("uninstall", "--agent", "codex")
+    assert codex.ask(QUESTION).count(FACT) == 0
+    assert codex.run("plugin", "marketplace", "add", str(ROOT / TEMPLATES)).code == 0
+    assert codex.run("plugin", "add", "memsync@memsync").code == 0
+    assert codex.ask(QUESTION).count(FACT) == 1
+    with AppServer(codex) as server:
+        (listed,) = server.call("hooks/list", {"cwds": [str(codex.root)]})["data"]
+        (skills,) = server.call("skills/list", {"cwds": [str(codex.root)]})["data"]
+    assert (listed["warnings"], listed["errors"], skills["errors"]) == ([], [], [])
+    ours = {f"memsync:{name}" for name in ("remember", "recall", "forget", "skill")}
+    assert ours <= {skill["name"] for skill in skills["skills"]}
+    codex.memsync("init", "--agent", "codex")
+    assert codex.ask(QUESTION).count(FACT) == 1
+    assert codex.ask("And what else?", again=True).count(FACT) == 1
+
+
+# Gemini CLI
+
+
+def test_gemini_cli_finds_nothing_wrong_with_the_extension(gemini):
+    done = gemini.run("extensions", "validate", str(ROOT / EXTENSION))
+    assert done.code == 0, done.out + done.err
+    assert "successfully validated" in done.out + done.err
+
+
+def test_gemini_cli_reaches_the_server_of_the_project(gemini):
+    done = gemini.run("mcp", "list")
+    assert "✓ memsync: memsync mcp (stdio) - Connected" in done.out + done.err
+
+
+def test_the_extension_works_in_gemini_cli_alone_and_beside_the_settings_of_the_project(gemini):
+    remember(gemini)
+    gemini.memsync("uninstall", "--agent", "gemini")
+    assert gemini.ask(QUESTION).count(FACT) == 0
+    assert gemini.run("extensions", "install", str(ROOT / EXTENSION), "--consent").code == 0
+    assert gemini.ask(QUESTION).count(FACT) == 1
+    gemini.memsync("init", "--agent", "gemini")
+    assert gemini.ask(QUESTION).count(FACT) == 1
+
+
+# settings of the user
+
+
+@pytest.mark.parametrize("kind", [Claude, Codex], ids=lambda kind: kind.name)
+def test_under_stealth_the_client_is_given_memories_and_git_sees_nothing(kind, repo, home):
+    if why := why_missing(kind.program):
+        pytest.skip(why)
+    client = kind(repo.root, home)
+    try:
+        assert client.memsync("init", "--agent", client.name, "--stealth").code == 0
+        remember(client)
+        assert client.ask(QUESTION).count(FACT) == 1
+        assert repo.status() == ""
+    finally:
+        client.close()
+
+
+# MCP Inspector
+
+
+@pytest.fixture
+def inspect(claude):
+    """Return a function that calls our server through the MCP Inspector; the environment is the client's."""
+    if why := why_missing("mcp-inspector"):
+        pytest.skip(why)
+    from programs import folder
+
+    def call(method: str, *words: str) -> dict:
+        done = subprocess.run(
+            [folder("mcp-inspector") / "mcp-inspector", "--cli", "memsync", "mcp", "--method", method, *words],
+            cwd=claude.root,
+            env=claude.env,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        return json.loads(done.stdout)
+
+    return call
+
+
+def test_the_inspector_finds_every_schema_in_order_and_calls_every_tool(inspect, claude):
+    tools = {tool["name"] for tool in inspect("tools/list", "--strict")["tools"]}
+
+    def call(name: str, **arguments: str) -> dict:
+        words = [word for key, value in arguments.items() for word in ("--tool-arg", f"{key}={value}")]
+        called.add(name)
+        result = inspect("tools/call", "--tool-name", name, *words)
+        assert not result.get("isError"), result
+        return result["structuredContent"]
+
+    called: set[str] = set()
+    id_ = call("remember", content=FACT)["memory"]["id"]
+    assert call("recall", query="node version of CI")["memories"][0]["id"] == id_
+    assert call("get_memory", memory_id=id_)["content"] == FACT
+    call("update_memory", memory_id=id_, importance="0.9")
+    call("forget", memory_id=id_)
+    call("restore_memory", memory_id=id_)
+    (claude.root / "notes.md").write_text("- The port is 8080\n")
+    call("import_memories", paths='["notes.md"]')
+    for name in ("list_memories", "memory_stats", "export_memories"):
+        call(name)
+    print(tools - called)
+    assert tools - called == set()
