@@ -59,10 +59,14 @@ def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
         )
     if not store.is_canonical():
         yield Finding(level="note", where=str(path), what="not in canonical form yet", fixable=True)
+    if store.waiting and not store.on_commit:
+        what = f"{store.waiting} memories wait; the next write, commit or `memsync sync` takes them along"
+        yield Finding(level="note", where=str(store.place.pending), what=what)
     if store.place.private:
         yield from _examine_modes(store)
     elif store.place.directory.exists():
         yield from _examine_tree(reach, store)
+        yield from _examine_git(reach)
 
 
 def _examine_modes(store: Store) -> Iterator[Finding]:
@@ -97,6 +101,21 @@ def _examine_tree(reach: Reach, store: Store) -> Iterator[Finding]:
         yield Finding(level="warning", where=str(place.memories), what=what)
 
 
+def _examine_git(reach: Reach) -> Iterator[Finding]:
+    if reach.layout.git is None or reach.layout.root is None or reach.settings.stealth:
+        return
+    from memsync.git.command import Checkout
+    from memsync.git.install import ROOTS, status
+
+    if Checkout(reach.layout.git.root).ask("config", "--local", "--get-all", ROOTS) is None:
+        return  # nobody asked for hooks in this clone
+    states = status(reach.layout)
+    for name, state in states["hooks"].items():
+        if state != "installed":
+            what = f"the hook {name} of memsync is {state}; `memsync git install` puts it in"
+            yield Finding(level="note", where=states["hooks_path"], what=what)
+
+
 def mend(reach: Reach) -> list[str]:
     """Do what is safe, and say what was done: conflicts settled, canonical form, missing ids, modes.
 
@@ -126,6 +145,8 @@ def _mend_file(reach: Reach, store: Store) -> Iterator[str]:
         with store.writing():
             store.update({id_: {} for id_ in nameless})
         yield f"{store.place.memories}: wrote {len(nameless)} missing ids"
+    if store.on_commit and store.is_canonical() and not store.problems():
+        return  # what waits for a commit is in order
     exported = store.export(collapse=True)
     if exported.changed:
         yield f"{store.place.memories}: put in canonical form"

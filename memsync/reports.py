@@ -45,13 +45,14 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStatus:
-    """One store at a glance. `pending` tells that an export would change the file."""
+    """One store at a glance. `pending`: an export would change the file; `waiting` memories wait for a commit."""
 
     scope: Scope
     path: Path
     memories: int
     problems: int
     pending: bool
+    waiting: int
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields, the path as text."""
@@ -61,6 +62,7 @@ class StoreStatus:
             "memories": self.memories,
             "problems": self.problems,
             "pending": self.pending,
+            "waiting": self.waiting,
         }
 
 

@@ -125,7 +125,8 @@ class Memsync(Reach):
         from memsync.watch import Watcher
 
         stores, skills = self.stores.values(), self.skills.stores.values()
-        memories = {path: s.refresh for s in stores for path in (s.place.memories, s.place.pending)}
+        # Not the pending files: beside them every write of ours is an event, and each question looks at them anyway.
+        memories = {store.place.memories: store.refresh for store in stores}
         return Watcher({**memories, **{store.directory: self.skills.refresh for store in skills}})
 
     # writing
@@ -303,6 +304,7 @@ class Memsync(Reach):
                 memories=len(store.memories()),
                 problems=len(store.problems()),
                 pending=not store.is_canonical(),
+                waiting=store.waiting,
             )
             for scope, store in self.stores.items()
         ]

@@ -136,7 +136,8 @@ def _move(reach: Reach, on: bool) -> list[str]:
         kept = len(old.memories())
         left = _leave_tree(reach, project.place, stealth.place) if on and old.is_spent() else []
     for store in (new, old):
-        store.export()
+        if store.in_log_form:
+            store.export()
     rest = f"; {kept} stay, because the other store has a different text under the same id" if kept else ""
     if on and not left:
         left = [f"{project.place.memories} is kept, because it holds lines that are no memories"]

@@ -109,6 +109,7 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
         "root": str(project.layout.root) if project.layout.root else None,
         "git": project.layout.git is not None,
         "git_hooks": installing.git_states(project),
+        "mode": project.settings.mode,
         "stealth": project.settings.stealth,
         "stores": [store.as_dict() for store in stores],
         "clients": [client.as_dict() for client in survey(project)],

@@ -178,8 +178,9 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
     for store in stores:
         notes = [f"{store.problems} problems, see `memsync doctor`"] if store.problems else []
         notes += ["not exported yet"] if store.pending else []
+        notes += [f"{store.waiting} wait for a commit"] if store.waiting else []
         lines.append(f"{store.scope:8} {store.memories:6} memories  {store.path}  {'; '.join(notes)}".rstrip())
-    lines += [*git_hooks(value["git_hooks"]), *clients(value["clients"]), *last_hook(value["last_hook"])]
+    lines += [*git_hooks(value["git_hooks"], value["mode"]), *clients(value["clients"]), *last_hook(value["last_hook"])]
     if not value["command"]:
         lines.append(click.style("memsync is not in the PATH, where the clients look for it", fg="yellow"))
     return "\n".join(lines)
@@ -195,8 +196,8 @@ def last_hook(note: Mapping[str, Any] | None) -> list[str]:
     return [one_line(f"last asked by {note.get('client')} ({note.get('event')}, {note.get('at')}): {what}{failed}")]
 
 
-def git_hooks(states: Mapping[str, str]) -> list[str]:
-    """Return a line about our hooks of git, if there is a git."""
+def git_hooks(states: Mapping[str, str], mode: str) -> list[str]:
+    """Return a line about our hooks of git and when changes reach it, if there is a git."""
     if not states:
         return []
     if len(kinds := set(states.values())) == 1:
@@ -204,7 +205,7 @@ def git_hooks(states: Mapping[str, str]) -> list[str]:
     else:
         what = ", ".join(f"{name} {state}" for name, state in states.items() if state != "installed")
     advice = "" if what == "hooks installed" else "; `memsync git install` puts them in"
-    return [f"git      {what}{advice}"]
+    return [f"git      {what}, mode {mode}{advice}"]
 
 
 def clients(found: Sequence[Mapping[str, Any]]) -> list[str]:

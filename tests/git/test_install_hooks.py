@@ -186,3 +186,15 @@ def test_outside_git_the_command_says_what_to_do(tmp_path):
 def test_in_a_bare_repository_too(tmp_path):
     subprocess.run(["git", "init", "-q", "--bare", str(tmp_path / "bare")], check=True)
     assert memsync("git", "status", cwd=tmp_path / "bare").code == 1
+
+
+def test_the_doctor_names_hooks_that_have_gone_and_is_silent_where_nobody_wanted_any(repo):
+    assert "hook" not in memsync("doctor", cwd=repo.root).out
+    repo.write_memories("")
+    install(locate(repo.root))
+    assert memsync("doctor", cwd=repo.root).out == "all is well\n"
+    (repo.root / ".git" / "hooks" / "pre-commit").unlink()
+    (repo.root / ".git" / "hooks" / "post-merge").chmod(0o644)
+    said = memsync("doctor", cwd=repo.root).out
+    assert "the hook pre-commit of memsync is missing; `memsync git install` puts it in" in said
+    assert "the hook post-merge of memsync is off" in said

@@ -190,3 +190,26 @@ def test_an_unknown_mode_is_refused_with_the_ones_there_are(hooked):
     (hooked.root / ".gobby" / "config.yaml").write_text("memory_sync:\n  mode: never\n")
     with pytest.raises(ConfigError, match=r"config.yaml: memory_sync.mode: 'never' is not one of"):
         get(load(locate(hooked.root)).settings, "memory_sync.mode")
+
+
+def test_the_status_and_the_doctor_say_what_waits_and_mending_leaves_it_waiting(waiting):
+    remember(waiting.root, "second")
+    edit(waiting.root, "mm-aaaaaa", "the first")
+    ran = memsync("status", "--json", cwd=waiting.root).json
+    (store,) = [store for store in ran["stores"] if store["scope"] == "project"]
+    assert (ran["mode"], store["waiting"], store["pending"]) == ("on-commit", 2, False)
+    assert "2 wait for a commit" in memsync("status", cwd=waiting.root).out
+    assert memsync("doctor", "--fix", cwd=waiting.root).out == "all is well\n"
+    assert waiting.status() == ""
+    memsync("memory", "config", "memory_sync.mode", "worktree", "--global", cwd=waiting.root)
+    waiting.git("rm", "-q", ".gobby/config.yaml")
+    assert "2 memories wait; the next write" in memsync("doctor", cwd=waiting.root).out
+
+
+def test_private_memories_come_back_into_the_store_and_wait(waiting):
+    with Memsync.open(waiting.root) as project:
+        project.remember("private", scope="stealth")
+    assert memsync("memory", "config", "--stealth", "off", "--move", cwd=waiting.root).code == 0
+    assert (waiting.status(), shown(waiting.root)) == ("", {"first", "private"})
+    waiting.git("commit", "-q", "--allow-empty", "-m", "work")
+    assert "private" in committed(waiting)
