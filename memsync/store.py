@@ -265,8 +265,7 @@ class Store:
     def restore(self, id_: str, now: datetime, *, raw: bytes | None = None) -> list[Change]:
         """Append the last replaced or removed line of *id_* again, or the line *raw* of it.
 
-        A removed memory comes back byte for byte; over a live one the old
-        version is written as a new edit, so that a merge keeps it.
+        One whose removal is in no commit comes back byte for byte, any other as a new edit, which a merge keeps.
 
         Raises:
             MemoryNotFound: this machine keeps no earlier version of it.
@@ -275,8 +274,9 @@ class Store:
         if raw is None:
             raise MemoryNotFound(id_, " that was changed or removed on this machine")
         line = self._current.get(id_)
-        if line and line.memory:
-            self._keep_replaced([line.raw])
+        live = [line.raw] if line and line.memory else []
+        self._keep_replaced(live)
+        if live or (not self.place.private and repo.has_removed(self.path, id_)):
             raw = codec.edit(raw, {"id": id_, "updated_at": format_time(now)})
         return self._append([raw])
 
@@ -306,7 +306,7 @@ class Store:
         data, _ = files.read(path)
         lines = jsonl.read_lines(data, self._known())
         if settle is None and jsonl.in_conflict(lines) and repo.is_unmerged(path):
-            return Exported(path, changed=False, held="git is merging it; `memsync doctor --fix` settles that")
+            return Exported(path, changed=False, held="git is merging it; `memsync sync` settles that")
         lines, _ = pending.lay_over((settle or merge.settle)(lines), files.read(self.place.pending)[0])
         new = jsonl.export(lines, collapse=collapse)
         if new == data:

@@ -122,3 +122,11 @@ def committed(path: Path) -> bytes | None:
     """Return the bytes of *path* in HEAD; None if HEAD has no such file."""
     text = ask(path.parent, "show", f"HEAD:./{path.name}")
     return None if text is None else text.encode()
+
+
+def has_removed(path: Path, id_: str) -> bool:
+    """Tell whether HEAD has the memory file *path*, but no record *id_* in it: others may know that it is gone."""
+    from memsync.jsonl import current, read_lines
+
+    data = committed(path)
+    return data is not None and id_ not in current(read_lines(data))

@@ -238,3 +238,24 @@ def test_a_moved_folder_takes_the_changes_of_the_other_side_along(repo):
     run(repo, "merge", "other")
     moved = GitRepo(repo.root / "sub")
     assert texts(moved) == TEXTS
+
+
+def test_a_memory_restored_after_its_removal_was_committed_outlives_a_second_removal(repo):
+    """It is as if somebody had written it again; back as it was, it would be untouched here and removed there."""
+    prepared(repo, "driver", BASE, BASE, record("a", "both edit"))
+    with Memsync.open(repo.root) as project:
+        project.forget("mm-m")
+    repo.git("commit", "-qam", "removed")
+    with Memsync.open(repo.root) as project:
+        project.restore("mm-m")
+    repo.git("commit", "-qam", "restored")
+    repo.git("merge", "-q", "other")
+    assert texts(repo) == {"both edit", "untouched"}
+
+
+def test_a_memory_restored_before_anybody_could_see_its_removal_is_as_if_nothing_had_happened(repo):
+    prepared(repo, "driver")
+    with Memsync.open(repo.root) as project:
+        project.forget("mm-m")
+        project.restore("mm-m")
+    assert repo.status() == ""

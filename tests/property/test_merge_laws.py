@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import permutations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -183,3 +184,15 @@ def test_merging_a_merge_with_one_of_its_sides_again_changes_nothing(files):
     done = merge(base, ours, theirs)
     assert merge(ours, done.data, ours).data == (done.data if not done.unsettled else export(settled(done.data)))
     assert texts_of(done.data) <= texts_of(merge(base, done.data, theirs).data)
+
+
+@FEW
+@given(branches(count=3))
+def test_three_branches_end_with_the_same_texts_in_any_order(files):
+    """What counts and what is kept beside it may change places, and its other fields differ; no text does."""
+    base, *sides = files
+    results = set()
+    for one, two, three in permutations(sides):
+        first = merge(base, one, two)
+        results.add(frozenset(texts_of(merge(base, first.data, three).data)))
+    assert len(results) == 1
