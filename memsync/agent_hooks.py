@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import sys
 import time
 from _thread import start_new_thread
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from memsync.agents.hooks import Reply
 
 _SHARE = 0.25  # of the time, that a server may take to answer; then the hook answers itself
+_AGAIN = 300.0  # seconds after which an index that took too long is tried again
+_at_work: list[str] = []  # where this process answers by itself
 _LONG = 600.0  # seconds that the work at the end of a session may take
 _LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
 
@@ -41,7 +44,26 @@ def main(words: Sequence[str]) -> NoReturn:
 
 def _end_in_time(seconds: float) -> None:
     time.sleep(seconds)
-    os._exit(0)
+    try:
+        if _at_work:
+            _index_apart(_at_work[0])
+    finally:
+        os._exit(0)
+
+
+def _index_apart(cwd: str) -> None:
+    """Let a process of its own make the index for which there was no time here, so that a later hook has it."""
+    mark = f"{wire.run_dir(os.path.realpath(cwd), os.environ)}.indexing"
+    try:
+        if time.time() - os.stat(mark).st_mtime < _AGAIN:
+            return
+    except OSError:
+        os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
+    with open(mark, "w", encoding="ascii"):
+        pass
+    nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+    words = [sys.executable, "-m", "memsync", "-C", cwd, "index", "rebuild"]
+    os.posix_spawn(sys.executable, words, os.environ, file_actions=nowhere, setsid=True)
 
 
 def parse(words: Sequence[str]) -> tuple[str, str]:
@@ -99,6 +121,7 @@ def _leave() -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
+    _at_work.clear()
     start_new_thread(_end_in_time, (_LONG,))  # threads stay behind in a fork
 
 
@@ -128,6 +151,7 @@ def _asked(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> boo
 
 
 def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
+    _at_work.append(cwd)
     from memsync.agents.hooks import answer, client_of
     from memsync.service import Memsync
 

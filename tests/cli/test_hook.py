@@ -163,6 +163,16 @@ def test_a_standard_input_that_never_ends_is_left_in_time(repo, monkeypatch):
         assert running.wait(timeout=60) == 0
 
 
+def test_an_index_that_takes_too_long_is_made_by_a_process_of_its_own(repo, monkeypatch):
+    words = ("alpha", "beta", "gamma", "delta")
+    texts = (f"{words[n % 4]} service {n} talks to {words[n // 7 % 4]} {n * 7}" for n in range(20_000))
+    repo.write_memories("".join(f'{{"content":"{text}","id":"aa-{n:05d}"}}\n' for n, text in enumerate(texts)))
+    monkeypatch.setenv("MEMSYNC_HOOK_SECONDS", "0.4")
+    payload = json.dumps({"session_id": "s", "prompt": "which service talks to gamma 777?"})
+    assert memsync("hook", "prompt", cwd=repo.root, stdin=payload).code == 0
+    until((repo.root / ".gobby" / "local" / "index" / "index.bin").exists)
+
+
 def test_switched_off_nothing_is_given(repo, at):
     memsync("memory", "config", "memory.enabled", "off", cwd=repo.root)
     assert at("prompt", prompt=ASK) is None
