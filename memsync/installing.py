@@ -71,6 +71,8 @@ def init(reach: Reach, clients: Sequence[Client], *, stealth: bool, dry_run: boo
     """
     scope: Scope = "stealth" if stealth else "project"
     moves_out, stay = _leaving(reach) if stealth else ([], [])
+    moved = {change.target.client for change in moves_out}
+    clients = [client for client in CLIENTS if client in clients or client in moved]
     changes = install.plan(reach, clients, stealth=stealth)
     steps = list(setup.steps(reach, scope))
     is_switched = stealth and not reach.settings.stealth
@@ -78,9 +80,9 @@ def init(reach: Reach, clients: Sequence[Client], *, stealth: bool, dry_run: boo
         switched = ["switched stealth on, and moved the project's memories out of the work tree"] if is_switched else []
         done = [*switched, *(step.text for step in steps)]
     else:
-        install.apply(reach, moves_out, stealth=False)
         done = setup.turn_stealth(reach, True, move=True) if is_switched else []
         done += setup.init(reach)
+        install.apply(reach, moves_out, stealth=False)
         install.apply(reach, changes, stealth=stealth)
         if stealth and clients:
             install.enroll(reach, clients)
@@ -88,10 +90,29 @@ def init(reach: Reach, clients: Sequence[Client], *, stealth: bool, dry_run: boo
     return Installed(
         done=(*done, *hooked, *map(str, moves_out), *map(str, changes)),
         clients=tuple(clients),
-        notes=(*stay, *why_not, *_notes(clients, changes, stealth=stealth)),
+        notes=(*stay, *why_not, *_next(clients, changes, stealth=stealth), *_advice(clients)),
         undo=_undo(clients, hooked=bool(hooked)),
         dry_run=dry_run,
     )
+
+
+def turn_stealth(reach: Reach, on: bool, *, move: bool) -> list[str]:
+    """Switch stealth and say what happened; going private takes the clients' settings out of the work tree as well.
+
+    Raises:
+        SettingsRefused, NoStore, ConfigError, GitFailed, StoreError: the setting is as before.
+    """
+    if not on:
+        return setup.turn_stealth(reach, on, move=move)
+    moves_out, stay = _leaving(reach)
+    clients = [client for client in CLIENTS if any(change.target.client == client for change in moves_out)]
+    changes = install.plan(reach, clients, stealth=True)
+    done = setup.turn_stealth(reach, on, move=move)
+    install.apply(reach, moves_out, stealth=False)
+    install.apply(reach, changes, stealth=True)
+    if clients:
+        install.enroll(reach, clients)
+    return [*done, *map(str, moves_out), *map(str, changes), *stay, *_next(clients, changes, stealth=True)]
 
 
 def _git_hooks(reach: Reach, *, dry_run: bool) -> tuple[list[str], list[str]]:
@@ -128,15 +149,18 @@ def _leaving(reach: Reach) -> tuple[list[Change], list[str]]:
     return [change for change in changes if change not in tracked], stay
 
 
-def _notes(clients: Sequence[Client], changes: Sequence[Change], *, stealth: bool) -> list[str]:
+def _next(clients: Sequence[Client], changes: Sequence[Change], *, stealth: bool) -> list[str]:
     after = _NEXT_STEALTH if stealth else _NEXT
     changed = {change.target.client for change in changes}
-    notes = [f"next: {after[client]}" for client in clients if client in changed and client in after]
+    return [f"next: {after[client]}" for client in clients if client in changed and client in after]
+
+
+def _advice(clients: Sequence[Client]) -> list[str]:
     if not clients:
-        notes.append("no agent was found here; `memsync init --agent claude` (or codex, gemini, all) connects one")
-    elif shutil.which("memsync") is None:
-        notes.append("memsync is not in the PATH, where the clients look for it; `pipx install memsync` puts it there")
-    return notes
+        return ["no agent was found here; `memsync init --agent claude` (or codex, gemini, all) connects one"]
+    if shutil.which("memsync") is None:
+        return ["memsync is not in the PATH, where the clients look for it; `pipx install memsync` puts it there"]
+    return []
 
 
 def uninstall(reach: Reach, clients: Sequence[Client], *, dry_run: bool, git_hooks: bool = False) -> Installed:

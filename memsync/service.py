@@ -93,7 +93,7 @@ class Memsync(Reach):
 
     def is_new(self, entry: Entry) -> bool:
         """Tell whether somebody else wrote it, and it was never recalled or shown to an agent on this machine."""
-        return not entry.access_count and not self.is_mine(entry.memory)
+        return not entry.access_count and entry.memory.author != self.author
 
     def stats(self, filters: Filters = _EVERYTHING) -> Stats:
         """Count the memories that pass *filters*."""

@@ -11,7 +11,8 @@ from memsync import config as settings
 from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result
 from memsync.errors import UsageError
-from memsync.setup import set_value, turn_stealth
+from memsync.installing import turn_stealth
+from memsync.setup import set_value
 
 if TYPE_CHECKING:
     from memsync.service import Memsync

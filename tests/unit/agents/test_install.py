@@ -210,6 +210,72 @@ def test_going_private_takes_the_settings_out_of_the_tree_unless_git_has_them(re
     assert done.notes[0] == f"{repo.root / '.mcp.json'} is tracked by git and stays as it is"
 
 
+def test_going_private_later_takes_the_connected_clients_along(repo):
+    init(repo, "codex")
+    with Memsync.open(repo.root) as project:
+        installing.turn_stealth(project, True, move=True)
+    assert repo.status() == ""
+    assert status(repo) == {
+        "claude": ("missing", "missing"),
+        "codex": ("installed", "installed"),
+        "gemini": ("missing", "missing"),
+    }
+    uninstall(repo)
+    assert status(repo)["codex"] == ("missing", "missing")
+
+
+def test_going_private_is_refused_before_anything_moves_if_the_users_settings_cannot_be_edited(repo, home):
+    init(repo, "codex")
+    (home / ".codex").mkdir()
+    (home / ".codex" / "hooks.json").write_text("{")
+    before = tree(repo.root)
+    with Memsync.open(repo.root) as project, pytest.raises(SettingsRefused):
+        installing.turn_stealth(project, True, move=True)
+    assert tree(repo.root) == before
+    assert not Memsync.open(repo.root).settings.stealth
+
+
+def test_going_private_with_init_keeps_clients_connected_that_were_not_named(repo):
+    init(repo, "codex")
+    init(repo, "gemini", stealth=True)
+    assert status(repo) == {
+        "claude": ("missing", "missing"),
+        "codex": ("installed", "installed"),
+        "gemini": ("installed", "installed"),
+    }
+
+
+def test_git_hooks_come_with_init_and_go_with_uninstall_unless_they_are_not_wanted(repo):
+    with Memsync.open(repo.root) as project:
+        assert installing.init(project, [], stealth=False, dry_run=False, git_hooks=False).undo == ""
+        assert set(installing.git_states(project).values()) == {"missing"}
+        done = installing.init(project, [], stealth=False, dry_run=False)
+        assert done.done == ("git: installed the hooks pre-commit, post-merge, post-checkout, post-rewrite",)
+        assert done.undo == "memsync git uninstall"
+        assert set(installing.git_states(project).values()) == {"installed"}
+        installing.uninstall(project, ["claude"], dry_run=False)
+        assert set(installing.git_states(project).values()) == {"installed"}
+        installing.uninstall(project, CLIENTS, dry_run=False, git_hooks=True)
+        assert set(installing.git_states(project).values()) == {"missing"}
+
+
+def test_hooks_that_git_keeps_elsewhere_are_told_of_and_stop_nothing(repo, home):
+    repo.git("config", "core.hooksPath", str(home / "hooks"))
+    with Memsync.open(repo.root) as project:
+        done = installing.init(project, ["claude"], stealth=False, dry_run=False)
+    assert done.notes[0].startswith("git has no hooks of memsync: ")
+    assert status(repo)["claude"] == ("installed", "installed")
+
+
+def test_outside_of_git_the_clients_are_connected_all_the_same(tmp_path):
+    (tmp_path / "plain").mkdir()
+    with Memsync.open(tmp_path / "plain") as project:
+        done = installing.init(project, CLIENTS, stealth=False, dry_run=False)
+        assert installing.git_states(project) == {}
+        assert len(done.done) == 7
+        assert len(installing.uninstall(project, CLIENTS, dry_run=False, git_hooks=True).done) == 5
+
+
 def test_the_settings_of_the_user_stay_as_long_as_another_private_project_needs_them(repo, home, tmp_path):
     (home / ".codex").mkdir()
     (home / ".codex" / "config.toml").write_text('model = "x"\n')
