@@ -44,6 +44,12 @@ CREATE TABLE IF NOT EXISTS skill_outcomes (
     id TEXT PRIMARY KEY, successes INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE IF NOT EXISTS llm_spent (day TEXT PRIMARY KEY, tokens INTEGER NOT NULL);
 """
+# A rejection of the very same text holds nothing to bring back, and agents repeat themselves.
+_PRUNE: Final = (
+    "DELETE FROM dedup_log WHERE decision = 'hash_exact' AND rejected IS NULL"
+    " AND id <= (SELECT max(id) FROM dedup_log) - ?"
+)
+_COPIES: Final = 1_000
 _DEDUP_COLUMNS: Final = (
     "created_at, new_text, existing_id, existing_text, similarity, decision, reasoning, owner, rejected, review_status"
 )
@@ -190,6 +196,8 @@ class State:
                 query = f"INSERT INTO dedup_log ({_DEDUP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
                 done = db.execute(query, (format_time(row.created_at), *row[1:10]))
                 numbers.append(done.lastrowid or 0)
+            if db and any(row.decision == "hash_exact" for row in rows):
+                db.execute(_PRUNE, (_COPIES,))
         return numbers + [0] * (len(rows) - len(numbers))
 
     def dedup_log(self) -> list[Dedup]:

@@ -8,14 +8,17 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.records import normal_form
 
 if TYPE_CHECKING:
     from memsync.index.tokens import Tokenizer
+
+# Goes through items and tells somebody how far it is; the label says what is done.
+Track = Callable[[Sequence[Any], str], Iterable[Any]]
 
 PER_RECORD: Final = 30
 # A word in more records than this tells little, and looking through all of them would cost the square.
@@ -23,7 +26,12 @@ _RARE: Final = 40
 _FALLBACK: Final = 3
 
 
-def pairs(texts: Sequence[str], tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
+def untracked(items: Sequence[Any], label: str) -> Iterable[Any]:  # noqa: ARG001
+    """Go through *items* without telling anybody."""
+    return items
+
+
+def pairs(texts: Sequence[str], tokenizer: Tokenizer, track: Track = untracked) -> Iterator[tuple[int, int]]:
     """Yield the pairs of *texts* (by place, the smaller first) that share rare words, each once.
 
     Of each text the 30 likeliest, by the rarity of what they share: words, and two words in a row.
@@ -36,7 +44,7 @@ def pairs(texts: Sequence[str], tokenizer: Tokenizer) -> Iterator[tuple[int, int
     for rank, found in enumerate(terms):
         for term in found:
             postings[term].append(rank)
-    for rank, found in enumerate(terms):
+    for rank, found in track(list(enumerate(terms)), "looking"):
         for other in _likeliest(rank, found, postings):
             first, second = sorted((order[rank], order[other]))
             yield first, second

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from memsync.codec import fields_of
-from memsync.errors import MemsyncError
+from memsync.errors import MemsyncError, SecretFound
 from memsync.janitor import review, runs
+from memsync.janitor.candidates import Track, untracked
 from memsync.janitor.plan import Archive, Confirm, Merge, Reverse, Step, as_dict, seal
-from memsync.janitor.survey import Track, untracked
 from memsync.reach import Reach
 from memsync.records import SCOPES, Memory, Scope, clean_tags, content_hash, format_time, tick
 from memsync.state import Dedup
@@ -91,6 +91,8 @@ class _Writing:
                     outcomes.append(Outcome(step, "done"))
                 except _Stale as stale:
                     outcomes.append(Outcome(step, "skipped", str(stale)))
+                except SecretFound as found:
+                    outcomes.append(Outcome(step, "failed", str(found)))
             self._write()
         if numbers := [number for number in self._reach.state(self._scope).log_dedup(self._log) if number]:
             runs.append(self._reach, self._scope, self._run, [{"logged": numbers}])
@@ -119,10 +121,10 @@ class _Writing:
             raise _Stale(f"{step.drop} took up another record in this run")
         changes = _united(keep, drop)
         if step.content is not None and step.content != keep.content:
-            same = self._store.by_hash(content_hash(step.content), besides=step.keep)
+            changes["content"] = self._reach.vetted(keep._replace(content=step.content), self._scope).content
+            same = self._store.by_hash(content_hash(changes["content"]), besides=step.keep)
             if same and same.id != step.drop:
                 raise _Stale(f"{same.id} says already what {step.keep} should say")
-            changes["content"] = step.content
         if changes:
             changes["updated_at"] = format_time(tick(self._now, keep.written_at))
         self._note(step, {step.keep: (keep, changes)}, drop)

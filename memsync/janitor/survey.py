@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from memsync.dedup import MERGED, Thresholds, Verdict, decide, keeps_values, on_scale
 from memsync.errors import LlmError
 from memsync.index.decay import DAYS_A_MONTH
-from memsync.janitor.candidates import pairs
+from memsync.janitor.candidates import Track, pairs, untracked
 from memsync.janitor.plan import Archive, Merge, Plan, Step, Task, seal
 from memsync.reach import Reach
 from memsync.recall import Filters
@@ -18,19 +18,12 @@ from memsync.records import Memory, Scope, content_hash
 from memsync.results import Entry
 from memsync.state import Decision, Dedup
 
-Track = Callable[[Sequence[Any], str], Iterable[Any]]
-
 # A pair is looked at closely when so much of the shorter text is in the longer one, or the two mean nearly the same.
 # Copies and subsumed texts are far above; what is below is left in peace.
 _HELD: Final = 0.6
 _LIKE: Final = 0.7
 _GUESSES: Final = 100
 _ALL: Final = Filters()
-
-
-def untracked(items: Sequence[Any], label: str) -> Iterable[Any]:  # noqa: ARG001
-    """Go through *items* without telling anybody."""
-    return items
 
 
 def survey(reach: Reach, tasks: Collection[Task], *, track: Track = untracked) -> Plan:
@@ -180,7 +173,7 @@ def _close_pairs(reach: Reach, scope: Scope, memories: list[Memory], track: Trac
 
     texts = [memory.content for memory in memories]
     tokenizer = Tokenizer(stop_words=reach.settings.stop_words)
-    found = list(pairs(texts, tokenizer))
+    found = list(pairs(texts, tokenizer, track))
     words = [frozenset(tokenizer.terms(text)) for text in texts]
     alike = _likeness(reach, scope, [memory.id for memory in memories], found)
     settings = reach.settings

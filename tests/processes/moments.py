@@ -11,6 +11,8 @@ from pathlib import Path
 from types import FrameType
 
 from memsync import Memsync
+from memsync.janitor.plan import Merge
+from memsync.janitor.run import apply
 
 CALLS = frozenset(code for name, code in dis.opmap.items() if name.startswith("CALL"))
 FILES = ("memsync/files.py",)
@@ -21,6 +23,7 @@ DEEDS: dict[str, Callable[[Memsync], object]] = {
     "update": lambda project: project.update("mm-aaaaaa", content="new"),
     "forget": lambda project: project.forget("mm-aaaaaa"),
     "export": lambda project: project.export("project"),
+    "merge": lambda project: apply(project, [Merge("project", "mm-aaaaaa", "mm-bbbbbb")]),
 }
 
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from test_kill import check_the_place
+
+from memsync import Memsync
+from memsync.janitor import runs
+from memsync.janitor.undo import undo
 
 OLD = (
     '{"content":"one","id":"mm-aaaaaa","updated_at":"2026-01-15T12:00:00.000Z"}\n'
@@ -19,6 +25,7 @@ DONE = {
     "forget": {"mm-bbbbbb": "two", "u1": "by hand"},
     "export": STORED,
 }
+MERGED = {"mm-aaaaaa": "uno", "u1": "by hand"}
 LATE = {"late": "by a hand"}
 LIFE = "life goes on"
 
@@ -49,3 +56,26 @@ def test_a_deed_is_done_or_not_whatever_happens_in_the_middle_of_it(crew, quick_
         check_the_place(quick_root)
     assert moment > 20
     assert overwritten <= 3
+
+
+def test_a_janitor_that_is_killed_in_the_middle_of_a_merge_can_be_taken_back(crew, quick_root, shown):
+    path = quick_root / ".gobby" / "memories.jsonl"
+    (quick_root / ".gobby" / "config.yaml").write_text("memory: {author: A. Person}\n")
+    moment, was_killed, met = 0, True, set()
+    while was_killed:
+        moment += 5
+        path.write_text(OLD)
+        shutil.rmtree(quick_root / ".gobby" / "local", ignore_errors=True)
+        was_killed = (
+            crew.start("disturbed", root=str(quick_root), deed="merge", moment=moment, how="kill").to_the_end() == []
+        )
+        found = {id_: text for id_, text in shown(quick_root).items() if text != LIFE}
+        assert found in (STORED, MERGED)
+        with Memsync.open(quick_root) as project:
+            has_begun = bool(runs.names(project))
+            assert has_begun or found == STORED
+            if has_begun:
+                undo(project)
+        assert {id_: text for id_, text in shown(quick_root).items() if text != LIFE} == STORED
+        met.add((has_begun, len(found)))
+    assert met == {(False, 3), (True, 3), (True, 2)}

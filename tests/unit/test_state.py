@@ -146,6 +146,14 @@ def test_a_decision_that_cannot_be_logged_has_the_number_0(tmp_path):
     assert State(tmp_path / "local" / "state.db", private=False).log_dedup([decided("one")]) == [0]
 
 
+def test_the_log_of_exact_copies_does_not_grow_for_ever_and_no_other_row_is_dropped(state):
+    copy = decided("copy", "hash_exact")._replace(rejected=None)
+    state.log_dedup([decided("first"), copy, *[copy] * 1_500])
+    state.log_dedup([copy])
+    kept = state.dedup_log()
+    assert (len(kept), kept[-1]) == (1_001, decided("first", number=1))
+
+
 def test_tokens_are_summed_by_day_across_processes_and_can_be_given_back(state, path):
     other = State(path, private=False)
     assert [state.spend("2026-01-15", 100), other.spend("2026-01-15", 50), state.spend("2026-01-15", -30)] == [

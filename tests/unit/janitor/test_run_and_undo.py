@@ -102,6 +102,28 @@ def test_new_words_that_another_record_says_already_are_refused(project, put):
     assert report.outcomes[0].reason == "mm-c says already what mm-a should say"
 
 
+def test_new_words_that_hold_a_secret_are_refused_and_the_rest_is_done(project, put):
+    put(RICH, POOR, "The tests need docker.", "the tests  need docker.")
+    one, other = survey(project, ["dedup"]).steps
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+    before = live(project)
+    report = apply(project, [other._replace(content=f"Log in with {token}"), one])
+    assert statuses(report) == ["failed", "done"]
+    assert token not in str(report.outcomes[0].reason)
+    assert live(project).keys() == before.keys() - {one.drop}
+
+
+def test_without_room_for_the_backup_nothing_is_changed(project, put, repo):
+    put(RICH, POOR)
+    steps = survey(project, ["dedup"]).steps
+    before = repo.memories.read_bytes()
+    local = repo.root / ".gobby" / "local"
+    local.mkdir(exist_ok=True)
+    (local / "janitor").write_text("a file where the backups should be")
+    assert statuses(apply(project, steps)) == ["failed"]
+    assert repo.memories.read_bytes() == before
+
+
 def test_one_store_that_cannot_be_written_does_not_stop_another(project, put, repo):
     put(RICH, POOR)
     id_ = project.remember("My editor is Helix.", scope="global").entry.id
