@@ -62,6 +62,11 @@ class Live:
                 self._rest.add("project")
                 self._wake.set()
 
+    def apart(self, work: Callable[[Memsync], T]) -> T:
+        """Do what `call` does with a project opened for this, so that long work holds up nobody."""
+        with Memsync.open(self.start, clock=self._clock, env=self._env) as project:
+            return work(project)
+
     def close(self) -> None:
         """Put in order what was written, and end all threads. A later call opens it again."""
         with self._turn:

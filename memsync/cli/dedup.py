@@ -6,16 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from memsync.cli import render
 from memsync.cli.app import LazyGroup, json_option, open_project, print_result
-from memsync.errors import UsageError
 from memsync.janitor import review as reviewing
 from memsync.janitor.review import Row
-from memsync.state import DECISION_ALIASES, DECISIONS
+from memsync.state import DECISIONS
 from memsync.worddiff import compare
 
 if TYPE_CHECKING:
@@ -51,28 +50,10 @@ def log(ctx: click.Context, /, limit: int, decision: str | None, status: str | N
       memsync memory dedup log
       memsync memory dedup log --status unreviewed --json
     """
-    wanted = DECISION_ALIASES.get(decision or "", decision)
-    if wanted is not None and wanted not in DECISIONS:
-        raise UsageError(f"--decision {decision}: use {', '.join(DECISIONS)}")
     project = open_project(ctx)
-    found = [
-        row
-        for row in reviewing.rows(project)
-        if wanted in (None, row.decision.decision) and status in (None, row.decision.review_status)
-    ][:limit]
+    found = reviewing.chosen(project, decision, status)[:limit]
     text = "\n".join(line for row in found for line in _shown(project, row)) or "no decisions"
-    print_result(as_json, {"count": len(found), "decisions": [_as_dict(project, row) for row in found]}, text)
-
-
-def _as_dict(project: Memsync, row: Row) -> dict[str, Any]:
-    said = row.decision
-    return {
-        "id": reviewing.name(project, row),
-        "scope": row.scope,
-        **{key: value for key, value in said._asdict().items() if key not in ("number", "rejected", "created_at")},
-        "created_at": said.created_at.isoformat(),
-        "rejected": row.rejected_text() if said.rejected is not None else None,
-    }
+    print_result(as_json, reviewing.listed(project, found), text)
 
 
 def _shown(project: Memsync, row: Row) -> Iterator[str]:
@@ -138,7 +119,7 @@ def _list_waiting(project: Memsync, copies: int, waiting: list[Row], as_json: bo
         lines.append(
             "`memsync memory dedup confirm ID…` where that was right, `memsync memory dedup reverse ID` where not"
         )
-    value = {"confirmed": copies, "waiting": [_as_dict(project, row) for row in waiting]}
+    value = {"confirmed": copies, "waiting": [reviewing.as_dict(project, row) for row in waiting]}
     print_result(as_json, value, "\n".join(lines))
 
 

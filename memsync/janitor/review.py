@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -12,7 +12,7 @@ from memsync.janitor.plan import Confirm, Plan, Reverse
 from memsync.reach import Reach
 from memsync.records import SCOPES, Memory, Scope, content_hash, new_id, tick
 from memsync.results import Entry
-from memsync.state import Dedup
+from memsync.state import DECISION_ALIASES, DECISIONS, Dedup
 
 REJECTIONS: Final = ("auto_reject", "subsumed", "llm_reject", "fallback_reject")
 _AT_ONCE: Final = 500  # rejections that a model reviews in one run, the latest first
@@ -62,6 +62,39 @@ def rows(reach: Reach) -> Iterator[Row]:
     for scope in SCOPES:
         if scope in reach.stores and not (scope == "project" and reach.settings.stealth):
             yield from (Row(scope, decision) for decision in reach.state(scope).dedup_log())
+
+
+def chosen(reach: Reach, decision: str | None, status: str | None) -> list[Row]:
+    """Return the decisions of that name, the seeds' spellings too, and with that review status; None: any.
+
+    Raises:
+        UsageError: there is no decision of that name.
+    """
+    wanted = DECISION_ALIASES.get(decision or "", decision)
+    if wanted is not None and wanted not in DECISIONS:
+        raise UsageError(f"--decision {decision}: use {', '.join(DECISIONS)}")
+    return [
+        row
+        for row in rows(reach)
+        if wanted in (None, row.decision.decision) and status in (None, row.decision.review_status)
+    ]
+
+
+def listed(reach: Reach, found: Sequence[Row]) -> dict[str, Any]:
+    """Return decisions as JSON."""
+    return {"count": len(found), "decisions": [as_dict(reach, row) for row in found]}
+
+
+def as_dict(reach: Reach, row: Row) -> dict[str, Any]:
+    """Return what `find` takes for *row*, where it is, and everything that was decided."""
+    said = row.decision
+    return {
+        "id": name(reach, row),
+        "scope": row.scope,
+        **{key: value for key, value in said._asdict().items() if key not in ("number", "rejected", "created_at")},
+        "created_at": said.created_at.isoformat(),
+        "rejected": row.rejected_text() if said.rejected is not None else None,
+    }
 
 
 def find(reach: Reach, ref: str) -> Row:

@@ -236,3 +236,38 @@ class SkillStats(Shape):
     by_scope: dict[str, int]
     uses: int
     most_used: list[ListedSkill]
+
+
+class Learned(Shape):
+    """What became of a skill to learn; digest is what the session tells."""
+
+    status: str
+    name: str
+    path: str
+    by: str
+    diff: str
+    digest: dict[str, Any] | None
+    skill: Skill | None
+    note: str
+    next: str
+
+
+class Decisions(Shape):
+    """What dedup decided."""
+
+    count: int
+    decisions: list[dict[str, Any]]
+
+
+class Confirmed(Shape):
+    """The decisions that are right."""
+
+    confirmed: list[str]
+
+
+class Reversed(Shape):
+    """What a reversal brought back."""
+
+    status: str
+    memory: Memory | None
+    reason: str

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from memsync.errors import UsageError
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit, Tags, Target, Where, inside
 from memsync.mcp.tool import ADD, CHANGE, COUNT, READ, TOGGLE, Offer
@@ -14,9 +15,15 @@ from memsync.results import SkillEntry
 from memsync.service import Memsync
 
 Ref = Annotated[str, Field(description="Its name, its id or the beginning of one.")]
+SkillName = Annotated[str, Field(description="Lower case, with hyphens: run-tests.")]
 Instructions = Annotated[str, Field(description="What to do, step by step, in Markdown; or a whole SKILL.md.")]
 Trigger = Annotated[str | None, Field(description="A regular expression for the prompts that it is for.")]
 Description = Annotated[str | None, Field(description="What it does and when to use it, in a sentence.")]
+
+_NEXT: Final = (
+    "write better instructions by the digest and call learn_skill with them, "
+    "or let the user look at the draft and run `memsync skill approve {name}`"
+)
 
 
 def list_skills(
@@ -58,7 +65,7 @@ def apply_skill(
 
 def create_skill(
     project: Memsync,
-    name: Annotated[str, Field(description="Lower case, with hyphens: run-tests.")],
+    name: SkillName,
     instructions: Instructions,
     description: Description = None,
     trigger_pattern: Trigger = None,
@@ -76,6 +83,35 @@ def create_skill(
         scope=scope,
     )
     return {"status": "created", "skill": entry.as_dict()}
+
+
+def learn_skill(
+    project: Memsync,
+    name: SkillName,
+    instructions: Annotated[str | None, Field(description="The steps, if you have written them already.")] = None,
+    session: Annotated[str | None, Field(description="The id of another session than this one.")] = None,
+    *,
+    from_session: Annotated[bool, Field(description="Draft it from what was done in the session.")] = True,
+    no_llm: Annotated[bool, Field(description="Let no model draft it.")] = False,
+) -> Mapping[str, Any]:
+    """Learn a skill: with instructions it is written; without, the session's commands, fixes and corrections come back.
+
+    From these write better instructions than the draft that comes with them,
+    and call it again with them. Until then the draft waits for the user.
+    """
+    from memsync.learn.lessons import learn_skill as learn
+
+    if instructions is None and not from_session:
+        raise UsageError("there is nothing to learn from; give instructions, or from_session: true")
+    done = learn(
+        project,
+        name,
+        session=session,
+        instructions=instructions,
+        approve=instructions is not None,
+        use_model=not no_llm,
+    ).as_dict()
+    return {**done, "next": done["next"] and _NEXT.format(name=name)}
 
 
 def update_skill(
@@ -145,6 +181,7 @@ OFFERS: Final = (
     Offer(get_skill, "Show a skill", shapes.Skill, READ),
     Offer(apply_skill, "Apply a skill", shapes.Skill, COUNT),
     Offer(create_skill, "Create a skill", shapes.SkillDone, ADD),
+    Offer(learn_skill, "Learn a skill", shapes.Learned, ADD, slow=True),
     Offer(update_skill, "Update a skill", shapes.SkillDone, CHANGE),
     Offer(delete_skill, "Delete a skill", shapes.SkillsGone, CHANGE),
     Offer(restore_skill, "Restore a skill", shapes.SkillDone, TOGGLE),

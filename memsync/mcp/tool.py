@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_args
 
@@ -33,6 +33,10 @@ _FOREIGN: Final = {"wait_for_previous"}
 _AS_A_TOOL: Final = {
     "`memsync memory list`": "list_memories",
     "`memsync skill list`": "list_skills",
+    "`memsync memory dedup log`": "dedup_log",
+    "give --transcript FILE or --from-session ID": "write the instructions yourself and call again with them",
+    "give --transcript FILE": "write the instructions yourself and call again with them",
+    "--decision ": "decision ",
     "--force": "force: true",
     "--private": "private: true",
     "--global": "global_: true",
@@ -55,7 +59,7 @@ TOGGLE: Final = ToolAnnotations(
 class Offer(NamedTuple):
     """A function to offer as a tool under its own name. `always`: shown to the model without a search for tools.
 
-    Its parameter `project` is ours to give, and so is `progress`.
+    One that is `slow` holds up no other call. Its parameter `project` is ours to give, and so is `progress`.
     """
 
     function: Function
@@ -63,6 +67,7 @@ class Offer(NamedTuple):
     shape: type[BaseModel]
     annotations: ToolAnnotations
     always: bool = False
+    slow: bool = False
 
 
 class Spread(NamedTuple):
@@ -82,8 +87,9 @@ class Desk:
         """Return what *work* makes of the project: in a thread, one after another, each to its end."""
         return await anyio.to_thread.run_sync(self.live.call, work, limiter=self._turn)
 
-
-Ask = Callable[[Callable[[Memsync], Any]], Awaitable[Any]]
+    async def ask_apart(self, work: Callable[[Memsync], T]) -> T:
+        """Do what `ask` does beside the other calls, for long work."""
+        return await anyio.to_thread.run_sync(self.live.apart, work)
 
 
 class OurTool(Tool):
@@ -110,9 +116,10 @@ class OurTool(Tool):
         return await super().run(arguments, context, convert_result)
 
 
-def tool(offer: Offer, ask: Ask) -> Tool:
+def tool(offer: Offer, desk: Desk) -> Tool:
     """Return the tool of *offer*."""
     function, shown = gather(offer.function)
+    ask = desk.ask_apart if offer.slow else desk.ask
 
     async def call(*, ctx: Context[Any, Any], **given: Any) -> CallToolResult:
         def progress(done: int, total: int) -> None:

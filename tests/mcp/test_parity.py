@@ -31,7 +31,11 @@ SAME = {
     "memory history": "memory_history",
     "memory diff": "memory_diff",
     "memory blame": "memory_blame",
+    "memory dedup log": "dedup_log",
+    "memory dedup confirm": "dedup_confirm",
+    "memory dedup reverse": "dedup_reverse",
     "skill list": "list_skills",
+    "skill learn": "learn_skill",
     "skill search": "search_skills",
     "skill show": "get_skill",
     "skill add": "create_skill",
@@ -45,10 +49,14 @@ SAME = {
 }
 ONLY_COMMAND = {
     "memory search": "recall without counting the use; what an agent looks at is used",
-    "memory dedup": "whether a text was rightly left out is for a person to say",
     "memory config": "whether memories can leave the machine is not for a model to decide",
+    "memory dedup review": "asks a person, a key a pair; the other three are its parts",
+    "memory sync": "commits and pushes: for a person, or a hook of theirs",
+    "skill candidates": "what was learned waits for a person to look at it",
+    "skill approve": "as above",
+    "skill reject": "as above",
+    "skill link": "makes links in and outside of the project: for whoever sets it up",
 }
-ONLY_COMMAND |= {"skill link": "makes links in and outside of the project: for whoever sets it up"}
 ONLY_TOOL: dict[str, str] = {}
 
 # Options that the tool of the command does not have, and why.
@@ -58,6 +66,10 @@ NO_PARAMETER = {
     "update_memory": _NOT_FOR_A_MODEL,
     "import_memories": _NOT_FOR_A_MODEL,
     "recall": {"explain": "says the same in words; `parts` is in every answer"},
+    "learn_skill": {
+        "transcript": "a model must not be led to other files",
+        "yes": "with instructions it is written, as by create_skill; a draft waits for a person",
+    },
     "memory_diff": {"markdown": "says the same for people"},
     "export_memories": dict.fromkeys(
         "output format memory_type tags_all tags_any tags_none min_importance archived".split(),
@@ -67,28 +79,36 @@ NO_PARAMETER = {
 # Parameters that the command of the tool does not have.
 NO_OPTION = {
     "include_global": "seed 002's name; the command has --scope",
+    "instructions": "what a model has written; the command learns from transcripts",
+    "from_session": "seed 002's name",
 }
 RENAMED = {
     "memory": {"ref": "memory_id", "refs": "memory_id", "format_": "format", "pairs": "map"},
     "skill": {"ref": "skill_id", "refs": "skill_id"},
     "skill validate": {"refs": "skill_ids"},
+    "memory dedup confirm": {"refs": "decision_ids"},
+    "memory dedup reverse": {"ref": "decision_id"},
 }
 
 
-def commands() -> Iterator[tuple[str, click.Command]]:
-    """Yield the commands on memories and skills, each under its first name."""
+def commands(group: click.Group, name: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield the commands of *group*, each under its first name."""
     context = click.Context(cli)
-    for group_name in ("memory", "skill"):
-        group = cli.get_command(context, group_name)
-        seen: set[int] = set()
-        for name in group.list_commands(context) if isinstance(group, click.Group) else ():
-            command = group.get_command(context, name)
-            if id(command) not in seen:
-                seen.add(id(command))
-                yield f"{group_name} {name}", command
+    seen: set[int] = set()
+    for word in group.list_commands(context):
+        command = group.get_command(context, word)
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{name} {word}")
+        elif id(command) not in seen:
+            seen.add(id(command))
+            yield f"{name} {word}", command
 
 
-COMMANDS = dict(commands())
+COMMANDS = {
+    path: command
+    for word in ("memory", "skill")
+    for path, command in commands(cli.get_command(click.Context(cli), word), word)
+}
 
 
 def options(name: str) -> set[str]:
@@ -187,6 +207,11 @@ CASES = [
     ("memory_diff", ["nowhere"], {"span": "nowhere"}),
     ("memory_blame", [], {}),
     ("memory_blame", ["mm-aaa"], {"memory_id": "mm-aaa"}),
+    ("dedup_log", ["--status", "unreviewed"], {"status": "unreviewed"}),
+    ("dedup_log", ["--decision", "nonsense"], {"decision": "nonsense"}),
+    ("dedup_confirm", ["1"], {"decision_ids": ["1"]}),
+    ("dedup_reverse", ["7"], {"decision_id": "7"}),
+    ("learn_skill", ["deploy"], {"name": "deploy"}),
     ("list_skills", [], {}),
     ("list_skills", ["-q", "pytest", "-n", "1"], {"query": "pytest", "limit": 1}),
     ("search_skills", ["the build is red"], {"query": "the build is red"}),
@@ -276,7 +301,7 @@ def test_a_tool_answers_what_its_command_prints(twins, by_command, monkeypatch, 
     with connected(build(Live(twins[1].root))) as caller:
         answered = by_tool(caller, tool, arguments)
     if "error" in said:
-        assert said["exit_code"] == 1
+        assert said["exit_code"] in (1, 2)
         assert answered["error"].endswith(for_a_model(said["error"])) or "cannot use its arguments" in answered["error"]
         return
     assert plain(answered, twins[1], home / "other") == plain(said, twins[0], home / ".gobby")

@@ -15,10 +15,11 @@ from mcp.types import ResourceTemplateReference
 from memsync import Memsync
 
 READS = set(
-    "recall list_memories get_memory memory_stats memory_history memory_diff memory_blame list_skills search_skills get_skill skill_stats".split()
+    "recall list_memories get_memory memory_stats memory_history memory_diff memory_blame dedup_log list_skills search_skills get_skill skill_stats".split()
 )
 ADDS = {"remember", "import_memories", "export_memories", "create_skill", "apply_skill"}
-TOGGLES = {"restore_memory", "restore_skill"}
+ADDS |= {"learn_skill", "dedup_confirm"}
+TOGGLES = {"restore_memory", "restore_skill", "dedup_reverse"}
 
 
 def test_every_tool_says_what_it_does_to_the_store(server):
@@ -109,7 +110,7 @@ def test_the_words_for_the_model_name_only_tools_that_there_are(server):
     ]
     named = set(re.findall(r"\b(?:[a-z]+_)+(?:memory|memories|skills?|stats)\b", " ".join(texts)))
     assert named
-    assert named <= known | {"learn_skill"}
+    assert named <= known
 
 
 def test_a_call_that_waits_for_a_lock_holds_up_nobody_else(server, repo):

@@ -1,0 +1,47 @@
+"""The tools on what was decided about texts that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from memsync.janitor import review
+from memsync.mcp import shapes
+from memsync.mcp.parameters import Limit
+from memsync.mcp.tool import ADD, READ, TOGGLE, Offer
+from memsync.service import Memsync
+
+Number = Annotated[str, Field(description="As dedup_log shows it.")]
+
+
+def dedup_log(
+    project: Memsync,
+    limit: Limit = 50,
+    decision: Annotated[str | None, Field(description="Only these, such as auto_reject.")] = None,
+    status: Literal["unreviewed", "confirmed", "reversed"] | None = None,
+) -> Mapping[str, Any]:
+    """Show which texts were rejected, merged or kept beside one that is alike, the latest first."""
+    return review.listed(project, review.chosen(project, decision, status)[:limit])
+
+
+def dedup_confirm(
+    project: Memsync, decision_ids: Annotated[list[str], Field(min_length=1, description="As dedup_log shows them.")]
+) -> Mapping[str, Any]:
+    """Find decisions right, so that nobody looks at them again."""
+    found = [review.find(project, ref) for ref in decision_ids]
+    review.confirm(project, found)
+    return {"confirmed": [review.name(project, row) for row in found]}
+
+
+def dedup_reverse(project: Memsync, decision_id: Number) -> Mapping[str, Any]:
+    """Bring back the text that a decision rejected wrongly, unless a memory says the same again."""
+    return review.reverse(project, review.find(project, decision_id)).as_dict()
+
+
+OFFERS: Final = (
+    Offer(dedup_log, "Dedup decisions", shapes.Decisions, READ),
+    Offer(dedup_confirm, "Confirm dedup decisions", shapes.Confirmed, ADD),
+    Offer(dedup_reverse, "Reverse a dedup decision", shapes.Reversed, TOGGLE),
+)

@@ -1,0 +1,70 @@
+"""Learning a skill, and going over what dedup decided, as an agent does it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+SESSION = "0f1e2d3c-aaaa-bbbb-cccc-000000000001"
+
+
+@pytest.fixture
+def transcript(home):
+    """A session of Claude Code in which one command failed and one worked."""
+    rows: list[dict] = [{"type": "user", "message": {"role": "user", "content": "run the tests"}}]
+    for number, (command, said, failed) in enumerate(
+        [("pytest", "pytest: command not found", True), ("uv run pytest -q", "12 passed", False)]
+    ):
+        call = {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {"command": command}}
+        result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": said, "is_error": failed}
+        rows.append({"type": "assistant", "message": {"role": "assistant", "content": [call]}})
+        rows.append({"type": "user", "message": {"role": "user", "content": [result]}})
+    path = home / ".claude" / "projects" / "repo" / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps({**row, "sessionId": SESSION}) + "\n" for row in rows))
+    return path
+
+
+def test_a_session_comes_back_as_a_digest_and_a_draft_that_waits(server, transcript):
+    told = server.call("learn_skill", name="run-tests", session=SESSION)
+    assert (told["status"], told["by"], told["skill"]) == ("candidate", "rules", None)
+    assert "uv run pytest -q" in json.dumps(told["digest"])
+    assert "call learn_skill with them" in told["next"]
+    assert server.call("list_skills")["count"] == 0
+
+
+def test_instructions_that_the_agent_wrote_are_a_skill_at_once(server, transcript):
+    server.call("learn_skill", name="run-tests", session=SESSION)
+    told = server.call("learn_skill", name="run-tests", instructions="1. `uv run pytest -q`\n2. all must pass")
+    assert (told["status"], told["skill"]["name"]) == ("created", "run-tests")
+    assert "uv run pytest" in server.call("get_skill", skill_id="run-tests")["instructions"]
+    again = server.call("learn_skill", name="run-tests", instructions="1. `uv run pytest -q -n 4`")
+    assert "-n 4" in again["skill"]["instructions"]
+
+
+def test_without_anything_to_learn_from_the_agent_is_told_what_to_do(server):
+    assert "call again with them" in server.refusal("learn_skill", name="x")
+    assert "give instructions" in server.refusal("learn_skill", name="x", from_session=False)
+    assert "call again with them" in server.refusal("learn_skill", name="x", session="../../../etc/passwd")
+
+
+def test_a_rejected_text_is_found_in_the_log_and_brought_back(server):
+    server.call("remember", content="Run the tests with uv run pytest before each commit")
+    told = server.call("remember", content="run the tests with `uv run pytest` before each commit.")
+    assert told["status"] == "exists"
+    (decision,) = server.call("dedup_log", status="unreviewed")["decisions"]
+    assert decision["new_text"] == "run the tests with `uv run pytest` before each commit."
+    assert server.call("dedup_reverse", decision_id=decision["id"])["status"] == "restored"
+    assert server.call("list_memories")["count"] == 2
+    assert server.call("dedup_log", status="reversed")["count"] == 1
+
+
+def test_a_decision_is_confirmed_and_not_shown_as_open_again(server):
+    for text in ("Deploys happen on Mondays", "deploys  happen on Mondays!"):
+        server.call("remember", content=text)
+    (decision,) = server.call("dedup_log")["decisions"]
+    assert server.call("dedup_confirm", decision_ids=[decision["id"]])["confirmed"] == [decision["id"]]
+    assert server.call("dedup_log", status="unreviewed")["count"] == 0
+    assert "dedup_log lists them" in server.refusal("dedup_confirm", decision_ids=["99"])
+    assert "use " in server.refusal("dedup_log", decision="nonsense")
