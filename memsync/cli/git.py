@@ -14,6 +14,7 @@ from memsync.errors import NoStore
 if TYPE_CHECKING:
     from memsync.routing import Layout
 
+RECIPE: Final = Path(__file__).parents[1] / "templates" / "ci" / "memsync-merge.yml"
 _HERE: Final = "memsync.cli.git"
 _COMMANDS: Final = {
     "install": (f"{_HERE}:install", "Put our hooks beside yours."),
@@ -21,6 +22,7 @@ _COMMANDS: Final = {
     "status": (f"{_HERE}:status", "Ask git what is set up in this clone."),
     "check": (f"{_HERE}:check", "Look for secrets and broken lines; only reads."),
     "hook": (f"{_HERE}:hook", "What the hooks call."),
+    "ci": (f"{_HERE}:ci", "Print a GitHub workflow that merges where the button cannot."),
     "merge-driver": (f"{_HERE}:merge_driver", "What git calls to merge a memory file."),
     "merge-skill": (f"{_HERE}:merge_skill", "What git calls to merge a SKILL.md."),
     "textconv": (f"{_HERE}:textconv", "What git calls to show a memory file."),
@@ -46,10 +48,11 @@ def _top(ctx: click.Context) -> Path:
 
 
 @click.command()
+@click.option("--no-hooks", is_flag=True, help="Only tell git how to merge and show memories, as in CI.")
 @json_option
 @click.pass_context
-def install(ctx: click.Context, /, as_json: bool) -> None:
-    """Put our hooks beside yours, in this clone and all its worktrees.
+def install(ctx: click.Context, /, no_hooks: bool, as_json: bool) -> None:
+    """Put our hooks beside yours, and our merge drivers into the configuration, for this clone and its worktrees.
 
     pre-commit takes new memories into your commit; post-merge, post-checkout
     and post-rewrite say what came. A script of yours keeps its text and gets a
@@ -60,9 +63,10 @@ def install(ctx: click.Context, /, as_json: bool) -> None:
     Example:
       memsync git install
     """
+    from memsync.git import driver
     from memsync.git.install import install as put
 
-    done = put(_layout(ctx))
+    done = driver.install(_top(ctx)) if no_hooks else put(_layout(ctx))
     print_result(as_json, {"done": done}, "\n".join(done) or "nothing to do")
 
 
@@ -154,6 +158,17 @@ def hook(words: tuple[str, ...]) -> None:
     from memsync.git.hooks import main
 
     click.get_current_context().exit(main(words))
+
+
+@click.command()
+def ci() -> None:
+    """Print a GitHub workflow that merges pull requests with our drivers, and comments what changes in memory.
+
+    \b
+    Example:
+      memsync git ci > .github/workflows/memsync-merge.yml
+    """
+    click.echo(RECIPE.read_bytes(), nl=False)
 
 
 _VERSIONS = stack(
