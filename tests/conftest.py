@@ -82,3 +82,9 @@ def project(repo: GitRepo, clock: FakeClock) -> Memsync:
 def line():
     """Return a function that spells a record as a person or another tool would."""
     return memory_line
+
+
+@pytest.fixture(params=["claude", "codex", "gemini"])
+def recorded_session(request) -> Path:
+    """Return a transcript that a real client wrote (see tests/unit/learn/test_session_transcripts.py)."""
+    return Path(__file__).parent / "unit" / "learn" / "transcripts" / f"{request.param}.jsonl"

@@ -39,7 +39,7 @@ def run(session: str, cwd: Path, home: Path) -> str:
         **os.environ,
         "PATH": f"{shims}:{os.environ['PATH']}",
         "COLUMNS": "100",
-        "TRANSCRIPTS": str(Path(__file__).parent / "learn" / "transcripts"),
+        "TRANSCRIPTS": str(Path(__file__).parent / "unit" / "learn" / "transcripts"),
         "MEMSYNC_HOME": str(home / ".gobby"),
     }
     places = {str(home): "~", str(cwd): "/repo"}

@@ -130,3 +130,9 @@ def has_removed(path: Path, id_: str) -> bool:
 
     data = committed(path)
     return data is not None and id_ not in current(read_lines(data))
+
+
+def files_of(directory: Path) -> list[str] | None:
+    """Return the paths of all files in *directory* that git tracks or would take, relative to it; None outside git."""
+    found = ask(directory, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    return None if found is None else [path for path in found.split("\0") if path]

@@ -146,18 +146,13 @@ class Candidates:
             MemoryNotFound: no such candidate; nothing was stored.
             SecretFound, StoreError: what was stored before stays, the rest waits.
         """
-        done = []
+        from memsync.remember import Draft, remember
+
+        done, scope = [], self._project.default_scope
         for proposal in self._named(ids):
-            memory = proposal.memory
-            done.append(
-                self._project.remember(
-                    memory.content,
-                    memory_type=memory.memory_type,
-                    importance=memory.importance,
-                    tags=memory.tags,
-                    source_type=memory.source_type,
-                )
-            )
+            memory = proposal.memory._replace(author=self._project.author)
+            draft = Draft(self._project.vetted(memory, scope), scope, memory.importance, ())
+            done.append(remember(self._project, draft))
             self._write([one for one in self.memories() if one.memory.id != memory.id])
         return done
 
@@ -207,14 +202,14 @@ def _named(memory: Memory) -> Memory:
 
 
 def _record(proposal: Proposal) -> Memory:
-    return proposal.memory._replace(extra={"rationale": proposal.rationale, "where": proposal.where})
+    about = {"rationale": proposal.rationale, "where": proposal.where}
+    return proposal.memory._replace(extra={**proposal.memory.extra, **about})
 
 
 def _proposal(memory: Memory) -> Proposal:
-    extra = memory.extra
-    return Proposal(
-        memory=memory._replace(extra={}), rationale=str(extra.get("rationale", "")), where=str(extra.get("where", ""))
-    )
+    extra = dict(memory.extra)
+    rationale, where = str(extra.pop("rationale", "")), str(extra.pop("where", ""))
+    return Proposal(memory=memory._replace(extra=extra), rationale=rationale, where=where)
 
 
 def _fields(data: bytes, name: str) -> dict[str, Any]:

@@ -1,0 +1,183 @@
+"""`memsync memory init|extract|candidates|approve|reject`: parse, one call, render."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from memsync.cli import render
+from memsync.cli.app import json_option, open_project, print_result
+from memsync.cli.learn import model_option, yes_option
+from memsync.errors import UsageError
+
+if TYPE_CHECKING:
+    from memsync.learn.candidates import Candidates, Proposal
+    from memsync.learn.extract import Extracted
+
+_NEXT = "`memsync memory approve ID…` or `--all` stores them, `memsync memory reject ID…` drops them"
+
+
+def _candidates(ctx: click.Context) -> Candidates:
+    from memsync.learn.candidates import Candidates
+
+    return Candidates(open_project(ctx))
+
+
+def _line(one: Proposal) -> str:
+    memory = one.memory
+    head = f"{click.style(render.short_id(memory.id) or '-', fg='yellow')} "
+    facts = click.style(f"({memory.memory_type}, importance {memory.importance:g}, {one.where})", dim=True)
+    return f"{head}{facts} {render.one_line(memory.content)}"
+
+
+def _lines(found: Sequence[Proposal], none: str) -> list[str]:
+    return [*map(_line, found), _NEXT] if found else [none]
+
+
+@click.command()
+@click.option("--scan/--no-scan", default=True, help="Read build files, CI, layout, README.  [default: yes]")
+@click.option(
+    "--import-claude-md/--no-import-claude-md",
+    "instructions",
+    default=True,
+    help="Read CLAUDE.md, AGENTS.md, GEMINI.md, .cursorrules.  [default: yes]",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be proposed, and change nothing.")
+@model_option
+@yes_option
+@json_option
+@click.pass_context
+def init(
+    ctx: click.Context, /, scan: bool, instructions: bool, dry_run: bool, no_llm: bool, yes: bool, as_json: bool
+) -> None:
+    """Propose the memories that a newcomer to this project would want.
+
+    Each names the file and line it was read from and waits until you approve
+    it. Run it again after changes: what it stored and nobody edited is brought
+    up to date, and what a person edited is left alone.
+
+    \b
+    Examples:
+      memsync memory init --dry-run
+      memsync memory init --no-import-claude-md --yes
+    """
+    from memsync.learn.start import start
+
+    done = start(
+        open_project(ctx), scan=scan, instructions=instructions, use_model=not no_llm, dry_run=dry_run, approve=yes
+    )
+    lines = [f"updated {render.one_line(one.content)}" for one in done.updated]
+    lines += [f"no longer so: {render.short_id(one.id)} {render.one_line(one.content)}" for one in done.gone]
+    lines += [f"edited by hand, left alone: {render.short_id(one.id)}" for one in done.edited]
+    if yes and not dry_run:
+        lines += [f"{one.status} {render.one_line(one.entry.content)}" for one in done.stored] or ["nothing new"]
+    else:
+        lines += _lines(done.proposed, "nothing new to propose")
+    print_result(as_json, done.as_dict(), "\n".join(lines))
+
+
+@click.command()
+@click.argument("sources", metavar="[FILE...]", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--from-session", "session", metavar="ID", help="The transcript of that session.")
+@click.option("--dry-run", is_flag=True, help="Show what would be proposed, and why the rest is not.")
+@model_option
+@json_option
+@click.pass_context
+def extract(
+    ctx: click.Context, /, sources: tuple[Path, ...], session: str | None, dry_run: bool, no_llm: bool, as_json: bool
+) -> None:
+    """Propose memories from summaries, transcripts or instruction files.
+
+    Leaves out what failed only now, what tools printed, what was asked for,
+    secrets and what the code says itself. Nothing is stored until you approve.
+
+    \b
+    Examples:
+      memsync memory extract CLAUDE.md docs/decisions.md
+      memsync memory extract --from-session 7970d88b-31d1-4d06-b145-c11df6b86bfc --dry-run
+    """
+    from memsync.learn.extract import extract as take
+    from memsync.learn.lessons import transcript_of
+
+    project = open_project(ctx)
+    if not sources:
+        sources = (transcript_of(project, session or project.session_id),)
+    elif session:
+        raise UsageError("give files or --from-session, not both")
+    found = [take(project, source, use_model=not no_llm, dry_run=dry_run) for source in sources]
+    value = {"sources": [{"source": str(s), **one.as_dict()} for s, one in zip(sources, found, strict=True)]}
+    print_result(as_json, value, _extracted(found, dry_run=dry_run))
+
+
+def _extracted(found: Sequence[Extracted], *, dry_run: bool) -> str:
+    proposed = [one for each in found for one in each.proposed]
+    dropped = [pair for each in found for pair in each.dropped]
+    lines = [f"note: {render.one_line(each.note)}" for each in found if each.note]
+    if dry_run:
+        lines += [f"left out, {why}: {render.one_line(one.text)[:100]}" for one, why in dropped]
+    elif dropped:
+        lines.append(f"{len(dropped)} statements were left out; --dry-run says why")
+    return "\n".join([*lines, *_lines(proposed, "nothing new to propose")])
+
+
+@click.command()
+@json_option
+@click.pass_context
+def candidates(ctx: click.Context, /, as_json: bool) -> None:
+    """Show the memories that wait for approval.
+
+    \b
+    Example:
+      memsync memory candidates
+    """
+    found = _candidates(ctx).memories()
+    value = {"count": len(found), "candidates": [one.as_dict() for one in found]}
+    print_result(as_json, value, "\n".join(_lines(found, "no memory waits for approval")))
+
+
+_all_option = click.option("--all", "is_all", is_flag=True, help="All that wait.")
+
+
+def _chosen(waiting: Candidates, refs: tuple[str, ...], *, is_all: bool) -> list[str]:
+    if bool(refs) == is_all:
+        raise UsageError("give ids or --all; `memsync memory candidates` shows what waits")
+    return [one.memory.id for one in waiting.memories()] if is_all else list(refs)
+
+
+@click.command()
+@click.argument("refs", metavar="[ID...]", nargs=-1)
+@_all_option
+@json_option
+@click.pass_context
+def approve(ctx: click.Context, /, refs: tuple[str, ...], is_all: bool, as_json: bool) -> None:
+    """Store memories that wait for approval.
+
+    \b
+    Example:
+      memsync memory approve mm-a1b2c3
+    """
+    waiting = _candidates(ctx)
+    done = waiting.approve(_chosen(waiting, refs, is_all=is_all))
+    text = "\n".join(f"{one.status} {render.one_line(one.entry.content)}" for one in done) or "nothing waits"
+    print_result(as_json, {"approved": [one.as_dict() for one in done]}, text)
+
+
+@click.command()
+@click.argument("refs", metavar="[ID...]", nargs=-1)
+@_all_option
+@json_option
+@click.pass_context
+def reject(ctx: click.Context, /, refs: tuple[str, ...], is_all: bool, as_json: bool) -> None:
+    """Drop memories that wait for approval; the same text is not proposed again.
+
+    \b
+    Example:
+      memsync memory reject mm-a1b2c3
+    """
+    waiting = _candidates(ctx)
+    gone = waiting.reject(_chosen(waiting, refs, is_all=is_all))
+    text = "\n".join(f"rejected {render.one_line(one.memory.content)}" for one in gone) or "nothing waits"
+    print_result(as_json, {"rejected": [one.as_dict() for one in gone]}, text)

@@ -1,0 +1,136 @@
+"""The memories that a newcomer to a project would want, from its own files; and keeping them true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from memsync.edits import edit, still_there
+from memsync.errors import NoStore
+from memsync.learn import facts, languages
+from memsync.learn.candidates import Candidates, Proposal
+from memsync.learn.facts import Fact
+from memsync.learn.files_of import Tree
+from memsync.records import Memory, content_hash
+from memsync.results import Entry
+from memsync.service import Memsync
+
+MOST: Final = 25
+# What a scanned record says of itself: which fact it is, and its text as the scan wrote it.
+SCANNED: Final = "scanned"
+
+_READERS: Final[tuple[Callable[[Tree], Iterator[Fact]], ...]] = (
+    facts.identity,
+    facts.targets,
+    languages.python,
+    languages.javascript,
+    languages.go,
+    languages.rust,
+    languages.jvm,
+    languages.dotnet,
+    languages.native,
+    languages.ruby,
+    facts.workflows,
+    facts.pinned,
+    facts.layout,
+    facts.style,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scanned:
+    """What a scan found: `proposed` waits for approval, `updated` was stored and has changed, `gone` is no longer so."""
+
+    proposed: tuple[Proposal, ...]
+    updated: tuple[Entry, ...] = ()
+    gone: tuple[Entry, ...] = ()
+    edited: tuple[Entry, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the four lists."""
+        return {
+            "proposed": [one.as_dict() for one in self.proposed],
+            "updated": [one.as_dict() for one in self.updated],
+            "gone": [one.as_dict() for one in self.gone],
+            "edited": [one.as_dict() for one in self.edited],
+        }
+
+
+def scan(root: Path) -> list[Fact]:
+    """Return at most 25 facts about the project in *root*, the most important first. Reads files and writes none."""
+    tree = Tree(root)
+    found: dict[str, Fact] = {}
+    for reader in _READERS:
+        for fact in reader(tree):
+            found.setdefault(fact.key, fact)
+    return sorted(found.values(), key=lambda fact: -fact.importance)[:MOST]
+
+
+def init(project: Memsync, *, dry_run: bool = False) -> Scanned:
+    """Scan the project, propose what is new, and bring up to date what an earlier scan stored and nobody edited.
+
+    Raises:
+        NoStore: there is no work tree to scan.
+        StoreError
+    """
+    root = project.layout.root
+    if root is None:
+        raise NoStore("a bare repository has no files to scan; run this in a checkout")
+    found = scan(root)
+    known = {key: entry for entry in project.list() if (key := scanned_key(entry.memory))}
+    edited = {key: entry for key, entry in known.items() if not is_untouched(entry.memory)}
+    changed = [
+        fact for fact in found if fact.key in known and fact.key not in edited and _says_else(known[fact.key], fact)
+    ]
+    new = [_proposal(fact) for fact in found if fact.key not in known]
+    keys = {fact.key for fact in found}
+    gone = tuple(entry for key, entry in known.items() if key not in keys and key not in edited)
+    if dry_run:
+        updated = tuple(known[fact.key] for fact in changed)
+        return Scanned(proposed=tuple(new), updated=updated, gone=gone, edited=tuple(edited.values()))
+    updated = tuple(_brought_up_to_date(project, known[fact.key], fact) for fact in changed)
+    proposed = tuple(Candidates(project).propose(new))
+    return Scanned(proposed=proposed, updated=updated, gone=gone, edited=tuple(edited.values()))
+
+
+def _brought_up_to_date(project: Memsync, entry: Entry, fact: Fact) -> Entry:
+    store = project.store_to_write(entry.scope)
+    with store.writing():
+        old = still_there(store, entry.id)
+        if is_untouched(old) and not store.by_hash(content_hash(fact.content)):
+            project.vetted(old._replace(content=fact.content), entry.scope)
+            old = edit(project, store, old, {"content": fact.content, SCANNED: _mark(fact)})
+    return project.entry(entry.scope, old)
+
+
+def _says_else(entry: Entry, fact: Fact) -> bool:
+    return content_hash(entry.content) != content_hash(fact.content)
+
+
+def _proposal(fact: Fact) -> Proposal:
+    memory = Memory(
+        id="",
+        content=fact.content,
+        memory_type=fact.memory_type,
+        importance=fact.importance,
+        tags=fact.tags,
+        source_type="inferred",
+        extra={SCANNED: _mark(fact)},
+    )
+    return Proposal(memory=memory, rationale="read from the project's files", where=fact.where)
+
+
+def _mark(fact: Fact) -> str:
+    return f"{fact.key} {content_hash(fact.content)[:12]}"
+
+
+def scanned_key(memory: Memory) -> str:
+    """Return which fact *memory* was scanned from; empty if it was not."""
+    return str(memory.extra.get(SCANNED, "")).partition(" ")[0]
+
+
+def is_untouched(memory: Memory) -> bool:
+    """Tell whether a scanned memory still has the text that the scan wrote."""
+    return str(memory.extra.get(SCANNED, "")).partition(" ")[2] == content_hash(memory.content)[:12]
