@@ -43,11 +43,11 @@ def rows() -> Iterator[tuple[str, ...]]:
 
 
 def _recent(line: bytes) -> bytes:
-    """Return the record as written today, so that it has not faded below what is given."""
+    """Return the record as written today, and important enough to be given."""
     memory = decode(line).memory
     assert memory is not None
     now = utc_now()
-    return encode(memory._replace(importance=0.7, created_at=now, updated_at=now)) + b"\n"
+    return encode(memory._replace(importance=max(memory.importance, 0.4), created_at=now, updated_at=now)) + b"\n"
 
 
 def _cold(directory: Path, event: str, how: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from itertools import islice
+from heapq import heappush, heappushpop
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
@@ -133,14 +133,35 @@ class RecallSession:
         """Return the most important memories that the session does not have, grouped by type."""
         settings = self.project.settings
         rules = self.rules(threshold)
-        everything = list(self.project.entries(Filters(archived=True)))
-        superseded = superseded_by(everything)
-        verdicts = [(entry, rules.refusal(entry)) for entry in everything if entry.id not in superseded]
         limit = settings.injection_limit if limit is None else limit
-        best = most_important(entry for entry, refusal in verdicts if not refusal)
-        new = list(islice((entry for entry in best if not self.is_secret(entry)), limit * _POOL))
-        filtered = sum(refusal == "ledger" for _, refusal in verdicts)
+        new, filtered = self._important(rules, limit * _POOL)
         return self._built(new, filtered, limit=limit, budget=budget, grouped=True)
+
+    def _important(self, rules: Rules, wanted: int) -> tuple[list[Entry], int]:
+        """Return the *wanted* most important memories that pass, and how many the ledger kept back.
+
+        What a memory is worth today is never more than what is written, so most need no look.
+        """
+        self.project.refresh()
+        stores = self.project.stores.items()
+        usage = {scope: self.project.state(scope).usage() for scope, _ in stores}
+        held = [(scope, memory) for scope, store in stores for memory in store.memories().values()]
+        superseded = {old for _, memory in held for old in memory.supersedes}
+        held.sort(key=lambda pair: -pair[1].importance)
+        best: list[Entry] = []
+        worth: list[float] = []  # a heap of the *wanted* largest
+        filtered = 0
+        for scope, memory in held:
+            is_late = len(worth) == wanted > 0 and memory.importance < worth[0]
+            if memory.id in superseded or (is_late and memory.id not in rules.ledger):
+                continue
+            entry = self.project.entry(scope, memory, usage[scope])
+            refusal = rules.refusal(entry)
+            filtered += refusal == "ledger"
+            if not refusal and not is_late and wanted:
+                best.append(entry)
+                (heappush if len(worth) < wanted else heappushpop)(worth, entry.effective_importance)
+        return [entry for entry in most_important(best)[:wanted] if not self.is_secret(entry)], filtered
 
     def at_prompt(
         self,

@@ -1,7 +1,8 @@
 """Gemini CLI: announces a compression before every request, and passes earlier context on as part of the prompt.
 
 PreCompress(auto) is sent whether anything is compressed or not, and no event follows one:
-only the user's own /compress empties the ledger.
+only the user's own /compress empties the ledger. What is added to a prompt stays in the
+history of the chat, also when it is resumed (0.61, looked at in its requests), though its documentation says for one turn.
 """
 
 from __future__ import annotations

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from helpers import memory_line
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsync import Memsync
 from memsync.actions import Turn, run
 from memsync.records import Memory, format_time
 from memsync.results import Entry
-from memsync.session import LEDGER, RecallSession, Rules
+from memsync.session import LEDGER, Injection, RecallSession, Rules, superseded_by
 from memsync.workflow import Step
 
 PORT = "The staging database listens on port 5433"
@@ -264,3 +266,42 @@ def test_every_refusal_has_a_name_and_a_plain_new_memory_has_none(ledger, thresh
     refusal = Rules(session_id="s1", ledger=ledger, threshold=threshold).refusal(entry)
     assert bool(refusal) == (archived or conflict or importance < threshold)
     assert json.dumps(refusal)
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.tuples(st.integers(0, 10), st.integers(0, 700), st.booleans()), max_size=40),
+    st.integers(0, 12),
+    st.sets(st.integers(0, 39)),
+)
+def test_a_start_gives_what_looking_at_every_memory_would(rows, limit, seen):
+    import tempfile
+    from datetime import UTC, datetime, timedelta
+
+    now = datetime(2026, 1, 15, 12, tzinfo=UTC)
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        (root / ".gobby").mkdir()
+        (root / ".gobby" / "memories.jsonl").write_text(
+            "".join(
+                memory_line(
+                    f"aa-{n:02d}",
+                    f"text {n}",
+                    importance=importance / 10,
+                    created_at=format_time(now - timedelta(days=days)),
+                    **({"supersedes": [f"aa-{n - 1:02d}"]} if replaces else {}),
+                )
+                for n, (importance, days, replaces) in enumerate(rows)
+            )
+        )
+        project = Memsync.open(root, clock=lambda: now)
+        session = RecallSession(project, "s1")
+        everything = list(project.list())
+        session.commit(Injection(entries=tuple(entry for entry in everything if int(entry.id[3:]) in seen)))
+        given_now = session.at_start(limit=limit, budget=9_000)
+        project = Memsync.open(root, clock=lambda: now)
+        replaced = superseded_by(project.list())
+        rules = session.rules()
+        entries = [entry for entry in project.list() if entry.id not in replaced]
+        assert ids(given_now) == [entry.id for entry in entries if not rules.refusal(entry)][:limit]
+        assert given_now.filtered == sum(rules.refusal(entry) == "ledger" for entry in entries)
