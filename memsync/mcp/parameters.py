@@ -54,12 +54,17 @@ def inside(project: Memsync, name: str) -> Path:
     Raises:
         UsageError: it is outside.
     """
-    root = project.layout.root or project.layout.start
-    path = (root / name).resolve()
-    if not path.is_relative_to(root.resolve()):
+    root = (project.layout.root or project.layout.start).resolve()
+    try:
+        path = (root / name).resolve()
+    except ValueError:
+        raise UsageError(f"{name!r} is no path") from None
+    if not path.is_relative_to(root):
         raise UsageError(
             f"{name} is outside of {root}; let the user run `memsync` on it, or take it into the project first"
         )
+    if ".git" in path.relative_to(root).parts:
+        raise UsageError(f"{name} is git's own; nothing of memsync goes there")
     return path
 
 

@@ -109,7 +109,12 @@ class OurTool(Tool):
                 + (f"did you mean {near[0]}?" if near else f"it takes {', '.join(known) or 'none'}")
             )
         try:
+            json.dumps(arguments, ensure_ascii=False).encode()
             self.fn_metadata.validate_arguments(arguments)
+        except UnicodeEncodeError:
+            raise ToolError(
+                f"{self.name}: an argument has half a character (a lone surrogate); send it whole"
+            ) from None
         except ValidationError as error:
             wrong = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
             raise ToolError(f"{self.name} cannot use its arguments: {'; '.join(wrong)}") from None

@@ -142,3 +142,22 @@ def test_many_calls_at_once_are_all_answered(server):
     answers = [call.result(60).structured_content for call in calls]
     assert sorted(answer["status"] for answer in answers) == ["created"] * 20 + ["exists"] * 40
     assert server.call("list_memories")["count"] == 20
+
+
+ODD = ["", "\0", "\ud800", "../../x", "--help", "x" * 20_000, -1, 10**30, 1.5, True, [], [""], ["\0"], {}, {"a": "b"}]
+SOME = {"content": "a fact", "instructions": "1. make", "name": "a-skill", "query": "fact", "directory": "out"}
+
+
+def test_whatever_a_model_sends_no_tool_breaks(server, repo):
+    """What breaks reaches the model as the bare name of the tool, which helps nobody."""
+    repo.write_memories('{"id":"mm-aaa","content":"one"}\n')
+    broken = []
+    for name, tool in server.tools().items():
+        given = {key: SOME.get(key, "mm-aaa") for key in tool.input_schema.get("required", [])}
+        for parameter in tool.input_schema["properties"]:
+            for value in ODD:
+                result = server.ask("call_tool", name, {**given, parameter: value})
+                if result.is_error and result.content[0].text == f"Error executing tool {name}":
+                    broken.append((name, parameter, value))
+    assert broken == []
+    assert not (repo.root.parent / "x").exists()

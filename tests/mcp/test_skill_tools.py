@@ -57,6 +57,7 @@ def test_skills_are_copied_within_the_project_only(server, repo, skill, tmp_path
     assert "force: true replaces its files" in server.refusal("export_skills", directory="copies")
     assert "is outside of" in server.refusal("export_skills", directory=str(tmp_path / "away"))
     assert not (tmp_path / "away").exists()
+    assert "is git's own" in server.refusal("export_skills", directory=".git", force=True)
 
 
 @pytest.mark.parametrize(
