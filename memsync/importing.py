@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from memsync import codec, files, jsonl, merge
+from memsync import codec, files, jsonl, merge, versions
 from memsync.codec import Line, bare
 from memsync.errors import ImportFailed, InvalidMemory, UsageError
 from memsync.records import (
@@ -279,14 +279,21 @@ class Plan:
         return None
 
     def _take_known(self, candidate: Candidate, known: Memory, memory: Memory, hash_: str) -> None:
-        if content_hash(known.content) == hash_:
-            return self._end(candidate, "duplicate", known.id, "the same id and text")
-        if _moment(memory, self._now) <= _moment(known, self._now):
+        is_copy = content_hash(known.content) == hash_
+        if not is_copy and _moment(memory, self._now) <= _moment(known, self._now):
             return self._end(candidate, "skipped", known.id, f"older than what is stored as {known.id}")
+        is_older = _moment(memory, self._now) < _moment(known, self._now)
+        both = known if is_older else versions.united(known, memory)
+        if (
+            is_copy
+            and both._replace(content=known.content, created_at=known.created_at, updated_at=known.updated_at) == known
+        ):
+            return self._end(candidate, "duplicate", known.id, "the same id and text")
         target = self.added if known.id in self.added else self.edited
-        target[known.id] = memory
+        target[known.id] = both
         self._hashes[hash_] = known.id
-        return self._end(candidate, "updated", known.id, "newer than what was stored")
+        why = "the same text, with more beside it" if is_copy else "newer than what was stored"
+        return self._end(candidate, "updated", known.id, why)
 
     def _end(
         self,

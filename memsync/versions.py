@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync import codec
 from memsync.codec import Line, Pair, bare
-from memsync.records import DEFAULT_IMPORTANCE, format_time, hashed_id, parse_time
+from memsync.records import DEFAULT_IMPORTANCE, Memory, format_time, hashed_id, parse_time
 
 _FIELD_OF: Final = {key: field for field, keys in codec.ALIASES.items() for key in keys}
 _NO_TEXT: Final = frozenset({"id", "deleted_at", "_deleted"}) | {key for keys in codec.ALIASES.values() for key in keys}
@@ -95,6 +95,12 @@ def merged(base: Line | None, ours: Line, theirs: Line) -> Outcome:
     if base and bare(base.raw) == bare(theirs.raw):
         return Outcome(ours)
     return _merged(base, ours, theirs)
+
+
+def united(stored: Memory, other: Memory) -> Memory:
+    """Return *stored* with what *other*, another version of it, knows: the text written later, the tags of both."""
+    line = merged(None, *(codec.decode(codec.encode(memory)) for memory in (stored, other))).line
+    return line.memory or stored
 
 
 def _merged(base: Line | None, ours: Line, theirs: Line) -> Outcome:

@@ -238,6 +238,16 @@ def test_of_two_texts_with_one_id_the_later_is_kept(theirs, ours, outcome):
     assert [memory.content for memory in plan.edited.values()] == (["theirs"] if outcome[0] == "updated" else [])
 
 
+@pytest.mark.parametrize(
+    ("day", "tags", "status"), [("03", ["a", "b"], "updated"), ("02", ["a", "b"], "updated"), ("01", None, "duplicate")]
+)
+def test_of_one_text_with_one_id_the_tags_of_both_are_kept_unless_the_file_is_older(day, tags, status):
+    stored = (Memory(id="a", content="x", tags=("a",), importance=0.9, updated_at=datetime(2026, 1, 2, tzinfo=UTC)),)
+    plan, outcomes = planned(memory_line("a", "x", tags=["b"], importance=0.2, updated_at=f"2026-01-{day}"), stored)
+    assert [outcome[0] for outcome in outcomes] == [status]
+    assert [(list(m.tags), m.importance) for m in plan.edited.values()] == ([(tags, 0.9)] if tags else [])
+
+
 def test_a_file_in_log_form_gives_its_last_word_on_each_id():
     data = memory_line("a", "one", updated_at=EARLY) + memory_line("a", "two", updated_at=LATE)
     assert [memory.content for memory in planned(data)[0].added.values()] == ["two"]
