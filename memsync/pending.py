@@ -64,7 +64,10 @@ def lay_over(lines: list[Line], held: bytes) -> tuple[list[Line], tuple[int, int
     if not held:
         return lines, (len(lines), len(lines))
     waiting = read(held)
-    return [*lines, *waiting, *_settled(lines, waiting)], (len(lines), len(lines) + len(waiting))
+    merged = _settled(lines, waiting)
+    settled = {line.id for line in merged if line.id}
+    shown = [Line(line.raw) if line.id in settled else line for line in waiting]
+    return [*lines, *shown, *merged], (len(lines), len(lines) + len(waiting))
 
 
 def _settled(lines: Sequence[Line], waiting: Sequence[Line]) -> list[Line]:
@@ -75,6 +78,8 @@ def _settled(lines: Sequence[Line], waiting: Sequence[Line]) -> list[Line]:
         now, base = tracked.get(id_), bases.get(id_)
         if now is None or now.memory is None or bare(now.raw) in (base, bare(line.raw)):
             continue
-        for side, version in zip(sides, (base and jsonl.read_line(base), now, line), strict=True):
+        # What was added and removed while it waited says nothing about a record of that id elsewhere.
+        theirs = line if base or line.memory else None
+        for side, version in zip(sides, (base and jsonl.read_line(base), now, theirs), strict=True):
             side.extend([version] if version else [])
     return merge.merge_lines(*sides) if sides[1] else []

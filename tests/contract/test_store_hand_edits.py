@@ -49,7 +49,6 @@ def test_a_file_with_conflict_markers_is_read_on_both_sides_and_written_clean_by
     assert seen_by_others(store) == store.memories() == before
 
 
-@ONE_FILE
 def test_of_two_lines_with_one_id_the_later_wins_before_and_after_an_export(store):
     add(store, a_memory("mm-aaaaaa", "one"))
     remove(store, "mm-aaaaaa")
