@@ -46,7 +46,17 @@ def examine(reach: Reach) -> list[Finding]:
             found += _examine_store(reach, store)
         except MemsyncError as error:
             found.append(Finding(level="error", where=str(store.place.memories), what=str(error)))
+    found += _examine_clients(reach)
     return found
+
+
+def _examine_clients(reach: Reach) -> Iterator[Finding]:
+    from memsync.agents.look import survey
+
+    for client in survey(reach):
+        if client.where:  # connected, so what is wrong about it is worth a word
+            for note in client.notes:
+                yield Finding(level="warning", where=client.client, what=note)
 
 
 def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:

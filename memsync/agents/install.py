@@ -29,7 +29,6 @@ _USERS: Final = (
     "projects"  # in the notes of the home store: client -> keys of the private projects that use its settings
 )
 _LINE: Final = re.compile(r"at line (\d+)")
-_BLANK: Final = "\ufeff \t\r\n"
 
 
 class Change(NamedTuple):
@@ -65,7 +64,7 @@ def plan(reach: Reach, clients: Iterable[Client], *, stealth: bool) -> list[Chan
 
 
 def _adding(target: Target) -> Change:
-    before, text = _read(target)
+    before, text = read(target)
     with _refusal(target):
         new = settings.add(text, target.wanted) if target.wanted else codex_toml.add(text)
     return Change(target, before, new.encode())
@@ -109,13 +108,13 @@ def enrolled(reach: Reach, client: Client) -> tuple[bool, int]:
 
 
 def _removing(target: Target, note: Mapping[str, Any]) -> Change:
-    before, text = _read(target)
-    if before is None or not text.strip(_BLANK):
+    before, text = read(target)
+    if before is None or not text.strip(settings.BLANK):
         return Change(target, before, before)
     with _refusal(target):
         kept = {tuple(keys) for keys in note.get("kept", ())}
         new = settings.remove(text, kept) if target.wanted else codex_toml.remove(text)
-    if new == text or new.strip(_BLANK) not in ("", "{}"):
+    if new == text or new.strip(settings.BLANK) not in ("", "{}"):
         return Change(target, before, new.encode())
     was = note.get("was")
     return Change(target, before, was.encode() if isinstance(was, str) else None)
@@ -142,7 +141,7 @@ class _refusal:  # noqa: N801 - reads as a word: with _refusal(target)
             raise SettingsRefused(path, int(line[1]) if line else None, why, "mend it") from None
 
 
-def _read(target: Target) -> tuple[bytes | None, str]:
+def read(target: Target) -> tuple[bytes | None, str]:
     """Return the bytes of the file, None if there is none, and its text.
 
     Raises:
@@ -222,7 +221,7 @@ def _note(place: Place, change: Change) -> None:
     text = (change.before or b"").decode()
     had_ours = change.before is not None and bool(settings_of(change.target, text))
     if not had_ours:
-        is_blank = text.strip(_BLANK) in ("", "{}")
+        is_blank = text.strip(settings.BLANK) in ("", "{}")
         kept = settings.empty_containers(text, change.target.wanted) if not is_blank else []
         notes[name] = {"was": text if is_blank and change.before is not None else None, "kept": kept}
     elif change.after is None or not settings_of(change.target, change.after.decode()):

@@ -10,9 +10,11 @@ from typing import Any, Final, Literal, NamedTuple
 
 from memsync import files
 from memsync.agents import codex_toml, settings
+from memsync.agents.install import read
 from memsync.agents.places import Target, detect, home_of, targets
 from memsync.agents.wanted import CLIENTS, SERVER, Client, is_server
 from memsync.errors import MemsyncError
+from memsync.git import repo
 from memsync.reach import Reach
 
 Wiring = Literal["installed", "stale", "missing"]
@@ -56,15 +58,26 @@ def _survey_one(reach: Reach, client: Client, *, used: bool) -> ClientStatus:
     for target in [*targets(client, reach, stealth=False), *targets(client, reach, stealth=True)]:
         try:
             sources += _in_file(target)
-        except (MemsyncError, ValueError) as error:
+        except MemsyncError as error:
+            notes.append(str(error))
+        except ValueError as error:
             notes.append(f"{target.path} cannot be read: {error}")
+    notes += _leaks(reach, sources)
     sources += _elsewhere(reach, client)
     hooks = _best([source.hooks for source in sources])
     server: Wiring = "installed" if any(source.server for source in sources) else "missing"
     if used or sources:
-        notes += _advice(client, hooks, server, is_wired=bool(sources))
+        notes += _advice(client, hooks, server, is_wired=bool(sources), stealth=reach.settings.stealth)
     where = tuple(source.where for source in sources)
     return ClientStatus(client=client, used=used, hooks=hooks, server=server, where=where, notes=tuple(notes))
+
+
+def _leaks(reach: Reach, sources: Iterable[Source]) -> Iterator[str]:
+    """Yield what is of ours in the work tree although stealth is on, unless git tracks it."""
+    if reach.settings.stealth and (root := reach.layout.root):
+        for path in (Path(source.where) for source in sources):
+            if path.is_relative_to(root) and not (reach.layout.git and repo.is_tracked(path)):
+                yield f"stealth is on, but {path} is in the work tree; `memsync init --stealth` moves what is ours"
 
 
 def _best(found: Iterable[Wiring]) -> Wiring:
@@ -72,19 +85,18 @@ def _best(found: Iterable[Wiring]) -> Wiring:
     return min(found, key=order.index, default="missing")
 
 
-def _advice(client: Client, hooks: Wiring, server: Wiring, *, is_wired: bool) -> Iterator[str]:
+def _advice(client: Client, hooks: Wiring, server: Wiring, *, is_wired: bool, stealth: bool) -> Iterator[str]:
     again = f"`memsync init --agent {client}`"
     if not is_wired:
         yield f"{again} connects it"
     elif hooks != "installed":
         yield f"{again} writes its hooks{' anew' if hooks == 'stale' else ''}"
     elif server != "installed":
-        yield f"`{LOCAL_SERVER}` adds the tools" if client == "claude" else f"{again} adds the tools"
+        yield f"`{LOCAL_SERVER}` adds the tools" if client == "claude" and stealth else f"{again} adds the tools"
 
 
 def _in_file(target: Target) -> Iterator[Source]:
-    data, _ = files.read(files.resolve_inside(target.path, target.tree))
-    text = data.decode()
+    _, text = read(target)
     if not target.wanted:
         if codex_toml.has(text):
             yield Source(str(target.path), "missing", server=True)

@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 
 from memsync import jsonedit
 from memsync.agents.wanted import SERVER, Wanted, hook_of, is_server
-from memsync.jsonedit import Child, Node, NotJson
+from memsync.jsonedit import Child, Node
 
+BLANK: Final = "\ufeff \t\r\n"
 _EMPTY: Final = "{}\n"
 Keys = tuple[str, ...]
 
@@ -38,7 +39,7 @@ def add(text: str, wanted: Sequence[Wanted]) -> str:
     Raises:
         NotJson, Misfit: it cannot be done without destroying something.
     """
-    text = text if text.strip("\ufeff \t\r\n") else _EMPTY
+    text = text if text.strip(BLANK) else _EMPTY
     text = _drop(text, lambda own: own.does is not None and not any(_is_wanted_by(own, one) for one in wanted), ())
     for one in wanted:
         text = _add(text, one)
@@ -157,11 +158,12 @@ class Look(NamedTuple):
 
 
 def look(text: str, wanted: Sequence[Wanted]) -> Look:
-    """Compare *text* with *wanted*; what cannot be read holds nothing of ours."""
-    try:
-        found = list(owned(jsonedit.parse(text)))
-    except NotJson:
-        found = []
+    """Compare *text* with *wanted*.
+
+    Raises:
+        NotJson
+    """
+    found = list(owned(jsonedit.parse(text))) if text.strip(BLANK) else []
     present = [one for one in wanted if any(_is_wanted_by(own, one) for own in found)]
     missing = [one for one in wanted if one not in present]
     stale = [own.keys[-1] for own in found if not any(_is_wanted_by(own, one) for one in wanted)]

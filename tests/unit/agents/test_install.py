@@ -9,7 +9,8 @@ import stat
 
 import pytest
 
-from memsync import Memsync, files, installing
+from memsync import Memsync, doctor, files, installing
+from memsync.agents import install
 from memsync.agents.look import survey
 from memsync.agents.wanted import CLIENTS
 from memsync.errors import OutsideTree, SettingsRefused, StoreFull
@@ -322,5 +323,34 @@ def test_settings_that_cannot_be_read_are_told_and_break_nothing(repo):
     (repo.root / ".gemini").mkdir()
     (repo.root / ".gemini" / "settings.json").write_bytes(b"\xff")
     found = {one.client: one for one in survey(Memsync.open(repo.root))}
-    assert "config.toml cannot be read" in found["codex"].notes[0]
-    assert "settings.json cannot be read" in found["gemini"].notes[0]
+    assert "config.toml cannot be read: Invalid value" in found["codex"].notes[0]
+    assert "settings.json:1: not UTF-8" in found["gemini"].notes[0]
+
+
+def test_a_comment_that_makes_claude_code_ignore_our_hooks_is_told(repo):
+    init(repo, "claude")
+    path = repo.root / ".claude" / "settings.json"
+    path.write_text(path.read_text().replace("{", "{ // mine", 1))
+    (claude, *_) = survey(Memsync.open(repo.root))
+    assert "settings.json:1: a comment, because of which Claude Code ignores the file" in claude.notes[0]
+    assert claude.hooks == "missing"
+
+
+def test_doctor_tells_of_connected_clients_that_need_something_and_of_no_other(repo, home):
+    (home / ".gemini").mkdir()
+    init(repo, "claude")
+    assert doctor.examine(Memsync.open(repo.root)) == []
+    (repo.root / ".mcp.json").unlink()
+    (found,) = doctor.examine(Memsync.open(repo.root))
+    assert (found.level, found.where) == ("warning", "claude")
+    assert "adds the tools" in found.what
+
+
+def test_entries_that_came_into_the_tree_under_stealth_are_told(repo):
+    init(repo, "codex", stealth=True)
+    with Memsync.open(repo.root) as project:
+        install.apply(project, install.plan(project, ["codex"], stealth=False), stealth=False)
+    codex = survey(Memsync.open(repo.root))[1]
+    assert sum("is in the work tree; `memsync init --stealth` moves" in note for note in codex.notes) == 2
+    init(repo, "codex", stealth=True)
+    assert repo.status() == ""
