@@ -19,11 +19,11 @@ from memsync import __version__
 from memsync.agents.endpoint import Endpoint
 from memsync.errors import MemsyncError
 from memsync.live import Live
-from memsync.mcp import dedup, history, memories, resources, skills, texts
+from memsync.mcp import dedup, history, memories, proposals, resources, skills, texts
 from memsync.mcp.tool import Desk, tool
 from memsync.mcp.wire import PATIENCE, Wire
 
-OFFERS: Final = (*memories.OFFERS, *history.OFFERS, *dedup.OFFERS, *skills.OFFERS)
+OFFERS: Final = (*memories.OFFERS, *history.OFFERS, *dedup.OFFERS, *proposals.OFFERS, *skills.OFFERS)
 
 
 def build(live: Live) -> MCPServer[Any]:

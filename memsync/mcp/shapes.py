@@ -271,3 +271,19 @@ class Reversed(Shape):
     status: str
     memory: Memory | None
     reason: str
+
+
+class Started(Shape):
+    """What a look at the project found: proposed waits for the user."""
+
+    proposed: list[dict[str, Any]]
+    stored: list[Remembered]
+    updated: list[Memory]
+    gone: list[Memory]
+    edited: list[Memory]
+
+
+class Sources(Shape):
+    """What each source proposes; dropped says what was not worth it, and why."""
+
+    sources: list[dict[str, Any]]

@@ -49,6 +49,23 @@ def test_without_anything_to_learn_from_the_agent_is_told_what_to_do(server):
     assert "call again with them" in server.refusal("learn_skill", name="x", session="../../../etc/passwd")
 
 
+def test_first_memories_are_proposed_and_wait_for_the_user(server, repo):
+    (repo.root / "CLAUDE.md").write_text("- Always run the tests with `uv run pytest` before a commit.\n")
+    told = server.call("init_memory", scan_codebase=False)
+    assert ["uv run pytest" in one["content"] for one in told["proposed"]] == [True]
+    assert told["proposed"][0]["where"] == "CLAUDE.md:1"
+    assert server.call("list_memories")["count"] == 0
+    assert server.call("init_memory", scan_codebase=False)["proposed"] == []
+
+
+def test_notes_are_read_within_the_project_only(server, repo, home):
+    (repo.root / "notes.md").write_text("- Always run the tests with `uv run pytest` before a commit.\n")
+    (home / "diary.md").write_text("- Always close the window at night.\n")
+    (source,) = server.call("extract_memories", paths=["notes.md"], dry_run=True)["sources"]
+    assert (source["source"], len(source["proposed"])) == ("notes.md", 1)
+    assert "is outside of" in server.refusal("extract_memories", paths=[str(home / "diary.md")])
+
+
 def test_a_rejected_text_is_found_in_the_log_and_brought_back(server):
     server.call("remember", content="Run the tests with uv run pytest before each commit")
     told = server.call("remember", content="run the tests with `uv run pytest` before each commit.")

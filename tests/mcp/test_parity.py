@@ -31,6 +31,8 @@ SAME = {
     "memory history": "memory_history",
     "memory diff": "memory_diff",
     "memory blame": "memory_blame",
+    "memory init": "init_memory",
+    "memory extract": "extract_memories",
     "memory dedup log": "dedup_log",
     "memory dedup confirm": "dedup_confirm",
     "memory dedup reverse": "dedup_reverse",
@@ -52,6 +54,9 @@ ONLY_COMMAND = {
     "memory config": "whether memories can leave the machine is not for a model to decide",
     "memory dedup review": "asks a person, a key a pair; the other three are its parts",
     "memory sync": "commits and pushes: for a person, or a hook of theirs",
+    "memory candidates": "what was proposed waits for a person to look at it",
+    "memory approve": "as above",
+    "memory reject": "as above",
     "skill candidates": "what was learned waits for a person to look at it",
     "skill approve": "as above",
     "skill reject": "as above",
@@ -70,6 +75,7 @@ NO_PARAMETER = {
         "transcript": "a model must not be led to other files",
         "yes": "with instructions it is written, as by create_skill; a draft waits for a person",
     },
+    "init_memory": {"yes": "what was proposed waits for a person"},
     "memory_diff": {"markdown": "says the same for people"},
     "export_memories": dict.fromkeys(
         "output format memory_type tags_all tags_any tags_none min_importance archived".split(),
@@ -86,6 +92,8 @@ RENAMED = {
     "memory": {"ref": "memory_id", "refs": "memory_id", "format_": "format", "pairs": "map"},
     "skill": {"ref": "skill_id", "refs": "skill_id"},
     "skill validate": {"refs": "skill_ids"},
+    "memory init": {"scan": "scan_codebase", "instructions": "import_claude_md"},
+    "memory extract": {"sources": "paths"},
     "memory dedup confirm": {"refs": "decision_ids"},
     "memory dedup reverse": {"ref": "decision_id"},
 }
@@ -207,6 +215,11 @@ CASES = [
     ("memory_diff", ["nowhere"], {"span": "nowhere"}),
     ("memory_blame", [], {}),
     ("memory_blame", ["mm-aaa"], {"memory_id": "mm-aaa"}),
+    ("init_memory", ["--dry-run"], {"dry_run": True}),
+    ("init_memory", ["--no-scan"], {"scan_codebase": False}),
+    ("init_memory", ["--no-import-claude-md"], {"import_claude_md": False}),
+    ("extract_memories", ["CLAUDE.md", "--dry-run"], {"paths": ["CLAUDE.md"], "dry_run": True}),
+    ("extract_memories", [], {}),
     ("dedup_log", ["--status", "unreviewed"], {"status": "unreviewed"}),
     ("dedup_log", ["--decision", "nonsense"], {"decision": "nonsense"}),
     ("dedup_confirm", ["1"], {"decision_ids": ["1"]}),
@@ -268,6 +281,10 @@ def twins(tmp_path, home) -> list[GitRepo]:
         (repo.root / "old.jsonl").write_text(
             memory_line("old-1", "an old fact") + memory_line("old-2", "Always use UV for python")
         )
+        (repo.root / "CLAUDE.md").write_text(
+            "# Rules\n\n- Always run the tests with `uv run pytest` before a commit.\n"
+        )
+        (repo.root / "pyproject.toml").write_text('[project]\nname = "shop"\nrequires-python = ">=3.11"\n')
         (repo.root / "howto.md").write_text(HOWTO)
         folder = repo.root / ".claude" / "skills" / "run-tests"
         folder.mkdir(parents=True)

@@ -18,7 +18,7 @@ READS = set(
     "recall list_memories get_memory memory_stats memory_history memory_diff memory_blame dedup_log list_skills search_skills get_skill skill_stats".split()
 )
 ADDS = {"remember", "import_memories", "export_memories", "create_skill", "apply_skill"}
-ADDS |= {"learn_skill", "dedup_confirm"}
+ADDS |= {"learn_skill", "dedup_confirm", "init_memory", "extract_memories"}
 TOGGLES = {"restore_memory", "restore_skill", "dedup_reverse"}
 
 
