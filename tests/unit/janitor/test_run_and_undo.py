@@ -114,7 +114,8 @@ def test_new_words_that_hold_a_secret_are_refused_and_the_rest_is_done(project, 
 
 
 def test_without_room_for_the_backup_nothing_is_changed(project, put, repo):
-    put(RICH, POOR)
+    put(RICH)
+    put(POOR, start="b", tags=["ci"])
     steps = survey(project, ["dedup"]).steps
     before = repo.memories.read_bytes()
     local = repo.root / ".gobby" / "local"
