@@ -47,7 +47,16 @@ def examine(reach: Reach) -> list[Finding]:
         except MemsyncError as error:
             found.append(Finding(level="error", where=str(store.place.memories), what=str(error)))
     found += _examine_clients(reach)
+    found += _examine_embedder(reach)
     return found
+
+
+def _examine_embedder(reach: Reach) -> Iterator[Finding]:
+    from memsync.index import static
+
+    if reach.settings.embedder == "builtin" and not static.StaticEmbedder(static.BUILTIN).intact():
+        what = "damaged, so memories are found by wrong meanings; install memsync again"
+        yield Finding(level="error", where=str(static.BUILTIN), what=what)
 
 
 def _examine_clients(reach: Reach) -> Iterator[Finding]:

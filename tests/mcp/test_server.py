@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from pathlib import Path
 
 import pytest
 from helpers import until
@@ -33,6 +34,12 @@ def test_every_tool_says_what_it_does_to_the_store(server):
 def test_only_recall_and_remember_are_always_in_the_models_sight(server):
     loaded = {name for name, tool in server.tools().items() if (tool.meta or {}).get("anthropic/alwaysLoad")}
     assert loaded == {"recall", "remember"}
+
+
+def test_every_tool_and_prompt_is_documented(server):
+    text = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text(encoding="utf-8")
+    named = [*server.tools(), *(prompt.name for prompt in server.ask("list_prompts").prompts)]
+    assert [name for name in named if f"`{name}`" not in text] == []
 
 
 def test_schemas_are_valid_and_describe_what_comes(server):
