@@ -76,6 +76,7 @@ _UNDER_WAY: Final = {
     "rebase-apply": "a rebase",
     "CHERRY_PICK_HEAD": "a cherry-pick",
     "REVERT_HEAD": "a revert",
+    "BISECT_LOG": "a bisect",
 }
 
 

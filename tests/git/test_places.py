@@ -96,8 +96,9 @@ def test_on_a_detached_head_the_hook_takes_memories_along(hooked):
     assert "second" in committed(hooked)
 
 
-def test_a_bisect_goes_on_when_a_memory_is_written_in_the_middle(hooked):
-    memsync("memory", "config", "memory_sync.mode", "on-commit", "--global", cwd=hooked.root)
+@pytest.mark.parametrize("mode", ["worktree", "on-commit", "auto-commit"])
+def test_a_bisect_goes_on_when_a_memory_is_written_in_the_middle(hooked, mode):
+    memsync("memory", "config", "memory_sync.mode", mode, "--global", cwd=hooked.root)
     for number in range(4):
         hooked.git("commit", "-q", "--allow-empty", "-m", str(number))
     hooked.git("bisect", "start", "HEAD", "HEAD~4")

@@ -58,6 +58,25 @@ def test_a_deed_is_done_or_not_whatever_happens_in_the_middle_of_it(crew, quick_
     assert overwritten <= 3
 
 
+def test_what_waits_for_a_commit_survives_a_kill_at_any_moment_of_its_way_into_the_file(crew, quick_root, shown):
+    store = quick_root / ".gobby"
+    (quick_root / ".git").mkdir()
+    (quick_root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (store / "config.yaml").write_text("memory: {author: A. Person}\nmemory_sync: {mode: on-commit}\n")
+    moment, was_killed = 0, True
+    while was_killed:
+        moment += 3
+        (store / "memories.jsonl").write_text(OLD)
+        (store / "local" / "pending.jsonl").unlink(missing_ok=True)
+        with Memsync.open(quick_root) as project:
+            project.forget("mm-bbbbbb")
+        actor = crew.start("disturbed", root=str(quick_root), deed="export", moment=moment, how="kill")
+        was_killed = actor.to_the_end() == []
+        assert shown(quick_root) == MERGED or not was_killed
+        assert (store / "memories.jsonl").read_text().count("{broken\n") == 1
+    assert moment > 20
+
+
 def test_a_janitor_that_is_killed_in_the_middle_of_a_merge_can_be_taken_back(crew, quick_root, shown):
     path = quick_root / ".gobby" / "memories.jsonl"
     (quick_root / ".gobby" / "config.yaml").write_text("memory: {author: A. Person}\n")
