@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 METRICS: Final = ("hit@1", "hit@5", "hit@10", "recall@10", "nDCG@5", "nDCG@10", "MRR")
 KEPT: Final = 10  # hits kept of each answer
+_FILES: Final = "a suite has corpus.jsonl, queries.jsonl and qrels.jsonl"
 _MOST: Final = 10  # the highest judgement; its gain is 2^10 - 1
 
 
@@ -91,13 +92,13 @@ def read_suite(path: Path) -> Suite:
     """
     records = _read_corpus(path / "corpus.jsonl")
     queries: dict[str, Query] = {}
-    for where, value in _objects(path / "queries.jsonl"):
-        qid, kind, text = (_text(where, value, name) for name in ("qid", "kind", "text"))
+    for where, value in objects(path / "queries.jsonl"):
+        qid, kind, text = (text_of(where, value, name) for name in ("qid", "kind", "text"))
         if qid in queries:
             raise ImportFailed(f"{where}: query {qid!r} is there twice; give each its own qid")
         queries[qid] = Query(qid=qid, kind=kind, text=text, rels={})
-    for where, value in _objects(path / "qrels.jsonl"):
-        qid, id_, rel = _text(where, value, "qid"), _text(where, value, "id"), value.get("rel")
+    for where, value in objects(path / "qrels.jsonl"):
+        qid, id_, rel = text_of(where, value, "qid"), text_of(where, value, "id"), value.get("rel")
         if qid not in queries or id_ not in records:
             missing = f"query {qid!r} in queries" if qid not in queries else f"record {id_!r} in corpus"
             raise ImportFailed(f"{where}: there is no {missing}.jsonl; add it, or remove the line")
@@ -115,15 +116,19 @@ def _read_corpus(path: Path) -> dict[str, Memory]:
     return {id_: line.memory for id_, line in jsonl.current(lines).items() if line.memory}
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, expected: str = _FILES) -> bytes:
     if not path.exists():
-        raise ImportFailed(f"{path}: no such file; a suite has corpus.jsonl, queries.jsonl and qrels.jsonl")
+        raise ImportFailed(f"{path}: no such file; {expected}")
     return files.read(path)[0]
 
 
-def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the object of each line that is not blank, and where it stands."""
-    for number, raw in enumerate(_read(path).split(b"\n"), 1):
+def objects(path: Path, expected: str = _FILES) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the object of each line that is not blank, and where it stands; *expected* says what a missing file is for.
+
+    Raises:
+        ImportFailed: the file is missing, or a line is no JSON object.
+    """
+    for number, raw in enumerate(_read(path, expected).split(b"\n"), 1):
         if not (raw := bare(raw)).strip():
             continue
         where = f"{path}:{number}"
@@ -136,7 +141,12 @@ def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield where, value
 
 
-def _text(where: str, value: Mapping[str, Any], name: str) -> str:
+def text_of(where: str, value: Mapping[str, Any], name: str) -> str:
+    """Return the text under *name*.
+
+    Raises:
+        ImportFailed: there is none.
+    """
     if type(found := value.get(name)) is str and found:
         return found
     raise ImportFailed(f"{where}: the {name} is missing or not text; mend the line")

@@ -58,6 +58,7 @@ LAYERS = {
         "difference",
         "demo",
         "evaluate",
+        "pairs",
         "learn",
         "janitor",
         "live",

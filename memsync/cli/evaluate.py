@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -18,13 +18,15 @@ from memsync.errors import ConfigError, write_failed
 if TYPE_CHECKING:
     from memsync.index.embed import Meaning
 
+T = TypeVar("T")
+
 _BAR_FROM: Final = 50
 _COLUMNS: Final = ("n", *measuring.METRICS, "injected", "injected hit@5")
 
 
 @click.group("eval")
 def evaluate() -> None:
-    """Measure recall on your own questions."""
+    """Measure recall on your own questions, and dedup on your own pairs."""
 
 
 @evaluate.command()
@@ -67,6 +69,60 @@ def recall(
     print_result(as_json, {"suites": found, "overall": overall}, "\n\n".join(map(_table, shown)))
 
 
+@evaluate.command()
+@click.argument("files", metavar="PAIRS.jsonl...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", metavar="OUT.jsonl", help="Write what became of every pair there, one a line.")
+@click.option("--embedder", metavar="SPEC", help="Instead of the setting memory.embedder, e.g. none.")
+@json_option
+@click.pass_context
+def dedup(ctx: click.Context, /, files: tuple[Path, ...], out: str | None, embedder: str | None, as_json: bool) -> None:
+    """Remember the second text of each pair where the first is stored, and say what became of it.
+
+    PAIRS.jsonl has JSON lines with k, a (stored), b (new) and label: dup and
+    subsumes may be merged, every other label must not be; richer (a or b) says
+    which text should be kept. Nothing of your project is read but its settings;
+    no language model is asked. docs/dedup.md says what the figures mean.
+
+    \b
+    Examples:
+      memsync eval dedup pairs.jsonl
+      memsync eval dedup pairs.jsonl --out verdicts.jsonl --json
+    """
+    from memsync import pairs as trying
+
+    settings = open_project(ctx).settings
+    _meaning(embedder, settings.embedder)
+    said = {
+        "memory.author": "nobody",
+        "memory.embedder": settings.embedder if embedder is None else embedder,
+        "janitor.dedup.auto_reject_threshold": settings.auto_reject_threshold,
+        "janitor.dedup.gray_zone_low": settings.gray_zone_low,
+        "janitor.dedup.strict": settings.dedup_strict,
+    }
+    read = {path: trying.read_pairs(path) for path in files}
+    tried = {path: list(trying.try_all(found, said, _tracked)) for path, found in read.items()}
+    every = [each for some in tried.values() for each in some]
+    if out:
+        _write_lines(Path(out), (json.dumps(each.as_dict(), ensure_ascii=False) for each in every))
+    found = [{"file": str(path), **trying.figures(some)} for path, some in tried.items()]
+    overall = {"file": "overall", **trying.figures(every)}
+    shown = [*found, overall] if len(found) > 1 else found
+    print_result(as_json, {"files": found, "overall": overall}, "\n\n".join(map(_pairs_table, shown)))
+
+
+def _pairs_table(found: Mapping[str, Any]) -> str:
+    wide = max(map(len, found["labels"]), default=0)
+    columns = list(next(iter(found["labels"].values()), {}))
+    head = click.style(" " * wide + "".join(_cell(name, name) for name in columns), bold=True)
+    lines = [
+        f"{label:{wide}}" + "".join(_cell(name, "" if row[name] is None else row[name]) for name in columns)
+        for label, row in found["labels"].items()
+    ]
+    figures = ", ".join(f"{name} {'–' if found[name] is None else found[name]}" for name in ("precision", "recall"))
+    title = f"{render.one_line(found['file'])}: {found['pairs']:,} pairs; merging has {figures}"
+    return "\n".join([title, head, *map(str.rstrip, lines)])
+
+
 def _meaning(chosen: str | None, setting: str) -> Meaning | None:
     from memsync.index.embed import choose
 
@@ -76,17 +132,20 @@ def _meaning(chosen: str | None, setting: str) -> Meaning | None:
         raise ConfigError(f"{'memory.embedder' if chosen is None else '--embedder'}: {error}") from None
 
 
-def _tracked(queries: Sequence[measuring.Query]) -> Iterable[measuring.Query]:
-    return _bar(queries) if len(queries) >= _BAR_FROM and sys.stderr.isatty() else queries
+def _tracked(items: Sequence[T]) -> Iterable[T]:
+    return _bar(items) if len(items) >= _BAR_FROM and sys.stderr.isatty() else items
 
 
-def _bar(queries: Sequence[measuring.Query]) -> Iterator[measuring.Query]:
-    with click.progressbar(queries, label="asking", file=sys.stderr) as bar:
+def _bar(items: Sequence[T]) -> Iterator[T]:
+    with click.progressbar(items, label="asking", file=sys.stderr) as bar:
         yield from bar
 
 
 def _write_run(path: Path, reports: Sequence[measuring.Report], *, inject: bool) -> None:
-    lines = (json.dumps(answer.as_dict(inject=inject)) for report in reports for answer in report.answers)
+    _write_lines(path, (json.dumps(answer.as_dict(inject=inject)) for report in reports for answer in report.answers))
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
     try:
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     except OSError as error:
