@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from memsync import codec, files, jsonl, merge, versions
 from memsync.codec import Line, bare
+from memsync.dedup import MERGED, Thresholds, Verdict, decide
+from memsync.dedup.nominate import Nominees
 from memsync.errors import ImportFailed, InvalidMemory, UsageError
 from memsync.records import (
     Memory,
@@ -22,8 +24,10 @@ from memsync.records import (
     clean_tags,
     content_hash,
     new_id,
+    tick,
 )
 from memsync.reports import ImportReport, Outcome
+from memsync.state import Decision, Dedup
 
 Format = Literal["jsonl", "json", "markdown"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -223,6 +227,28 @@ def _without_fences(lines: list[str]) -> Iterator[tuple[int, str]]:
             yield number, line.rstrip()
 
 
+class Folded(NamedTuple):
+    """An item that came in, the memory that it was folded into, as that was, and why."""
+
+    new: Memory
+    known: Memory
+    verdict: Verdict
+
+    def row(self, now: datetime, owner: str | None) -> Dedup:
+        """Return what the dedup log should say of it."""
+        return Dedup(
+            created_at=now,
+            new_text=self.new.content,
+            existing_id=self.known.id,
+            existing_text=self.known.content,
+            similarity=round(self.verdict.similarity, 4),
+            decision=cast("Decision", self.verdict.decision),
+            reasoning=self.verdict.reason,
+            owner=owner,
+            rejected=codec.encode(self.known if self.verdict.relation == "contains" else self.new),
+        )
+
+
 class Plan:
     """Decides on candidates one by one, as if each had been written already."""
 
@@ -232,10 +258,14 @@ class Plan:
         by_hash: Callable[[str], Memory | None],
         *,
         vet: Callable[[Memory], Memory],
+        like: Nominees,
+        thresholds: Thresholds,
         is_taken: Callable[[str], bool],
         count: int,
         now: datetime,
     ) -> None:
+        self.folded: list[Folded] = []
+        self._like, self._thresholds = like, thresholds
         self.added: dict[str, Memory] = {}
         self.edited: dict[str, Memory] = {}
         self._outcomes: list[Outcome] = []
@@ -246,6 +276,10 @@ class Plan:
     def report(self, *, dry_run: bool) -> ImportReport:
         """Return what was decided."""
         return ImportReport(outcomes=tuple(self._outcomes), dry_run=dry_run)
+
+    def rows(self, owner: str | None) -> list[Dedup]:
+        """Return what the dedup log should say of each item that was folded into a memory."""
+        return [folded.row(self._now, owner) for folded in self.folded]
 
     def take(self, candidate: Candidate) -> None:
         """Decide on one candidate: a new memory, a newer version, a copy, or nothing to keep."""
@@ -261,11 +295,42 @@ class Plan:
             return self._take_known(candidate, known, memory, hash_)
         if same := self._same_text(hash_):
             return self._end(candidate, "duplicate", same, f"the same text as {same}")
+        if folded := self._said_by(memory):
+            return self._fold(candidate, folded)
         if not memory.id:
             memory = memory._replace(id=self._new_id(memory))
         self.added[memory.id] = memory
-        self._hashes[hash_] = memory.id
+        self._keep(memory, hash_)
         return self._end(candidate, "created", memory.id, "")
+
+    def _keep(self, memory: Memory, hash_: str) -> None:
+        self._hashes[hash_] = memory.id
+        self._like.put(memory.id, memory.content)
+
+    def _said_by(self, memory: Memory) -> Folded | None:
+        """Return the memory that says what *memory* says, or less of it, by the decision that writing uses."""
+        for id_ in self._like.near(memory.content):
+            known = self._known(id_)
+            if known and known.archived_at is None and known.conflict_of is None:
+                verdict = decide(memory.content, known.content, 1.0, thresholds=self._thresholds)
+                if verdict.decision in MERGED:
+                    return Folded(memory, known, verdict)
+        return None
+
+    def _fold(self, candidate: Candidate, folded: Folded) -> None:
+        memory, known, verdict = folded
+        self.folded.append(folded if memory.id else Folded(memory._replace(id=self._new_id(memory)), known, verdict))
+        if verdict.relation != "contains":
+            return self._end(candidate, "duplicate", known.id, f"{known.id} says it: {verdict.reason}")
+        richer = known._replace(
+            content=memory.content,
+            tags=clean_tags((*known.tags, *memory.tags)),
+            importance=max(known.importance, memory.importance),
+            updated_at=tick(self._now, known.written_at),
+        )
+        (self.added if known.id in self.added else self.edited)[known.id] = richer
+        self._keep(richer, content_hash(richer.content))
+        return self._end(candidate, "updated", known.id, f"more than {known.id} said")
 
     def _known(self, id_: str) -> Memory | None:
         return self.added.get(id_) or self.edited.get(id_) or (self._get(id_) if id_ else None)
@@ -291,7 +356,7 @@ class Plan:
             return self._end(candidate, "duplicate", known.id, "the same id and text")
         target = self.added if known.id in self.added else self.edited
         target[known.id] = both
-        self._hashes[hash_] = known.id
+        self._keep(both, hash_)
         why = "the same text, with more beside it" if is_copy else "newer than what was stored"
         return self._end(candidate, "updated", known.id, why)
 

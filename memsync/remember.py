@@ -109,19 +109,20 @@ def similar(reach: Reach, store: Store, content: str, besides: Collection[str] =
         return Look((), f"nothing similar was looked for: {error}")
     if ranking is None:
         return None
-    found = _judged(store, content, ranking, _thresholds(reach))
+    found = _judged(store, content, ranking, thresholds(reach))
     return Look(tuple(sorted(found, key=_order)), ranking.degraded)
 
 
-def _thresholds(reach: Reach) -> Thresholds:
+def thresholds(reach: Reach) -> Thresholds:
+    """Return what the settings say."""
     return Thresholds(auto_reject=reach.settings.auto_reject_threshold, gray_low=reach.settings.gray_zone_low)
 
 
-def _judged(store: Store, content: str, ranking: Ranking, thresholds: Thresholds) -> Iterable[Found]:
+def _judged(store: Store, content: str, ranking: Ranking, levels: Thresholds) -> Iterable[Found]:
     for match in ranking.matches:
         if old := store.get(match.memory.id):
             likeness = on_scale(match.parts.semantic / MEANING)
-            yield Found(old, decide(content, old.content, likeness, thresholds=thresholds))
+            yield Found(old, decide(content, old.content, likeness, thresholds=levels))
 
 
 def _order(found: Found) -> tuple[bool, bool, float, str]:

@@ -266,16 +266,29 @@ class Memsync(Reach):
         with store.writing():
             plan = self._plan(scope, candidates)
             store.write(plan.added.values(), {id_: _fields(memory) for id_, memory in plan.edited.items()})
+        if rows := plan.rows(self.author):
+            self.state(scope).log_dedup(rows)
         return plan.report(dry_run=False)
 
     def _plan(self, scope: Scope, candidates: Iterable[Candidate]) -> Plan:
+        from memsync.dedup.nominate import Nominees
         from memsync.importing import Plan
+        from memsync.remember import thresholds
 
         def vet(memory: Memory) -> Memory:
             return self.vetted(memory, scope)
 
         store, now = self.store(scope), tick(self.clock(), None)
-        plan = Plan(store.get, store.by_hash, vet=vet, is_taken=self.is_taken, count=self.id_count(), now=now)
+        plan = Plan(
+            store.get,
+            store.by_hash,
+            vet=vet,
+            like=Nominees((memory.id, memory.content) for memory in store.memories().values()),
+            thresholds=thresholds(self),
+            is_taken=self.is_taken,
+            count=self.id_count(),
+            now=now,
+        )
         for candidate in candidates:
             plan.take(candidate)
         return plan

@@ -140,7 +140,7 @@ def _letter(letter: str) -> Kind:
 
 
 def _spaced(chunk: str, clause: int, place: int) -> Iterator[Token]:
-    if chunk in SIGNS or any(unicodedata.category(letter) == "So" for letter in chunk):
+    if chunk in SIGNS or (not chunk.isascii() and any(unicodedata.category(letter) == "So" for letter in chunk)):
         yield Token(chunk, "value", chunk, clause)
         return
     if (sign := _SIGNED.match(chunk)) and chunk[-1] != ">":
@@ -178,6 +178,7 @@ def _form(word: str) -> tuple[str, Kind]:
     return stem(word), "word"
 
 
+@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """Return *word* without its English inflection: plural, -ed, -ing, final e; nothing that makes another word."""
     word = _PLURALS.get(word) or IRREGULAR.get(word, word)

@@ -9,6 +9,9 @@ from datetime import UTC, datetime
 import pytest
 from helpers import memory_line
 
+from memsync.codec import decode
+from memsync.dedup import Thresholds
+from memsync.dedup.nominate import Nominees
 from memsync.errors import ImportFailed, UsageError
 from memsync.importing import Plan, check_mapping, read_bytes, read_file
 from memsync.records import Memory, content_hash
@@ -34,7 +37,14 @@ def planned(
     by_id = {memory.id: memory for memory in stored}
     by_hash = {content_hash(memory.content): memory for memory in stored}
     plan = Plan(
-        by_id.get, by_hash.get, vet=lambda memory: memory, is_taken=by_id.__contains__, count=len(by_id), now=NOW
+        by_id.get,
+        by_hash.get,
+        vet=lambda memory: memory,
+        like=Nominees((memory.id, memory.content) for memory in stored),
+        thresholds=Thresholds(),
+        is_taken=by_id.__contains__,
+        count=len(by_id),
+        now=NOW,
     )
     for candidate in read_bytes(data.encode(), name):
         plan.take(candidate)
@@ -246,6 +256,27 @@ def test_of_one_text_with_one_id_the_tags_of_both_are_kept_unless_the_file_is_ol
     plan, outcomes = planned(memory_line("a", "x", tags=["b"], importance=0.2, updated_at=f"2026-01-{day}"), stored)
     assert [outcome[0] for outcome in outcomes] == [status]
     assert [(list(m.tags), m.importance) for m in plan.edited.values()] == ([(tags, 0.9)] if tags else [])
+
+
+def test_what_says_the_same_is_folded_in_as_by_remember():
+    stored = (Memory(id="a", content="The tests need docker", tags=("ci",), created_at=NOW, updated_at=NOW),)
+    data = (
+        memory_line("b", "the tests need `docker`.")
+        + memory_line("c", "The tests need docker; start it with `make up`.", tags=["make"])
+        + memory_line("d", "The tests do not need docker")
+    )
+    plan, outcomes = planned(data, stored)
+    assert [(status, id_) for status, id_, _ in outcomes] == [("duplicate", "a"), ("updated", "a"), ("created", "d")]
+    assert plan.edited["a"].content == "The tests need docker; start it with `make up`."
+    assert plan.edited["a"].tags == ("ci", "make")
+    texts = [decode(row.rejected or b"").memory.content for row in plan.rows("me")]
+    assert texts == ["the tests need `docker`.", "The tests need docker"]
+
+
+def test_items_of_one_file_are_folded_into_each_other():
+    plan, outcomes = planned("- The tests need docker\n- the tests need `docker`.\n", name="notes.md")
+    assert [status for status, *_ in outcomes] == ["created", "duplicate"]
+    assert len(plan.added) == 1
 
 
 def test_a_file_in_log_form_gives_its_last_word_on_each_id():
