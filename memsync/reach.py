@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
@@ -32,6 +33,7 @@ Verify = Callable[[str, str], "tuple[bool, str] | None"]
 log = logging.getLogger(__name__)
 
 _BATCH: Final = 500
+_LATE: Final = 1.0  # seconds that a decision may wait for others before it is logged
 
 
 class Reach:
@@ -43,6 +45,7 @@ class Reach:
         self.env = env
         self._used: list[tuple[Scope, str, Action, datetime]] = []
         self._judged: list[tuple[Scope, Dedup]] = []
+        self._logged_at = time.monotonic()
         self.verify: Verify | None = None  # asked about texts that may say the same; nobody, unless somebody sets it
         places = (layout.project, layout.stealth, layout.global_)
         self.stores: dict[Scope, Store] = {place.scope: Store(place) for place in places if place}
@@ -283,13 +286,15 @@ class Reach:
             self._flush()
 
     def log_dedup(self, scope: Scope, row: Dedup) -> None:
-        """Note a decision on a new text; one that keeps a text out at once, others with the next batch."""
+        """Note a decision on a new text: at once where another text than the stored one was kept out, else in batches."""
         self._judged.append((scope, row))
-        if row.rejected is not None or len(self._judged) >= _BATCH:
+        is_late = time.monotonic() - self._logged_at > _LATE
+        if row.decision in ("llm_reject", "fallback_reject") or is_late or len(self._judged) >= _BATCH:
             self._flush_judged()
 
     def _flush_judged(self) -> None:
         judged, self._judged = self._judged, []
+        self._logged_at = time.monotonic()
         for scope in dict.fromkeys(scope for scope, _ in judged):
             self.state(scope).log_dedup(row for where, row in judged if where == scope)
 

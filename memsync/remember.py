@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memsync.state import Action, Decision
     from memsync.store import Store
 
-LOOKED_AT: Final = 12  # candidates that are judged
+LOOKED_AT: Final = 8  # candidates that are judged
 SHOWN: Final = 5  # of them at most told to the caller
 _ASKED: Final = 2_000  # characters of a long text that look for candidates
 _QUESTIONS: Final = 2  # that one write may put to a model

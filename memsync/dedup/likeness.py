@@ -50,7 +50,15 @@ def holds_all(rich: Reading, poor: Reading) -> bool:
     """Tell whether *rich* has every statement of *poor* word by word, and more."""
     if len(poor.content) < 3 or len(rich.content) <= len(poor.content):
         return False
-    return all(_stands_in(clause, rich) for clause in _clauses(poor))
+    if not set(poor.content) <= set(rich.content):
+        return False
+    tokens = [token for token in rich.tokens if token.kind != "article"]
+    start = 0
+    for clause in _clauses(poor):
+        start = _behind(clause, tokens, start)
+        if start < 0:
+            return False
+    return True
 
 
 def _clauses(reading: Reading) -> Iterator[tuple[str, ...]]:
@@ -64,31 +72,26 @@ def _clauses(reading: Reading) -> Iterator[tuple[str, ...]]:
     yield tuple(words)
 
 
-def _stands_in(clause: tuple[str, ...], rich: Reading) -> bool:
-    """Tell whether *clause* stands in *rich* whole, with nothing beside it that makes it say something else."""
-    tokens = [token for token in rich.tokens if token.kind != "article"]
+def _behind(clause: tuple[str, ...], tokens: Sequence[Token], start: int) -> int:
+    """Return where *clause* ends in *tokens*, whole, with nothing beside it that makes it say something else; else -1."""
     size = len(clause)
-    for start in range(len(tokens) - size + 1):
-        if tuple(token.form for token in tokens[start : start + size]) == clause:
-            first, last = tokens[start], tokens[start + size - 1]
-            beside = [t for t in (*tokens[:start], *tokens[start + size :]) if first.clause <= t.clause <= last.clause]
-            before = tokens[start - 1] if start and tokens[start - 1].clause == first.clause else None
-            after = next((t for t in tokens[start + size :] if t.clause == last.clause), None)
-            return not any(map(_restricts, beside)) and _is_loose(before) and (_is_loose(after) or _is_verbal(after))
-    return False
+    for first in range(start, len(tokens) - size + 1):
+        last = first + size - 1
+        if tokens[first].form == clause[0] and tuple(token.form for token in tokens[first : last + 1]) == clause:
+            before = [token for token in tokens[:first] if token.clause == tokens[first].clause]
+            after = [token for token in tokens[last + 1 :] if token.clause == tokens[last].clause]
+            is_whole = all(token.kind == "light" for token in before) and (not after or _is_loose(after[0]))
+            return last + 1 if is_whole and not any(map(_restricts, (*before, *after))) else -1
+    return -1
 
 
 def _restricts(token: Token) -> bool:
     return token.kind == "not" or token.form in QUANTIFIERS or token.form in TEMPORAL
 
 
-def _is_loose(token: Token | None) -> bool:
-    """Tell whether *token* does not join with its neighbour to another noun."""
-    return token is None or token.kind == "light"
-
-
-def _is_verbal(token: Token | None) -> bool:
-    return token is not None and token.kind == "word" and token.raw.endswith(("ing", "ed"))
+def _is_loose(token: Token) -> bool:
+    """Tell whether *token* does not join with the word before it to another noun."""
+    return token.kind == "light" or (token.kind == "word" and token.raw.endswith(("ing", "ed")))
 
 
 def _same_tense(one: Reading, other: Reading) -> bool:

@@ -121,14 +121,23 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _chunk(chunk: str, clause: int, place: int) -> Iterator[Token]:
+    for form, kind, raw in _marks(chunk, place == 0):
+        yield Token(form, kind, raw, clause)
+
+
+@lru_cache(maxsize=65_536)
+def _marks(chunk: str, is_first: bool) -> tuple[tuple[str, Kind, str], ...]:
+    """Return form, kind and raw of each token of *chunk*, which may stand first in its clause."""
+    found: list[tuple[str, Kind, str]] = []
     if _UNSPACED.search(chunk):
         start = 0
         for run in _RUN.finditer(chunk):
-            yield from _spaced(chunk[start : run.start()], clause, place)
-            yield from (Token(letter, _letter(letter), letter, clause) for letter in run[0])
+            found += _spaced(chunk[start : run.start()], is_first)
+            found += ((letter, _letter(letter), letter) for letter in run[0])
             start = run.end()
         chunk = chunk[start:]
-    yield from _spaced(chunk, clause, place)
+    found += _spaced(chunk, is_first)
+    return tuple(found)
 
 
 def _letter(letter: str) -> Kind:
@@ -139,12 +148,12 @@ def _letter(letter: str) -> Kind:
     return "kana" if _HIRAGANA.match(letter) else "letter"
 
 
-def _spaced(chunk: str, clause: int, place: int) -> Iterator[Token]:
+def _spaced(chunk: str, is_first: bool) -> Iterator[tuple[str, Kind, str]]:
     if chunk in SIGNS or (not chunk.isascii() and any(unicodedata.category(letter) == "So" for letter in chunk)):
-        yield Token(chunk, "value", chunk, clause)
+        yield chunk, "value", chunk
         return
     if (sign := _SIGNED.match(chunk)) and chunk[-1] != ">":
-        yield Token(sign[0], "value", sign[0], clause)
+        yield sign[0], "value", sign[0]
     written = chunk.strip(_QUOTES).rstrip(".:")
     bare = written.casefold()
     if bare.endswith("'s"):
@@ -152,20 +161,23 @@ def _spaced(chunk: str, clause: int, place: int) -> Iterator[Token]:
     if not any(letter.isalnum() or letter == "%" for letter in bare):
         return
     if amount := _AMOUNT.match(bare):
-        yield Token(amount[1].rstrip(".,"), "value", amount[1], clause)
-        yield Token(UNITS.get(amount[2], amount[2]), "value", amount[2], clause)
+        yield amount[1].rstrip(".,"), "value", amount[1]
+        yield UNITS.get(amount[2], amount[2]), "value", amount[2]
         return
     form, kind = _form(bare)
-    if kind != "value" and (chunk[0] == "`" or written in _NAMES or (kind == "word" and _is_name(written, place))):
-        kind = "name"
-    if written == "A" and place:
-        kind = "name"  # as in "service A", and no article
-    yield Token(form, kind, bare, clause)
+    yield form, "name" if _is_named(chunk, written, kind, is_first) else kind, bare
 
 
-def _is_name(written: str, place: int) -> bool:
+def _is_named(chunk: str, written: str, kind: Kind, is_first: bool) -> bool:
+    if kind == "value":
+        return False
+    is_service_a = written == "A" and not is_first  # and no article
+    return chunk[0] == "`" or written in _NAMES or is_service_a or (kind == "word" and _is_name(written, is_first))
+
+
+def _is_name(written: str, is_first: bool) -> bool:
     """Tell whether a word is written like a name: as code, with capitals where a sentence has none, or as `server-b`."""
-    capitals = written[1:] != written[1:].lower() or (place > 0 and written[0].isupper())
+    capitals = written[1:] != written[1:].lower() or (written[0].isupper() and not is_first)
     return capitals or bool(_LETTERED.search(written))
 
 

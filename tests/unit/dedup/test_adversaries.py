@@ -33,6 +33,8 @@ Deploys are allowed on Fridays | Deploys are allowed on Fridays only for hotfixe
 The importer keeps unknown columns | The importer no longer keeps unknown columns
 The importer keeps unknown columns | The importer used to keep unknown columns
 The cache is shared between workers | The cache was shared between workers
+GPU tests are skipped by default | It is a myth that GPU tests are skipped by default
+Warm the cache first. Switch the load balancer | Switch the load balancer. Warm the cache first. Then wait
 Feature flags default to on | Feature flags default to off
 The token lives in `config/app.yml` | The token lives in `config/db.yml`
 The retry limit is 3 | The retry limit is 3.5
