@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memsync.codec import Line
-from memsync.git import history
+from memsync.git import check, history
 from memsync.past import Event, Files, Kind, differences, files_of, lines_now, live_lines
 from memsync.reach import Reach
 
@@ -59,7 +59,7 @@ class Difference:
 
 def _skills_folder(files: Files) -> str:
     """Return the folder of skills, from the top."""
-    return f"{Path(files.path).parent.parent.as_posix()}/.claude/skills".removeprefix("./")
+    return f"{files.folder}{check.SKILLS}"
 
 
 def difference(reach: Reach, span: str = "HEAD") -> Difference:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from memsync import audit
 from memsync.errors import MemsyncError, write_failed
 from memsync.git import conflict, repo
 from memsync.jsonl import CONFLICT
@@ -41,6 +42,7 @@ def examine(reach: Reach) -> list[Finding]:
         )
     if reach.layout.home is None:
         found.append(Finding(level="warning", where="HOME", what="no home directory: no global or private memories"))
+    found += _secrets(reach)
     for store in reach.stores.values():
         try:
             found += _examine_store(reach, store)
@@ -66,6 +68,15 @@ def _examine_clients(reach: Reach) -> Iterator[Finding]:
         if client.where:  # connected, so what is wrong about it is worth a word
             for note in client.notes:
                 yield Finding(level="warning", where=client.client, what=note)
+
+
+def _secrets(reach: Reach) -> list[Finding]:
+    try:
+        shown = audit.current(reach)
+    except MemsyncError:
+        return []  # a file that cannot be read, which is told anyway
+    hint = "take it out, or see docs/security.md"
+    return [Finding(level="warning", where=exposure.where, what=f"{exposure.what}; {hint}") for exposure in shown]
 
 
 def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:

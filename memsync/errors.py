@@ -15,6 +15,7 @@ MemsyncError (1)
 ├── PlanUnreadable            a janitor's plan with a line that is none
 ├── GitFailed                 git could not answer
 ├── NoHistory                 git cannot tell how something was
+├── NotShared                 a memory that stays where it is
 ├── LlmError                  a language model was of no use; whoever asked goes on without
 │   ├── LlmNotConfigured      none is named, or its SDK, key or model is missing
 │   ├── LlmUnavailable        not to be reached, too slow or too busy
@@ -179,6 +180,10 @@ class GitRefused(MemsyncError):
 
 class NoHistory(MemsyncError):
     """Git keeps nothing about what was asked."""
+
+
+class NotShared(MemsyncError):
+    """A memory stays where it is, because moving it would show or lose something."""
 
 
 class StoreError(MemsyncError):

@@ -93,6 +93,11 @@ class Files:
     root: Path
     path: str
 
+    @property
+    def folder(self) -> str:
+        """The project from the top, with a slash behind it; "" if it is the top."""
+        return f"{Path(self.path).parent.parent.as_posix()}/".removeprefix("./")
+
 
 def files_of(reach: Reach) -> Files:
     """Return where git keeps the project's memories.
@@ -141,7 +146,7 @@ def _about(ref: str, found: list[Event]) -> list[Event]:
 
 def _told(reach: Reach, files: Files, ref: str | None, *, everywhere: bool = False) -> list[Event]:
     head = history.head(files.root)
-    revs = [*([head] if head else []), *(["--all"] if everywhere else [])]
+    revs = [*([head] if head else []), *(history.EVERYWHERE if everywhere else ())]
     needle = "" if everywhere or ref is None else ref.strip().removeprefix("mm-")
     if needle and any(map(_matcher(ref), reach.store("project").nameless())):
         needle = ""  # no line has its id

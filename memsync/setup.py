@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from memsync import attributes, config, files
+from memsync import attributes, config, files, replaced
 from memsync.errors import ConfigError, StoreNotWritable, UsageError
 from memsync.git import driver, repo
 from memsync.reach import Reach
@@ -114,7 +114,7 @@ def turn_stealth(reach: Reach, on: bool, *, move: bool) -> list[str]:
     done = []
     if project and on and project.directory.exists():
         if reach.layout.git and repo.is_tracked(project.memories):
-            done.append(f"{project.memories} is tracked by git and stays as it is; new memories are private")
+            done += _leave_local(reach, move=move)
         elif move:
             done += _move(reach, on)
     elif project and not on and move:
@@ -144,6 +144,23 @@ def _move(reach: Reach, on: bool) -> list[str]:
     return [f"moved {len(moved)} memories to {new.place.memories}{rest}", *left]
 
 
+def _leave_local(reach: Reach, *, move: bool) -> list[str]:
+    """Leave a memory file that git tracks as it is; with *move* take out what lies beside it untracked.
+
+    The local history goes to the stealth store.
+    """
+    project, stealth = reach.store("project"), reach.store("stealth")
+    said = f"{project.place.memories} is tracked by git and stays as it is; new memories are private"
+    if not move or not project.place.local.exists():
+        return [said]
+    with project.writing(), stealth.writing():
+        if waiting := project.waiting:
+            return [said, f"{waiting} of its memories wait for a commit in {project.place.local}, which is kept too"]
+        replaced.keep(stealth.place.local, list(project.replaced().values()), private=True)
+        _leave_tree(reach, project.place, stealth.place)
+    return [said]
+
+
 def _leave_tree(reach: Reach, place: Place, private: Place) -> list[str]:
     """Take what is ours out of the work tree, unless it holds something else or git tracks it. Under both locks."""
 
@@ -156,7 +173,9 @@ def _leave_tree(reach: Reach, place: Place, private: Place) -> list[str]:
         ignore = place.directory / ".gitignore"
         if is_ours(ignore) and ignore.read_bytes() == GITIGNORE.encode():
             ignore.unlink()
-        place.memories.unlink(missing_ok=True)
+        is_tracked = bool(reach.layout.git) and repo.is_tracked(place.memories)
+        if not is_tracked:
+            place.memories.unlink(missing_ok=True)
         shutil.rmtree(place.local, ignore_errors=True)
         with suppress(OSError):
             place.directory.rmdir()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -246,11 +246,11 @@ class Store:
         self._keep_replaced(old)
         return self._append([m if isinstance(m, bytes) else codec.encode(m) for m in memories] + new)
 
-    def adopt(self, other: Store) -> list[str]:
-        """Append the live lines and the history of *other*, byte for byte; return the ids that both now have."""
-        self._keep_replaced(list(other.replaced().values()))
+    def adopt(self, other: Store, only: Collection[str] | None = None) -> list[str]:
+        """Append the live lines and the history of *other* (of *only* these ids); return the ids that both now have."""
+        self._keep_replaced([raw for id_, raw in other.replaced().items() if only is None or id_ in only])
         with other._mutex:
-            lines = [line for line in other._current.values() if line.memory and line.id]
+            lines = [line for id_, line in other._current.items() if line.memory and (only is None or id_ in only)]
         same = [line for line in lines if (mine := self.get(line.id or "")) and mine == line.memory]
         new = [line for line in lines if not self.get(line.id or "")]
         self._append([line.raw.rstrip(b"\r") for line in new])

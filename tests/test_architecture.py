@@ -55,6 +55,8 @@ LAYERS = {
         "syncing",
         "doctor",
         "past",
+        "audit",
+        "sharing",
         "difference",
         "demo",
         "evaluate",

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from memsync import files, jsonl
 from memsync.codec import Line
 from memsync.git.command import Checkout
-from memsync.secrets import NOTHING, Allow, describe, scan, scan_memory
+from memsync.secrets import NOTHING, Allow, Secret, describe, scan, scan_memory
 
 SKILLS: Final = ".claude/skills"
 
@@ -41,7 +41,7 @@ def _memories(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Tr
     old = set(since.split(b"\n"))
     lines = jsonl.read_lines(data)
     for number, line in enumerate(lines, 1):
-        if line.memory and line.raw not in old and (found := scan_memory(line.memory, allow)):
+        if line.raw not in old and (found := _secrets(line, allow)):
             yield Trouble(path, number, "secret", f"looks like a secret: {describe(found)}")
     for problem in jsonl.problems(lines):
         line = lines[problem.number - 1]
@@ -51,15 +51,25 @@ def _memories(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Tr
             yield Trouble(path, problem.number, _kind(line), problem.why)
 
 
+def _secrets(line: Line, allow: Allow) -> list[Secret]:
+    return scan_memory(line.memory, allow) if line.memory else scan(line.raw.decode("utf-8", "replace"), allow)
+
+
 def _kind(line: Line) -> Literal["unreadable", "duplicate"]:
     return "duplicate" if line.memory else "unreadable"
 
 
 def _text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Trouble]:
-    old = set(since.split(b"\n"))
-    for number, raw in enumerate(data.split(b"\n"), 1):
-        if raw not in old and (found := scan(raw.decode("utf-8", "replace"), allow)):
-            yield Trouble(path, number, "secret", f"looks like a secret: {describe(found)}")
+    """Look at the text as a whole, because a key may take many lines."""
+    old = set(since.decode("utf-8", "replace").split("\n"))
+    text = data.decode("utf-8", "replace")
+    rows = text.split("\n")
+    for found in scan(text, allow):
+        first, last = text.count("\n", 0, found.start), text.count("\n", 0, found.end)
+        if any(row not in old for row in rows[first : last + 1]):
+            place = found.start - text.rfind("\n", 0, found.start) - 1
+            told = describe([found._replace(start=place)])
+            yield Trouble(path, first + 1, "secret", f"looks like a secret: {told}")
 
 
 def staged(checkout: Checkout, roots: Iterable[str]) -> list[str]:

@@ -13,6 +13,7 @@ from memsync.git.command import Checkout
 
 MERGE: Final = "memsync"
 SKILL: Final = "memsync-skill"
+_CACHE: Final = f"refs/notes/textconv/{MERGE}"  # where git keeps what textconv said
 CONFIGURED: Final = "configured git to merge memories record by record in this clone"
 
 
@@ -70,6 +71,7 @@ def uninstall(top: Path) -> list[str]:
     sections = sorted({name.rpartition(".")[0] for name in _configured(top)})
     for section in sections:
         _set(top, "--remove-section", section)
+    Checkout(top).run("update-ref", "-d", _CACHE)
     return [f"removed {section} from git's configuration" for section in sections]
 
 

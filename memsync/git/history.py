@@ -26,6 +26,8 @@ _PATCH: Final = (
     "--text", "--no-ext-diff", "--no-textconv", "--no-color",
 )  # fmt: skip
 _FORMAT: Final = "%H%x01%aN%x01%aI%x01%s"
+# Every branch, tag and stash; not what git itself keeps as notes to speed up a diff.
+EVERYWHERE: Final = ("--exclude=refs/notes/*", "--all")
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9-]+")
 
 
@@ -180,7 +182,7 @@ def steps(
     *names* are all that the file had, as `names_of` says. With *holding* only
     commits that touch a line with that text are looked at.
 
-    *revs* are names of commits as `resolve` gives them, or `--all`.
+    *revs* are names of commits as `resolve` gives them, or EVERYWHERE.
 
     Raises:
         NoHistory: git failed.

@@ -76,7 +76,7 @@ def _look(checkout: Checkout) -> int:
                 _say(str(trouble))
                 is_blocked |= trouble.kind == "secret"
     if is_blocked:
-        _say("nothing was committed; take it out, or see `memsync memory config memory.allow_secrets`")
+        _say("nothing was committed; take it out, or see `memsync memory config memory.secrets.allow`")
     return BLOCKED if is_blocked else 0
 
 

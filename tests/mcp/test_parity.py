@@ -62,6 +62,11 @@ ONLY_COMMAND = {
     "skill reject": "as above",
     "skill link": "makes links in and outside of the project: for whoever sets it up",
 }
+ONLY_COMMAND |= {
+    "memory share": "what others get to see is for a person to decide",
+    "memory unshare": "what others get to see is for a person to decide",
+    "memory audit": "for people and CI; what it finds must not reach a model",
+}
 ONLY_TOOL: dict[str, str] = {}
 
 # Options that the tool of the command does not have, and why.
