@@ -66,21 +66,31 @@ def remember(reach: Reach, draft: Draft) -> Remembered:
     """
     store = reach.store_to_write(draft.scope)
     answers: Answers = {}
+    blind: Look | None = None
     while True:
         with store.writing():
-            look = _look(reach, store, draft)
+            look = _look(reach, store, draft) or blind
             question = _question(reach, look, answers) if look else None
             if look and question is None:
                 done = _Write(reach, store, draft, look, answers).do()
                 break
         # Both may take long, or the locks of all stores: not while we hold one.
         if question is None:
-            reach.finder.prepare()
+            blind = _prepared(reach)
         elif reach.verify is not None:
             pair = (draft.memory.content, question.memory.content)
             answers[pair] = reach.verify(*pair)
     hide_elsewhere(reach, draft.scope, draft.replaces)
     return done
+
+
+def _prepared(reach: Reach) -> Look | None:
+    """Have the index ready; where that fails, return what can be said without it: a text is stored all the same."""
+    try:
+        reach.finder.prepare()
+    except MemsyncError as error:
+        return Look((), f"nothing similar was looked for: {error}")
+    return None
 
 
 def _look(reach: Reach, store: Store, draft: Draft) -> Look | None:
@@ -248,6 +258,7 @@ def update(reach: Reach, entry: Entry, wanted: Mapping[str, Any], replaces: Coll
     """
     store = reach.store_to_write(entry.scope)
     replaces = [other for other in replaces if other.id != entry.id]
+    blind: Look | None = None
     while True:
         with store.writing():
             old = still_there(store, entry.id)
@@ -258,11 +269,11 @@ def update(reach: Reach, entry: Entry, wanted: Mapping[str, Any], replaces: Coll
             if "content" in changes:
                 content = changes["content"] = vetted.content
                 refuse_copy(store, old.id, content)
-                look = similar(reach, store, content, {entry.id, *(other.id for other in replaces)})
+                look = similar(reach, store, content, {entry.id, *(other.id for other in replaces)}) or blind
             if look:
                 new = replacing(reach, store, old, changes, replaces)
                 break
-        reach.finder.prepare()
+        blind = _prepared(reach)
     hide_elsewhere(reach, entry.scope, replaces)
     if new is old:
         return Remembered(status="exists", entry=entry, reason="nothing to change")
