@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memsync import context
@@ -49,7 +50,7 @@ def _run(step: Step, turn: Turn) -> Mapping[str, Any]:
         action = ACTIONS.get(step.action)
         if action is None:
             return {"error": f"there is no action {step.action!r}; `memsync workflow list` shows them"}
-        return action.do(turn, _params(step, action, turn.values))
+        return action.do(turn, _params(step, action, turn))
     except Exception as error:  # noqa: BLE001 - whatever one action trips over, the others and the user's turn go on
         log.warning("%s: %s: %s", step.source, step.action, error)
         why = str(error) if isinstance(error, MemsyncError) else f"{type(error).__name__}: {error}"
@@ -70,7 +71,10 @@ def check(step: Step) -> str:
     return ""
 
 
-def _params(step: Step, action: Action, values: Mapping[str, str]) -> dict[str, Any]:
+def _params(step: Step, action: Action, turn: Turn) -> dict[str, Any]:
+    values = turn.values
+    if set(_VALUE.findall(" ".join(map(str, step.params.values())))) - values.keys():
+        values = {**turn.session.kept(), **values}
     return {name: _typed(name, fill(value, values), action) for name, value in step.params.items()}
 
 
@@ -183,6 +187,53 @@ def _sync_export(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"exported": done.changed, **({"reason": done.held} if done.held else {})}
 
 
+def _extract(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Propose memories from the transcript of the session; they wait for approval."""
+    from memsync.learn.extract import extract
+
+    found = extract(turn.session.project, _transcript(turn, params), use_model=params.get("use_model", "yes") != "no")
+    return {"extracted": len(found.proposed), "by": found.by, **({"note": found.note} if found.note else {})}
+
+
+def _learn(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Propose the skill `name` from the transcript of the session; it waits for approval."""
+    from memsync.learn.lessons import learn_skill
+
+    if "name" not in params:
+        raise MemsyncError("skills_learn needs the name of the skill: `name: run-tests`")
+    done = learn_skill(
+        turn.session.project, params["name"], session=turn.session.id, transcript=_transcript(turn, params)
+    )
+    return {"status": done.status, "name": done.name, "by": done.by}
+
+
+def _handoff(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Keep what the session was about as its variable `handoff_context`, before a compaction loses it."""
+    from memsync.learn.digest import digest
+    from memsync.learn.transcripts import read
+
+    found = digest(read(_transcript(turn, params)))
+    parts = {
+        "Asked for": found.goals[-3:],
+        "Worked": [one.command for one in found.worked[-10:]],
+        "Failed": found.failed[-5:],
+        "Files changed": found.files[-20:],
+        "Corrections": [one.text for one in found.corrections[-5:]],
+    }
+    text = "\n".join(
+        f"{name}: {'; '.join(' '.join(row.split()) for row in rows)}" for name, rows in parts.items() if rows
+    )
+    turn.session.keep("handoff_context", text)
+    return {"handoff_context": text, "extracted": bool(text)}
+
+
+def _transcript(turn: Turn, params: Mapping[str, Any]) -> Path:
+    named = params.get("transcript", turn.values.get("transcript_path", ""))
+    if not named:
+        raise MemsyncError("the client did not say where its transcript is")
+    return Path(named)
+
+
 class Action(NamedTuple):
     """What a step may name: what it does, and its parameters with their types."""
 
@@ -198,5 +249,8 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "reset_memory_injection_tracking": Action(_reset, {}),
     "memory.sync_import": Action(_sync_import, {}),
     "memory.sync_export": Action(_sync_export, {}),
+    "memory_extract": Action(_extract, {"transcript": str, "use_model": str}),
+    "skills_learn": Action(_learn, {"name": str, "transcript": str}),
+    "extract_handoff_context": Action(_handoff, {"transcript": str}),
     "save_memory": Action(_save, {"content": str, "memory_type": str, "importance": float, "tags": list}),
 }

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from memsync import audit
 from memsync.errors import MemsyncError, write_failed
 from memsync.git import conflict, repo
+from memsync.guard import suspicious
 from memsync.jsonl import CONFLICT
 from memsync.reach import Reach
 from memsync.store import Store
@@ -87,6 +88,9 @@ def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
         yield Finding(
             level="note" if harmless else "warning", where=f"{path}:{number}", what=why, fixable=can_be_mended
         )
+    for id_, memory in sorted(store.memories().items()):
+        if why := suspicious(memory.content):
+            yield Finding(level="note", where=f"{path}: {id_}", what=f"{why}; read it before an agent does")
     if not store.is_canonical():
         yield Finding(level="note", where=str(path), what="not in canonical form yet", fixable=True)
     if store.waiting and not store.on_commit:

@@ -45,7 +45,10 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStatus:
-    """One store at a glance. `pending`: an export would change the file; `waiting` memories wait for a commit."""
+    """One store at a glance. `pending`: an export would change the file; `waiting` memories wait for a commit.
+
+    `new` are by others, and nobody here was ever given one of them.
+    """
 
     scope: Scope
     path: Path
@@ -53,6 +56,7 @@ class StoreStatus:
     problems: int
     pending: bool
     waiting: int
+    new: int
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields, the path as text."""
@@ -63,6 +67,7 @@ class StoreStatus:
             "problems": self.problems,
             "pending": self.pending,
             "waiting": self.waiting,
+            "new": self.new,
         }
 
 

@@ -318,6 +318,7 @@ class Memsync(Reach):
                 problems=len(store.problems()),
                 pending=not store.is_canonical(),
                 waiting=store.waiting,
+                new=sum(self.is_new(self.entry(scope, memory)) for memory in store.memories().values()),
             )
             for scope, store in self.stores.items()
         ]

@@ -25,6 +25,7 @@ from memsync.triage import small_talk
 LEDGER: Final = "injected_memory_ids"
 _COMPACTED: Final = "compacted_at"
 _CLAIMS: Final = "claims"
+_KEPT: Final = "kept"
 _TWIN: Final = timedelta(seconds=3)  # a second hook for the same event comes at once, and no hook lives longer
 _POOL: Final = 3  # memories looked at per memory wanted, where some may be too long
 
@@ -243,6 +244,14 @@ class RecallSession:
         """Return the session's workflow variables."""
         return self._state.variables(self.id) if self._state and self.id else {}
 
+    def keep(self, name: str, text: str) -> None:
+        """Keep *text* as a variable of the session, which a workflow may name in braces."""
+        self._change(lambda variables: {**variables, _KEPT: {**texts_of(variables), name: text}})
+
+    def kept(self) -> dict[str, str]:
+        """Return the texts that were kept for the session."""
+        return texts_of(self.variables())
+
     def claim(self, event: str) -> bool:
         """Take on *event* (its name and what tells it from the next); False if another process just did.
 
@@ -309,6 +318,12 @@ class RecallSession:
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
         if self._state and self.id:
             self._state.change_variables(self.id, self.project.clock(), change)
+
+
+def texts_of(variables: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts kept among the *variables* of a session."""
+    found = variables.get(_KEPT)
+    return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
 
 
 def superseded_by(entries: Iterable[Entry]) -> set[str]:

@@ -179,6 +179,7 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
         notes = [f"{store.problems} problems, see `memsync doctor`"] if store.problems else []
         notes += ["not exported yet"] if store.pending else []
         notes += [f"{store.waiting} wait for a commit"] if store.waiting else []
+        notes += [f"{store.new} new, by others"] if store.new else []
         lines.append(f"{store.scope:8} {store.memories:6} memories  {store.path}  {'; '.join(notes)}".rstrip())
     lines += [*git_hooks(value["git_hooks"], value["mode"]), *clients(value["clients"]), *last_hook(value["last_hook"])]
     if not value["command"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,3 +121,40 @@ def test_a_value_has_no_attributes():
 def test_a_step_is_checked_before_its_values_are_known():
     assert check(Step("memory_inject", {"limit": "{limit}", "query": "{user_prompt}"}, "test")) == ""
     assert "there is no parameter" in check(Step("memory_inject", {"colour": "{user_prompt}"}, "test"))
+
+
+@pytest.fixture
+def transcript(tmp_path):
+    rows = [
+        {"type": "user", "message": {"role": "user", "content": "run the tests of the billing service"}},
+        {"type": "assistant", "message": {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make test-billing"}}]}},
+        {"type": "user", "message": {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "t1", "content": "all passed", "is_error": False}]}},
+        {"type": "user", "message": {"role": "user", "content": "No, always use `uv run pytest` for the billing tests"}},
+    ]  # fmt: skip
+    path = tmp_path / "transcript.jsonl"
+    path.write_text("".join(json.dumps({**row, "timestamp": "2026-01-15T12:00:00Z"}) + "\n" for row in rows))
+    return path
+
+
+def test_memories_and_a_skill_are_proposed_from_the_transcript(turn, transcript, repo):
+    before = repo.memories.read_bytes()
+    turn.values = {**turn.values, "transcript_path": str(transcript)}
+    assert do(turn, "memory_extract")["extracted"] >= 1
+    assert do(turn, "skills_learn", name="billing-tests")["status"] == "candidate"
+    assert repo.memories.read_bytes() == before  # they wait for approval
+
+
+def test_what_a_session_was_about_is_kept_and_can_be_named_later(turn, transcript, project):
+    turn.values = {**turn.values, "transcript_path": str(transcript)}
+    found = do(turn, "extract_handoff_context")["handoff_context"]
+    assert "make test-billing" in found
+    saved = do(turn, "save_memory", content="{handoff_context}", memory_type="context")
+    assert "make test-billing" in project.get(saved["memory_id"]).content
+
+
+@pytest.mark.parametrize("action", ["memory_extract", "extract_handoff_context"])
+def test_without_a_transcript_an_action_says_so(turn, action):
+    assert "transcript" in do(turn, action)["error"]
+    assert "no-such-file" in do(turn, action, transcript="/no-such-file")["error"]
