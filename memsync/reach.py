@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -43,6 +44,7 @@ class Reach:
         self.layout = layout
         self.clock = clock
         self.env = env
+        self._session = ""
         self._used: list[tuple[Scope, str, Action, datetime]] = []
         self._judged: list[tuple[Scope, Dedup]] = []
         self._logged_at = time.monotonic()
@@ -122,10 +124,19 @@ class Reach:
 
         return self.settings.author or user_name(self.layout.root or self.layout.start)
 
+    @contextmanager
+    def in_session(self, id_: str) -> Iterator[None]:
+        """Work for the agent session *id_*, whichever one this process was started by."""
+        before, self._session = self._session, id_
+        try:
+            yield
+        finally:
+            self._session = before
+
     @property
     def session_id(self) -> str | None:
-        """The agent session that this runs in, if the environment names one."""
-        return self.env.get("MEMSYNC_SESSION_ID") or self.env.get("CLAUDE_CODE_SESSION_ID") or None
+        """The agent session that this runs in, if somebody or the environment names one."""
+        return self._session or self.env.get("MEMSYNC_SESSION_ID") or self.env.get("CLAUDE_CODE_SESSION_ID") or None
 
     @property
     def default_scope(self) -> Scope:

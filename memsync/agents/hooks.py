@@ -64,7 +64,8 @@ def answer(project: Memsync, client: Client, event: str, payload: Mapping[str, A
     outcomes: list[Outcome] = []
     if not is_claimed or session.claim(key):
         steps = load_workflows(project).steps if triggers else {}
-        outcomes = [outcome for trigger in triggers for outcome in run(steps[trigger], turn)]
+        with project.in_session(session.id):
+            outcomes = [outcome for trigger in triggers for outcome in run(steps[trigger], turn)]
     text = "\n".join(found.text for found in turn.injections if found.text)
     name = client.output_event(event)
     note = _note(turn, client, event, outcomes)
@@ -149,7 +150,8 @@ def run_trigger(project: Memsync, trigger: str, *, session_id: str, prompt: str)
         raise UsageError(f"there is no trigger {trigger!r}; there are {', '.join(workflow.TRIGGERS)}")
     payload = {"session_id": session_id, "prompt": prompt, "cwd": str(project.layout.start)}
     turn = Turn(RecallSession(project, session_id), values(project, client_of("claude"), name, payload))
-    outcomes = run(load_workflows(project).steps[name], turn)
+    with project.in_session(session_id):
+        outcomes = run(load_workflows(project).steps[name], turn)
     for found in turn.injections:
         turn.session.commit(found)
     return outcomes

@@ -243,3 +243,18 @@ def test_the_mcp_server_answers_hooks_while_it_runs(repo, live):
         server.stdin.close()
         assert server.wait(timeout=60) == 0
     assert not directory.exists()
+
+
+def test_what_a_hook_saves_is_of_its_own_session_whoever_answers(repo, live, monkeypatch):
+    folder = repo.root / ".gobby" / "workflows"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text('on_prompt:\n  - action: save_memory\n    content: "asked: {user_prompt}"\n')
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "the-one-of-the-server")
+    with Endpoint(live) as endpoint:
+        seen = answers(endpoint)
+        hook(repo, session="s7", prompt="which port is free?")
+    assert len(seen) == 1
+    hook(repo, session="s8", prompt="who owns the release notes?")
+    with Memsync.open(repo.root) as project:
+        by = {e.content: e.memory.source_session_id for e in project.list() if e.content.startswith("asked")}
+    assert by == {"asked: which port is free?": "s7", "asked: who owns the release notes?": "s8"}
