@@ -21,7 +21,7 @@ from memsync.git.install import roots
 from memsync.git.ours import Left, held_back, stage
 from memsync.git.report import came
 from memsync.routing import Layout, locate, under_way
-from memsync.secrets import Allow
+from memsync.secrets import NOTHING, Allow
 from memsync.store import Store
 
 _PARTIAL: Final = "next-index-"
@@ -70,7 +70,7 @@ def _look(checkout: Checkout) -> int:
     """Say what is wrong with what is staged; a secret stops the commit."""
     is_blocked = False
     for root in roots(checkout):
-        allow = Allow(config.load(locate(checkout.top / root)).settings.allow_secrets)
+        allow = _allowed(checkout.top / root)
         for path in check.staged(checkout, [root]):
             for trouble in check.look_at_staged(checkout, path, allow):
                 _say(str(trouble))
@@ -78,6 +78,14 @@ def _look(checkout: Checkout) -> int:
     if is_blocked:
         _say("nothing was committed; take it out, or see `memsync memory config memory.secrets.allow`")
     return BLOCKED if is_blocked else 0
+
+
+def _allowed(root: Path) -> Allow:
+    """Return what the settings let pass; nothing where they cannot be read."""
+    try:
+        return Allow(config.load(locate(root)).settings.allow_secrets)
+    except MemsyncError:
+        return NOTHING
 
 
 def _stage(checkout: Checkout) -> None:

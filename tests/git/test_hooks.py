@@ -255,6 +255,16 @@ def test_a_secret_stops_the_commit_even_where_the_export_fails(hooked):
     assert "looks like a secret" in said(hooked, "commit", "-q", "-m", "work", code=1)
 
 
+def test_a_secret_stops_the_commit_even_where_the_settings_cannot_be_read(hooked):
+    with hooked.memories.open("a") as file:
+        file.write(memory_line("mm-bbbbbb", f"the token is {TOKEN}"))
+    (hooked.root / ".gobby" / "config.yaml").write_text("- a list\n")
+    hooked.git("add", ".gobby")
+    told = said(hooked, "commit", "-q", "-m", "work", code=1)
+    assert "not a mapping of settings" in told
+    assert "looks like a secret" in told
+
+
 def test_the_check_tells_by_its_exit_code_and_writes_nothing(hooked):
     assert memsync("git", "check", cwd=hooked.root).out == "all is well\n"
     with hooked.memories.open("a") as file:
