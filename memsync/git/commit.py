@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from memsync.errors import GitRefused
@@ -109,8 +110,14 @@ def _parent(checkout: Checkout, head: str, branch: str, path: str) -> str:
         return head
     touched = checkout.run("diff-tree", "--no-commit-id", "--name-only", "-r", "-z", head).paths
     holders = (checkout.ask("for-each-ref", "--contains", head, "--format=%(refname)") or "").splitlines()
-    is_alone = holders == [branch] and touched == [path]
+    is_alone = holders == [branch] and set(touched) <= _names(path)
     return parents[0] if is_alone and not _is_elsewhere(checkout, head) else head
+
+
+def _names(path: str) -> set[str]:
+    """Return the names that a commit of ours may touch."""
+    directory = PurePosixPath(path).parent
+    return {path, str(directory / ".gitignore"), str(directory.parent / ".gitattributes")}
 
 
 def _is_elsewhere(checkout: Checkout, head: str) -> bool:

@@ -101,6 +101,17 @@ def test_the_first_commit_of_a_repository_may_be_ours(auto, tmp_path):
     assert empty.status() == ""
 
 
+def test_the_second_commit_of_a_project_replaces_the_first_with_the_small_files(auto, tmp_path):
+    other = type(auto).create(tmp_path / "other")
+    assert memsync("init", "--no-git-hooks", cwd=other.root).code == 0
+    remember(other.root, "one")
+    remember(other.root, "two")
+    assert subjects(other) == ["Update memories: +2 memories", "first"]
+    assert other.git("show", "--format=", "--name-only").splitlines() == [
+        ".gitattributes", ".gobby/.gitignore", ".gobby/memories.jsonl"
+    ]  # fmt: skip
+
+
 def test_a_secret_that_a_hand_wrote_is_not_committed_and_the_line_is_named(auto):
     token = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
     with auto.memories.open("a") as file:
