@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -177,54 +176,3 @@ def test_under_stealth_the_client_is_given_memories_and_git_sees_nothing(kind, r
         assert repo.status() == ""
     finally:
         client.close()
-
-
-# MCP Inspector
-
-
-@pytest.fixture
-def inspect(claude):
-    """Return a function that calls our server through the MCP Inspector; the environment is the client's."""
-    if why := why_missing("mcp-inspector"):
-        pytest.skip(why)
-    from programs import folder
-
-    def call(method: str, *words: str) -> dict:
-        done = subprocess.run(
-            [folder("mcp-inspector") / "mcp-inspector", "--cli", "memsync", "mcp", "--method", method, *words],
-            cwd=claude.root,
-            env=claude.env,
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
-        )
-        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-        return json.loads(done.stdout)
-
-    return call
-
-
-def test_the_inspector_finds_every_schema_in_order_and_calls_every_tool(inspect, claude):
-    tools = {tool["name"] for tool in inspect("tools/list", "--strict")["tools"]}
-
-    def call(name: str, **arguments: str) -> dict:
-        words = [word for key, value in arguments.items() for word in ("--tool-arg", f"{key}={value}")]
-        called.add(name)
-        result = inspect("tools/call", "--tool-name", name, *words)
-        assert not result.get("isError"), result
-        return result["structuredContent"]
-
-    called: set[str] = set()
-    id_ = call("remember", content=FACT)["memory"]["id"]
-    assert call("recall", query="node version of CI")["memories"][0]["id"] == id_
-    assert call("get_memory", memory_id=id_)["content"] == FACT
-    call("update_memory", memory_id=id_, importance="0.9")
-    call("forget", memory_id=id_)
-    call("restore_memory", memory_id=id_)
-    (claude.root / "notes.md").write_text("- The port is 8080\n")
-    call("import_memories", paths='["notes.md"]')
-    for name in ("list_memories", "memory_stats", "export_memories"):
-        call(name)
-    print(tools - called)
-    assert tools - called == set()

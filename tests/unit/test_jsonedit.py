@@ -108,7 +108,10 @@ def test_what_is_no_json_is_refused_with_its_line(text, line):
 
 
 def test_of_a_repeated_key_the_last_counts_as_it_does_for_the_clients():
-    assert jsonedit.parse('{"a": 1, "a": 2}').value == {"a": 2}
+    root = jsonedit.parse('{"a": 1, "a": 2}')
+    assert root.value == {"a": 2}
+    assert root.get("a").value == 2
+    assert root.get("b") is None
 
 
 def test_a_number_of_any_length_is_passed_over():

@@ -1,0 +1,132 @@
+"""Our server in the MCP Inspector: every schema in order, and a call of every tool."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from programs import Claude, folder, why_missing
+
+FACT = "CI needs Node 20: the build breaks on 22"
+
+# The calls of one store, in order; `{}` in an argument is the id that the first of them gave.
+CALLS: dict[str, list[tuple[str, Mapping[str, Any]]]] = {
+    "memories": [
+        ("remember", {"content": FACT, "importance": 0.9, "tags": ["ci"]}),
+        ("recall", {"query": "node version of CI"}),
+        ("list_memories", {"limit": 5}),
+        ("get_memory", {"memory_id": "{}"}),
+        ("update_memory", {"memory_id": "{}", "tags": ["ci", "node"]}),
+        ("forget", {"memory_id": "{}"}),
+        ("restore_memory", {"memory_id": "{}"}),
+        ("memory_stats", {}),
+        ("memory_history", {"memory_id": "{}"}),
+        ("memory_diff", {"span": "HEAD"}),
+        ("memory_blame", {"memory_id": "{}"}),
+        ("import_memories", {"paths": ["notes.md"]}),
+        ("export_memories", {}),
+    ],
+    "learning": [
+        ("init_memory", {"dry_run": True, "no_llm": True}),
+        ("extract_memories", {"paths": ["session.jsonl"], "no_llm": True}),
+        ("learn_skill", {"name": "run-tests", "instructions": "1. Run `make test`.\n2. All must pass."}),
+        ("remember", {"content": FACT}),
+        ("remember", {"content": f"{FACT}."}),
+        ("dedup_log", {"limit": 5}),
+    ],
+    "skills": [
+        ("create_skill", {"name": "deploy", "instructions": "1. Tag.\n2. Push.", "description": "How to deploy"}),
+        ("list_skills", {}),
+        ("search_skills", {"query": "deploy"}),
+        ("get_skill", {"skill_id": "deploy"}),
+        ("apply_skill", {"skill_id": "deploy", "outcome": "success"}),
+        ("update_skill", {"skill_id": "deploy", "description": "How we deploy"}),
+        ("validate_skills", {}),
+        ("skill_stats", {}),
+        ("export_skills", {"directory": "copies"}),
+        ("delete_skill", {"skill_id": "deploy"}),
+        ("restore_skill", {"name": "deploy"}),
+    ],
+}
+# These need the number of a decision that the log has given.
+OF_A_DECISION = {"dedup_confirm", "dedup_reverse"}
+SESSION = [
+    {
+        "type": "user",
+        "sessionId": "s1",
+        "timestamp": "2026-01-15T12:00:00Z",
+        "message": {"role": "user", "content": "hi"},
+    }
+]
+
+
+class Inspector:
+    """The command line of the MCP Inspector, which starts our server anew for each call."""
+
+    def __init__(self, client: Claude) -> None:
+        self._client = client
+
+    def ask(self, method: str, *words: str) -> dict[str, Any]:
+        """Call a method of the protocol; the Inspector exits with 5 for a failed tool and with 6 for a wrong schema."""
+        done = subprocess.run(
+            [folder("mcp-inspector") / "mcp-inspector", "--cli", "memsync", "mcp", "--method", method, *words],
+            cwd=self._client.root,
+            env=self._client.env,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        return json.loads(done.stdout)
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a tool that is to succeed, and return its answer."""
+        spelled = [f"{name}={json.dumps(one)}" for name, one in arguments.items()]
+        result = self.ask("tools/call", "--tool-name", tool, *(w for one in spelled for w in ("--tool-arg", one)))
+        return result["structuredContent"]
+
+
+@pytest.fixture
+def inspector(claude) -> Inspector:
+    if why := why_missing("mcp-inspector"):
+        pytest.skip(why)
+    (claude.root / "notes.md").write_text("- The port is 8080\n")
+    (claude.root / "session.jsonl").write_text("".join(json.dumps(line) + "\n" for line in SESSION))
+    return Inspector(claude)
+
+
+def test_every_schema_is_in_order_and_every_tool_is_called_here(inspector):
+    names = {tool["name"] for tool in inspector.ask("tools/list", "--strict")["tools"]}
+    assert {name for calls in CALLS.values() for name, _ in calls} | OF_A_DECISION == names
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("group", CALLS)
+def test_every_tool_answers(inspector, group):
+    id_ = ""
+    for tool, arguments in CALLS[group]:
+        filled = {name: id_ if one == "{}" else one for name, one in arguments.items()}
+        answer = inspector.call(tool, filled)
+        if not id_ and "memory" in answer:
+            id_ = answer["memory"]["id"]
+
+
+def test_a_decision_about_a_copy_can_be_confirmed_and_reversed(inspector):
+    inspector.call("remember", {"content": FACT})
+    inspector.call("remember", {"content": f"{FACT}."})
+    (decision,) = inspector.call("dedup_log", {})["decisions"]
+    inspector.call("dedup_confirm", {"decision_ids": [str(decision["id"])]})
+    inspector.call("dedup_reverse", {"decision_id": str(decision["id"])})
+
+
+def test_resources_and_prompts_are_in_order(inspector):
+    id_ = inspector.call("remember", {"content": FACT})["memory"]["id"]
+    found = inspector.ask("resources/read", "--uri", f"memsync://memories/{id_}")
+    assert json.loads(found["contents"][0]["text"])["content"] == FACT
+    prompts = {prompt["name"] for prompt in inspector.ask("prompts/list")["prompts"]}
+    assert {"remember_this_session", "learn_skill"} <= prompts
+    assert inspector.ask("prompts/get", "--prompt-name", "remember_this_session")["messages"]
