@@ -66,8 +66,8 @@ class Pair(NamedTuple):
 
 def _find_copies(reach: Reach, scope: Scope, memories: Sequence[Memory], plan: Plan, track: Track) -> None:
     merging = _Merging(scope)
-    firsts = _merge_copies(memories, merging)
     settled = _settled(reach, scope)
+    firsts = _merge_copies(memories, settled, merging)
     doubtful = []
     for pair in _close_pairs(reach, scope, firsts, track):
         if _key(pair.new.content, pair.old.content) in settled:
@@ -85,7 +85,7 @@ def _find_copies(reach: Reach, scope: Scope, memories: Sequence[Memory], plan: P
         plan.notes.append(f"{scope}: {len(left) - _GUESSES} more pairs may say the same; the likeliest are shown")
 
 
-def _merge_copies(memories: Sequence[Memory], merging: _Merging) -> list[Memory]:
+def _merge_copies(memories: Sequence[Memory], settled: Collection[frozenset[str]], merging: _Merging) -> list[Memory]:
     """Merge records of the very same text, and return one of each, the oldest first."""
     hidden = {id_ for memory in memories for id_ in memory.supersedes}
     shown = [m for m in memories if m.id not in hidden and not m.conflict_of and m.content.strip()]
@@ -93,9 +93,9 @@ def _merge_copies(memories: Sequence[Memory], merging: _Merging) -> list[Memory]
     groups: dict[str, list[Memory]] = defaultdict(list)
     for memory in shown:
         groups[content_hash(memory.content)].append(memory)
-    for group in groups.values():
+    for hash_, group in groups.items():
         group.sort(key=_rank)
-        for copy in group[1:]:
+        for copy in group[1:] if frozenset((hash_,)) not in settled else ():
             merging.offer(Pair(group[0], copy, Verdict("duplicate", "hash_exact", 1.0, "the same text")), "hash_exact")
     return [group[0] for group in groups.values()]
 

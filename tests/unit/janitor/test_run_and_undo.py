@@ -224,8 +224,9 @@ def test_an_archived_record_is_back_and_not_archived_again_at_once(project, put,
     assert survey(project, ["decay"]).steps == []
 
 
-def test_what_was_taken_back_is_not_merged_again(project, put):
-    put(RICH, POOR)
+@pytest.mark.parametrize("other", [POOR, RICH.upper()])
+def test_what_was_taken_back_is_not_merged_again(project, put, other):
+    put(RICH, other)
     apply(project, survey(project, ["dedup"]).steps)
     undo(project)
     assert survey(project, ["dedup"]).steps == []
