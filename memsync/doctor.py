@@ -91,6 +91,9 @@ def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
     for id_, memory in sorted(store.memories().items()):
         if why := suspicious(memory.content):
             yield Finding(level="note", where=f"{path}: {id_}", what=f"{why}; read it before an agent does")
+        if memory.conflict_of:
+            what = f"keeps a text that lost against {memory.conflict_of} in a merge; `memory update` it to keep it, or forget it"
+            yield Finding(level="note", where=f"{path}: {id_}", what=what)
     if not store.is_canonical():
         yield Finding(level="note", where=str(path), what="not in canonical form yet", fixable=True)
     if store.waiting and not store.on_commit:

@@ -253,6 +253,8 @@ class _Write:
 def update(reach: Reach, entry: Entry, wanted: Mapping[str, Any], replaces: Collection[Entry] = ()) -> Remembered:
     """Change the fields of *entry* that *wanted* names with another value than None; say what a new text is like.
 
+    A record that a merge kept beside another stands on its own from then on.
+
     Raises:
         MemoryNotFound, InvalidMemory, StoreError: nothing was written.
     """
@@ -263,6 +265,8 @@ def update(reach: Reach, entry: Entry, wanted: Mapping[str, Any], replaces: Coll
         with store.writing():
             old = still_there(store, entry.id)
             changes = {name: new for name, new in wanted.items() if new is not None and new != getattr(old, name)}
+            if old.conflict_of and any(new is not None for new in wanted.values()):
+                changes["conflict_of"] = None  # somebody has looked at it
             look: Look | None = Look(())
             if changes.keys() & {"content", "tags"}:
                 vetted = reach.vetted(old._replace(**changes), entry.scope)

@@ -12,7 +12,7 @@ import pytest
 from helpers import GitRepo, memory_line
 
 from memsync import Memsync, attributes
-from memsync.doctor import mend
+from memsync.doctor import examine, mend
 from memsync.git import driver
 from memsync.jsonl import export, in_conflict, read_lines
 
@@ -144,6 +144,18 @@ def test_an_edit_wins_over_a_removal_on_the_other_side(repo, setting):
     ours, theirs = record("b", "two"), record("a", "one, edited", LATE) + record("b", "two")
     run(prepared(repo, setting, base, ours, theirs), "merge", "other")
     assert texts(repo) == {"one, edited", "two"}
+
+
+@pytest.mark.parametrize(("act", "left"), [("update", {"kept", "theirs"}), ("forget", {"theirs"})])
+def test_what_a_merge_kept_is_named_until_somebody_has_looked(repo, act, left):
+    prepared(repo, "driver", record("a", "base"), record("a", "kept", EARLY), record("a", "theirs", LATE))
+    repo.git("merge", "-q", "other")
+    with Memsync.open(repo.root) as project:
+        (named,) = [finding for finding in examine(project) if "lost against mm-a in a merge" in finding.what]
+        id_ = named.where.rpartition(" ")[2]
+        project.update(id_, importance=project.get(id_).memory.importance) if act == "update" else project.forget(id_)
+        assert not [finding for finding in examine(project) if "in a merge" in finding.what]
+    assert texts(repo) == left
 
 
 @pytest.mark.parametrize("setting", WITH_DRIVER)
