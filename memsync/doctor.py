@@ -88,12 +88,7 @@ def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
         yield Finding(
             level="note" if harmless else "warning", where=f"{path}:{number}", what=why, fixable=can_be_mended
         )
-    for id_, memory in sorted(store.memories().items()):
-        if why := suspicious(memory.content):
-            yield Finding(level="note", where=f"{path}: {id_}", what=f"{why}; read it before an agent does")
-        if memory.conflict_of:
-            what = f"keeps a text that lost against {memory.conflict_of} in a merge; `memory update` it to keep it, or forget it"
-            yield Finding(level="note", where=f"{path}: {id_}", what=what)
+    yield from _examine_memories(store)
     if not store.is_canonical():
         yield Finding(level="note", where=str(path), what="not in canonical form yet", fixable=True)
     if store.waiting and not store.on_commit:
@@ -104,6 +99,16 @@ def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
     elif store.place.directory.exists():
         yield from _examine_tree(reach, store)
         yield from _examine_git(reach)
+
+
+def _examine_memories(store: Store) -> Iterator[Finding]:
+    for id_, memory in sorted(store.memories().items()):
+        where = f"{store.place.memories}: {id_}"
+        if why := suspicious(memory.content):
+            yield Finding(level="note", where=where, what=f"{why}; read it before an agent does")
+        if memory.conflict_of:
+            what = f"keeps a text that lost against {memory.conflict_of} in a merge; `memory update` it to keep it, or forget it"
+            yield Finding(level="note", where=where, what=what)
 
 
 def _examine_modes(store: Store) -> Iterator[Finding]:
