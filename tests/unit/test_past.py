@@ -110,6 +110,18 @@ def test_a_merge_is_told_only_for_what_it_did_itself(repo, project):
     assert told(project, "mm-bbbbbb") == [("mm-bbbbbb", "added", "one")]
 
 
+def test_what_one_branch_removed_is_not_removed_again_by_the_merge(repo, project):
+    commit(repo, A1 + B1, "one")
+    repo.git("checkout", "-qb", "side")
+    commit(repo, A2, "side edit, and a removal beside it")
+    repo.git("checkout", "-q", "main")
+    commit(repo, A3 + B1, "main edit")
+    subprocess.run(["git", "merge", "-q", "side"], cwd=repo.root, capture_output=True, check=False)
+    commit(repo, A1.replace("8080", "1"), "hard merge")
+    assert told(project, "mm-bbbbbb")[0] == ("mm-bbbbbb", "removed", "side edit, and a removal beside it")
+    assert told(project, "mm-aaaaaa")[0] == ("mm-aaaaaa", "changed", "hard merge")
+
+
 def test_an_amended_commit_is_told_as_it_is_now_also_on_a_detached_head(repo, project):
     commit(repo, A1, "one")
     repo.write_memories(A2)
