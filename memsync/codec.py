@@ -44,6 +44,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "source_session_id": None,
     "author": None,
     "supersedes": (),
+    "anchors": (),
     "conflict_of": None,
 }
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -167,6 +168,7 @@ def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> 
         created_at=_time(get("created_at"), "created_at", notes),
         updated_at=_time(get("updated_at"), "updated_at", notes),
         supersedes=_texts(get("supersedes"), "supersedes", notes),
+        anchors=_texts(get("anchors"), "anchors", notes),
         conflict_of=_text(get("conflict_of")),
         archived_at=_time(get("archived_at"), "archived_at", notes),
         extra=NO_EXTRA

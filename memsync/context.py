@@ -29,6 +29,7 @@ def line(entry: Entry, now: datetime, *, is_new: bool = False) -> str:
     facts = [quoted(memory.memory_type), f"importance {entry.effective_importance:.2g}", age(memory.written_at, now)]
     if is_new:
         facts.append("new")
+    facts += [f"out of date: {quoted(why)}" for why in entry.stale]
     return f"- [{quoted(memory.id)}] ({', '.join(facts)}) {quoted(memory.content)}"
 
 

@@ -88,7 +88,7 @@ def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
         yield Finding(
             level="note" if harmless else "warning", where=f"{path}:{number}", what=why, fixable=can_be_mended
         )
-    yield from _examine_memories(store)
+    yield from _examine_memories(reach, store)
     if not store.is_canonical():
         yield Finding(level="note", where=str(path), what="not in canonical form yet", fixable=True)
     if store.waiting and not store.on_commit:
@@ -101,7 +101,7 @@ def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
         yield from _examine_git(reach)
 
 
-def _examine_memories(store: Store) -> Iterator[Finding]:
+def _examine_memories(reach: Reach, store: Store) -> Iterator[Finding]:
     for id_, memory in sorted(store.memories().items()):
         where = f"{store.place.memories}: {id_}"
         if why := suspicious(memory.content):
@@ -109,6 +109,9 @@ def _examine_memories(store: Store) -> Iterator[Finding]:
         if memory.conflict_of:
             what = f"keeps a text that lost against {memory.conflict_of} in a merge; `memory update` it to keep it, or forget it"
             yield Finding(level="note", where=where, what=what)
+        if memory.anchors and memory.archived_at is None:
+            for why in reach.marked(reach.entry(store.place.scope, memory)).stale:
+                yield Finding(level="note", where=where, what=f"may be out of date: {why}")
 
 
 def _examine_modes(store: Store) -> Iterator[Finding]:

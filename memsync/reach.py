@@ -7,11 +7,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from memsync import config
 from memsync.errors import GitRefused, MemoryNotFound, NoStore, SecretFound, StoreError
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 # Whether a new and an old text say the same, and why; None: nobody could be asked.
 Verify = Callable[[str, str], "tuple[bool, str] | None"]
+
+E = TypeVar("E", bound=Entry)
 
 log = logging.getLogger(__name__)
 
@@ -243,7 +246,7 @@ class Reach:
         id_ = ref if is_whole else find_id(ref, (id_ for store in stores.values() for id_ in store.memories()))
         for where, store in stores.items():
             if memory := store.get(id_):
-                return self.entry(where, memory)
+                return self.marked(self.entry(where, memory))
         raise MemoryNotFound(ref)  # another thread removed it just now
 
     def entries(self, filters: Filters) -> Iterator[Entry]:
@@ -261,6 +264,15 @@ class Reach:
         count, last = (self.state(scope).usage() if usage is None else usage).get(memory.id, Usage(0, None))
         effective = self._decay.effective(memory, last, self.clock())
         return Entry(memory=memory, scope=scope, effective_importance=effective, access_count=count)
+
+    def marked(self, entry: E) -> E:
+        """Return *entry* with what is no longer so of the files that it speaks of."""
+        root = self.layout.root
+        if not entry.memory.anchors or root is None or entry.scope == "global":
+            return entry
+        from memsync.anchors import trouble
+
+        return replace(entry, stale=tuple(why for text in entry.memory.anchors if (why := trouble(text, root))))
 
     @cached_property
     def _decay(self) -> Decay:

@@ -57,6 +57,7 @@ class Memory(NamedTuple):
     created_at: datetime | None = None
     updated_at: datetime | None = None
     supersedes: tuple[str, ...] = ()
+    anchors: tuple[str, ...] = ()
     conflict_of: str | None = None
     archived_at: datetime | None = None
     extra: Mapping[str, Any] = NO_EXTRA

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A memory where it lives, with what its importance (0-1) is worth today."""
+    """A memory where it lives, with what its importance (0-1) is worth today.
+
+    `stale` says what of the files that it speaks of is no longer so.
+    """
 
     memory: Memory
     scope: Scope
     effective_importance: float
     access_count: int = 0
+    stale: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -49,6 +53,7 @@ class Entry:
             "scope": self.scope,
             "effective_importance": round(self.effective_importance, 4),
             "access_count": self.access_count,
+            **({"stale": list(self.stale)} if self.stale else {}),
         }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from memsync.anchors import anchors_of
 from memsync.codec import decode, fields_of
 from memsync.edits import noted, refuse_copy, still_there, unarchive
 from memsync.errors import AmbiguousId, MemoryNotFound
@@ -49,7 +50,7 @@ class Memsync(Reach):
 
     def list(self, filters: Filters = _ALL, *, limit: int | None = None) -> builtins.list[Entry]:
         """Return the memories that pass *filters*, most important first."""
-        return most_important(self.entries(filters))[:limit]
+        return [self.marked(entry) for entry in most_important(self.entries(filters))[:limit]]
 
     def recall(self, query: str | None = None, filters: Filters = _ALL, *, limit: int | None = None) -> Recall:
         """Return the memories that answer *query*, best first; nothing if nothing does.
@@ -82,7 +83,7 @@ class Memsync(Reach):
 
         limit = self.settings.recall_limit if limit is None else limit
         found = self.finder.search(query, limit=limit, allow=allow, is_mine=self.is_mine)
-        hits = tuple(as_hit(entries[match.scope, match.memory.id], match) for match in found.matches)
+        hits = tuple(self.marked(as_hit(entries[match.scope, match.memory.id], match)) for match in found.matches)
         return Recall(
             hits=hits, query=query, gate=found.gate, floor=found.floor, degraded=found.degraded, refused=found.refused
         )
@@ -141,11 +142,13 @@ class Memsync(Reach):
         scope: Scope | None = None,
         source_type: str = DEFAULT_SOURCE,
         supersedes: Collection[str] = (),
+        anchors: Collection[str] = (),
     ) -> Remembered:
         """Store *content*, unless the scope already holds what says the same (docs/dedup.md).
 
         The same text in the same words is not stored twice: its tags are united, and the larger
         importance is kept. What it *supersedes* is archived: hidden, kept, and brought back by `restore`.
+        When one of its *anchors* (PATH or PATH#SYMBOL) or a file that it names changes, recall says so.
 
         Raises:
             MemoryNotFound, AmbiguousId, InvalidMemory, NoStore, StoreError: nothing was written.
@@ -163,6 +166,8 @@ class Memsync(Reach):
         from memsync.remember import Draft, remember  # the lexicon of the guards, which no recall needs
 
         scope = scope or self.default_scope
+        if self.layout.root and scope != "global":
+            memory = memory._replace(anchors=anchors_of(memory.content, anchors, self.layout.root))
         said = None if importance is None else memory.importance
         if self.verify is None and self.settings.llm_provider:
             from memsync.learn.verify import verifier

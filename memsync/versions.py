@@ -255,7 +255,7 @@ def _items(pairs: Pairs) -> dict[str, str] | None:
     value = _one(pairs)
     if value is None:
         return {}
-    if type(value) is str and pairs[-1].key in ("tags", "supersedes"):
+    if type(value) is str and pairs[-1].key in ("tags", "supersedes", "anchors"):
         value = [part.strip() for part in value.split(",") if part.strip()]
         return {json.dumps(part): codec.spell(part) for part in value}
     if type(value) is not list or len(pairs) > 1:
@@ -305,6 +305,7 @@ _RULES: Final[Mapping[str, Callable[[Pairs, Pairs, Pairs], _Found]]] = {
     "content": _text_written_later,
     "tags": _as_set,
     "supersedes": _as_set,
+    "anchors": _as_set,
     "created_at": _later,
     "updated_at": _later,
     "archived_at": _later,

@@ -21,6 +21,7 @@ LAYERS = {
         "codec",
         "jsonl",
         "jsonedit",
+        "anchors",
         "pending",
         "differing",
         "replaced",

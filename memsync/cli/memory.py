@@ -115,6 +115,13 @@ supersedes_option = click.option(
 @click.option("--importance", type=float, metavar="N", help="0 to 1.  [default: 0.7]")
 @click.option("--tag", "--tags", "tags", multiple=True, metavar="TAG", help="A tag, or several with commas (repeat).")
 @supersedes_option
+@click.option(
+    "--anchor",
+    "anchors",
+    multiple=True,
+    metavar="PATH[#SYMBOL]",
+    help="Mark it when that file or symbol changes (repeat).",
+)
 @allow_secret_option
 @target_options
 @json_option
@@ -131,6 +138,7 @@ def remember(
     Examples:
       memsync memory remember "Always use uv" --type preference --tag python
       memsync memory remember "The API listens on 8081" --supersedes mm-a1b
+      memsync memory remember "Retries are capped at 5" --anchor src/client.py#MAX_RETRIES
       memsync memory add "The staging DB is read-only" --importance 0.9
       memsync memory add "My editor is Helix" --global
       memsync memory add "The staging token is …" --private

@@ -58,7 +58,8 @@ def entry_line(entry: Entry, now: datetime, width: int | None = None) -> str:
     memory = entry.memory
     where = "" if entry.scope == "project" else f", {'private' if entry.scope == 'stealth' else entry.scope}"
     when = age(memory.written_at, now)
-    facts = f"({memory.memory_type}, importance {entry.effective_importance:.2g}, {when}{where})"
+    stale = f"; out of date: {', '.join(entry.stale)}" if entry.stale else ""
+    facts = f"({memory.memory_type}, importance {entry.effective_importance:.2g}, {when}{where}{stale})"
     head = f"{short_id(memory.id)} {one_line(facts)} "
     room = (width or shutil.get_terminal_size((100, 24)).columns) - len(head)
     text = one_line(memory.content)
@@ -111,6 +112,8 @@ def entry_whole(entry: Entry, now: datetime) -> str:
         "updated": _time(memory.updated_at, now),
         "archived": _time(memory.archived_at, now),
         "supersedes": ", ".join(memory.supersedes),
+        "anchors": ", ".join(memory.anchors),
+        "out of date": ", ".join(entry.stale),
         "conflict of": memory.conflict_of or "",
         "recalled": f"{entry.access_count} times" if entry.access_count else "",
         **{key: str(value) for key, value in sorted(memory.extra.items()) if value is not None},

@@ -20,8 +20,8 @@ from memsync.errors import InvalidMemory, PlanUnreadable
 from memsync.records import SCOPES, Memory, Scope, clean_content, format_time
 from memsync.state import DECISION_ALIASES, DECISIONS, Decision
 
-Task = Literal["dedup", "decay", "review"]
-TASKS: Final[tuple[Task, ...]] = ("dedup", "decay", "review")
+Task = Literal["dedup", "decay", "stale", "review"]
+TASKS: Final[tuple[Task, ...]] = ("dedup", "decay", "stale", "review")
 
 _SHOWN: Final = 1_000
 _HEAD: Final = """\
@@ -84,7 +84,7 @@ class Plan:
     """The steps, with what a person should see of each; *guesses* are not done; *notes* say what was left out and why."""
 
     steps: list[Step] = field(default_factory=list)
-    guesses: list[Merge] = field(default_factory=list)
+    guesses: list[Merge | Archive] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 

@@ -33,24 +33,31 @@ def survey(reach: Reach, tasks: Collection[Task], *, track: Track = untracked) -
         ConfigError, StoreUnreadable, OutsideTree
     """
     plan = Plan()
-    by_scope: dict[Scope, list[Entry]] = defaultdict(list)
-    for entry in reach.entries(_ALL):
-        if not (entry.scope == "project" and reach.settings.stealth):
-            by_scope[entry.scope].append(entry)
+    by_scope = _by_scope(reach)
     if "dedup" in tasks:
         for scope, entries in by_scope.items():
             _find_copies(reach, scope, [entry.memory for entry in entries], plan, track)
-    if "decay" in tasks:
-        dropped = {(step.scope, step.drop) for step in plan.steps if isinstance(step, Merge)}
-        kept = {(step.scope, step.keep) for step in plan.steps if isinstance(step, Merge)}
-        for scope, entries in by_scope.items():
-            left = [entry for entry in entries if (scope, entry.id) not in dropped | kept]
+    merged = {(step.scope, id_) for step in plan.steps if isinstance(step, Merge) for id_ in (step.keep, step.drop)}
+    for scope, entries in by_scope.items():
+        left = [entry for entry in entries if (scope, entry.id) not in merged]
+        if "decay" in tasks:
             _find_faded(reach, scope, left, plan)
+        if "stale" in tasks:
+            _find_stale(reach, scope, left, plan)
     if "review" in tasks:
         from memsync.janitor.review import find_reviews
 
         find_reviews(reach, plan)
     return plan
+
+
+def _by_scope(reach: Reach) -> Mapping[Scope, list[Entry]]:
+    """Return what may be written, by store."""
+    found: dict[Scope, list[Entry]] = defaultdict(list)
+    for entry in reach.entries(_ALL):
+        if not (entry.scope == "project" and reach.settings.stealth):
+            found[entry.scope].append(entry)
+    return found
 
 
 # copies
@@ -288,6 +295,16 @@ def _find_faded(reach: Reach, scope: Scope, entries: Sequence[Entry], plan: Plan
                 worth=round(entry.effective_importance, 4),
             )
         )
+
+
+def _find_stale(reach: Reach, scope: Scope, entries: Sequence[Entry], plan: Plan) -> None:
+    """Guess that a memory is out of date when nothing that it speaks of is as it was; only a person can tell."""
+    for entry in entries:
+        memory = entry.memory
+        stale = reach.marked(entry).stale if memory.anchors else ()
+        if stale and len(stale) == len(memory.anchors):
+            why = f"may be out of date: {', '.join(stale)}"
+            plan.guesses.append(Archive(scope=scope, id=memory.id, saw={memory.id: seal(memory)}, why=why))
 
 
 def _at_floor_since(reach: Reach, entry: Entry, usage: Mapping[str, Any]) -> float | None:

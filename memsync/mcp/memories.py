@@ -58,6 +58,7 @@ def remember(
     importance: Annotated[Importance, Field(description="0 to 1; 0.7 if left out.")] = None,
     tags: Tags = None,
     supersedes: Superseded = None,
+    anchors: Annotated[list[str] | None, Field(description="PATH or PATH#SYMBOL: mark it when that changes.")] = None,
     *,
     scope: Target,
 ) -> Mapping[str, Any]:
@@ -74,6 +75,7 @@ def remember(
         importance=importance,
         tags=tags or (),
         supersedes=supersedes or (),
+        anchors=anchors or (),
         scope=scope,
     )
     return result.as_dict()

@@ -32,6 +32,7 @@ class Memory(Shape):
     access_count: int
     created_at: str | None = None
     updated_at: str | None = None
+    stale: list[str] | None = None
 
 
 class Hit(Memory):

@@ -74,7 +74,7 @@ def test_completion_completes_commands_in_bash(repo):
     done = subprocess.run(
         MEMSYNC.split(), cwd=repo.root, env={**os.environ, **env}, capture_output=True, text=True, check=False
     )
-    assert done.stdout.split() == ["plain,remember", "plain,recall", "plain,restore"]
+    assert done.stdout.split() == ["plain,remember", "plain,recall", "plain,restore", "plain,reject"]
 
 
 def test_a_copy_may_not_be_written_over_a_store(repo):

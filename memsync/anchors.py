@@ -1,0 +1,117 @@
+"""What a memory speaks of in the repository: files, symbols in them, and what a file was like.
+
+An anchor is `path`, `path#symbol` or `path@blob`: the file is there, the symbol is in it,
+or it is byte for byte as it was (the first 12 digits of git's name for its contents, with LF).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from memsync.errors import InvalidMemory
+
+_BLOB: Final = re.compile(r"@([0-9a-f]{12})$")
+_PATH: Final = re.compile(r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,5})(?![\w/])")
+_MOST: Final = 5
+# Bytes of a file that is looked into; a larger one is taken for what it was.
+_LARGEST: Final = 2_000_000
+
+
+class Anchor(NamedTuple):
+    """A place in the repository; `symbol` and `blob` are empty where only the file counts."""
+
+    path: str
+    symbol: str = ""
+    blob: str = ""
+
+
+def parse(text: str) -> Anchor:
+    """Return the anchor that *text* spells."""
+    found = _BLOB.search(text)
+    rest = text[: found.start()] if found else text
+    path, _, symbol = rest.partition("#")
+    return Anchor(path, symbol, found[1] if found else "")
+
+
+def named_in(content: str, root: Path) -> tuple[str, ...]:
+    """Return the files under *root* that *content* names, as anchors, at most five."""
+    found: dict[str, None] = {}
+    for match in _PATH.finditer(content):
+        path = match[1].removeprefix("./")
+        if len(found) < _MOST and _inside(path) and (root / path).exists():
+            found[path] = None
+    return tuple(found)
+
+
+def pinned(text: str, root: Path) -> str:
+    """Return the anchor that a user gave as PATH or PATH#SYMBOL; a file alone is pinned to what is in it now.
+
+    Raises:
+        InvalidMemory: there is no such file, or no such symbol in it.
+    """
+    anchor = parse(text.strip().removeprefix("./"))
+    if anchor.blob:
+        return text.strip()
+    if not _inside(anchor.path) or (why := _trouble(anchor, root)):
+        why = why if _inside(anchor.path) else f"{anchor.path!r} is not in the repository"
+        raise InvalidMemory(f"no anchor there: {why}; give PATH or PATH#SYMBOL, from {root}")
+    blob = "" if anchor.symbol else _blob(root / anchor.path)
+    return anchor.path + (f"#{anchor.symbol}" if anchor.symbol else "") + (f"@{blob}" if blob else "")
+
+
+def anchors_of(content: str, given: Collection[str], root: Path) -> tuple[str, ...]:
+    """Return the anchors of a new memory: those *given*, pinned, and the files that *content* names.
+
+    Raises:
+        InvalidMemory: one of those given is not there.
+    """
+    pins = [pinned(text, root) for text in given]
+    known = {parse(pin).path for pin in pins}
+    return tuple(dict.fromkeys((*pins, *(path for path in named_in(content, root) if path not in known))))
+
+
+def trouble(text: str, root: Path) -> str:
+    """Return what is no longer so with the anchor *text*; empty if nothing."""
+    anchor = parse(text)
+    return _trouble(anchor, root) if _inside(anchor.path) else ""
+
+
+def _trouble(anchor: Anchor, root: Path) -> str:
+    path = root / anchor.path
+    if not path.exists():
+        return f"{anchor.path} is gone"
+    if anchor.symbol and not re.search(rf"(?<!\w){re.escape(anchor.symbol)}(?!\w)", _text(path, anchor.symbol)):
+        return f"{anchor.path} no longer has {anchor.symbol}"
+    if anchor.blob and (now := _blob(path)) and now != anchor.blob:
+        return f"{anchor.path} has changed"
+    return ""
+
+
+def _inside(path: str) -> bool:
+    return bool(path) and not path.startswith(("/", "~")) and ".." not in path.split("/") and "\0" not in path
+
+
+def _data(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes() if path.is_file() and path.stat().st_size <= _LARGEST else None
+    except OSError:
+        return None
+
+
+def _text(path: Path, unknown: str) -> str:
+    """Return the text of a file; *unknown* where it cannot be looked into, which then counts as found."""
+    data = _data(path)
+    return unknown if data is None else data.decode("utf-8", "replace")
+
+
+def _blob(path: Path) -> str:
+    from hashlib import sha1
+
+    data = _data(path)
+    if data is None:
+        return ""
+    data = data.replace(b"\r\n", b"\n")
+    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()[:12]
