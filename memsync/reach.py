@@ -313,16 +313,17 @@ class Reach:
         self._judged.append((scope, row))
         is_late = time.monotonic() - self._logged_at > _LATE
         if row.decision in ("llm_reject", "fallback_reject") or is_late or len(self._judged) >= _BATCH:
-            self._flush_judged()
+            self.write_dedup_log()
 
-    def _flush_judged(self) -> None:
+    def write_dedup_log(self) -> None:
+        """Write the decisions that wait for the next batch."""
         judged, self._judged = self._judged, []
         self._logged_at = time.monotonic()
         for scope in dict.fromkeys(scope for scope, _ in judged):
             self.state(scope).log_dedup(row for where, row in judged if where == scope)
 
     def _flush(self) -> None:
-        self._flush_judged()
+        self.write_dedup_log()
         used, self._used = self._used, []
         session = self.session_id
         for scope in dict.fromkeys(scope for scope, *_ in used):

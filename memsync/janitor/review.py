@@ -59,6 +59,7 @@ class Reversed:
 
 def rows(reach: Reach) -> Iterator[Row]:
     """Yield every decision of every log in reach, store by store, the latest first."""
+    reach.write_dedup_log()
     for scope in SCOPES:
         if scope in reach.stores and not (scope == "project" and reach.settings.stealth):
             yield from (Row(scope, decision) for decision in reach.state(scope).dedup_log())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from hypothesis import settings
+import pytest
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -36,6 +38,8 @@ class Tidying(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr("os.urandom", random.Random(0).randbytes)
         self.root = Path(tempfile.mkdtemp())
         self.now = datetime(2026, 1, 15, tzinfo=UTC)
         env = {"MEMSYNC_HOME": str(self.root / "home")}
@@ -127,8 +131,11 @@ class Tidying(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "root"):
+            self.patch.undo()
             shutil.rmtree(self.root, ignore_errors=True)
 
 
-Tidying.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+Tidying.TestCase.settings = settings(
+    max_examples=40, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+)
 TestTidying = Tidying.TestCase

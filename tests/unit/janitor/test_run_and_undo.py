@@ -292,6 +292,13 @@ def only_row(project: Memsync) -> review.Row:
     return row
 
 
+def test_a_decision_of_this_moment_can_be_reversed_at_once(project):
+    project.remember(RICH)
+    assert project.remember(POOR).status == "exists"
+    (row,) = review.rows(project)
+    assert review.reverse(project, row).entry.content == POOR
+
+
 def test_a_rejected_text_comes_back_under_its_own_id(project, put, line):
     put(RICH)
     rejected(project, line("mm-new", POOR, tags=["ci"]))
