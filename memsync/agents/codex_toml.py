@@ -8,8 +8,9 @@ from typing import Any, Final
 from memsync.agents.wanted import SERVER, is_server
 
 _TABLES: Final = "mcp_servers"
-_VALUE: Final = {"command": "memsync", "args": ["mcp"]}
-_BLOCK: Final = f'[{_TABLES}.{SERVER}]\ncommand = "memsync"\nargs = ["mcp"]\n'
+# Codex gives up on a server after 10 seconds by itself, which a busy machine needs for the imports.
+_VALUE: Final = {"command": "memsync", "args": ["mcp"], "startup_timeout_sec": 30}
+_BLOCK: Final = f'[{_TABLES}.{SERVER}]\ncommand = "memsync"\nargs = ["mcp"]\nstartup_timeout_sec = 30\n'
 
 
 class NotToml(ValueError):

@@ -13,7 +13,7 @@ _USAGE = {"input_tokens": 10, "output_tokens": 5}
 
 
 class Model(Loopback):
-    """Answers each turn with the same words; `tool` (its name and arguments) is called once before."""
+    """Answers each turn with the same words; `tool` (its name and arguments) is called once before, when it is offered."""
 
     def __init__(self) -> None:
         self.tool: tuple[str, Mapping[str, Any]] | None = None
@@ -29,7 +29,9 @@ class Model(Loopback):
         self.asked.append(asked)
         if not self.is_turn(asked):
             return _json({})
-        call, self.tool = self.tool, None
+        call = self.tool if self.tool and self.tool[0].split("/")[0] in json.dumps(asked.body) else None
+        if call:
+            self.tool = None
         return self.answer(asked, call)
 
     @property

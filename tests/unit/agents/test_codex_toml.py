@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from memsync.agents import codex_toml
 from memsync.agents.codex_toml import NotToml
 
+OURS = {"command": "memsync", "args": ["mcp"], "startup_timeout_sec": 30}
 KEYS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=4)
 VALUES = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(st.characters(codec="utf-8"), max_size=8)
 TABLES = st.dictionaries(KEYS, VALUES, max_size=3)
@@ -40,7 +41,7 @@ def test_putting_our_server_in_keeps_every_byte_and_every_value(text):
     assert added.startswith(text)
     before, after = tomllib.loads(text), tomllib.loads(added)
     servers = after.pop("mcp_servers")
-    assert servers == {**before.pop("mcp_servers", {}), "memsync": {"command": "memsync", "args": ["mcp"]}}
+    assert servers == {**before.pop("mcp_servers", {}), "memsync": OURS}
     assert after == before
 
 
@@ -54,7 +55,7 @@ def test_servers_in_an_inline_table_get_ours_in_there():
 
 
 def test_a_server_with_more_settings_of_the_user_is_taken_out_whole_and_nothing_else():
-    text = codex_toml.add("model = 'x' # why\n").replace('["mcp"]\n', '["mcp"]\nenv = { A = "1" }\n\n[tui] # mine\n')
+    text = codex_toml.add("model = 'x' # why\n").replace("sec = 30\n", "sec = 60\n\n[tui] # mine\n")
     assert codex_toml.remove(text) == "model = 'x' # why\n\n[tui] # mine\n"
 
 
