@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 OWN_KEY: Final = "MEMSYNC_LLM_KEY"
 # Set for a program that we ask: an agent that it starts must neither be hooked by us nor ask a model through us.
 INSIDE: Final = "MEMSYNC_INSIDE_LLM"
+_ALONE: Final = {INSIDE: "1", "MEMSYNC_HOOKS": "off"}
 
 _BUSY: Final = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _NO_KEY: Final = frozenset({401, 403})
@@ -243,7 +244,7 @@ class Command:
         if not self._words:
             raise LlmNotConfigured("llm.provider is command, but llm.command is empty; for example `claude -p`")
         # A coding agent refuses to start inside another one.
-        self._env = {name: text for name, text in env.items() if not name.startswith("CLAUDECODE")} | {INSIDE: "1"}
+        self._env = {name: text for name, text in env.items() if not name.startswith("CLAUDECODE")} | _ALONE
         self.name = os.path.basename(self._words[0])
 
     def complete(self, system: str, prompt: str, *, most_tokens: int, seconds: float) -> Completion:  # noqa: ARG002

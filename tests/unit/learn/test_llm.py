@@ -316,6 +316,7 @@ def runs(pid: int) -> bool:
 def test_a_program_runs_in_an_empty_directory_and_knows_that_memsync_asks(llm):
     code = (
         "import os, json; print(json.dumps({'same': os.listdir() == [] and os.environ['MEMSYNC_INSIDE_LLM'] == '1'"
+        " and os.environ['MEMSYNC_HOOKS'] == 'off'"
         " and 'CLAUDECODE' not in os.environ}))"
     )
     env = {**os.environ, "CLAUDECODE": "1"}
