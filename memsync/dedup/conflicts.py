@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Final
 
 from memsync.dedup.lexicon import CHANGES, DIRECTIONS, OPPOSITES
@@ -16,6 +17,7 @@ _CLOSE: Final = 0.6  # share of equal words from which what differs is compared 
 _LONG: Final = 400
 _CHANGES: Final = re.compile(CHANGES, re.IGNORECASE)
 _EXACT: Final = frozenset({"value", "name"})
+_SPOKEN: Final = CONTENT | {"light", "not"}
 _STEMS: Final = {
     stem(word): frozenset(stem(other) for same in OPPOSITES if stem(same) == stem(word) for other in OPPOSITES[same])
     for word in OPPOSITES
@@ -45,38 +47,52 @@ def _negation(one: Reading, other: Reading) -> str:
 
 def _negated(reading: Reading) -> list[str]:
     """Return the words that a negation stands before; behind it, if its clause ends there."""
-    found = []
-    for place, token in enumerate(reading.tokens):
-        if token.kind == "not" and token.raw not in _CONDITIONS and not _says_not_only(reading, place):
-            clause = [t for t in reading.tokens[place + 1 :] if t.clause == token.clause]
-            ahead = [t.form for t in clause if t.kind in CONTENT and t.form not in _BESIDE]
-            behind = [t.form for t in reading.tokens[:place] if t.clause == token.clause and t.kind in CONTENT]
-            found += ahead[:2] or behind[-1:]
+    found: list[str] = []
+    for _, clause in groupby(reading.tokens, key=lambda token: token.clause):
+        ahead: tuple[str, ...] = ()
+        is_open, following = False, ""
+        for token in reversed(list(clause)):
+            if token.kind == "not":
+                if token.raw not in _CONDITIONS and following != "only":
+                    found += ahead
+                    is_open = is_open or not ahead
+            elif token.kind in CONTENT:
+                found += (token.form,) if is_open else ()
+                is_open = False
+                ahead = ahead if token.form in _BESIDE else (token.form, *ahead[:1])
+            following = token.form
     return found
 
 
-def _says_not_only(reading: Reading, place: int) -> bool:
-    return any(token.form == "only" for token in reading.tokens[place + 1 : place + 2])
-
-
 def _opposite(new: Reading, old: Reading) -> str:
-    """Find a word whose opposite the other text has in its place."""
+    """Find a word whose opposite the other text has in its place: beside the same word, or in nearly the same text."""
     here, there = (_plain_words(reading) for reading in (new, old))
-    for word in here:
+    for word, (raw, beside) in here.items():
         for other in sorted(_STEMS.get(word, ())):
             if other in there and word not in there and other not in here:
-                return f"{here[word]!r} against {there[other]!r}"
+                raw_other, beside_other = there[other]
+                if beside & beside_other or _dice(new, old) >= _CLOSE:
+                    return f"{raw!r} against {raw_other!r}"
     return ""
 
 
-def _plain_words(reading: Reading) -> dict[str, str]:
+def _dice(one: Reading, other: Reading) -> float:
+    here, there = set(one.content), set(other.content)
+    return 2 * len(here & there) / (len(here) + len(there) or 1)
+
+
+def _plain_words(reading: Reading) -> dict[str, tuple[str, set[str]]]:
+    """Return each word that is not negated, as written, with the words of content beside it."""
     negated = set(_negated(reading))
-    kinds = CONTENT | {"light", "not"}
-    return {
-        stem(t.raw): t.raw
-        for t in reading.tokens
-        if t.kind in kinds and t.form not in negated and t.form not in DIRECTIONS
-    }
+    found: dict[str, tuple[str, set[str]]] = {}
+    for tokens in (reading.tokens, reading.tokens[::-1]):
+        before = ""
+        for token in tokens:
+            if token.kind in _SPOKEN and token.form not in negated and token.form not in DIRECTIONS:
+                beside = found.setdefault(stem(token.raw), (token.raw, set()))[1]
+                beside.update({before} - {""})
+            before = token.form if token.kind in CONTENT else before
+    return found
 
 
 def _values(new: Reading, old: Reading) -> str:

@@ -79,12 +79,12 @@ SERIES: Final = _words(
 
 # Words that tell of a change: the text corrects what was true before.
 CHANGES: Final = (
-    r"\b(?:no longer|not? (?:\w+ ){0,4}any ?more|anymore|any more|nowadays|now|from now on|instead|replac(?:ed|es)|switched (?:to|from|over)|migrated"
+    r"\b(?:no longer|not? (?:\w+ ){0,4}any ?more|anymore|any more|nowadays|now|from now on|replac(?:ed|es)|switched (?:to|from|over)|migrated"
     r"|moved|rewritten|rewrote|dropped|removed|retired|renamed|deprecated|discontinued|obsolete|abandoned|reverted|lifted|changed"
     r"|(?:is|are|was|were|got|has been|have been) (?:gone|over|dead|sold|closed|done with)|used to|formerly|previously|superseded"
     r"|(?:since|after) the (?:change|move|switch|migration|upgrade|update|release|rewrite|refactoring|backfill|rollout|\w+ (?:was|were|got|moved|has|have))"
     r"|as of|upgraded|downgraded|bumped|raised to|lowered to|not? \w+ (?:is )?(?:needed|required|necessary)"
-    r"|(?:needs?|requires?) no|nicht mehr|kein\w* \w+ mehr|jetzt|inzwischen|mittlerweile|seit|umgezogen|ersetzt|statt|abgeschafft"
+    r"|(?:needs?|requires?) no|nicht mehr|kein\w* \w+ mehr|jetzt|inzwischen|mittlerweile|seit|umgezogen|ersetzt|abgeschafft"
     r"|désormais|maintenant|n'est plus|ne \w+ plus|remplac\w+|abandonn\w+|ya no|ahora|desde|reemplaz\w+|sustitu\w+|migró|ora|non \w+ più"
     r"|agora|não \w+ mais|vervangen|niet meer|nu)\b"
     r"|改为|改用|改成|已经|已不|不再|现在|换成|取代|もう|廃止|移行|変更|代わりに|になった"
