@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, cast, get_args
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from memsync import codec, files, jsonl, merge, versions
 from memsync.codec import Line, bare
@@ -30,7 +30,6 @@ from memsync.reports import ImportReport, Outcome
 from memsync.state import Decision, Dedup
 
 Format = Literal["jsonl", "json", "markdown"]
-FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 _BY_SUFFIX: Final[Mapping[str, Format]] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".md": "markdown", ".markdown": "markdown"

@@ -47,6 +47,7 @@ LAYERS = {
     3: {
         "recall",
         "importing",
+        "sources",
         "finder",
         "reach",
         "edits",

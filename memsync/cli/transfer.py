@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from memsync import importing
+from memsync import importing, sources
 from memsync.cli import render
 from memsync.cli.app import (
     allow_secret_option,
@@ -32,8 +32,10 @@ _BAR_FROM = 500
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="FILE...")
-@click.option("--format", "format_", type=click.Choice(importing.FORMATS), help="Instead of guessing.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--from", "--format", "source", type=click.Choice(sources.SOURCES), help="Whose memories.  [default: by PATH]"
+)
 @click.option("--map", "pairs", multiple=True, metavar="FIELD=KEY", help="Which key holds a field, e.g. content=text.")
 @click.option("--dry-run", is_flag=True, help="Only say what would happen.")
 @allow_secret_option
@@ -49,20 +51,21 @@ def import_(
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Import memories from FILEs ("-": standard input).
+    """Import memories from PATHs: files or folders ("-": standard input).
 
-    Reads Gobby's memories.jsonl, any JSONL or JSON (with --map), and Markdown
-    bullets. Copies of what is stored are left out. All of it is written, or
-    nothing.
+    Reads what other tools keep, any JSONL or JSON (with --map), and Markdown
+    bullets. Copies of what is stored are left out, and what is not worth it is
+    named. All of it is written, or nothing.
 
     \b
     Examples:
-      memsync memory import old/.gobby/memories.jsonl --dry-run
+      memsync memory import --from claude-memory ~/.claude/projects/-home-me-shop/memory --dry-run
+      memsync memory import ../old-shop --from beads
       memsync memory import notes.md
       memsync memory import dump.json --map content=text --map tags=labels
     """
     project = open_project(ctx)
-    found = [c for path in paths for c in _candidates(path, how["format_"], _mapping(pairs))]
+    found = [c for path in paths for c in _candidates(path, how["source"], _mapping(pairs))]
     if how["allow_secret"]:
         found = list(map(_allowed, found))
     report = project.import_(_with_bar(found), scope=scope, dry_run=how["dry_run"])
@@ -84,10 +87,10 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs)
 
 
-def _candidates(path: str, format_: importing.Format | None, mapping: dict[str, str]) -> Iterable[importing.Candidate]:
+def _candidates(path: str, source: sources.Source | None, mapping: dict[str, str]) -> Iterable[importing.Candidate]:
     if path != "-":
-        return importing.read_file(Path(path), format_, mapping)
-    return importing.read_bytes(sys.stdin.buffer.read(), "stdin", format_, mapping)
+        return sources.read(Path(path), source, mapping)
+    return sources.read_bytes(sys.stdin.buffer.read(), "stdin", source, mapping)
 
 
 def _with_bar(found: list[importing.Candidate]) -> Iterable[importing.Candidate]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from memsync import past
-from memsync.importing import Candidate, Format, read_file
+from memsync.importing import Candidate
 from memsync.mcp import shapes
 from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, inside, then
 from memsync.mcp.tool import ADD, CHANGE, READ, TOGGLE, Offer, Progress, Spread
@@ -17,6 +17,7 @@ from memsync.recall import Filters
 from memsync.records import SCOPES
 from memsync.results import Entry
 from memsync.service import Memsync
+from memsync.sources import Source, read
 
 _STEP: Final = 100  # items between two words of progress
 
@@ -154,16 +155,16 @@ def memory_stats(project: Memsync, *, filters: Chosen) -> Mapping[str, Any]:
 
 def import_memories(
     project: Memsync,
-    paths: Annotated[list[str], Field(min_length=1, description="Files of this project: JSONL, JSON or Markdown.")],
-    format: Annotated[Format | None, Field(description="Instead of guessing.")] = None,  # noqa: A002 - the CLI's name
-    map: Annotated[dict[str, str] | None, Field(description='Which key holds a field: {"content": "text"}.')] = None,  # noqa: A002
+    paths: Annotated[list[str], Field(min_length=1, description="Files or folders of this project.")],
+    source: Annotated[Source | None, Field(description="Whose they are, instead of guessing.")] = None,
+    map: Annotated[dict[str, str] | None, Field(description='Which key holds a field: {"content": "text"}.')] = None,  # noqa: A002 - the CLI's name
     *,
     dry_run: Annotated[bool, Field(description="Only say what would happen.")] = False,
     scope: Target,
     progress: Progress,
 ) -> Mapping[str, Any]:
     """Import memories from files of this project: all of them or, on an error, none. Copies are left out."""
-    found = [candidate for path in paths for candidate in read_file(inside(project, path), format, map)]
+    found = [candidate for path in paths for candidate in read(inside(project, path), source, map)]
     return project.import_(_counted(found, progress), scope=scope, dry_run=dry_run).as_dict()
 
 

@@ -83,7 +83,7 @@ NO_PARAMETER = {
     "init_memory": {"yes": "what was proposed waits for a person"},
     "memory_diff": {"markdown": "says the same for people"},
     "export_memories": dict.fromkeys(
-        "output format memory_type tags_all tags_any tags_none min_importance archived".split(),
+        "output format_ memory_type tags_all tags_any tags_none min_importance archived".split(),
         "a tool writes no files where a model says; list_memories has the same filters",
     ),
 }
@@ -94,7 +94,7 @@ NO_OPTION = {
     "from_session": "seed 002's name",
 }
 RENAMED = {
-    "memory": {"ref": "memory_id", "refs": "memory_id", "format_": "format", "pairs": "map"},
+    "memory": {"ref": "memory_id", "refs": "memory_id", "pairs": "map"},
     "skill": {"ref": "skill_id", "refs": "skill_id"},
     "skill validate": {"refs": "skill_ids"},
     "memory init": {"scan": "scan_codebase", "instructions": "import_claude_md"},
@@ -201,8 +201,14 @@ CASES = [
     ("import_memories", ["old.jsonl", "--dry-run"], {"paths": ["old.jsonl"], "dry_run": True}),
     (
         "import_memories",
-        ["dump.json", "--format", "json", "--map", "content=text"],
-        {"paths": ["dump.json"], "format": "json", "map": {"content": "text"}},
+        ["dump.json", "--from", "json", "--map", "content=text"],
+        {"paths": ["dump.json"], "source": "json", "map": {"content": "text"}},
+    ),
+    ("import_memories", ["CLAUDE.md", "--dry-run"], {"paths": ["CLAUDE.md"], "dry_run": True}),
+    (
+        "import_memories",
+        [".", "--from", "claude-md", "--dry-run"],
+        {"paths": ["."], "source": "claude-md", "dry_run": True},
     ),
     ("export_memories", [], {}),
     ("export_memories", ["--scope", "global"], {"scope": "global"}),

@@ -120,7 +120,7 @@ def test_what_a_mapping_leaves_out_is_left_out():
 
 
 def test_a_mapping_to_a_field_that_there_is_not_is_refused():
-    with pytest.raises(UsageError, match=re.escape("--map text=…: a memory has no field 'text'; it has archived_at,")):
+    with pytest.raises(UsageError, match=re.escape("--map text=…: a memory has no field 'text'; it has anchors,")):
         check_mapping({"text": "content"})
     with pytest.raises(UsageError, match="Markdown bullets have no keys"):
         list(read_bytes(b"- x", "m.md", mapping={"content": "text"}))
