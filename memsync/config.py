@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
+from memsync import yamltext
 from memsync.errors import ConfigError, write_failed
 from memsync.files import read, resolve_inside
 from memsync.files import replace as replace_file
@@ -236,19 +237,7 @@ def _parse_number(key: str, value: object, kind: type, limits: Mapping[str, Any]
 def _load_yaml(place: Place) -> Any:
     path = resolve_inside(place.config, place.tree)
     data, _ = read(path)
-    if not data.strip():
-        return {}
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        parsed = YAML(typ="safe", pure=True).load(data.decode("utf-8-sig"))
-    except (YAMLError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise ConfigError(
-            f"{where}: not YAML ({getattr(error, 'problem', None) or error}); mend or remove it"
-        ) from None
+    parsed = yamltext.load(data, path)
     if parsed is not None and not isinstance(parsed, dict):
         raise ConfigError(f"{path}: not a mapping of settings; mend or remove it")
     return parsed or {}

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync import files
+from memsync import files, yamltext
 from memsync.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
@@ -137,15 +137,7 @@ def parse(data: bytes, path: Path, problems: list[str]) -> list[tuple[str, str, 
     Raises:
         ConfigError: not YAML, or not a mapping.
     """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        root = YAML(typ="safe", pure=True).load(data.decode("utf-8-sig"))
-    except (YAMLError, ValueError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise ConfigError(f"{where}: not YAML ({getattr(error, 'problem', None) or error}); mend it") from None
+    root = yamltext.load(data, path)
     if root is None:
         return []
     if not isinstance(root, dict):

@@ -21,6 +21,7 @@ LAYERS = {
         "codec",
         "jsonl",
         "jsonedit",
+        "yamltext",
         "anchors",
         "pending",
         "differing",
@@ -145,6 +146,13 @@ def test_recall_loads_nothing_heavy(repo):
     assert first & (HEAVY | {"filelock", "ruamel"}) == {"numpy"}
     again = loaded_by("memory", "recall", "docker", cwd=repo.root)
     assert again & (HEAVY | {"filelock", "ruamel", "orjson", "hashlib"}) == set()
+
+
+def test_reading_ordinary_settings_loads_no_yaml_parser(repo):
+    settings = "# of this project\nmemory:\n  recall_limit: 5  # fewer\nmemory_sync.mode: worktree\n"
+    (repo.root / ".gobby").mkdir(exist_ok=True)
+    (repo.root / ".gobby" / "config.yaml").write_text(settings, encoding="utf-8")
+    assert loaded_by("memory", "config", "memory.recall_limit", cwd=repo.root) & {"ruamel", "yaml"} == set()
 
 
 def test_remember_loads_numpy_only_to_bring_a_stale_index_up_to_date(repo):
