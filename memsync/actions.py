@@ -16,7 +16,6 @@ from memsync.workflow import Step
 log = logging.getLogger(__name__)
 
 _VALUE: Final = re.compile(r"\{([a-z_][a-z0-9_.]*)\}", re.IGNORECASE)
-_PROMPT: Final = "{user_prompt}"
 
 
 class Turn:

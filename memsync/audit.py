@@ -14,7 +14,7 @@ from memsync.git.history import Commit
 from memsync.past import Files, files_of
 from memsync.reach import Reach
 from memsync.records import format_time
-from memsync.secrets import Allow, Secret, describe, scan, scan_memory
+from memsync.secrets import Allow, Secret, describe, scan
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 SHARED: Final = ("project", "global")
@@ -44,14 +44,11 @@ class Exposure:
 
 def current(reach: Reach) -> list[Exposure]:
     """Return what the shared memory files and the project's skills show as they are now."""
-    paths = [path for scope in SHARED if scope in reach.stores for path in _of(reach.stores[scope].place.directory)]
+    places = [reach.stores[scope].place for scope in SHARED if scope in reach.stores]
+    paths = [path for place in places for path in (place.memories, place.pending)]
     if reach.layout.root:
         paths += sorted((reach.layout.root / check.SKILLS).glob("*/SKILL.md"))
     return [exposure for path in paths if path.is_file() for exposure in _in_file(path, reach.allowed_secrets)]
-
-
-def _of(directory: Path) -> tuple[Path, Path]:
-    return directory / "memories.jsonl", directory / "local" / "pending.jsonl"
 
 
 def _in_file(path: Path, allow: Allow) -> Iterator[Exposure]:
@@ -82,9 +79,7 @@ def _in_history(where: Files, allow: Allow) -> Iterator[tuple[Exposure, Secret]]
     for step in history.steps(where.root, history.names_of(where.root, where.path, revs), revs=revs):
         for raw in step.added:
             line = jsonl.read_line(raw)
-            text = raw.decode("utf-8", "replace")
-            secrets = scan_memory(line.memory, allow) if line.memory else scan(text, allow)
-            yield from _exposures(step.commit, step.path, secrets, line.id)
+            yield from _exposures(step.commit, step.path, check.secrets_in(line, allow), line.id)
     for step in history.steps(where.root, [f"{where.folder}{check.SKILLS}"], revs=revs):
         text = b"\n".join(step.added).decode("utf-8", "replace")
         yield from _exposures(step.commit, check.SKILLS, scan(text, allow), None)

@@ -13,7 +13,6 @@ from memsync import audit
 from memsync.errors import MemsyncError, write_failed
 from memsync.git import conflict, repo
 from memsync.guard import suspicious
-from memsync.jsonl import CONFLICT
 from memsync.reach import Reach
 from memsync.store import Store
 
@@ -83,10 +82,12 @@ def _secrets(reach: Reach) -> list[Finding]:
 def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
     store.refresh()
     path = store.place.memories
-    for number, why, harmless in store.problems():
-        can_be_mended = harmless or why.startswith(CONFLICT)
+    for problem in store.problems():
         yield Finding(
-            level="note" if harmless else "warning", where=f"{path}:{number}", what=why, fixable=can_be_mended
+            level="note" if problem.harmless else "warning",
+            where=f"{path}:{problem.number}",
+            what=problem.why,
+            fixable=problem.harmless or problem.is_conflict,
         )
     yield from _examine_memories(reach, store)
     if not store.is_canonical():
@@ -183,7 +184,7 @@ def _mend_file(reach: Reach, store: Store) -> Iterator[str]:
     if store.place.scope == "project" and reach.settings.stealth:
         return
     store.refresh()
-    if any(problem.why.startswith(CONFLICT) for problem in store.problems()) and conflict.resolve(store).changed:
+    if any(problem.is_conflict for problem in store.problems()) and conflict.resolve(store).changed:
         yield f"{store.place.memories}: settled the git conflict; every text of both sides is there"
     nameless = store.nameless()
     if nameless:

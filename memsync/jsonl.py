@@ -26,6 +26,11 @@ class Problem(NamedTuple):
     why: str
     harmless: bool = False
 
+    @property
+    def is_conflict(self) -> bool:
+        """Whether git left a conflict here."""
+        return self.why.startswith(CONFLICT)
+
 
 def is_utf16(data: bytes) -> bool:
     """Tell whether *data* looks like a UTF-16 file, which no append may touch."""

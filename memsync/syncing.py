@@ -72,7 +72,7 @@ def sync(
 def _export(store: Store, done: Synced) -> Synced:
     from memsync.git.conflict import resolve
 
-    was_in_conflict = any("git conflict" in problem.why for problem in store.problems())
+    was_in_conflict = any(problem.is_conflict for problem in store.problems())
     exported = resolve(store) if was_in_conflict else store.export()
     return replace(
         done,

@@ -15,7 +15,6 @@ from memsync.codec import Line, Pair, bare
 from memsync.records import DEFAULT_IMPORTANCE, Memory, format_time, hashed_id, parse_time
 
 _FIELD_OF: Final = {key: field for field, keys in codec.ALIASES.items() for key in keys}
-_NO_TEXT: Final = frozenset({"id", "deleted_at", "_deleted"}) | {key for keys in codec.ALIASES.values() for key in keys}
 
 Pairs = tuple[Pair, ...]
 Fields = Mapping[str, Pairs]

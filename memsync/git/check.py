@@ -41,7 +41,7 @@ def _memories(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Tr
     old = set(since.split(b"\n"))
     lines = jsonl.read_lines(data)
     for number, line in enumerate(lines, 1):
-        if line.raw not in old and (found := _secrets(line, allow)):
+        if line.raw not in old and (found := secrets_in(line, allow)):
             yield Trouble(path, number, "secret", f"looks like a secret: {describe(found)}")
     for problem in jsonl.problems(lines):
         line = lines[problem.number - 1]
@@ -51,7 +51,8 @@ def _memories(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Tr
             yield Trouble(path, problem.number, _kind(line), problem.why)
 
 
-def _secrets(line: Line, allow: Allow) -> list[Secret]:
+def secrets_in(line: Line, allow: Allow) -> list[Secret]:
+    """Return what looks like a secret in a line of a memory file, read or not."""
     return scan_memory(line.memory, allow) if line.memory else scan(line.raw.decode("utf-8", "replace"), allow)
 
 

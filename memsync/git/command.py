@@ -19,7 +19,7 @@ _LONGEST: Final = 120.0
 
 
 class Done(NamedTuple):
-    """How a git command ended; 127 when there is no git."""
+    """How a git command ended; 255 where there is no git, or it took too long."""
 
     code: int
     out: bytes
@@ -66,7 +66,7 @@ class Checkout:
                 check=False,
             )
         except (OSError, subprocess.SubprocessError) as error:
-            return Done(127, b"", str(error))
+            return Done(255, b"", str(error))
         return Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
     def ask(self, *words: str) -> str | None:

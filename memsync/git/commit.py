@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from memsync.errors import GitRefused
+from memsync.git import repo
 from memsync.git.check import secret_in
 from memsync.git.command import Checkout
 from memsync.git.ours import companions, path_of
@@ -48,19 +49,13 @@ def commit(layout: Layout, store: Store, allow: Allow = NOTHING) -> Committed:
     path = path_of(checkout, store)
     if not os.path.isfile(checkout.top / path):
         return Committed()  # a file that is gone is no wish to remove every memory
-    if not _known(checkout, checkout.ask("rev-parse", "-q", "--verify", "HEAD") or "", path) and _is_ignored(
-        checkout, path
-    ):
-        return Committed(held="git ignores it")
-    return _commit(checkout, store, branch, path, allow)
-
-
-def _is_ignored(checkout: Checkout, path: str) -> bool:
-    return checkout.run("check-ignore", "-q", "--", path).code == 0
-
-
-def _commit(checkout: Checkout, store: Store, branch: str, path: str, allow: Allow) -> Committed:
     head = checkout.ask("rev-parse", "-q", "--verify", "HEAD") or ""
+    if not _known(checkout, head, path) and repo.is_ignored(checkout.top / path):
+        return Committed(held="git ignores it")
+    return _commit(checkout, store, head, branch, path, allow)
+
+
+def _commit(checkout: Checkout, store: Store, head: str, branch: str, path: str, allow: Allow) -> Committed:
     wanted = {name: _entry(checkout, name) for name in _paths(checkout, store, path, head)}
     known = {name: _known(checkout, head, name) for name in wanted}
     if wanted[path] == known[path]:

@@ -59,7 +59,7 @@ def install(top: Path) -> list[str]:
 def missing(top: Path) -> dict[str, str]:
     """Return the settings that the clone of *top* lacks, or has in another form."""
     now = _configured(top)
-    return {name: value for name, value in settings(_program()).items() if now.get(name) != value}
+    return {name: value for name, value in settings(str(own_program() or "memsync")).items() if now.get(name) != value}
 
 
 def uninstall(top: Path) -> list[str]:
@@ -81,10 +81,10 @@ def _configured(top: Path) -> dict[str, str]:
     return dict(row.split("\n", 1) for row in rows.split("\0") if "\n" in row)
 
 
-def _program() -> str:
-    """Return how this memsync is started: by the command beside its Python."""
+def own_program() -> Path | None:
+    """Return the command that starts this memsync, which is beside its Python; None if it has none."""
     command = Path(sys.executable).with_name("memsync.exe" if os.name == "nt" else "memsync")
-    return str(command) if command.exists() else "memsync"
+    return command if command.exists() else None
 
 
 def _set(top: Path, *words: str) -> None:

@@ -25,7 +25,6 @@ from memsync.secrets import NOTHING, Allow
 from memsync.store import Store
 
 _PARTIAL: Final = "next-index-"
-_NULL: Final = "0" * 40
 
 
 def main(words: Sequence[str]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,9 +96,9 @@ def _note_root(checkout: Checkout, layout: Layout) -> Iterator[str]:
 
 
 def _own_directory() -> str:
-    """Return where the `memsync` command of this Python is; "" if it has none."""
-    script = Path(sys.executable).with_name("memsync")
-    return str(script.parent) if script.exists() else ""
+    """Return where our command is; "" if it has no place of its own."""
+    program = driver.own_program()
+    return str(program.parent) if program else ""
 
 
 def _install_one(path: Path, places: list[str], directory: str) -> Iterator[str]:

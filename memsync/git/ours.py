@@ -1,4 +1,4 @@
-"""Our file in the user's index and commits: what may be staged, and commits of nothing else."""
+"""Our file in the user's index: what may be staged, and what keeps it back."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync import attributes, files
+from memsync.git import repo
 from memsync.git.check import secret_in
 from memsync.git.command import Checkout
 from memsync.secrets import NOTHING, Allow
@@ -72,8 +73,7 @@ def stage_whole(checkout: Checkout, store: Store) -> Left:
         return Left()  # nothing was ever written
     letters = state(checkout, path)
     if letters == "  ":
-        ignored = checkout.run("check-ignore", "-q", "--", path).code == 0
-        return Left("git ignores it" if ignored else "")
+        return Left("git ignores it" if repo.is_ignored(checkout.top / path) else "")
     if letters[1] != " ":
         checkout.do("add", "--", path, *(companions(checkout, store) if letters == "??" else ()))
     return Left()

@@ -10,19 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from memsync.errors import GitFailed
+from memsync.git.command import Checkout
 
 
 def ask(directory: Path, *words: str) -> str | None:
     """Return what `git WORDS` prints in *directory*; None if it fails or there is no git."""
-    import subprocess
-
-    try:
-        done = subprocess.run(
-            ["git", *words], cwd=directory, capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=10
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.decode("utf-8", "replace").rstrip("\n") if done.returncode == 0 else None
+    return Checkout(directory).ask(*words)
 
 
 def user_name(directory: Path) -> str | None:
@@ -44,21 +37,10 @@ def is_tracked(path: Path) -> bool:
 
 def stages(path: Path) -> dict[int, bytes]:
     """Return what the index holds of *path* while git merges it: 1 the base, 2 ours, 3 theirs; empty otherwise."""
-    rows = [
-        row.partition("\t")[0].split()
-        for row in (ask(path.parent, "ls-files", "-u", "--", path.name) or "").splitlines()
-    ]
-    found = {int(stage): _show(path.parent, name) for _, name, stage in rows}
-    return {stage: data for stage, data in found.items() if data is not None}
-
-
-def _show(directory: Path, blob: str) -> bytes | None:
-    import subprocess
-
-    done = subprocess.run(
-        ["git", "cat-file", "blob", blob], cwd=directory, capture_output=True, check=False, timeout=60
-    )
-    return done.stdout if done.returncode == 0 else None
+    git = Checkout(path.parent)
+    rows = [row.partition("\t")[0].split() for row in (git.ask("ls-files", "-u", "--", path.name) or "").splitlines()]
+    found = {int(stage): git.run("cat-file", "blob", blob) for _, blob, stage in rows}
+    return {stage: done.out for stage, done in found.items() if done.code == 0}
 
 
 def merge_text(directory: Path, texts: Sequence[bytes], *, size: int = 7) -> tuple[int, bytes]:
@@ -69,7 +51,6 @@ def merge_text(directory: Path, texts: Sequence[bytes], *, size: int = 7) -> tup
     Raises:
         OSError: there is no git, or it does not merge these (they are binary).
     """
-    import subprocess
     import tempfile
 
     with tempfile.TemporaryDirectory() as name:
@@ -77,15 +58,10 @@ def merge_text(directory: Path, texts: Sequence[bytes], *, size: int = 7) -> tup
         for path, data in zip(paths, texts, strict=True):
             path.write_bytes(data)
         words = ["-L", "ours", "-L", "base", "-L", "theirs", *(str(paths[number]) for number in (1, 0, 2))]
-        done = subprocess.run(
-            ["git", "merge-file", "-p", "-q", f"--marker-size={size}", *words],
-            cwd=directory,
-            capture_output=True,
-            check=False,
-        )
-    if done.returncode > 127:
-        raise OSError(done.stderr.decode("utf-8", "replace").strip())
-    return done.returncode, done.stdout
+        done = Checkout(directory).run("merge-file", "-p", "-q", f"--marker-size={size}", *words)
+    if done.code > 127:
+        raise OSError(done.err.strip())
+    return done.code, done.out
 
 
 def is_unmerged(path: Path) -> bool:
@@ -120,8 +96,8 @@ def commit_all(directory: Path, message: str) -> str:
 
 def committed(path: Path) -> bytes | None:
     """Return the bytes of *path* in HEAD; None if HEAD has no such file."""
-    text = ask(path.parent, "show", f"HEAD:./{path.name}")
-    return None if text is None else text.encode()
+    done = Checkout(path.parent).run("show", f"HEAD:./{path.name}")
+    return done.out if done.code == 0 else None
 
 
 def has_removed(path: Path, id_: str) -> bool:

@@ -5,11 +5,11 @@ Unknown keys of a record are part of it, so every shape allows more.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-Scope = Literal["project", "stealth", "global"]
+from memsync.records import Scope
 
 
 class Shape(BaseModel):
