@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from memsync import setup
 from memsync.agents import install
+from memsync.agents.client import CLIENTS, ClientName
 from memsync.agents.install import Change
 from memsync.agents.look import LOCAL_SERVER
 from memsync.agents.places import detect
-from memsync.agents.wanted import CLIENTS, NAMES, Client
+from memsync.agents.wanted import NAMES
 from memsync.errors import MemsyncError
 from memsync.git import repo
 from memsync.reach import Reach
@@ -37,7 +38,7 @@ class Installed:
     """What was done, or would be; what the user has to do; how to take it back."""
 
     done: tuple[str, ...]
-    clients: tuple[Client, ...] = ()
+    clients: tuple[ClientName, ...] = ()
     notes: tuple[str, ...] = ()
     undo: str = ""
     dry_run: bool = False
@@ -53,14 +54,16 @@ class Installed:
         }
 
 
-def choose(reach: Reach, names: Sequence[str]) -> list[Client]:
+def choose(reach: Reach, names: Sequence[str]) -> list[ClientName]:
     """Return the clients that *names* (all, none, or their own) mean; without one, those that are used here."""
     if not names:
         return detect(reach)
     return [client for client in CLIENTS if client in names or "all" in names]
 
 
-def init(reach: Reach, clients: Sequence[Client], *, stealth: bool, dry_run: bool, git_hooks: bool = True) -> Installed:
+def init(
+    reach: Reach, clients: Sequence[ClientName], *, stealth: bool, dry_run: bool, git_hooks: bool = True
+) -> Installed:
     """Make the project ready for memories and tell git and *clients* of it. Does nothing the second time.
 
     Under *stealth* nothing of ours is in the work tree: the clients learn it from the user's own settings.
@@ -132,7 +135,7 @@ def _git_hooks(reach: Reach, *, dry_run: bool) -> tuple[list[str], list[str]]:
     return [f"git: installed the hooks {', '.join(lacking)}"] if lacking else [], []
 
 
-def _undo(clients: Sequence[Client], *, hooked: bool) -> str:
+def _undo(clients: Sequence[ClientName], *, hooked: bool) -> str:
     if len(clients) == len(CLIENTS):
         return "memsync uninstall"
     agents = " ".join(["memsync uninstall", *(f"--agent {client}" for client in clients)])
@@ -149,13 +152,13 @@ def _leaving(reach: Reach) -> tuple[list[Change], list[str]]:
     return [change for change in changes if change not in tracked], stay
 
 
-def _next(clients: Sequence[Client], changes: Sequence[Change], *, stealth: bool) -> list[str]:
+def _next(clients: Sequence[ClientName], changes: Sequence[Change], *, stealth: bool) -> list[str]:
     after = _NEXT_STEALTH if stealth else _NEXT
     changed = {change.target.client for change in changes}
     return [f"next: {after[client]}" for client in clients if client in changed and client in after]
 
 
-def _advice(clients: Sequence[Client]) -> list[str]:
+def _advice(clients: Sequence[ClientName]) -> list[str]:
     if not clients:
         return ["no agent was found here; `memsync init --agent claude` (or codex, gemini, all) connects one"]
     if shutil.which("memsync") is None:
@@ -163,7 +166,7 @@ def _advice(clients: Sequence[Client]) -> list[str]:
     return []
 
 
-def uninstall(reach: Reach, clients: Sequence[Client], *, dry_run: bool, git_hooks: bool = False) -> Installed:
+def uninstall(reach: Reach, clients: Sequence[ClientName], *, dry_run: bool, git_hooks: bool = False) -> Installed:
     """Take our entries out of the settings of *clients*: the project's, and the user's if only this project needs them.
 
     With *git_hooks* those of git as well.

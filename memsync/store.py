@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from memsync import codec, differing, files, jsonl, merge, pending, replaced
+from memsync import changed, codec, files, jsonl, merge, pending, replaced
 from memsync.codec import Line
 from memsync.errors import ExportRefused, MemoryNotFound, StoreError, StoreUnreadable, write_failed
 from memsync.git import repo
@@ -89,7 +89,7 @@ class Store:
         with self._mutex:
             self.refresh()
             self._listener = listener
-            if found := differing.memories(since, self.memories()):
+            if found := changed.memories(since, self.memories()):
                 listener(found)
 
     # reading
@@ -120,7 +120,7 @@ class Store:
             self._stamp = seen, held_seen
             if not before and self._listener is None and self._by_hash is None:
                 return []  # nothing to compare with, and nobody to tell
-            return self._announce(differing.lines(before, self._current))
+            return self._announce(changed.lines(before, self._current))
 
     def look(self) -> Stamps:
         """Return the stamps of both files as they are now."""

@@ -24,7 +24,7 @@ LAYERS = {
         "yamltext",
         "anchors",
         "pending",
-        "differing",
+        "changed",
         "replaced",
         "files",
         "config",

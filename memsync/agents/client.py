@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
+ClientName = Literal["claude", "codex", "gemini"]
+CLIENTS: Final[tuple[ClientName, ...]] = ("claude", "codex", "gemini")
 ANY: Final[Collection[str]] = ()
 EVENTS: Final = ("session-start", "prompt", "pre-compact", "post-compact", "session-end")
 _OWN: Final = {name: name.replace("-", "_") for name in EVENTS if name != "post-compact"}
@@ -23,7 +25,7 @@ class Client(NamedTuple):
     event from the next. `prompt` takes away what the client puts before a prompt.
     """
 
-    name: str
+    name: ClientName
     prompt_event: str
     turn: str
     lost: Mapping[str, Collection[str]]

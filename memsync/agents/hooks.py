@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync import files, workflow
 from memsync.actions import Outcome, Turn, check, run
-from memsync.agents.client import EVENTS, Client
+from memsync.agents.client import CLIENTS, EVENTS, Client
 from memsync.errors import MemsyncError, StoreError, UsageError
 from memsync.records import format_time
 from memsync.service import Memsync
@@ -22,7 +22,6 @@ from memsync.session import RecallSession, state_scope
 
 log = logging.getLogger(__name__)
 
-CLIENTS: Final = ("claude", "codex", "gemini")
 LOG: Final = "hooks.log"
 _LOG_LIMIT: Final = 256 * 1024
 

@@ -17,8 +17,9 @@ from typing import Any, Final, NamedTuple
 
 from memsync import files
 from memsync.agents import codex_toml, settings
+from memsync.agents.client import ClientName
 from memsync.agents.places import Target, targets
-from memsync.agents.wanted import NAMES, Client
+from memsync.agents.wanted import NAMES
 from memsync.errors import SettingsRefused, StoreError, write_failed
 from memsync.jsonedit import NotJson, first_comment
 from memsync.reach import Reach
@@ -53,7 +54,7 @@ def _what(target: Target) -> str:
     return " and ".join(["hooks"] * has_hooks + ["MCP server"] * has_server)
 
 
-def plan(reach: Reach, clients: Iterable[Client], *, stealth: bool) -> list[Change]:
+def plan(reach: Reach, clients: Iterable[ClientName], *, stealth: bool) -> list[Change]:
     """Return what has to change so that *clients* know memsync; nothing for what is as it shall be.
 
     Raises:
@@ -70,7 +71,7 @@ def _adding(target: Target) -> Change:
     return Change(target, before, new.encode())
 
 
-def plan_removal(reach: Reach, clients: Iterable[Client], *, stealth: bool) -> list[Change]:
+def plan_removal(reach: Reach, clients: Iterable[ClientName], *, stealth: bool) -> list[Change]:
     """Return what has to change so that *clients* do not know memsync any more.
 
     Raises:
@@ -82,7 +83,7 @@ def plan_removal(reach: Reach, clients: Iterable[Client], *, stealth: bool) -> l
     return [change for change in changes if change.before != change.after]
 
 
-def enroll(reach: Reach, clients: Iterable[Client], *, leave: bool = False) -> None:
+def enroll(reach: Reach, clients: Iterable[ClientName], *, leave: bool = False) -> None:
     """Note that this private project uses the user's own settings of *clients*, or, to *leave*, does not any more.
 
     Raises:
@@ -98,7 +99,7 @@ def enroll(reach: Reach, clients: Iterable[Client], *, leave: bool = False) -> N
     _save(place, {**notes, _USERS: {name: sorted(keys) for name, keys in users.items()}})
 
 
-def enrolled(reach: Reach, client: Client) -> tuple[bool, int]:
+def enrolled(reach: Reach, client: ClientName) -> tuple[bool, int]:
     """Return whether this project uses the user's own settings of *client*, and how many others do."""
     if reach.layout.global_ is None or reach.layout.stealth is None:
         return False, 0

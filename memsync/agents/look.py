@@ -10,9 +10,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 from memsync import files
 from memsync.agents import codex_toml, settings
+from memsync.agents.client import CLIENTS, ClientName
 from memsync.agents.install import read
 from memsync.agents.places import Target, detect, home_of, targets
-from memsync.agents.wanted import CLIENTS, SERVER, Client, is_server
+from memsync.agents.wanted import SERVER, is_server
 from memsync.errors import MemsyncError
 from memsync.git import repo
 from memsync.reach import Reach
@@ -33,7 +34,7 @@ class Source(NamedTuple):
 class ClientStatus:
     """How one client is wired. `where`: the files, or the plugin, that say so; `notes`: what to do."""
 
-    client: Client
+    client: ClientName
     used: bool
     hooks: Wiring
     server: Wiring
@@ -52,7 +53,7 @@ def survey(reach: Reach) -> list[ClientStatus]:
     return [_survey_one(reach, client, used=client in used) for client in CLIENTS]
 
 
-def _survey_one(reach: Reach, client: Client, *, used: bool) -> ClientStatus:
+def _survey_one(reach: Reach, client: ClientName, *, used: bool) -> ClientStatus:
     sources: list[Source] = []
     notes: list[str] = []
     for target in [*targets(client, reach, stealth=False), *targets(client, reach, stealth=True)]:
@@ -85,7 +86,7 @@ def _best(found: Iterable[Wiring]) -> Wiring:
     return min(found, key=order.index, default="missing")
 
 
-def _advice(client: Client, hooks: Wiring, server: Wiring, *, is_wired: bool, stealth: bool) -> Iterator[str]:
+def _advice(client: ClientName, hooks: Wiring, server: Wiring, *, is_wired: bool, stealth: bool) -> Iterator[str]:
     again = f"`memsync init --agent {client}`"
     if not is_wired:
         yield f"{again} connects it"
@@ -110,7 +111,7 @@ def _in_file(target: Target) -> Iterator[Source]:
         yield Source(str(target.path), hooks, server=SERVER in found.present)
 
 
-def _elsewhere(reach: Reach, client: Client) -> Iterator[Source]:
+def _elsewhere(reach: Reach, client: ClientName) -> Iterator[Source]:
     """Yield what tells *client* of memsync and is not ours to write: a plugin, Claude Code's own registry."""
     home = home_of(client, reach.env)
     if home is None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memsync.agents import wanted
-from memsync.agents.wanted import Client, Wanted
+from memsync.agents.client import CLIENTS, ClientName
+from memsync.agents.wanted import Wanted
 from memsync.reach import Reach
 
 _HOMES = {
@@ -29,14 +30,14 @@ class Target(NamedTuple):
     *tree* is what its links may not leave; None for a file of the user.
     """
 
-    client: Client
+    client: ClientName
     path: Path
     wanted: tuple[Wanted, ...]
     tree: Path | None
     allows_comments: bool = False
 
 
-def home_of(client: Client, env: Mapping[str, str]) -> Path | None:
+def home_of(client: ClientName, env: Mapping[str, str]) -> Path | None:
     """Return the directory in which *client* keeps what is the user's."""
     name, default = _HOMES[client]
     if chosen := env.get(name):
@@ -46,19 +47,19 @@ def home_of(client: Client, env: Mapping[str, str]) -> Path | None:
     return Path(home) / default if home and os.path.isabs(home) else None
 
 
-def detect(reach: Reach) -> list[Client]:
+def detect(reach: Reach) -> list[ClientName]:
     """Return the clients that the user has used, or that the project has files of."""
     root = reach.layout.root
 
-    def is_used(client: Client) -> bool:
+    def is_used(client: ClientName) -> bool:
         home = home_of(client, reach.env)
         in_project = root is not None and any((root / sign).exists() for sign in _SIGNS[client])
         return in_project or (home is not None and home.is_dir())
 
-    return [client for client in wanted.CLIENTS if is_used(client)]
+    return [client for client in CLIENTS if is_used(client)]
 
 
-def targets(client: Client, reach: Reach, *, stealth: bool) -> list[Target]:
+def targets(client: ClientName, reach: Reach, *, stealth: bool) -> list[Target]:
     """Return the files of *client*: the project's or, as nothing of ours may be in the tree then, the user's."""
     if not stealth:
         root = reach.layout.root
@@ -67,7 +68,7 @@ def targets(client: Client, reach: Reach, *, stealth: bool) -> list[Target]:
     return _of_user(client, home) if home else []
 
 
-def _in_project(client: Client, root: Path) -> list[Target]:
+def _in_project(client: ClientName, root: Path) -> list[Target]:
     hooks, server = tuple(wanted.hooks(client)), wanted.server(client)
     if client == "claude":
         return [
@@ -82,7 +83,7 @@ def _in_project(client: Client, root: Path) -> list[Target]:
     return [Target(client, root / ".gemini" / "settings.json", (*hooks, server), root, allows_comments=True)]
 
 
-def _of_user(client: Client, home: Path) -> list[Target]:
+def _of_user(client: ClientName, home: Path) -> list[Target]:
     hooks, server = tuple(wanted.hooks(client)), wanted.server(client)
     if client == "claude":
         # Its MCP servers are in ~/.claude.json, which a running Claude Code rewrites all the time: it must do that itself.

@@ -7,11 +7,10 @@ change between releases; `tests/unit/agents/test_wanted.py` pins them.
 from __future__ import annotations
 
 import re
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
-Client = Literal["claude", "codex", "gemini"]
+from memsync.agents.client import ClientName
 
-CLIENTS: Final[tuple[Client, ...]] = ("claude", "codex", "gemini")
 NAMES: Final = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 SERVER: Final = "memsync"
 
@@ -28,7 +27,7 @@ class Hook(NamedTuple):
     matcher: str | None = None
 
 
-HOOKS: Final[dict[Client, tuple[Hook, ...]]] = {
+HOOKS: Final[dict[ClientName, tuple[Hook, ...]]] = {
     "claude": (
         Hook("SessionStart", "session-start", 10, "startup|resume|clear|compact|fork"),
         Hook("UserPromptSubmit", "prompt", 5),
@@ -66,19 +65,19 @@ def command(hook: Hook, client: str) -> str:
     return f"memsync hook {hook.name} --client {client}"
 
 
-def hooks(client: Client, spoken_to: str | None = None) -> list[Wanted]:
+def hooks(client: ClientName, spoken_to: str | None = None) -> list[Wanted]:
     """Return the hooks of *client*, in the form of its settings; *spoken_to* is named in the commands instead."""
     return [Wanted(("hooks", hook.event), _group(hook, client, spoken_to or client), True) for hook in HOOKS[client]]
 
 
-def _group(hook: Hook, client: Client, spoken_to: str) -> dict[str, Any]:
+def _group(hook: Hook, client: ClientName, spoken_to: str) -> dict[str, Any]:
     run: dict[str, Any] = {"type": "command", "command": command(hook, spoken_to), "timeout": hook.limit}
     if client == "gemini":  # counts in milliseconds, and asks the user about a hook by its name
         run = {"name": f"memsync-{hook.name}", **run, "timeout": hook.limit * 1000}
     return {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [run]}
 
 
-def server(client: Client) -> Wanted:
+def server(client: ClientName) -> Wanted:
     """Return the MCP server, in the form of *client*."""
     typed = {"type": "stdio"} if client == "claude" else {}
     return Wanted(("mcpServers", SERVER), {**typed, "command": "memsync", "args": ["mcp"]}, False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memsync import differing, jsonl, merge
+from memsync import changed, jsonl, merge
 from memsync.git.command import Checkout
 from memsync.records import Change, Memory
 from memsync.routing import Place
@@ -14,7 +14,7 @@ def came(checkout: Checkout, place: Place, before: str, after: str) -> str:
     """Say what *after* has that *before* had not: "+3 memories, 1 changed"; "" if nothing."""
     path = place.memories.relative_to(checkout.top).as_posix()
     old, new = (memories_at(checkout, rev, path) for rev in (before, after))
-    return counted(differing.memories(old, new))
+    return counted(changed.memories(old, new))
 
 
 def memories_at(checkout: Checkout, rev: str, path: str) -> dict[str, Memory]:

@@ -11,8 +11,8 @@ import pytest
 
 from memsync import Memsync, doctor, files, installing
 from memsync.agents import install
+from memsync.agents.client import CLIENTS
 from memsync.agents.look import survey
-from memsync.agents.wanted import CLIENTS
 from memsync.errors import OutsideTree, SettingsRefused, StoreFull
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memsync.agents import wanted
+from memsync.agents.client import CLIENTS
 
 
 def commands(client: str, spoken_to: str | None = None) -> list[tuple]:
@@ -47,7 +48,7 @@ def test_the_commands_of_gemini_cli_never_change_and_count_milliseconds():
 
 
 def test_hooks_are_in_shell_form_because_codex_drops_args():
-    handlers = [one.value["hooks"][0] for client in wanted.CLIENTS for one in wanted.hooks(client)]
+    handlers = [one.value["hooks"][0] for client in CLIENTS for one in wanted.hooks(client)]
     assert {tuple(sorted(handler)) for handler in handlers} == {
         ("command", "timeout", "type"),
         ("command", "name", "timeout", "type"),

@@ -1,4 +1,4 @@
-"""What differs between two looks at a store."""
+"""What changed between two looks at a store."""
 
 from __future__ import annotations
 
