@@ -188,22 +188,37 @@ def _sync_export(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _extract(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Propose memories from the transcript of the session; they wait for approval."""
+    from memsync.learn import unasked
     from memsync.learn.extract import extract
 
-    found = extract(turn.session.project, _transcript(turn, params), use_model=params.get("use_model", "yes") != "no")
+    project, use_model = turn.session.project, _asks_model(params)
+    if "transcript" not in params:
+        named = turn.values.get("transcript_path", "")
+        if why := unasked.why_not(project, named):
+            return {"extracted": 0, "reason": why}
+        return unasked.memories_of(project, Path(named), use_model=use_model)
+    found = extract(project, Path(params["transcript"]), use_model=use_model)
     return {"extracted": len(found.proposed), "by": found.by, **({"note": found.note} if found.note else {})}
 
 
 def _learn(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Propose the skill `name` from the transcript of the session; it waits for approval."""
+    """Propose a skill from the transcript of the session, `name` or one that it is worth; it waits for approval."""
+    from memsync.learn import unasked
     from memsync.learn.lessons import learn_skill
 
+    project, session, use_model = turn.session.project, turn.session.id, _asks_model(params)
     if "name" not in params:
-        raise MemsyncError("skills_learn needs the name of the skill: `name: run-tests`")
-    done = learn_skill(
-        turn.session.project, params["name"], session=turn.session.id, transcript=_transcript(turn, params)
-    )
+        named = params.get("transcript", turn.values.get("transcript_path", ""))
+        if why := unasked.why_not(project, named):
+            return {"status": "nothing", "reason": why}
+        return unasked.skill_of(project, Path(named), session=session, use_model=use_model)
+    path = _transcript(turn, params)
+    done = learn_skill(project, params["name"], session=session, transcript=path, use_model=use_model)
     return {"status": done.status, "name": done.name, "by": done.by}
+
+
+def _asks_model(params: Mapping[str, Any]) -> bool:
+    return str(params.get("use_model", "yes")).lower() not in ("no", "false", "off")
 
 
 def _handoff(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -249,7 +264,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "memory.sync_import": Action(_sync_import, {}),
     "memory.sync_export": Action(_sync_export, {}),
     "memory_extract": Action(_extract, {"transcript": str, "use_model": str}),
-    "skills_learn": Action(_learn, {"name": str, "transcript": str}),
+    "skills_learn": Action(_learn, {"name": str, "transcript": str, "use_model": str}),
     "extract_handoff_context": Action(_handoff, {"transcript": str}),
     "save_memory": Action(_save, {"content": str, "memory_type": str, "importance": float, "tags": list}),
 }

@@ -46,6 +46,9 @@ class Settings:
     injection_budget: int = _setting(
         "memory.injection_budget", 2_000, "most characters given unasked at once", low=0, high=9_000
     )
+    auto_extract: bool = _setting(
+        "memory.auto_extract", True, "propose memories and skills when a session ends (docs/learning.md)"
+    )
     stop_words: bool = _setting("memory.stop_words", True, "leave English stop words out of queries")
     decay_enabled: bool = _setting("memory.decay_enabled", True, "let importance fade with disuse")
     decay_rate: float = _setting("memory.decay_rate", 0.05, "importance lost per month without use", low=0, high=1)

@@ -102,6 +102,7 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
     from memsync import installing
     from memsync.agents.hooks import last_note
     from memsync.agents.look import survey
+    from memsync.learn.candidates import Candidates
 
     project = open_project(ctx)
     stores = project.status()
@@ -114,6 +115,7 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
         "stores": [store.as_dict() for store in stores],
         "clients": [client.as_dict() for client in survey(project)],
         "command": shutil.which("memsync"),
+        "candidates": Candidates(project).count(),
         "last_hook": last_note(project),
     }
     print_result(as_json, value, render.status(value, stores))

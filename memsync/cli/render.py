@@ -185,9 +185,17 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
         notes += [f"{store.new} new, by others"] if store.new else []
         lines.append(f"{store.scope:8} {store.memories:6} memories  {store.path}  {'; '.join(notes)}".rstrip())
     lines += [*git_hooks(value["git_hooks"], value["mode"]), *clients(value["clients"]), *last_hook(value["last_hook"])]
+    lines += candidates(value["candidates"])
     if not value["command"]:
         lines.append(click.style("memsync is not in the PATH, where the clients look for it", fg="yellow"))
     return "\n".join(lines)
+
+
+def candidates(waiting: Mapping[str, int]) -> list[str]:
+    """Return a line about what waits for approval, if anything does."""
+    words = {"memories": "memory", "skills": "skill"}
+    told = [f"{waiting[kind]} {kind} (`memsync {word} candidates`)" for kind, word in words.items() if waiting[kind]]
+    return [f"learned  {' and '.join(told)} wait for approval"] if told else []
 
 
 def last_hook(note: Mapping[str, Any] | None) -> list[str]:

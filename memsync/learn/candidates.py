@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import shutil
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,6 +41,10 @@ class Candidates:
         self._project = project
         self._place = project.layout.place(project.default_scope)
         self.directory = self._place.local / "candidates"
+
+    def count(self) -> dict[str, int]:
+        """Return how many memories and how many skills wait."""
+        return {"memories": len(self.memories()), "skills": len(self.skills())}
 
     # skills
 
@@ -120,18 +125,31 @@ class Candidates:
 
     # memories
 
-    def propose(self, proposals: Iterable[Proposal]) -> list[Proposal]:
-        """Put memories up for approval, and return those that are new: not stored, not waiting and not rejected before."""
-        waiting = {content_hash(one.memory.content) for one in self.memories()} | self._rejected()
-        found = []
-        for proposal in proposals:
-            hash_ = content_hash(proposal.memory.content)
-            if hash_ in waiting or any(store.by_hash(hash_) for store in self._project.stores.values()):
-                continue
-            waiting.add(hash_)
-            found.append(Proposal(memory=_named(proposal.memory), rationale=proposal.rationale, where=proposal.where))
-        self._write([*self.memories(), *found])
+    def propose(self, proposals: Iterable[Proposal], *, most: int | None = None) -> list[Proposal]:
+        """Put memories up for approval, and return those that are new: not stored, not waiting and not rejected before.
+
+        *most*: how many at most; the most important ones, in the order given.
+        """
+        with self._writing():
+            waiting = {content_hash(one.memory.content) for one in self.memories()} | self._rejected()
+            found = []
+            for proposal in proposals:
+                hash_ = content_hash(proposal.memory.content)
+                if hash_ in waiting or any(store.by_hash(hash_) for store in self._project.stores.values()):
+                    continue
+                waiting.add(hash_)
+                found.append(replace(proposal, memory=_named(proposal.memory)))
+            best = sorted(found, key=lambda one: -one.memory.importance)[:most]
+            found = [one for one in found if one in best]
+            self._write([*self.memories(), *found])
         return found
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Keep others out while the list is read and written: sessions end side by side."""
+        self._make(self.directory)
+        with files.lock(self.directory / "lock"):
+            yield
 
     def memories(self) -> list[Proposal]:
         """Return the memories that wait, in the order they came."""
@@ -153,7 +171,8 @@ class Candidates:
             memory = proposal.memory._replace(author=self._project.author)
             draft = Draft(self._project.vetted(memory, scope), scope, memory.importance, ())
             done.append(remember(self._project, draft))
-            self._write([one for one in self.memories() if one.memory.id != memory.id])
+            with self._writing():
+                self._write([one for one in self.memories() if one.memory.id != memory.id])
         return done
 
     def reject(self, ids: Iterable[str]) -> list[Proposal]:
@@ -165,9 +184,9 @@ class Candidates:
         chosen = self._named(ids)
         gone = {one.memory.id for one in chosen}
         rows = "".join(f"{content_hash(one.memory.content)}\n" for one in chosen)
-        self._make(self.directory)
-        files.append(self.directory / _REJECTED, rows.encode(), private=self._place.private)
-        self._write([one for one in self.memories() if one.memory.id not in gone])
+        with self._writing():
+            files.append(self.directory / _REJECTED, rows.encode(), private=self._place.private)
+            self._write([one for one in self.memories() if one.memory.id not in gone])
         return chosen
 
     def _named(self, ids: Iterable[str]) -> list[Proposal]:
@@ -185,7 +204,6 @@ class Candidates:
         return set(data.decode("ascii", "replace").split())
 
     def _write(self, proposals: list[Proposal]) -> None:
-        self._make(self.directory)
         path = self.directory / _MEMORIES
         rows = b"".join(codec.encode(_record(one)) + b"\n" for one in proposals)
         was, _ = files.read(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -22,7 +23,8 @@ SHAPE: Final = {
         "tags": {"type": "array", "items": {"type": "string"}},
     },
 }
-_GOAL: Final = 200
+_GOAL: Final = 160
+_SHORT: Final = 60
 
 
 def by_rules(name: str, digest: Digest, *, source: str | None = None) -> bytes:
@@ -51,9 +53,13 @@ def _section(title: str, rows: Sequence[str], *, ordered: bool = False) -> list[
 
 
 def _description(name: str, digest: Digest) -> str:
-    about = f"How to {name.replace('-', ' ')} in this project."
-    goal = _one_line(digest.goals[0])[:_GOAL] if digest.goals else ""
-    return f"{about} Learned while asked: {goal}" if goal else about
+    """Return what the skill is for and when it is wanted: a client chooses by this line alone."""
+    best = next((one for one in digest.worked if one.after), next(iter(digest.worked), None))
+    command = _one_line(best.command) if best else ""
+    by = f" (`{command}`)" if command and len(command) <= _SHORT else ""
+    about = f"How to {name.replace('-', ' ')} in this project{by}."
+    goal = textwrap.shorten(_one_line(digest.goals[0]), _GOAL, placeholder=" …") if digest.goals else ""
+    return f"{about} Use when the task is like: {goal}" if goal else about
 
 
 def _one_line(text: str) -> str:

@@ -219,8 +219,10 @@ def as_memory(text: str, heading: str = "") -> Memory:
 # from where
 
 
-def extract(project: Memsync, source: Path, *, use_model: bool = True, dry_run: bool = False) -> Extracted:
-    """Propose the memories that *source* holds: a transcript, or any text or Markdown. They wait for approval.
+def extract(
+    project: Memsync, source: Path, *, use_model: bool = True, dry_run: bool = False, most: int | None = None
+) -> Extracted:
+    """Propose the memories that *source* holds, at most *most*: a transcript, or any text or Markdown. They wait for approval.
 
     Raises:
         ImportFailed: it cannot be read.
@@ -239,7 +241,7 @@ def extract(project: Memsync, source: Path, *, use_model: bool = True, dry_run: 
             note = f"by rules, because {error}"
             log.info("%s", note)
     result = result or by_rules(found, str(source), must_last=must_last)
-    proposed = result.proposed if dry_run else tuple(Candidates(project).propose(result.proposed))
+    proposed = result.proposed if dry_run else tuple(Candidates(project).propose(result.proposed, most=most))
     return Extracted(proposed=proposed, dropped=result.dropped, by=result.by, note=note)
 
 

@@ -190,6 +190,17 @@ def test_the_end_of_a_session_is_worked_on_when_the_client_is_gone(at, repo):
     assert repo.memories.read_text().startswith('{"id": "aa-hand"')
 
 
+def test_the_end_of_a_session_leaves_candidates_that_status_counts(at, repo, recorded_session):
+    at("session-end", reason="exit", transcript_path=str(recorded_session))
+    log = repo.root / ".gobby" / "local" / "hooks.log"
+    until(lambda: log.exists() and b"session-end" in log.read_bytes())
+    assert json.loads(log.read_bytes().splitlines()[-1])["errors"] == []
+    waiting = memsync("status", "--json", cwd=repo.root).json["candidates"]
+    assert waiting["skills"] == 1
+    assert "wait for approval" in memsync("status", cwd=repo.root).out
+    assert not (repo.root / ".claude").exists()
+
+
 def test_the_log_says_what_was_given_and_why_nothing_and_never_the_prompt(at, repo):
     at("prompt", prompt=ASK)
     at("prompt", prompt="ok thanks")

@@ -142,7 +142,8 @@ def test_memories_and_a_skill_are_proposed_from_the_transcript(turn, transcript,
     before = repo.memories.read_bytes()
     turn.values = {**turn.values, "transcript_path": str(transcript)}
     assert do(turn, "memory_extract")["extracted"] >= 1
-    assert do(turn, "skills_learn", name="billing-tests")["status"] == "candidate"
+    assert do(turn, "skills_learn", name="billing-tests", use_model="no")["status"] == "candidate"
+    assert do(turn, "skills_learn")["status"] == "nothing"  # one command, and nothing failed
     assert repo.memories.read_bytes() == before  # they wait for approval
 
 
@@ -154,7 +155,12 @@ def test_what_a_session_was_about_is_kept_and_can_be_named_later(turn, transcrip
     assert "make test-billing" in project.get(saved["memory_id"]).content
 
 
+def test_a_session_without_a_transcript_teaches_nothing(turn):
+    assert do(turn, "memory_extract") == {"extracted": 0, "reason": "the session has no transcript"}
+    assert do(turn, "skills_learn") == {"status": "nothing", "reason": "the session has no transcript"}
+
+
 @pytest.mark.parametrize("action", ["memory_extract", "extract_handoff_context"])
-def test_without_a_transcript_an_action_says_so(turn, action):
-    assert "transcript" in do(turn, action)["error"]
+def test_a_transcript_that_is_not_there_is_named(turn, action):
+    assert "transcript" in do(turn, "extract_handoff_context")["error"]
     assert "no-such-file" in do(turn, action, transcript="/no-such-file")["error"]
