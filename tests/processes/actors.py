@@ -15,6 +15,7 @@ import shutil
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -219,7 +220,20 @@ def play(end: socket.socket, job: str, home: str, args: dict[str, Any]) -> None:
         wire.say(crash=traceback.format_exc())
 
 
+def warm_up() -> None:
+    """Load what a write loads, once here and not in each of the thousands of processes that are forked."""
+    with tempfile.TemporaryDirectory() as root:
+        (Path(root) / ".gobby").mkdir()
+        (Path(root) / ".gobby" / "config.yaml").write_text("memory: {author: A. Person}\n")
+        with Memsync.open(root, env={"MEMSYNC_HOME": f"{root}/home"}) as project:
+            id_ = project.remember("one").entry.id
+            project.update(id_, content="two")
+            project.export("project")
+            project.forget(id_)
+
+
 def main() -> None:
+    warm_up()
     crew = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the actors; the end of the line is their end
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -76,7 +76,7 @@ def test_under_stealth_nothing_is_written_in_the_work_tree(repo, home):
         assert len(memsync.recall("tests")) == 2
         assert len(memsync.recall("tests")) == 2
         assert memsync.finder.path.is_relative_to(home)
-        assert memsync.finder.path.exists()
+    assert memsync.finder.path.exists()
     assert [path for path in sorted(repo.root.rglob("*")) if ".git" not in path.parts] == [
         path for path in before if ".git" not in path.parts
     ]
