@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memsync import yamltext
-from memsync.errors import ConfigError, write_failed
+from memsync.errors import ConfigError, blaming
 from memsync.files import read, resolve_inside
 from memsync.files import replace as replace_file
 from memsync.routing import Layout, Place
@@ -292,10 +292,8 @@ def move(place: Place, to: Place) -> None:
         name = ALIASES.get(key, key)
         if name not in held and not is_personal(name, value):
             store(to, name, value)
-    try:
+    with blaming(place.config):
         place.config.unlink()
-    except OSError as error:
-        raise write_failed(place.config, error) from error
 
 
 def _with_setting(text: str, key: str, value: Any) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from memsync import audit
-from memsync.errors import MemsyncError, write_failed
+from memsync.errors import MemsyncError, blaming
 from memsync.git import conflict, repo
 from memsync.guard import suspicious
 from memsync.reach import Reach
@@ -203,8 +203,6 @@ def _mend_file(reach: Reach, store: Store) -> Iterator[str]:
 def _mend_modes(store: Store) -> Iterator[str]:
     for path, wanted in _private_paths(store):
         if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
-            try:
+            with blaming(path):
                 path.chmod(wanted)
-            except OSError as error:
-                raise write_failed(path, error) from error
             yield f"{path}: mode {wanted:o}"

@@ -37,7 +37,8 @@ MemsyncError (1)
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -230,3 +231,12 @@ def write_failed(path: Path, error: OSError) -> StoreError:
     return StoreNotWritable(
         path, f"{why}, nothing was changed", "check the owner, the mode and the mount, then try again"
     )
+
+
+@contextmanager
+def blaming(path: Path) -> Iterator[None]:
+    """Turn an OSError of the block, which writes *path*, into the error that says what to do about it."""
+    try:
+        yield
+    except OSError as error:
+        raise write_failed(path, error) from error

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from memsync.errors import LockTimeout, OutsideTree, StoreUnreadable, write_failed
+from memsync.errors import LockTimeout, OutsideTree, StoreUnreadable, blaming, write_failed
 
 LOCK_WAIT: Final = 10.0
 _POLL: Final = 0.002
@@ -98,13 +98,11 @@ def make_dirs(path: Path, *, private: bool) -> None:
     """Create *path* and its missing parents; the new ones are 0700 if *private*."""
     if path.is_dir():
         return
-    try:
+    with blaming(path):
         if not path.parent.is_dir():
             make_dirs(path.parent, private=private)
         with suppress(FileExistsError):
             path.mkdir(mode=0o700 if private else 0o777)
-    except OSError as error:
-        raise write_failed(path, error) from error
 
 
 def make_local(local: Path, *, private: bool, tree: Path | None = None) -> None:
@@ -153,10 +151,8 @@ def append(path: Path, data: bytes, *, private: bool) -> tuple[Stamp, Stamp]:
         StoreFull, StoreNotWritable: nothing was added.
     """
     while True:
-        try:
+        with blaming(path):
             before, after = _append_once(path, data, 0o600 if private else 0o666)
-        except OSError as error:
-            raise write_failed(path, error) from error
         if stamp(path).inode == after.inode:
             return before, after
 

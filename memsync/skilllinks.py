@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync import files, skillfile
-from memsync.errors import InvalidSkill, NoStore, write_failed
+from memsync.errors import InvalidSkill, NoStore, blaming, write_failed
 from memsync.records import Scope
 from memsync.skills import Skills
 from memsync.skillstore import SKILL_FILE
@@ -68,7 +68,8 @@ def _link(source: Path, target: Path, names: list[str], *, copy: bool) -> list[L
     if target.is_symlink():
         return [Linked(target, "left: it is a link to somewhere else")]
     make: Callable[[Path, Path], Linked] = _make_copy if copy else _make_link
-    _told(target, lambda: target.mkdir(parents=True, exist_ok=True))
+    with blaming(target):
+        target.mkdir(parents=True, exist_ok=True)
     gone = [path for path in sorted(target.iterdir()) if path.name not in names and _is_ours(source, path)]
     return [make(source / name, target / name) for name in names] + [_drop(path) for path in gone]
 
@@ -98,13 +99,9 @@ def _make_link(source: Path, path: Path) -> Linked:
         if not _is_ours(source.parent, path):
             return Linked(path, "left: it is not ours")
         _drop(path)
-
-    def make() -> None:
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(os.path.relpath(source, path.parent.resolve()), target_is_directory=True)
-
-    try:
-        make()
     except OSError as error:
         if os.name == "nt":  # links take a privilege there
             return _make_copy(source, path)
@@ -126,22 +123,16 @@ def _make_copy(source: Path, path: Path) -> Linked:
         return Linked(path, "kept")
     if os.path.lexists(path):
         _drop(path)
-
-    def make() -> None:
+    with blaming(path):
         shutil.copytree(source, path)
         (path / SKILL_FILE).write_bytes(new)
-
-    _told(path, make)
     return Linked(path, "copied")
 
 
 def _drop(path: Path) -> Linked:
-    _told(path, path.unlink if path.is_symlink() else lambda: shutil.rmtree(path))
+    with blaming(path):
+        if path.is_symlink():
+            path.unlink()
+        else:
+            shutil.rmtree(path)
     return Linked(path, "removed")
-
-
-def _told(path: Path, act: Callable[[], object]) -> None:
-    try:
-        act()
-    except OSError as error:
-        raise write_failed(path, error) from error

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync import skillcheck, skillfile
-from memsync.errors import AmbiguousSkill, InvalidSkill, NoStore, SecretFound, SkillNotFound, write_failed
+from memsync.errors import AmbiguousSkill, InvalidSkill, NoStore, SecretFound, SkillNotFound, blaming
 from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, clean_tags, new_id, valid_text
 from memsync.results import Checked, SkillEntry
 from memsync.skillstore import SkillStore
@@ -279,11 +279,9 @@ class Skills:
         if other and not force:
             raise InvalidSkill(f"{other[0]} is there already and differs; --force replaces its files")
         for target, source in targets.items():
-            try:
+            with blaming(target):
                 if not target.exists() or target in other:
                     shutil.copytree(source, target, dirs_exist_ok=True)
-            except OSError as error:
-                raise write_failed(target, error) from error
         return list(targets)
 
     def _store(self, scope: Scope) -> SkillStore:

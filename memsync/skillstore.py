@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from memsync import files, skillfile
-from memsync.errors import InvalidSkill, MemsyncError, SkillNotFound, StoreNotWritable, write_failed
+from memsync.errors import InvalidSkill, MemsyncError, SkillNotFound, StoreNotWritable, blaming
 from memsync.files import Stamp
 from memsync.jsonl import Problem
 from memsync.routing import Place
@@ -201,9 +201,10 @@ class SkillStore:
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
     """Turn what the system says into an error that says what to do."""
-    try:
-        yield
-    except shutil.Error as error:
-        raise StoreNotWritable(path, str(error), "check the owner, the mode and the mount, then try again") from error
-    except OSError as error:
-        raise write_failed(path, error) from error
+    with blaming(path):
+        try:
+            yield
+        except shutil.Error as error:  # of several files
+            raise StoreNotWritable(
+                path, str(error), "check the owner, the mode and the mount, then try again"
+            ) from error

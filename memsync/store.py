@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync import changed, codec, files, jsonl, merge, pending, replaced
 from memsync.codec import Line
-from memsync.errors import ExportRefused, MemoryNotFound, StoreError, StoreUnreadable, write_failed
+from memsync.errors import ExportRefused, MemoryNotFound, StoreError, StoreUnreadable, blaming
 from memsync.git import repo
 from memsync.jsonl import Problem
 from memsync.records import Change, Memory, content_hash, format_time
@@ -325,10 +325,8 @@ class Store:
 
     def _exported(self, *, changed: bool) -> Exported:
         """Forget what waited, now that it is in the file."""
-        try:
+        with blaming(self.place.pending):
             self.place.pending.unlink(missing_ok=True)
-        except OSError as error:
-            raise write_failed(self.place.pending, error) from error
         self.refresh()
         self.in_log_form = False
         return Exported(self.path, changed=changed)

@@ -20,7 +20,7 @@ from memsync.agents import codex_toml, settings
 from memsync.agents.client import ClientName
 from memsync.agents.places import Target, targets
 from memsync.agents.wanted import NAMES
-from memsync.errors import SettingsRefused, StoreError, write_failed
+from memsync.errors import SettingsRefused, StoreError, blaming
 from memsync.jsonedit import NotJson, first_comment
 from memsync.reach import Reach
 from memsync.routing import Place
@@ -192,10 +192,8 @@ def _write(change: Change, place: Place) -> None:
 
 def _remove(path: Path, *, stays: bool) -> None:
     """Remove a file that held nothing but ours and, unless that *stays*, its directory if it is empty now."""
-    try:
+    with blaming(path):
         path.unlink(missing_ok=True)
-    except OSError as error:
-        raise write_failed(path, error) from error
     with suppress(OSError):
         if not stays:
             path.parent.rmdir()

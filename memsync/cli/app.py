@@ -6,10 +6,10 @@ import errno
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -18,6 +18,8 @@ from memsync.errors import MemsyncError
 
 if TYPE_CHECKING:
     from memsync.service import Memsync
+
+T = TypeVar("T")
 
 _UNEXPECTED: Final = 3
 _INTERRUPTED: Final = 130
@@ -169,6 +171,16 @@ def print_result(as_json: bool, value: Any, text: str) -> None:
 
 
 Decorated = Callable[..., Any]
+
+
+def tracked(items: Sequence[T], label: str, *, least: int) -> Iterable[T]:
+    """Return *items* with a progress bar on stderr, if they are at *least* so many and somebody watches."""
+    return _bar(items, label) if len(items) >= least and sys.stderr.isatty() else items
+
+
+def _bar(items: Sequence[T], label: str) -> Iterator[T]:
+    with click.progressbar(items, label=label, file=sys.stderr, update_min_steps=len(items) // 200 + 1) as bar:
+        yield from bar
 
 
 def json_option(command: Decorated) -> Decorated:

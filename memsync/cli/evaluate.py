@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -12,8 +11,8 @@ import click
 
 from memsync import evaluate as measuring
 from memsync.cli import render
-from memsync.cli.app import json_option, open_project, print_result
-from memsync.errors import ConfigError, write_failed
+from memsync.cli.app import json_option, open_project, print_result, tracked
+from memsync.errors import ConfigError, blaming
 
 if TYPE_CHECKING:
     from memsync.index.embed import Meaning
@@ -133,12 +132,7 @@ def _meaning(chosen: str | None, setting: str) -> Meaning | None:
 
 
 def _tracked(items: Sequence[T]) -> Iterable[T]:
-    return _bar(items) if len(items) >= _BAR_FROM and sys.stderr.isatty() else items
-
-
-def _bar(items: Sequence[T]) -> Iterator[T]:
-    with click.progressbar(items, label="asking", file=sys.stderr) as bar:
-        yield from bar
+    return tracked(items, "asking", least=_BAR_FROM)
 
 
 def _write_run(path: Path, reports: Sequence[measuring.Report], *, inject: bool) -> None:
@@ -146,10 +140,8 @@ def _write_run(path: Path, reports: Sequence[measuring.Report], *, inject: bool)
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    try:
+    with blaming(path):
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    except OSError as error:
-        raise write_failed(path, error) from error
 
 
 def _table(found: Mapping[str, Any]) -> str:

@@ -11,8 +11,8 @@ import click
 
 from memsync import files
 from memsync.cli import render
-from memsync.cli.app import LazyGroup, json_option, open_project, print_result
-from memsync.errors import MemsyncError, UsageError, write_failed
+from memsync.cli.app import LazyGroup, json_option, open_project, print_result, tracked
+from memsync.errors import MemsyncError, UsageError, blaming
 from memsync.janitor.plan import TASKS, Archive, Confirm, Merge, Plan, Reverse, Step, Task, as_dict, parse, spell
 from memsync.janitor.run import Outcome, Report
 
@@ -97,10 +97,8 @@ def _write(project: Memsync, plan: Plan, path: str, as_json: bool) -> None:
     if path == "-":
         print_result(as_json, _as_dict(plan), text.rstrip("\n"))
         return
-    try:
+    with blaming(Path(path)):
         Path(path).write_bytes(text.encode("utf-8", "replace"))
-    except OSError as error:
-        raise write_failed(Path(path), error) from error
     said = f"{_counted(plan)}: {path}; edit it, then run `memsync janitor run --apply {path}`"
     print_result(as_json, {"path": path, **_as_dict(plan)}, said)
 
@@ -191,12 +189,7 @@ def _explained(project: Memsync, step: Step) -> Iterator[str]:
 
 
 def _tracked(items: Sequence[Any], label: str) -> Iterable[Any]:
-    return _bar(items, label) if len(items) >= _BAR_FROM and sys.stderr.isatty() else items
-
-
-def _bar(items: Sequence[Any], label: str) -> Iterator[Any]:
-    with click.progressbar(items, label=label, file=sys.stderr, update_min_steps=len(items) // 200 + 1) as bar:
-        yield from bar
+    return tracked(items, label, least=_BAR_FROM)
 
 
 @click.command("undo")

@@ -21,8 +21,9 @@ from memsync.cli.app import (
     open_project,
     print_result,
     target_options,
+    tracked,
 )
-from memsync.errors import UsageError, write_failed
+from memsync.errors import UsageError, blaming
 from memsync.recall import Filters
 from memsync.records import ALLOW_TAG, SCOPES, Scope
 from memsync.results import Entry
@@ -68,7 +69,7 @@ def import_(
     found = [c for path in paths for c in _candidates(path, how["source"], _mapping(pairs))]
     if how["allow_secret"]:
         found = list(map(_allowed, found))
-    report = project.import_(_with_bar(found), scope=scope, dry_run=how["dry_run"])
+    report = project.import_(tracked(found, "importing", least=_BAR_FROM), scope=scope, dry_run=how["dry_run"])
     print_result(as_json, report.as_dict(), render.import_report(report))
 
 
@@ -91,17 +92,6 @@ def _candidates(path: str, source: sources.Source | None, mapping: dict[str, str
     if path != "-":
         return sources.read(Path(path), source, mapping)
     return sources.read_bytes(sys.stdin.buffer.read(), "stdin", source, mapping)
-
-
-def _with_bar(found: list[importing.Candidate]) -> Iterable[importing.Candidate]:
-    if len(found) < _BAR_FROM or not sys.stderr.isatty():
-        return found
-    return _bar(found)
-
-
-def _bar(found: list[importing.Candidate]) -> Iterable[importing.Candidate]:
-    with click.progressbar(found, label="importing", file=sys.stderr) as bar:
-        yield from bar
 
 
 @click.command()
@@ -167,7 +157,5 @@ def _write_copy(output: str, text: str) -> None:
     if output == "-":
         click.echo(text.encode("utf-8", "replace"), nl=False)
         return
-    try:
+    with blaming(Path(output)):
         Path(output).write_bytes(text.encode("utf-8", "replace"))
-    except OSError as error:
-        raise write_failed(Path(output), error) from error

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from memsync import files
-from memsync.errors import StoreNotWritable, write_failed
+from memsync.errors import StoreNotWritable, blaming
 from memsync.git import driver, hookfile
 from memsync.git.command import Checkout
 from memsync.routing import Layout
@@ -136,20 +136,16 @@ def _prev(path: Path) -> Path:
 def _chain(path: Path, data: bytes) -> Iterator[str]:
     if os.path.lexists(_prev(path)):
         raise StoreNotWritable(_prev(path), "is in the way", f"look what it is, and move it or {path} away")
-    try:
+    with blaming(path):
         path.rename(_prev(path))
-    except OSError as error:
-        raise write_failed(path, error) from error
     _create(path, data)
     yield f"created {path}, which goes on with {_prev(path).name}"
 
 
 def _create(path: Path, data: bytes) -> None:
     files.create(path, data, private=False)
-    try:
+    with blaming(path):
         path.chmod(path.stat().st_mode | 0o111)
-    except OSError as error:
-        raise write_failed(path, error) from error
 
 
 def _replace(path: Path, data: bytes, *, was: bytes) -> None:
@@ -185,15 +181,13 @@ def _uninstall_one(path: Path) -> Iterator[str]:
         left = f"; what was there before is in {_prev(path).name}" if hookfile.is_chained(data) else ""
         yield f"took our block out of {path}{left}"
         return
-    try:
+    with blaming(path):
         path.unlink()
         if os.path.lexists(_prev(path)):
             _prev(path).rename(path)
             yield f"put {path} back"
         else:
             yield f"removed {path}"
-    except OSError as error:
-        raise write_failed(path, error) from error
 
 
 def status(layout: Layout) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from memsync import files
 from memsync.codec import decode
-from memsync.errors import MemsyncError, write_failed
+from memsync.errors import MemsyncError, blaming
 from memsync.janitor import runs
 from memsync.janitor.plan import seal
 from memsync.janitor.run import value_of
@@ -34,10 +34,8 @@ def undo(reach: Reach, run: str | None = None) -> list[str]:
     for scope in SCOPES:
         if scope in reach.stores and (path := runs.directory(reach, scope) / f"{run}.jsonl").exists():
             done += _undo_file(reach, scope, path)
-            try:
+            with blaming(path):
                 path.rename(path.with_suffix(".undone"))
-            except OSError as error:
-                raise write_failed(path, error) from error
     return done
 
 
