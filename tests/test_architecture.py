@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import statistics
 import subprocess
 import sys
@@ -102,6 +103,14 @@ def test_imports_go_down_only(path):
     layer = LAYER_OF[name_of(path).split(".")[0]]
     upwards = [name for name in imported(path) if name and LAYER_OF[name.split(".")[0]] > layer]
     assert upwards == []
+
+
+def test_the_table_of_the_contributors_guide_has_every_module_in_its_layer():
+    guide = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d) \| ([^|]+) \|", guide, re.MULTILINE)
+    told = [(name, int(layer)) for layer, names in rows for name in re.findall(r"`(\w+)/?`", names)]
+    assert sorted(told) == sorted(LAYER_OF.items())
+    assert [int(layer) for layer, _ in rows] == sorted(int(layer) for layer, _ in rows)
 
 
 def test_no_two_modules_import_each_other():
