@@ -39,6 +39,12 @@ def test_the_readme_has_code_that_runs():
     }
 
 
+def test_the_readme_leads_to_every_document():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    documents = [path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]]
+    assert [name for name in documents if name != "README.md" and f"({name})" not in readme] == []
+
+
 def test_help_shown_without_click_is_what_click_shows():
     assert HELP.read_text(encoding="utf-8") == help_text(), "run `make docs`"
 
