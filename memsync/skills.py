@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync import skillcheck, skillfile
-from memsync.errors import AmbiguousSkill, InvalidSkill, NoStore, SecretFound, SkillNotFound, blaming
+from memsync.errors import AmbiguousSkill, InvalidSkill, NoStore, SecretFound, SkillNotFound, UsageError, blaming
 from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, clean_tags, new_id, valid_text
 from memsync.results import Checked, SkillEntry
 from memsync.skillstore import SkillStore
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SEARCHED: Final = 4_000
 # What a matching trigger adds to a score (0-1 and more): as much as a good match of words.
 _TRIGGERED: Final = 0.5
+_BESIDE: Final = 5  # skills that are shown after memories
 
 
 class Skills:
@@ -99,6 +100,20 @@ class Skills:
                 scores[key] = scores.get(key, 0.0) + _TRIGGERED
         best = sorted(scores, key=lambda key: (-scores[key], entries[key].name))
         return [_scored(entries[key], scores[key]) for key in best[:limit]]
+
+    def beside(
+        self, query: str | None, *, scope: Scope | None = None, at: str | None = None
+    ) -> builtins.list[SkillEntry]:
+        """Return the skills to show after the memories that answer *query*; their scores do not compare with those.
+
+        Raises:
+            UsageError: there is no query, or it is about another time (*at*) than now.
+        """
+        if at is not None:
+            raise UsageError("skills are found as they are now; leave out the skills or the revision")
+        if not query or not query.strip():
+            raise UsageError("which skills fit depends on a query; give one")
+        return self.search(query, scope=scope, limit=_BESIDE)
 
     def _index(self) -> Index:
         from memsync.index.core import Index

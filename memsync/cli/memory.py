@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memsync.cli import render
+from memsync.cli import render, render_skill
 from memsync.cli.app import (
     LazyGroup,
     allow_secret_option,
@@ -23,6 +23,7 @@ from memsync.recall import Filters
 from memsync.records import ALLOW_TAG, SCOPES, Scope
 
 if TYPE_CHECKING:
+    from memsync.results import Recall, SkillEntry
     from memsync.service import Memsync
 
 
@@ -154,9 +155,13 @@ def split_tags(tags: tuple[str, ...]) -> list[str]:
     return [part for tag in tags for part in tag.split(",")]
 
 
+skills_option = click.option("--skills", is_flag=True, help="The skills that answer QUERY too, after the memories.")
+
+
 @click.command()
 @click.argument("query", required=False)
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]")
+@skills_option
 @click.option("--explain", is_flag=True, help="Show where each score comes from.")
 @filter_options
 @at_option
@@ -167,6 +172,7 @@ def recall(
     /,
     query: str | None,
     limit: int | None,
+    skills: bool,
     explain: bool,
     at: str | None,
     as_json: bool,
@@ -182,21 +188,36 @@ def recall(
       memsync memory recall "how do we run the tests"
       memsync memory recall session-lifecycle.yaml --limit 3 --explain
       memsync memory recall "which database" --at v1.0
+      memsync memory recall "the build is red" --skills
     """
     project = _open(ctx, at)
+    known = project.skills.beside(query, scope=chosen["scope"], at=at) if skills else None
     found = project.recall(query, _filters(**chosen), limit=limit)
+    _print_found(project, found, known, as_json=as_json, explain=explain)
+
+
+def _print_found(
+    project: Memsync, found: Recall, skills: list[SkillEntry] | None, *, as_json: bool, explain: bool
+) -> None:
     _warn(project)
-    print_result(as_json, found.as_dict(), render.recall(found, project.clock(), explain=explain))
+    value, text = found.as_dict(), render.recall(found, project.clock(), explain=explain)
+    if skills is not None:
+        value["skills"] = [entry.as_dict(whole=False) for entry in skills]
+        text += "\n" + render_skill.entries(skills, none="no skill fits")
+    print_result(as_json, value, text)
 
 
 @click.command()
 @click.argument("query")
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]")
+@skills_option
 @click.option("--explain", is_flag=True, help="Show where each score comes from.")
 @filter_options
 @json_option
 @click.pass_context
-def search(ctx: click.Context, /, query: str, limit: int | None, explain: bool, as_json: bool, **chosen: Any) -> None:
+def search(
+    ctx: click.Context, /, query: str, limit: int | None, skills: bool, explain: bool, as_json: bool, **chosen: Any
+) -> None:
     """Do what recall does, without counting it as a use.
 
     \b
@@ -204,9 +225,9 @@ def search(ctx: click.Context, /, query: str, limit: int | None, explain: bool, 
       memsync memory search "docker" --limit 5
     """
     project = open_project(ctx)
+    known = project.skills.beside(query, scope=chosen["scope"]) if skills else None
     found = project.search(query, _filters(**chosen), limit=limit)
-    _warn(project)
-    print_result(as_json, found.as_dict(), render.recall(found, project.clock(), explain=explain))
+    _print_found(project, found, known, as_json=as_json, explain=explain)
 
 
 @click.command("list")

@@ -88,6 +88,7 @@ def recall(
     limit: Limit = 10,
     at: At = None,
     *,
+    skills: Annotated[bool, Field(description="The skills that answer it too, under skills.")] = False,
     filters: Chosen,
 ) -> Mapping[str, Any]:
     """Retrieve what earlier sessions learned about this project, best first; nothing if nothing fits.
@@ -96,7 +97,10 @@ def recall(
     settled already. Without a query: the most important memories.
     """
     with then(project, at) as place:
-        return place.recall(query, filters, limit=limit).as_dict()
+        scope = next(iter(filters.scopes)) if len(filters.scopes) == 1 else None
+        known = place.skills.beside(query, scope=scope, at=at) if skills else None
+        found = place.recall(query, filters, limit=limit).as_dict()
+        return found if known is None else {**found, "skills": [entry.as_dict(whole=False) for entry in known]}
 
 
 def list_memories(project: Memsync, limit: Limit = 50, at: At = None, *, filters: Chosen) -> Mapping[str, Any]:

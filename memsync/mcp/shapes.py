@@ -42,8 +42,22 @@ class Hit(Memory):
     parts: dict[str, float]
 
 
+class ListedSkill(Shape):
+    """A skill where it lives, without its instructions."""
+
+    id: str
+    name: str
+    description: str
+    trigger_pattern: str | None
+    tags: list[str]
+    scope: Scope
+    path: str
+    use_count: int
+    success_rate: float | None
+
+
 class Recall(Shape):
-    """What answers a query, best first."""
+    """What answers a query, best first; skills only if they were asked for."""
 
     query: str | None
     count: int
@@ -51,6 +65,7 @@ class Recall(Shape):
     gate: float
     floor: float
     degraded: str
+    skills: list[ListedSkill] | None = None
 
 
 class Similar(Memory):
@@ -166,20 +181,6 @@ class Blame(Shape):
 
     lines: list[dict[str, Any]]
     notes: list[str]
-
-
-class ListedSkill(Shape):
-    """A skill where it lives, without its instructions."""
-
-    id: str
-    name: str
-    description: str
-    trigger_pattern: str | None
-    tags: list[str]
-    scope: Scope
-    path: str
-    use_count: int
-    success_rate: float | None
 
 
 class Skill(ListedSkill):
