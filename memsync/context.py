@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from memsync.guard import quoted
-from memsync.records import HEADINGS, TYPE_ORDER, age
+from memsync.records import HEADINGS, age, sorted_types
 from memsync.results import Entry
 
 TAG: Final = "project-memory"
@@ -74,6 +74,7 @@ def _text(chosen: Sequence[tuple[Entry, str]], *, grouped: bool) -> str:
     by_type: dict[str, list[str]] = {}
     for entry, text in chosen:
         by_type.setdefault(entry.memory.memory_type, []).append(text)
-    kinds = [*(kind for kind in TYPE_ORDER if kind in by_type), *sorted(by_type.keys() - set(TYPE_ORDER))]
-    blocks = [f"## {HEADINGS.get(kind) or quoted(kind)}\n\n" + "\n".join(by_type[kind]) for kind in kinds]
+    blocks = [
+        f"## {HEADINGS.get(kind) or quoted(kind)}\n\n" + "\n".join(by_type[kind]) for kind in sorted_types(by_type)
+    ]
     return "\n\n".join((f"{_OPEN}\n{blocks[0]}", *blocks[1:])) + f"\n\n{_CLOSE}"

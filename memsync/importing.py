@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast
@@ -19,6 +19,7 @@ from memsync.dedup import MERGED, Thresholds, Verdict, decide
 from memsync.dedup.nominate import Nominees
 from memsync.errors import ImportFailed, InvalidMemory, UsageError
 from memsync.records import (
+    ALLOW_TAG,
     Memory,
     clean_content,
     clean_tags,
@@ -27,11 +28,12 @@ from memsync.records import (
     tick,
 )
 from memsync.reports import ImportReport, Outcome
+from memsync.secrets import scan_memory
 from memsync.state import Decision, Dedup
 
 Format = Literal["jsonl", "json", "markdown"]
 
-_BY_SUFFIX: Final[Mapping[str, Format]] = {
+BY_SUFFIX: Final[Mapping[str, Format]] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".md": "markdown", ".markdown": "markdown"
 }  # fmt: skip
 _BULLET: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*\S)$")
@@ -51,6 +53,14 @@ class Candidate:
     where: str
     memory: Memory | None
     problem: str = ""
+
+
+def allowed(candidate: Candidate) -> Candidate:
+    """Return *candidate*, tagged as allowed to if it looks like it holds a secret."""
+    memory = candidate.memory
+    if memory is None or not scan_memory(memory):
+        return candidate
+    return replace(candidate, memory=memory._replace(tags=(*memory.tags, ALLOW_TAG)))
 
 
 def read_file(
@@ -91,7 +101,7 @@ def check_mapping(mapping: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _guess(name: str, data: bytes) -> Format:
-    if known := _BY_SUFFIX.get(Path(name).suffix.lower()):
+    if known := BY_SUFFIX.get(Path(name).suffix.lower()):
         return known
     start = data.lstrip()[:1]
     if start == b"[":

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from memsync import jsonl
 from memsync.codec import Line, fields_of
-from memsync.errors import InvalidMemory, MemoryNotFound, NoHistory
+from memsync.edits import refuse_copy
+from memsync.errors import MemoryNotFound, NoHistory
 from memsync.git import history
 from memsync.git.history import Commit, Step
 from memsync.reach import Reach
-from memsync.records import Memory, Scope, content_hash, find_id, format_time, tick
+from memsync.records import Memory, Scope, find_id, format_time, same_but_for_time, tick
 from memsync.results import Remembered
 
 if TYPE_CHECKING:
@@ -182,19 +183,13 @@ def _retold(
                 continue  # an older line of the log was tidied away
             before, after = replaced.get(id_) or latest.get(id_, _NONE), added.get(id_, _NONE)
             latest[id_] = after
-            if not _same(before.memory, after.memory):
+            if not same_but_for_time(before.memory, after.memory):
                 yield Event(id_, step.commit, before, after)
 
 
 def _by_id(raws: Iterable[bytes], wanted: Callable[[str], bool]) -> dict[str, Line]:
     lines = [line for raw in raws if (line := jsonl.read_line(raw)).id and wanted(line.id or "")]
     return jsonl.current(lines)
-
-
-def _same(before: Memory | None, after: Memory | None) -> bool:
-    if before is None or after is None:
-        return before is after
-    return before._replace(updated_at=None) == after._replace(updated_at=None)
 
 
 def _still_there(root: Path, asked: list[Step]) -> dict[Step, set[str]]:
@@ -223,7 +218,7 @@ def _uncommitted(reach: Reach, files: Files) -> list[Event]:
 def differences(old: Mapping[str, Line], new: Mapping[str, Line]) -> list[Event]:
     """Return what differs: what came, then what changed, then what went; the oldest memory first."""
     found = [Event(id_, None, old.get(id_, _NONE), new.get(id_, _NONE)) for id_ in old.keys() | new.keys()]
-    differing = (event for event in found if not _same(event.before, event.after))
+    differing = (event for event in found if not same_but_for_time(event.before, event.after))
     return sorted(differing, key=lambda event: (event.kind, event.born, event.id))
 
 
@@ -306,10 +301,9 @@ def restore(project: Memsync, ref: str, rev: str | None = None) -> Remembered:
     store = project.store_to_write(scope)
     with store.writing():
         now = store.get(id_)
-        if now and _same(now, memory):
+        if now and same_but_for_time(now, memory):
             raise MemoryNotFound(ref, f" that was any different {whence}")
-        if same := store.by_hash(content_hash(memory.content), besides=id_):
-            raise InvalidMemory(f"{same.id} says the same already; forget it first")
+        refuse_copy(store, id_, memory.content)
         store.restore(id_, tick(project.clock(), now.written_at if now else None), raw=raw)
     return Remembered(status="updated", entry=project.get(id_, scope), reason=f"it is as it was {whence}")
 

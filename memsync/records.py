@@ -139,6 +139,18 @@ def age(moment: datetime | None, now: datetime) -> str:
     return "today"
 
 
+def sorted_types(types: Collection[str]) -> list[str]:
+    """Return memory types in the order in which they are shown: seed 002's first, then others by name."""
+    return [*(kind for kind in TYPE_ORDER if kind in types), *sorted(set(types).difference(TYPE_ORDER))]
+
+
+def same_but_for_time(one: Memory | None, other: Memory | None) -> bool:
+    """Tell whether two versions say the same, whenever they were written; None is the same as None alone."""
+    if one is None or other is None:
+        return one is other
+    return one._replace(updated_at=None) == other._replace(updated_at=None)
+
+
 def normal_form(text: str) -> str:
     """Return *text* lower-cased with white space folded (seed 001)."""
     return " ".join(text.lower().split())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from memsync import files, jsonl
-from memsync.records import Memory
+from memsync.records import Memory, same_but_for_time
 
 _LIMIT: Final = 8 * 2**20
 
@@ -18,7 +18,7 @@ def read(local: Path, get: Callable[[str], Memory | None]) -> dict[str, bytes]:
     for name in ("history.1.jsonl", "history.jsonl"):
         data, _ = files.read(local / name)
         for line in jsonl.read_lines(data):
-            if line.id and line.memory and not _same_but_for_time(line.memory, get(line.id)):
+            if line.id and line.memory and not same_but_for_time(line.memory, get(line.id)):
                 kept[line.id] = line.raw
     return kept
 
@@ -30,7 +30,3 @@ def keep(local: Path, raws: Sequence[bytes], *, private: bool) -> None:
         path.replace(path.with_name("history.1.jsonl"))
     if raws:
         files.append(path, b"".join(raw.rstrip(b"\r") + b"\n" for raw in raws), private=private)
-
-
-def _same_but_for_time(one: Memory, other: Memory | None) -> bool:
-    return other is not None and one._replace(updated_at=None) == other._replace(updated_at=None)

@@ -57,6 +57,11 @@ class Entry:
         }
 
 
+def listed(found: Sequence[Entry]) -> dict[str, Any]:
+    """Return *found* as a list answers."""
+    return {"count": len(found), "memories": [entry.as_dict() for entry in found]}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Entry):
     """An entry that a query found; `score` compares only within one recall. `parts` explains it."""
@@ -165,6 +170,19 @@ class Remembered:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export did: whether bytes changed, and why it held back, if it did."""
+
+    path: Path
+    changed: bool
+    held: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields, the path as text."""
+        return {"path": str(self.path), "changed": self.changed, "held": self.held}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillEntry:
     """A skill where it lives, and how it was used on this machine. `score` compares only within one search."""
@@ -200,6 +218,11 @@ class SkillEntry:
         more = {} if self.score is None else {"score": round(self.score, 4)}
         source = {"source_session_id": skill.source_session_id} if skill.source_session_id else {}
         return {**fields, **source, **more, **({"instructions": skill.instructions} if whole else {})}
+
+
+def listed_skills(found: Sequence[SkillEntry]) -> dict[str, Any]:
+    """Return *found* as a list answers, without the instructions."""
+    return {"count": len(found), "skills": [entry.as_dict(whole=False) for entry in found]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,8 +26,7 @@ from memsync.records import (
     find_id,
     tick,
 )
-from memsync.results import Entry, Recall, Remembered
-from memsync.store import Exported
+from memsync.results import Entry, Exported, Recall, Remembered
 
 if TYPE_CHECKING:
     from memsync.importing import Candidate, Plan

@@ -11,7 +11,6 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -22,6 +21,7 @@ from memsync.errors import ExportRefused, MemoryNotFound, StoreError, StoreUnrea
 from memsync.git import repo
 from memsync.jsonl import Problem
 from memsync.records import Change, Memory, content_hash, format_time
+from memsync.results import Exported
 from memsync.routing import Place
 
 log = logging.getLogger(__name__)
@@ -38,15 +38,6 @@ class Span(NamedTuple):
     start: int
     end: int
     memory: Memory
-
-
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What an export did: whether bytes changed, and why it held back, if it did."""
-
-    path: Path
-    changed: bool
-    held: str | None = None
 
 
 class Store:

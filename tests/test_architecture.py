@@ -49,6 +49,7 @@ LAYERS = {
     3: {
         "recall",
         "importing",
+        "exporting",
         "sources",
         "finder",
         "reach",

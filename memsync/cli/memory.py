@@ -21,6 +21,7 @@ from memsync.cli.app import (
 from memsync.errors import UsageError
 from memsync.recall import Filters
 from memsync.records import ALLOW_TAG, SCOPES, Scope
+from memsync.results import listed
 
 if TYPE_CHECKING:
     from memsync.results import Recall, SkillEntry
@@ -247,8 +248,7 @@ def list_(ctx: click.Context, /, limit: int | None, at: str | None, as_json: boo
     project = _open(ctx, at)
     found = project.list(_filters(**chosen), limit=limit)
     _warn(project)
-    value = {"count": len(found), "memories": [entry.as_dict() for entry in found]}
-    print_result(as_json, value, render.entries(found, project.clock(), none="no memories yet"))
+    print_result(as_json, listed(found), render.entries(found, project.clock(), none="no memories yet"))
 
 
 @click.command()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memsync.records import HEADINGS, TYPE_ORDER, age
+from memsync.records import age
 from memsync.results import Entry, Recall, Remembered
 
 if TYPE_CHECKING:
@@ -260,14 +260,3 @@ def findings(found: Sequence[Finding]) -> str:
     if any(finding.fixable for finding in found):
         lines.append("`memsync doctor --fix` mends the ones that are safe")
     return "\n".join(lines) or "all is well"
-
-
-def markdown(found: Iterable[Entry]) -> str:
-    """Return memories as Markdown bullets under the headings of seed 002: a copy for people."""
-    by_type: dict[str, list[str]] = {}
-    for entry in found:
-        lines = entry.memory.content.strip().splitlines()
-        by_type.setdefault(entry.memory.memory_type, []).append("- " + "\n  ".join(lines))
-    order = [*(kind for kind in TYPE_ORDER if kind in by_type), *sorted(by_type.keys() - set(TYPE_ORDER))]
-    blocks = [f"## {HEADINGS.get(kind, kind)}\n\n" + "\n".join(by_type[kind]) for kind in order]
-    return "\n\n".join(blocks) + "\n" if blocks else ""

@@ -12,6 +12,7 @@ from memsync.cli.app import LazyGroup, json_option, open_project, print_result, 
 from memsync.cli.memory import read_text, split_tags
 from memsync.errors import UsageError
 from memsync.records import Scope
+from memsync.results import listed_skills
 
 _HERE: Final = "memsync.cli.skill"
 _COMMANDS: Final = {
@@ -59,8 +60,9 @@ def list_(ctx: click.Context, /, query: str | None, limit: int | None, scope: Sc
       memsync skill list --query "run the tests"
     """
     found = open_project(ctx).skills.list(query, scope=scope, limit=limit)
-    value = {"count": len(found), "skills": [entry.as_dict(whole=False) for entry in found]}
-    print_result(as_json, value, render.entries(found, none="no skills yet" if not query else "no skill fits"))
+    print_result(
+        as_json, listed_skills(found), render.entries(found, none="no skills yet" if not query else "no skill fits")
+    )
 
 
 @click.command()
@@ -77,8 +79,7 @@ def search(ctx: click.Context, /, query: str, limit: int, scope: Scope | None, a
       memsync skill search "the build is red"
     """
     found = open_project(ctx).skills.search(query, scope=scope, limit=limit)
-    value = {"query": query, "count": len(found), "skills": [entry.as_dict(whole=False) for entry in found]}
-    print_result(as_json, value, render.entries(found, none="no skill fits"))
+    print_result(as_json, {"query": query, **listed_skills(found)}, render.entries(found, none="no skill fits"))
 
 
 @click.command()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from memsync import importing, sources
+from memsync import exporting, importing, sources
 from memsync.cli import render
 from memsync.cli.app import (
     allow_secret_option,
@@ -23,11 +20,9 @@ from memsync.cli.app import (
     target_options,
     tracked,
 )
-from memsync.errors import UsageError, blaming
+from memsync.errors import UsageError
 from memsync.recall import Filters
-from memsync.records import ALLOW_TAG, SCOPES, Scope
-from memsync.results import Entry
-from memsync.secrets import scan_memory
+from memsync.records import SCOPES, Scope
 
 _BAR_FROM = 500
 
@@ -68,17 +63,9 @@ def import_(
     project = open_project(ctx)
     found = [c for path in paths for c in _candidates(path, how["source"], _mapping(pairs))]
     if how["allow_secret"]:
-        found = list(map(_allowed, found))
+        found = list(map(importing.allowed, found))
     report = project.import_(tracked(found, "importing", least=_BAR_FROM), scope=scope, dry_run=how["dry_run"])
     print_result(as_json, report.as_dict(), render.import_report(report))
-
-
-def _allowed(candidate: importing.Candidate) -> importing.Candidate:
-    """Tag what looks like it holds a secret as allowed to."""
-    memory = candidate.memory
-    if memory is None or not scan_memory(memory):
-        return candidate
-    return replace(candidate, memory=memory._replace(tags=(*memory.tags, ALLOW_TAG)))
 
 
 def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -96,14 +83,18 @@ def _candidates(path: str, source: sources.Source | None, mapping: dict[str, str
 
 @click.command()
 @click.option("-o", "--output", metavar="FILE", help='Write a copy there ("-": standard output).')
-@click.option(
-    "--format", "format_", type=click.Choice(["jsonl", "json", "markdown"]), help="Of the copy.  [default: by FILE]"
-)
+@click.option("--format", "format_", type=click.Choice(exporting.FORMATS), help="Of the copy.  [default: by FILE]")
 @filter_options
 @json_option
 @click.pass_context
 def export(
-    ctx: click.Context, /, output: str | None, format_: str | None, scope: Scope | None, as_json: bool, **chosen: Any
+    ctx: click.Context,
+    /,
+    output: str | None,
+    format_: importing.Format | None,
+    scope: Scope | None,
+    as_json: bool,
+    **chosen: Any,
 ) -> None:
     """Put the memory file in canonical form, or with -o write a copy.
 
@@ -119,43 +110,19 @@ def export(
     project = open_project(ctx)
     if output is None:
         done = project.export(scope or project.default_scope)
-        value = {"path": str(done.path), "changed": done.changed, "held": done.held}
         said = f"left alone: {done.held}" if done.held else ("put in canonical form" if done.changed else "no change")
-        print_result(as_json, value, f"{done.path}: {said}")
+        print_result(as_json, done.as_dict(), f"{done.path}: {said}")
         return
     if output == "-" and as_json:
         raise UsageError("-o - prints the copy itself; leave out --json, or add --format json")
-    if output != "-" and any(_is_same(output, store.place.memories) for store in project.stores.values()):
-        raise UsageError(f"{output} is a store itself; `memsync memory export` without -o puts it in order")
-    found = project.list(Filters(scopes=(scope,) if scope else SCOPES, **chosen))
-    _write_copy(output, _copy(found, format_ or _format_of(output)))
     if output != "-":
-        hidden = sum(entry.scope != "project" for entry in found)
-        text = f"wrote {len(found)} memories to {output}" + (f" ({hidden} of them private or global)" if hidden else "")
-        print_result(as_json, {"path": output, "count": len(found)}, text)
-
-
-def _is_same(output: str, memories: Path) -> bool:
-    return os.path.realpath(output) == os.path.realpath(memories)
-
-
-def _format_of(output: str) -> str:
-    return {".md": "markdown", ".markdown": "markdown", ".json": "json"}.get(Path(output).suffix.lower(), "jsonl")
-
-
-def _copy(found: list[Entry], format_: str) -> str:
-    if format_ == "markdown":
-        return render.markdown(found)
-    from memsync.codec import encode, fields_of
-
-    if format_ == "json":
-        return json.dumps([fields_of(entry.memory) for entry in found], indent=2) + "\n"
-    return "".join(encode(entry.memory).decode() + "\n" for entry in sorted(found, key=lambda entry: entry.id))
-
-
-def _write_copy(output: str, text: str) -> None:
+        exporting.refuse_store(project, output)
+    found = project.list(Filters(scopes=(scope,) if scope else SCOPES, **chosen))
+    copy = exporting.spelled(found, format_ or exporting.format_of(output))
     if output == "-":
-        click.echo(text.encode("utf-8", "replace"), nl=False)
+        click.echo(copy.encode("utf-8", "replace"), nl=False)
         return
-    with blaming(Path(output)):
-        Path(output).write_bytes(text.encode("utf-8", "replace"))
+    exporting.write(Path(output), copy)
+    hidden = sum(entry.scope != "project" for entry in found)
+    text = f"wrote {len(found)} memories to {output}" + (f" ({hidden} of them private or global)" if hidden else "")
+    print_result(as_json, {"path": output, "count": len(found)}, text)

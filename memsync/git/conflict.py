@@ -9,7 +9,8 @@ from pathlib import Path
 from memsync import jsonl, merge
 from memsync.codec import Line
 from memsync.git import repo
-from memsync.store import Exported, Store
+from memsync.results import Exported
+from memsync.store import Store
 
 
 def resolve(store: Store) -> Exported:

@@ -15,7 +15,7 @@ from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, inside, t
 from memsync.mcp.tool import ADD, CHANGE, READ, TOGGLE, Offer, Progress, Spread
 from memsync.recall import Filters
 from memsync.records import SCOPES
-from memsync.results import Entry
+from memsync.results import listed
 from memsync.service import Memsync
 from memsync.sources import Source, read
 
@@ -106,11 +106,7 @@ def recall(
 def list_memories(project: Memsync, limit: Limit = 50, at: At = None, *, filters: Chosen) -> Mapping[str, Any]:
     """List memories, the most important first. To answer a question use recall."""
     with then(project, at) as place:
-        return _listed(place.list(filters, limit=limit))
-
-
-def _listed(found: list[Entry]) -> dict[str, Any]:
-    return {"count": len(found), "memories": [entry.as_dict() for entry in found]}
+        return listed(place.list(filters, limit=limit))
 
 
 def get_memory(project: Memsync, memory_id: Id, scope: Where = None, at: At = None) -> Mapping[str, Any]:
@@ -182,8 +178,7 @@ def _counted(found: list[Candidate], progress: Progress) -> Iterator[Candidate]:
 
 def export_memories(project: Memsync, scope: Where = None) -> Mapping[str, Any]:
     """Put the memory file in canonical form, ready to be committed. Happens by itself when the server rests."""
-    done = project.export(scope or project.default_scope)
-    return {"path": str(done.path), "changed": done.changed, "held": done.held}
+    return project.export(scope or project.default_scope).as_dict()
 
 
 OFFERS: Final = (

@@ -11,6 +11,7 @@ from mcp.types import Completion, CompletionArgument, CompletionContext, PromptR
 
 from memsync.errors import MemoryNotFound, MemsyncError, SkillNotFound
 from memsync.mcp.tool import Desk, for_a_model
+from memsync.results import listed
 from memsync.service import Memsync
 
 if TYPE_CHECKING:
@@ -67,8 +68,7 @@ def _add_completions(
 
 
 def _most_important(project: Memsync) -> dict[str, Any]:
-    found = project.list(limit=_LISTED)
-    return {"count": len(found), "memories": [entry.as_dict() for entry in found]}
+    return listed(project.list(limit=_LISTED))
 
 
 def _ids(project: Memsync, beginning: str) -> list[str]:

@@ -11,7 +11,7 @@ from memsync.errors import UsageError
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit, Tags, Target, Where, inside
 from memsync.mcp.tool import ADD, CHANGE, COUNT, READ, TOGGLE, Offer
-from memsync.results import SkillEntry
+from memsync.results import listed_skills
 from memsync.service import Memsync
 
 Ref = Annotated[str, Field(description="Its name, its id or the beginning of one.")]
@@ -33,16 +33,12 @@ def list_skills(
     scope: Where = None,
 ) -> Mapping[str, Any]:
     """List skills: how things are done in this project, without the instructions."""
-    return _listed(project.skills.list(query, scope=scope, limit=limit))
+    return listed_skills(project.skills.list(query, scope=scope, limit=limit))
 
 
 def search_skills(project: Memsync, query: str, limit: Limit = 5, scope: Where = None) -> Mapping[str, Any]:
     """Find the skills for a task, by words, meaning or trigger; none if none fits."""
-    return {"query": query, **_listed(project.skills.search(query, scope=scope, limit=limit))}
-
-
-def _listed(found: list[SkillEntry]) -> dict[str, Any]:
-    return {"count": len(found), "skills": [entry.as_dict(whole=False) for entry in found]}
+    return {"query": query, **listed_skills(project.skills.search(query, scope=scope, limit=limit))}
 
 
 def get_skill(project: Memsync, skill_id: Ref, scope: Where = None) -> Mapping[str, Any]:
