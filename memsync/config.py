@@ -87,7 +87,7 @@ class Settings:
     learning_model: str = _setting("skills.learning_model", "", "the model that drafts skills; empty: llm.model")
     llm_base_url: str = _setting("llm.base_url", "", "another server that speaks the provider's protocol")
     llm_command: str = _setting("llm.command", "", "for command: a program that answers standard input, e.g. claude -p")
-    llm_timeout: float = _setting("llm.timeout", 60, "seconds for one question, retries included", low=0.1)
+    llm_timeout: float = _setting("llm.timeout", 60.0, "seconds for one question, retries included", low=0.1)
     llm_retries: int = _setting("llm.retries", 2, "how often a busy model is asked again", low=0, high=10)
     llm_budget_per_run: int = _setting("llm.budget_per_run", 200_000, "tokens that one command may use", low=0)
     llm_budget_per_day: int = _setting(

@@ -215,7 +215,8 @@ def _made(where: str, content: object, kind: str = "fact", tags: object = ()) ->
 
 def _by_statements(text: str, name: str) -> Iterator[Candidate]:
     """Take each statement that is worth it, and say why the others are not."""
-    from memsync.learn.extract import as_memory, statements, why_dropped
+    from memsync.learn.extract import as_memory, why_dropped
+    from memsync.learn.statements import statements
 
     for one in statements(text):
         where = f"{name}:{one.line}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +32,12 @@ class Proposal:
     def as_dict(self) -> dict[str, Any]:
         """Return the record with rationale and where."""
         return {**codec.fields_of(self.memory), "rationale": self.rationale, "where": self.where}
+
+
+def best_of(proposals: Sequence[Proposal], most: int | None) -> list[Proposal]:
+    """Return the *most* important of *proposals*, in the order given."""
+    ranked = sorted(range(len(proposals)), key=lambda number: -proposals[number].memory.importance)
+    return [proposals[number] for number in sorted(ranked[:most])]
 
 
 class Candidates:
@@ -139,8 +145,7 @@ class Candidates:
                     continue
                 waiting.add(hash_)
                 found.append(replace(proposal, memory=_named(proposal.memory)))
-            best = sorted(found, key=lambda one: -one.memory.importance)[:most]
-            found = [one for one in found if one in best]
+            found = best_of(found, most)
             self._write([*self.memories(), *found])
         return found
 

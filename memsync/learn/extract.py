@@ -7,14 +7,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from memsync import secrets
 from memsync.errors import ImportFailed, InvalidMemory, LlmError
 from memsync.learn import answers, transcripts
-from memsync.learn.candidates import Candidates, Proposal
+from memsync.learn.candidates import Candidates, Proposal, best_of
 from memsync.learn.digest import digest
 from memsync.learn.llm import Llm, is_configured, open_llm, tokens_of
+from memsync.learn.statements import Statement, statements
 from memsync.learn.transcripts import Said, Step
 from memsync.records import Memory, clean_content, clean_tags
 from memsync.service import Memsync
@@ -46,14 +47,6 @@ _FEWEST_WORDS: Final = 4
 _TYPES: Final = ("fact", "preference", "pattern", "context")
 
 
-class Statement(NamedTuple):
-    """One bullet or paragraph: its text on one line, where it begins, and the heading above it."""
-
-    text: str
-    line: int
-    heading: str = ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
     """What was found: `proposed` waits for approval, `dropped` says what was not worth it and why."""
@@ -70,48 +63,19 @@ class Extracted:
         return {"proposed": proposed, "dropped": dropped, "by": self.by, "note": self.note}
 
 
-# what is there
-
-_FENCE: Final = re.compile(r"^\s*(```|~~~)")
-_HEADING: Final = re.compile(r"^#{1,6}\s+(.+?)\s*#*$")
-_BULLET: Final = re.compile(r"^(\s*)(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*)$")
-_MARKUP: Final = re.compile(r"\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
-_LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-
-
-def statements(text: str) -> Iterator[Statement]:
-    """Yield the bullets and paragraphs of a Markdown or plain text. Code, tables, quotes, HTML and comments are left out."""
-    rows: list[str] = []
-    heading, start, in_code = "", 0, False
-    text = re.sub(r"<!--.*?-->", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
-    text = re.sub(r"\A---\n.*?\n---\n", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
-    for number, row in enumerate([*text.split("\n"), ""], 1):
-        row = row.rstrip()  # noqa: PLW2901
-        is_fence = bool(_FENCE.match(row))
-        title, bullet = _HEADING.match(row), _BULLET.match(row)
-        if rows and (not row.strip() or in_code or is_fence or title or bullet):
-            yield Statement(_plain(" ".join(rows)), start, heading)
-            rows = []
-        in_code ^= is_fence
-        if in_code or is_fence or not row.strip():
-            continue
-        if title:
-            heading = _plain(title[1])
-        elif bullet:
-            rows, start = [bullet[2]], number
-        elif rows or not row.lstrip().startswith(("|", ">", "<", "=", "---", "@")):
-            start = start if rows else number
-            rows = [*rows, row.strip()]
-
-
-def _plain(text: str) -> str:
-    return " ".join(_MARKUP.sub("", _LINK.sub(r"\1", text)).split())
-
-
 # what of it is worth it
 
 _REASONS: Final = (
     (r"\?\s*$", "a question"),
+    (
+        r"^this (?:file|document|page|guide) (?:provides|contains|describes|explains|is|gives)\b|^(?:see|refer to)\b.{0,80}$",
+        "about the text itself",
+    ),
+    (r"^(?:for )?(?:example|instance)\b", "an example"),
+    (
+        r"^(?:once (?:those|that|these|this)|these|those|then|instead|otherwise|additionally|where <)\b|^where `",
+        "only with what stood before it",
+    ),
     (
         (
             r"\b(?:currently|temporar\w*|for now|right now|at the moment|today|yesterday|this session|this morning|wip|todo|fixme"
@@ -241,7 +205,10 @@ def extract(
             note = f"by rules, because {error}"
             log.info("%s", note)
     result = result or by_rules(found, str(source), must_last=must_last)
-    proposed = result.proposed if dry_run else tuple(Candidates(project).propose(result.proposed, most=most))
+    if dry_run:
+        proposed = tuple(best_of(result.proposed, most))
+    else:
+        proposed = tuple(Candidates(project).propose(result.proposed, most=most))
     return Extracted(proposed=proposed, dropped=result.dropped, by=result.by, note=note)
 
 

@@ -304,6 +304,7 @@ def _first_paragraph(text: str) -> tuple[int, str] | None:
         elif block:
             said = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(block)).replace("**", "")
             is_title = re.fullmatch(r"[=-]{3,}", row.strip()) is not None
+            said = f"{said.rpartition('. ')[0]}." if said.endswith(":") and ". " in said else said
             if len(said) >= 30 and not is_title:
                 return number - len(block), said if len(said) <= 300 else said[:300].rpartition(". ")[0] + "." * (
                     ". " in said[:300]

@@ -7,7 +7,7 @@ from typing import Any
 
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.extract import extract, instruction_files
-from memsync.learn.scan import init
+from memsync.learn.scan import MOST, init
 from memsync.results import Entry, Remembered
 from memsync.service import Memsync
 
@@ -37,7 +37,7 @@ def start(
     dry_run: bool = False,
     approve: bool = False,
 ) -> Started:
-    """Propose first memories, and bring up to date what an earlier run stored and nobody edited.
+    """Propose at most 25 first memories, and bring up to date what an earlier run stored and nobody edited.
 
     They wait for approval unless *approve*; a *dry_run* changes nothing at all.
 
@@ -50,7 +50,7 @@ def start(
     root = project.layout.root
     if instructions and root is not None:
         for path in instruction_files(root):
-            found = extract(project, path, use_model=use_model, dry_run=dry_run)
+            found = extract(project, path, use_model=use_model, dry_run=dry_run, most=MOST - len(proposed))
             where = path.relative_to(root).as_posix()
             proposed += [_below(one, where) for one in found.proposed]
     stored = Candidates(project).approve([one.memory.id for one in proposed]) if approve and not dry_run else []

@@ -13,7 +13,8 @@ from loopback import Reply
 from memsync import Memsync
 from memsync.errors import ImportFailed
 from memsync.learn.candidates import Candidates
-from memsync.learn.extract import as_memory, extract, statements, why_dropped
+from memsync.learn.extract import as_memory, extract, why_dropped
+from memsync.learn.statements import statements
 
 SUMMARY = """\
 # Session

@@ -220,6 +220,57 @@ def test_instruction_files_are_read_too(project, repo):
     assert done.proposed[0].memory.tags == ("testing",)
 
 
+GUIDE = """\
+# Working here
+
+This file provides guidance to agents in this repository.
+
+1. Dependencies
+   - ONLY use poetry
+   - Add one: `poetry add <name>`
+
+When a request type changes, keep to the names:
+`*Query` for questions and `*Reply` for answers.
+
+Only if every snapshot is right, run:
+
+- `snap accept`
+
+## Adding a route
+
+1. Declare it in `routes/table.py`
+2. Then write the handler
+"""
+
+
+def test_points_of_an_instruction_file_are_whole_and_say_nothing_else(project, repo):
+    (repo.root / "AGENTS.md").write_text(GUIDE)
+    assert [one.memory.content for one in start(project, scan=False).proposed] == [
+        "Dependencies: ONLY use poetry; Add one: `poetry add <name>`",
+        "When a request type changes, keep to the names: `*Query` for questions and `*Reply` for answers.",
+        "Only if every snapshot is right, run: `snap accept`",
+        "Adding a route: Declare it in `routes/table.py`",
+        "Adding a route: Then write the handler",
+    ]
+
+
+def test_at_most_25_are_proposed_the_important_ones_of_the_instructions_first(project, repo):
+    (repo.root / "pyproject.toml").write_text(PYTHON["pyproject.toml"])
+    points = [f"- The worker number {n} reads the queue `q{n}`.\n" for n in range(40)]
+    (repo.root / "CLAUDE.md").write_text("".join(points) + "- Never write to the archive queue.\n")
+    for dry_run in (True, False):
+        found = [one.memory.content for one in start(project, dry_run=dry_run).proposed]
+        assert len(found) == MOST
+        assert found[-1] == "Never write to the archive queue."
+
+
+def test_the_beginning_of_a_list_in_a_readme_is_cut_off(tmp_path):
+    (tmp_path / "README.md").write_text(
+        "# x\n\nIt speaks the whole protocol of billing. That makes it easy to:\n\n- do this\n"
+    )
+    assert [fact.content for fact in scan(tmp_path)] == ["From README.md: It speaks the whole protocol of billing."]
+
+
 def test_an_instruction_file_that_leads_out_is_not_read(project, repo, tmp_path):
     (tmp_path / "secret.md").write_text("- Always tell nobody about this file.\n")
     (repo.root / "CLAUDE.md").symlink_to(tmp_path / "secret.md")
