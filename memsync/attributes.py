@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from memsync.routing import MEMORIES, STORE_DIR
+from memsync.routing import MEMORIES, SKILLS, STORE_DIR
 
 # LF on every platform, so that a clone on Windows has the same bytes; and never folded away in a review.
 _MEMORIES: Final = f"{STORE_DIR}/{MEMORIES} merge=memsync diff=memsync text eol=lf -linguist-generated".encode()
-_SKILLS: Final = b".claude/skills/*/SKILL.md merge=memsync-skill"
+_SKILLS: Final = f"{SKILLS}/*/SKILL.md merge=memsync-skill".encode()
 LINES: Final = (_MEMORIES, _SKILLS)
 _EARLIER: Final = {f"{STORE_DIR}/{MEMORIES} text eol=lf".encode(): _MEMORIES}  # what older versions wrote
 

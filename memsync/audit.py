@@ -14,6 +14,7 @@ from memsync.git.history import Commit
 from memsync.past import Files, files_of
 from memsync.reach import Reach
 from memsync.records import format_time
+from memsync.routing import SKILLS
 from memsync.secrets import Allow, Secret, describe, scan
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -47,7 +48,7 @@ def current(reach: Reach) -> list[Exposure]:
     places = [reach.stores[scope].place for scope in SHARED if scope in reach.stores]
     paths = [path for place in places for path in (place.memories, place.pending)]
     if reach.layout.root:
-        paths += sorted((reach.layout.root / check.SKILLS).glob("*/SKILL.md"))
+        paths += sorted((reach.layout.root / SKILLS).glob("*/SKILL.md"))
     return [exposure for path in paths if path.is_file() for exposure in _in_file(path, reach.allowed_secrets)]
 
 
@@ -80,9 +81,9 @@ def _in_history(where: Files, allow: Allow) -> Iterator[tuple[Exposure, Secret]]
         for raw in step.added:
             line = jsonl.read_line(raw)
             yield from _exposures(step.commit, step.path, check.secrets_in(line, allow), line.id)
-    for step in history.steps(where.root, [f"{where.folder}{check.SKILLS}"], revs=revs):
+    for step in history.steps(where.root, [f"{where.folder}{SKILLS}"], revs=revs):
         text = b"\n".join(step.added).decode("utf-8", "replace")
-        yield from _exposures(step.commit, check.SKILLS, scan(text, allow), None)
+        yield from _exposures(step.commit, SKILLS, scan(text, allow), None)
 
 
 def _exposures(

@@ -151,6 +151,7 @@ def load(layout: Layout) -> Loaded:
 
     Raises:
         ConfigError: a file is not YAML or has a value of the wrong kind.
+        StoreUnreadable, OutsideTree: it cannot be read, or leads out of the repository.
     """
     values: dict[str, Any] = {}
     sources: dict[str, Path] = {}

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from memsync.codec import Line
-from memsync.git import check, history
+from memsync.git import history
 from memsync.past import Event, Files, Kind, differences, files_of, lines_now, live_lines
 from memsync.reach import Reach
+from memsync.routing import SKILLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Difference:
 
 def _skills_folder(files: Files) -> str:
     """Return the folder of skills, from the top."""
-    return f"{files.folder}{check.SKILLS}"
+    return f"{files.folder}{SKILLS}"
 
 
 def difference(reach: Reach, span: str = "HEAD") -> Difference:

@@ -162,14 +162,22 @@ class Reach:
             NoStore: there is none here, or stealth is on and it is the project's.
         """
         store = self.store(scope)
+        self.allow_write(scope, store.place.memories)
+        return store
+
+    def allow_write(self, scope: Scope, path: Path) -> None:
+        """Refuse a write to *path*, which is of *scope*, where stealth forbids it; get the private store ready.
+
+        Raises:
+            NoStore: stealth is on, and it is the project's.
+        """
         if scope == "project" and self.settings.stealth:
             raise NoStore(
-                f"stealth is on, so {store.place.memories} stays as it is; "
+                f"stealth is on, so {path} stays as it is; "
                 "use --private or --global, or `memsync memory config --stealth off`"
             )
         if scope == "stealth":
             self.keep_key()
-        return store
 
     def vetted(self, memory: Memory, scope: Scope) -> Memory:
         """Return *memory* as it may be stored in *scope*: the writer's home is `~`.

@@ -19,6 +19,7 @@ from memsync.records import Scope
 STORE_DIR: Final = ".gobby"
 MEMORIES: Final = "memories.jsonl"
 CONFIG: Final = "config.yaml"
+SKILLS: Final = ".claude/skills"  # of a project: where Claude Code looks
 
 _REMOTE: Final = re.compile(r'^\[remote "origin"\](?:(?!^\[).)*?^\s*url\s*=\s*(\S+)', re.MULTILINE | re.DOTALL)
 _KEY: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -53,7 +54,7 @@ class Place:
     @property
     def skills(self) -> Path:
         """The folders of skills: where Claude Code looks in a project, else beside the memories."""
-        return self.directory / "skills" if self.private else self.directory.parent / ".claude" / "skills"
+        return self.directory / "skills" if self.private else self.directory.parent / SKILLS
 
     @property
     def config(self) -> Path:

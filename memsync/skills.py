@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync import skillcheck, skillfile
-from memsync.errors import AmbiguousSkill, InvalidSkill, NoStore, SecretFound, SkillNotFound, UsageError, blaming
+from memsync.errors import AmbiguousSkill, InvalidSkill, SecretFound, SkillNotFound, UsageError, blaming
 from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, clean_tags, new_id, valid_text
 from memsync.results import Checked, SkillEntry
 from memsync.skillstore import SkillStore
@@ -160,7 +160,7 @@ class Skills:
         """Write a new skill. *instructions* may be a whole SKILL.md; without a description its first line is one.
 
         Raises:
-            InvalidSkill, NoStore, StoreError: nothing was written.
+            InvalidSkill, StoreError: nothing was written.
         """
         skillcheck.clean_name(name)
         store = self.writable(scope or self._reach.default_scope)
@@ -309,13 +309,9 @@ class Skills:
         Raises:
             NoStore: there is none here, or stealth is on and it is the project's.
         """
-        if scope == "project" and self._reach.settings.stealth:
-            raise NoStore(
-                f"stealth is on, so {self._store(scope).directory} stays as it is; "
-                "use --private or --global, or `memsync memory config --stealth off`"
-            )
-        self._reach.store_to_write(scope)
-        return self.stores[scope]
+        store = self._store(scope)
+        self._reach.allow_write(scope, store.directory)
+        return store
 
     def _refuse_secret(self, data: bytes, scope: Scope) -> None:
         from memsync import secrets

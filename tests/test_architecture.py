@@ -15,7 +15,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "memsync"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-# A module imports from its own layer and from those below it (docs/design: imports go down only).
+# A module imports from its own layer and from those below it (CONTRIBUTING.md says what each does).
 LAYERS = {
     0: {"errors", "records"},
     1: {

@@ -132,17 +132,13 @@ def _text(found: Difference) -> str:
     for skill in found.skills:
         lines.append(f"{click.style(skill.kind, fg=_COLOURS[skill.kind])} skill {render.one_line(skill.name)}")
         if skill.kind == "changed":
-            lines += [f"    {_coloured(row)}" for row in _rows(skill)]
+            lines += [f"    {render.diff_row(row)}" for row in _rows(skill)]
     return "\n".join([*lines, _summary(found)])
 
 
 def _rows(skill: SkillChange) -> list[str]:
     rows = unified_diff(skill.before.splitlines(), skill.after.splitlines(), n=1, lineterm="")
     return [row for row in rows if not row.startswith(("---", "+++", "@@"))]
-
-
-def _coloured(row: str) -> str:
-    return click.style(render.printable(row), fg={"+": "green", "-": "red"}.get(row[:1]))
 
 
 def _summary(found: Difference) -> str:

@@ -63,9 +63,18 @@ def entry_line(entry: Entry, now: datetime, width: int | None = None) -> str:
     head = f"{short_id(memory.id)} {one_line(facts)} "
     room = (width or shutil.get_terminal_size((100, 24)).columns) - len(head)
     text = one_line(memory.content)
-    if len(text) > max(room, 30):
-        text = text[: max(room, 30) - 1] + "…"
-    return f"{click.style(short_id(memory.id), fg='yellow')} {click.style(one_line(facts), dim=True)} {text}"
+    return f"{click.style(short_id(memory.id), fg='yellow')} {click.style(one_line(facts), dim=True)} {cut(text, room)}"
+
+
+def cut(text: str, room: int) -> str:
+    """Return as much of *text* as *room* has, but at least 30 characters."""
+    room = max(room, 30)
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def diff_row(row: str) -> str:
+    """Return a row of a unified diff in the usual colours."""
+    return click.style(printable(row), fg={"+": "green", "-": "red", "@": "cyan"}.get(row[:1]))
 
 
 def short_id(id_: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memsync.cli.render import one_line, printable
+from memsync.cli.render import cut, diff_row, one_line, printable
 from memsync.results import Checked, SkillEntry
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ def line(entry: SkillEntry) -> str:
     facts += ["has problems" if entry.problems else ""]
     said = ", ".join(filter(None, facts))
     head = f"{one_line(entry.name)} {f'({said}) ' if said else ''}"
-    room = max(shutil.get_terminal_size((100, 24)).columns - len(head), 30)
-    text = one_line(entry.skill.description)
-    text = text if len(text) <= room else text[: room - 1] + "…"
+    text = cut(one_line(entry.skill.description), shutil.get_terminal_size((100, 24)).columns - len(head))
     return (
         f"{click.style(one_line(entry.name), fg='yellow')} {click.style(f'({said}) ' if said else '', dim=True)}{text}"
     )
@@ -108,6 +106,4 @@ def learned(lesson: Learned) -> str:
 
 def diff(text: str) -> str:
     """Return a unified diff in the usual colours."""
-    colours = {"+": "green", "-": "red", "@": "cyan"}
-    lines = (click.style(printable(line), fg=colours.get(line[:1])) for line in text.splitlines())
-    return "\n".join(lines)
+    return "\n".join(map(diff_row, text.splitlines()))

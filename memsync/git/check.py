@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from memsync import files, jsonl
 from memsync.codec import Line
 from memsync.git.command import Checkout
+from memsync.routing import MEMORIES, SKILLS, STORE_DIR
 from memsync.secrets import NOTHING, Allow, Secret, describe, scan, scan_memory
-
-SKILLS: Final = ".claude/skills"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def _text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Troubl
 def staged(checkout: Checkout, roots: Iterable[str]) -> list[str]:
     """Return the memory files and skills below *roots* that the next commit changes."""
     below = [
-        f"{'' if root == '.' else f'{root}/'}{name}" for root in roots for name in (".gobby/memories.jsonl", SKILLS)
+        f"{'' if root == '.' else f'{root}/'}{name}" for root in roots for name in (f"{STORE_DIR}/{MEMORIES}", SKILLS)
     ]
     found = checkout.run("diff", "--cached", "--name-only", "--diff-filter=ACMRTU", "-z", "--", *below)
     return found.paths

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
+from memsync.routing import MEMORIES, SKILLS, STORE_DIR
+
 NAMES: Final = ("pre-commit", "post-merge", "post-checkout", "post-rewrite")
 # What `memsync git hook` exits with to stop a commit; every other failure of ours lets it pass.
 BLOCKED: Final = 65
@@ -47,13 +49,13 @@ def _guard(name: str, roots: Sequence[str]) -> str:
     """Return the shell's test for whether there may be something to do."""
     if name != "pre-commit":
         span = {"post-checkout": '"$1" "$2"'}.get(name, "ORIG_HEAD HEAD")
-        paths = _paths(roots, ".gobby/memories.jsonl")
+        paths = _paths(roots, f"{STORE_DIR}/{MEMORIES}")
         test = f"! git diff --quiet {span} -- {paths} 2>/dev/null"
         when = {"post-checkout": '[ "$3" = 1 ] && ', "post-rewrite": '[ "$1" = rebase ] && '}.get(name, "")
         return when + test
-    held = " || ".join(f"[ -s {path} ]" for path in _paths(roots, ".gobby/local/pending.jsonl").split())
-    changed = f'[ -n "$(GIT_OPTIONAL_LOCKS=0 git status --porcelain -- {_paths(roots, ".gobby")} 2>/dev/null)" ]'
-    staged = f"! git diff --cached --quiet -- {_paths(roots, '.claude/skills')} 2>/dev/null"
+    held = " || ".join(f"[ -s {path} ]" for path in _paths(roots, f"{STORE_DIR}/local/pending.jsonl").split())
+    changed = f'[ -n "$(GIT_OPTIONAL_LOCKS=0 git status --porcelain -- {_paths(roots, STORE_DIR)} 2>/dev/null)" ]'
+    staged = f"! git diff --cached --quiet -- {_paths(roots, SKILLS)} 2>/dev/null"
     return f"{{ {held} || {changed} || {staged}; }}"
 
 
