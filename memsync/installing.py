@@ -201,10 +201,14 @@ def _no_git_hooks(reach: Reach, *, dry_run: bool) -> list[str]:
         return []
     from memsync.git import install as git
 
-    there = [name for name, state in git.status(reach.layout)["hooks"].items() if state != "missing"]
-    if there and not dry_run:
+    found = git.status(reach.layout)
+    there = [name for name, state in found["hooks"].items() if state != "missing"]
+    done = [f"git: took out the hooks {', '.join(there)}"] if there else []
+    if found["driver"] and not there:  # as `git install --no-hooks` leaves it
+        done = ["git: took our merge driver out of its configuration"]
+    if done and not dry_run:
         git.uninstall(reach.layout)
-    return [f"git: took out the hooks {', '.join(there)}"] if there else []
+    return done
 
 
 def git_states(reach: Reach) -> dict[str, str]:

@@ -233,13 +233,42 @@ def blame(reach: Reach, ref: str | None = None) -> list[tuple[str, Event]]:
     live = lines_now(reach)
     found = events(reach, ref)
     if ref is None:
-        newest = {event.id: event for event in reversed(found)}
-        kept = [event for id_, event in newest.items() if id_ in live]
+        kept = _set_by(found, live)
         return [("", event) for event in sorted(kept, key=lambda event: (event.born, event.id))]
-    if found[0].after is None:
+    if found[0].id not in live:
         raise MemoryNotFound(ref, " that is here now; `memsync memory history` shows what became of it")
-    fields = sorted(fields_of(found[0].after).keys() - _TIMES)
-    return [(name, next(e for e in found if name in e.fields or e.before is None)) for name in fields]
+    (last,) = _set_by(found, live)
+    assert last.after
+    now = fields_of(last.after)
+    return [(name, _setter(found, name, now[name]) or last) for name in sorted(now.keys() - _TIMES)]
+
+
+def _set_by(found: Sequence[Event], live: Mapping[str, Line]) -> list[Event]:
+    """Return for each live memory the newest event that made it what it is.
+
+    Two branches both tell of what they changed, and a merge takes one of them: the newest event may have lost.
+    """
+    settled: dict[str, Event] = {}
+    for event in found:
+        if event.id in live and event.after:
+            settled.setdefault(event.id, event)
+            if not _same(settled[event.id].after, live[event.id].memory) and _same(event.after, live[event.id].memory):
+                settled[event.id] = event
+    return list(settled.values())
+
+
+def _setter(found: Sequence[Event], name: str, value: object) -> Event | None:
+    """Return the newest event that gave the field *name* the *value* that it has."""
+    return next(
+        (
+            event
+            for event in found
+            if event.after
+            and (name in event.fields or event.before is None)
+            and fields_of(event.after).get(name) == value
+        ),
+        None,
+    )
 
 
 @contextmanager

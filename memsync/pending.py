@@ -52,7 +52,9 @@ def _bases(waiting: Iterable[Line]) -> dict[str, bytes]:
 
 
 def _current(lines: Sequence[Line], ids: AbstractSet[str]) -> dict[str, Line]:
-    return merge.current([line for line in lines if line.id in ids])
+    # A conflict is merged as a whole: its markers have no id, and a copy that it makes has one that no line shows.
+    whole = jsonl.in_conflict(lines)
+    return merge.current(lines if whole else [line for line in lines if line.id in ids])
 
 
 def lay_over(lines: list[Line], held: bytes) -> tuple[list[Line], tuple[int, int]]:

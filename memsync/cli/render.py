@@ -59,7 +59,8 @@ def entry_line(entry: Entry, now: datetime, width: int | None = None) -> str:
     where = "" if entry.scope == "project" else f", {'private' if entry.scope == 'stealth' else entry.scope}"
     when = age(memory.written_at, now)
     stale = f"; out of date: {', '.join(entry.stale)}" if entry.stale else ""
-    facts = f"({memory.memory_type}, importance {entry.effective_importance:.2g}, {when}{where}{stale})"
+    conflict = f"; in conflict with {short_id(memory.conflict_of)}" if memory.conflict_of else ""
+    facts = f"({memory.memory_type}, importance {entry.effective_importance:.2g}, {when}{where}{conflict}{stale})"
     head = f"{short_id(memory.id)} {one_line(facts)} "
     room = (width or shutil.get_terminal_size((100, 24)).columns) - len(head)
     text = one_line(memory.content)

@@ -65,7 +65,9 @@ class Checkout:
                 timeout=patience,
                 check=False,
             )
-        except (OSError, subprocess.SubprocessError) as error:
+        except OSError as error:
+            return Done(255, b"", f"it cannot be run ({error.strerror or error}); install git, or put it into the PATH")
+        except subprocess.SubprocessError as error:
             return Done(255, b"", str(error))
         return Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 

@@ -71,13 +71,13 @@ def install(layout: Layout) -> list[str]:
     assert layout.root is not None
     checkout = Checkout(layout.git.root)
     hooks = hooks_of(checkout, layout)
+    done = [*driver.install(checkout.top), *_note_root(checkout, layout)]  # merging needs no hook, so it comes first
     if hooks.keeper == "outside":
         raise StoreNotWritable(
             hooks.directory,
             "core.hooksPath leads out of the repository, and its hooks are for all your repositories",
-            "call `memsync git hook NAME` from them, or set core.hooksPath for this clone",
+            "git merges memories all the same; for the rest call `memsync git hook NAME` from them, or set core.hooksPath for this clone",
         )
-    done = [*driver.install(checkout.top), *_note_root(checkout, layout)]
     if hooks.keeper == "lefthook":
         return [*done, f"lefthook writes the hooks here; add to its configuration:\n{hookfile.lefthook_snippet()}"]
     directory = "" if hooks.is_shared else _own_directory()

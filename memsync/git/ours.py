@@ -32,9 +32,12 @@ def path_of(checkout: Checkout, store: Store) -> str:
 
 
 def state(checkout: Checkout, path: str) -> str:
-    """Return git's two letters for *path*: what is staged and what is not; two spaces if nothing changed."""
-    out = checkout.run("status", "--porcelain", "-z", "--untracked-files=all", "--", path).out
-    return out[:2].decode() or "  "
+    """Return git's two letters for *path*: what is staged and what is not; two spaces if nothing changed.
+
+    Raises:
+        GitRefused
+    """
+    return checkout.do("status", "--porcelain", "-z", "--untracked-files=all", "--", path)[:2] or "  "
 
 
 def held_back(checkout: Checkout, store: Store) -> bool:

@@ -120,3 +120,11 @@ def test_doctor_says_so_and_settles_it(repo):
     fixed = memsync("doctor", "--fix", cwd=repo.root)
     assert "settled the git conflict; every text of both sides is there" in fixed.out
     assert repo.memories.read_bytes() == EXPECTED
+
+
+def test_a_list_says_which_texts_are_copies_that_a_merge_kept(repo):
+    conflicted(repo, "merge", "other")
+    lines = memsync("memory", "list", cwd=repo.root).out.splitlines()
+    (kept,) = [line for line in lines if line.endswith(" ours")]
+    assert "; in conflict with mm-a)" in kept
+    assert not any("in conflict" in line for line in lines if line != kept)

@@ -136,6 +136,17 @@ def test_a_hooks_path_in_the_repository_is_used_and_one_outside_is_refused(repo,
     assert not (tmp_path / "everybody").exists()
 
 
+def test_where_hooks_are_refused_memories_merge_all_the_same_and_uninstalling_takes_that_out(repo, tmp_path):
+    repo.git("config", "core.hooksPath", str(tmp_path / "everybody"))
+    with pytest.raises(StoreNotWritable, match="git merges memories all the same"):
+        install(locate(repo.root))
+    found = status(locate(repo.root))
+    assert (found["keeper"], bool(found["driver"])) == ("outside", True)
+    assert "took our merge driver out" in memsync("uninstall", cwd=repo.root).out
+    assert status(locate(repo.root))["driver"] is None
+    assert b"memsync" not in (repo.root / ".git" / "config").read_bytes()
+
+
 def test_lefthook_keeps_its_hooks_and_the_user_is_told_what_to_add(repo):
     (repo.root / "lefthook.yml").write_text("pre-commit:\n  jobs: []\n")
     done = install(locate(repo.root))

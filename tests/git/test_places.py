@@ -130,3 +130,8 @@ def test_a_file_that_is_already_in_conflict_is_not_made_worse_by_a_commit(hooked
     assert shown(hooked.root) == {"first", "a"}
     assert "u1" in hooked.memories.read_text()
     assert "Traceback" not in told
+
+
+def test_where_git_cannot_be_run_a_sync_says_so_and_claims_nothing(hooked, tmp_path):
+    done = memsync("sync", "--json", cwd=hooked.root, env={"PATH": str(tmp_path)})
+    assert (done.code, "install git, or put it into the PATH" in done.json["error"]) == (1, True)

@@ -107,3 +107,16 @@ def test_an_edit_made_on_another_branch_is_an_edit_of_what_was_seen_there():
     held = held_by(here, [[line("two")]])
     held += joined(pending.based([line("three")], jsonl.read_lines(there), pending.read(held)))
     assert folded(there, held) == joined([line("three")])
+
+
+def test_in_a_conflicted_file_what_waits_is_merged_into_both_sides_and_not_into_the_last_line():
+    def line(content: str, second: int) -> bytes:
+        at = BORN + timedelta(seconds=second)
+        return codec.encode(Memory("mm-aaaaaa", content, created_at=BORN, updated_at=at))
+
+    held = held_by(joined([line("one", 0)]), [[line("waiting", 1)]])
+    conflict = joined([b"<<<<<<< HEAD", line("ours", 3), b"=======", line("theirs", 2), b">>>>>>> side"])
+    shown = pending.lay_over(jsonl.read_lines(conflict), held)[0]
+    now = {id_: found.memory.content for id_, found in merge.current(shown).items() if found.memory}
+    assert now["mm-aaaaaa"] == "ours"
+    assert set(now.values()) == {"ours", "theirs", "waiting"}

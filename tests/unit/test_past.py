@@ -283,6 +283,19 @@ def test_blame_names_who_set_each_field(repo, project):
         blame(project, "mm-aaaaaa")
 
 
+def test_blame_names_who_set_what_is_there_when_a_merge_took_the_older_edit(repo, project):
+    commit(repo, A1, "one")
+    repo.git("checkout", "-qb", "side")
+    repo.git("checkout", "-q", "main")
+    commit(repo, A2, "ours")
+    repo.git("checkout", "-q", "side")
+    commit(repo, A1.replace("8080", "9090"), "theirs")
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "-s", "ours", "side", "-m", "merged")
+    assert [event.commit.subject for _, event in blame(project)] == ["ours"]
+    assert {name: event.commit.subject for name, event in blame(project, "mm-aaaaaa")}["content"] == "ours"
+
+
 def test_a_difference_takes_two_commits_one_or_none_and_what_parted(repo, project):
     first = commit(repo, A1, "one")
     repo.git("checkout", "-qb", "side")
