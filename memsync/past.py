@@ -252,7 +252,8 @@ def _set_by(found: Sequence[Event], live: Mapping[str, Line]) -> list[Event]:
     for event in found:
         if event.id in live and event.after:
             settled.setdefault(event.id, event)
-            if not _same(settled[event.id].after, live[event.id].memory) and _same(event.after, live[event.id].memory):
+            now = live[event.id].memory
+            if not same_but_for_time(settled[event.id].after, now) and same_but_for_time(event.after, now):
                 settled[event.id] = event
     return list(settled.values())
 

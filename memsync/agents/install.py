@@ -231,7 +231,7 @@ def _note(place: Place, change: Change) -> None:
 def _save(place: Place, notes: Mapping[str, Any]) -> None:
     path = place.local / _NOTES
     was = files.read(path)[0]
-    data = json.dumps(notes, indent=1, ensure_ascii=False).encode()
+    data = json.dumps(notes, indent=1).encode()  # escaped: a path need not be UTF-8
     files.replace(path, data, was=was, temp=path.with_name(f"{_NOTES}.{os.getpid()}.tmp"), private=place.private)
 
 

@@ -87,3 +87,16 @@ def test_a_copy_may_not_be_written_over_a_store(repo):
 @pytest.mark.parametrize("words", [["--stealth", "on", "x", "y"], ["--move"], ["--stealth", "on", "--global"]])
 def test_options_of_config_that_do_not_go_together_are_refused(repo, words):
     assert memsync("memory", "config", *words, cwd=repo.root).code == 2
+
+
+def test_a_project_whose_path_is_not_utf_8_is_connected_and_disconnected(tmp_path):
+    root = tmp_path / os.fsdecode(b"r\xff")
+    try:
+        root.mkdir()
+    except OSError:
+        pytest.skip("this file system has no such names")
+    subprocess.run(["git", "init", "-q", "."], cwd=root, check=True)
+    assert memsync("init", "--agent", "all", cwd=root).code == 0
+    assert (root / ".mcp.json").exists()
+    assert memsync("uninstall", cwd=root).code == 0
+    assert not (root / ".mcp.json").exists()
