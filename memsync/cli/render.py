@@ -204,8 +204,9 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
 def candidates(waiting: Mapping[str, int]) -> list[str]:
     """Return a line about what waits for approval, if anything does."""
     words = {"memories": "memory", "skills": "skill"}
-    told = [f"{waiting[kind]} {kind} (`memsync {word} candidates`)" for kind, word in words.items() if waiting[kind]]
-    return [f"learned  {' and '.join(told)} wait for approval"] if told else []
+    counts = {kind: waiting[kind] for kind in words if waiting[kind]}
+    told = [f"{n} {words[k] if n == 1 else k} (`memsync {words[k]} candidates`)" for k, n in counts.items()]
+    return [f"learned  {' and '.join(told)} to approve or reject"] if told else []
 
 
 def last_hook(note: Mapping[str, Any] | None) -> list[str]:

@@ -197,7 +197,7 @@ def test_the_end_of_a_session_leaves_candidates_that_status_counts(at, repo, rec
     assert json.loads(log.read_bytes().splitlines()[-1])["errors"] == []
     waiting = memsync("status", "--json", cwd=repo.root).json["candidates"]
     assert waiting["skills"] == 1
-    assert "wait for approval" in memsync("status", cwd=repo.root).out
+    assert "1 skill (`memsync skill candidates`) to approve or reject" in memsync("status", cwd=repo.root).out
     assert not (repo.root / ".claude").exists()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,21 @@ def test_no_more_wait_than_a_person_reads(project, tmp_path):
         learn_skill(project, f"skill-{number}", instructions="1. Do it\n")
     assert skill_of(project, CLAUDE, session="s")["status"] == "nothing"
     assert Candidates(project).count() == {"memories": MOST_MEMORIES, "skills": MOST_SKILLS}
+
+
+def test_sessions_that_end_at_once_lose_no_candidate(project, repo, clock):
+    project.remember("A first memory makes the store")
+
+    def end(number: int) -> None:
+        proposals = [
+            Proposal(memory=Memory(id="", content=f"learned in session {number}, point {n}")) for n in range(3)
+        ]
+        for proposal in proposals:
+            Candidates(Memsync.open(repo.root, clock=clock)).propose([proposal])
+
+    with ThreadPoolExecutor(6) as sessions:
+        list(sessions.map(end, range(6)))
+    assert Candidates(project).count()["memories"] == 18
 
 
 def test_the_most_important_get_the_room(project):
