@@ -100,9 +100,13 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
     from memsync.git.install import status as ask
 
     value: dict[str, Any] = ask(_layout(ctx))
-    lines = [f"hooks in {one_line(value['hooks_path'])} (kept by {value['keeper']})"]
+    keeper = value["keeper"]
+    kept = "outside the repository" if keeper == "outside" else f"kept by {keeper}"
+    lines = [f"hooks in {one_line(value['hooks_path'])} ({kept})"]
     lines += [f"  {name:14} {state}" for name, state in value["hooks"].items()]
-    if any(state != "installed" for state in value["hooks"].values()):
+    if keeper == "outside":
+        lines.append("call `memsync git hook NAME` from those, or set core.hooksPath for this clone")
+    elif any(state != "installed" for state in value["hooks"].values()):
         lines.append("`memsync git install` puts in what is missing")
     print_result(as_json, value, "\n".join(lines))
 

@@ -96,7 +96,7 @@ def test_a_project_whose_path_is_not_utf_8_is_connected_and_disconnected(tmp_pat
     except OSError:
         pytest.skip("this file system has no such names")
     subprocess.run(["git", "init", "-q", "."], cwd=root, check=True)
-    assert memsync("init", "--agent", "all", cwd=root).code == 0
+    assert memsync("init", "--agent", "all", "--json", cwd=root).code == 0
     assert (root / ".mcp.json").exists()
-    assert memsync("uninstall", cwd=root).code == 0
+    assert memsync("uninstall", "--json", cwd=root).code == 0
     assert not (root / ".mcp.json").exists()

@@ -142,6 +142,12 @@ def test_where_hooks_are_refused_memories_merge_all_the_same_and_uninstalling_ta
         install(locate(repo.root))
     found = status(locate(repo.root))
     assert (found["keeper"], bool(found["driver"])) == ("outside", True)
+    said = memsync("git", "status", cwd=repo.root).out
+    assert ("(outside the repository)" in said, "`memsync git hook NAME`" in said, "git install" in said) == (
+        True,
+        True,
+        False,
+    )
     assert "took our merge driver out" in memsync("uninstall", cwd=repo.root).out
     assert status(locate(repo.root))["driver"] is None
     assert b"memsync" not in (repo.root / ".git" / "config").read_bytes()
