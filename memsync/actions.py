@@ -111,9 +111,6 @@ def _typed(name: str, value: Any, action: Action) -> Any:
     return number
 
 
-# the actions
-
-
 def _inject(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Give the most important memories; with a query those that it is about."""
     if "query" in params:

@@ -100,8 +100,6 @@ class Finder:
         for store in self._stores.values():
             store.refresh()
 
-    # the warm index
-
     @property
     def index(self) -> Index:
         """The warm index, from the cache where that still fits, kept up to date by the stores."""
@@ -221,8 +219,6 @@ class Finder:
             grams=Grams(**group("grams")),
             vectors=Rows(**group("vectors")) if has_vectors else None,
         )
-
-    # the one-shot query
 
     def _ask_once(self, text: str, how: dict[str, Any]) -> Ranking | None:
         """Answer from the cache alone, if it is what the files are now."""

@@ -63,9 +63,6 @@ def _as_utf8(data: bytes) -> bytes:
         return data
 
 
-# conflicts that git left in a file
-
-
 def current(lines: Sequence[Line]) -> dict[str, Line]:
     """Return the line that counts for each id, removals included; both sides of a conflict are merged."""
     return jsonl.current(settle(lines))
@@ -136,9 +133,6 @@ def _pass_marker(stack: list[_Part], marker: Line) -> None:
 def _close(stack: list[_Part]) -> None:
     conflict = stack.pop()
     stack[-1].take(conflict)
-
-
-# the merge of lines
 
 
 @dataclass
@@ -271,9 +265,6 @@ def _with(line: Line, **fields: object) -> Line:
     return codec.decode(codec.edit(bare(line.raw), fields))
 
 
-# records that met under one id by chance
-
-
 def _tell_apart(b: _View, o: _View, t: _View) -> None:
     """Give the later born of two records with one id another id, wherever it stands."""
     for id_ in sorted(o.records.keys() & t.records.keys()):
@@ -312,9 +303,6 @@ def _follow(view: _View, others: tuple[_View, ...], old: str, new: str) -> None:
         if old in memory.supersedes:
             fields["supersedes"] = [new if ref == old else ref for ref in memory.supersedes]
         view.records[id_] = _with(line, **fields)
-
-
-# lines that are not records
 
 
 def _counted(base: list[bytes], ours: list[bytes], theirs: list[bytes]) -> list[bytes]:

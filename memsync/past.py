@@ -298,9 +298,6 @@ def at(reach: Reach, rev: str) -> Iterator[Memsync]:
             yield past
 
 
-# bringing back
-
-
 def undo(project: Memsync, ref: str, scope: Scope | None = None, rev: str | None = None) -> Remembered:
     """Undo the last `forget` or `update` of a memory; what this machine does not remember comes from git, as *rev* does.
 

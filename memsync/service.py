@@ -129,8 +129,6 @@ class Memsync(Reach):
         memories = {store.place.memories: store.refresh for store in stores}
         return Watcher({**memories, **{store.directory: self.skills.refresh for store in skills}})
 
-    # writing
-
     def remember(
         self,
         content: str,

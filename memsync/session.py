@@ -126,8 +126,6 @@ class RecallSession:
         """Let everything be given again, and return how many memories had been."""
         return self.reset()
 
-    # deciding
-
     def at_start(
         self, *, limit: int | None = None, threshold: float | None = None, budget: int | None = None
     ) -> Injection:
@@ -232,8 +230,6 @@ class RecallSession:
             compacted_at=str(known.get(_COMPACTED, "")),
             threshold=self.project.settings.importance_threshold if threshold is None else threshold,
         )
-
-    # noting
 
     @property
     def _state(self) -> State | None:

@@ -107,9 +107,6 @@ def matches(pattern: str, text: str) -> bool:
         return False
 
 
-# looking
-
-
 def check(data: bytes, folder: str) -> list[Problem]:
     """Return what is wrong with the file of the skill in *folder*, by line. Harmless: no client and no validator minds."""
     file = read(data, folder)
@@ -181,9 +178,6 @@ def _about_metadata(metadata: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     for key, value in metadata.items():
         if not isinstance(value, str):
             yield ("metadata", str(key)), f"metadata.{key} is no text; quote it"
-
-
-# mending
 
 
 def mend(data: bytes, folder: str) -> bytes:

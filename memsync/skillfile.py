@@ -171,9 +171,6 @@ def _loose(head: str) -> dict[str, Any]:
     return {row[1]: row[2].strip().strip("\"'") for row in rows if row and row[2].strip()}
 
 
-# changing
-
-
 def made_of(instructions: str, fields: Mapping[str, Any]) -> bytes:
     """Return the file of a new skill; *instructions* may be a whole one, of which all that *fields* leave stays."""
     if split(instructions) is None:

@@ -36,8 +36,6 @@ class Skills:
         self.stores: dict[Scope, SkillStore] = {scope: SkillStore(store.place) for scope, store in reach.stores.items()}
         self._indexed: tuple[tuple[tuple[Scope, str, Skill], ...], Index] | None = None
 
-    # reading
-
     def list(
         self, query: str | None = None, *, scope: Scope | None = None, limit: int | None = None
     ) -> builtins.list[SkillEntry]:
@@ -143,8 +141,6 @@ class Skills:
             "most_used": [e.as_dict(whole=False) for e in used[:5]],
             "with_problems": sorted(e.name for e in entries if e.problems),
         }
-
-    # writing
 
     def create(
         self,

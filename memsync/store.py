@@ -83,8 +83,6 @@ class Store:
             if found := changed.memories(since, self.memories()):
                 listener(found)
 
-    # reading
-
     def refresh(self) -> list[Change]:
         """Read the file again if its stamp changed, and return what is different since the last look.
 
@@ -201,8 +199,6 @@ class Store:
     def replaced(self) -> dict[str, bytes]:
         """Return, by id, the last line of the local history that says something else than the file does now."""
         return replaced.read(self.place.local, self.get)
-
-    # writing
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -159,9 +159,6 @@ def _spelled(fields: Fields, *lines: Line) -> Line:
     return codec.decode(codec.join([pair for pairs in fields.values() for pair in pairs]))
 
 
-# one field
-
-
 def _field(name: str, base: Pairs | None, first: Pairs, second: Pairs) -> _Found:
     """Decide on one field; *first* is of the version written later, *base* None where none is known."""
     if second in (first, base):

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import json
-import logging
-import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from memsync import files, workflow
 from memsync.actions import Outcome, Turn, check, run
+from memsync.agents import hooklog
 from memsync.agents.client import CLIENTS, EVENTS, Client
-from memsync.errors import MemsyncError, StoreError, UsageError
+from memsync.errors import MemsyncError, UsageError
 from memsync.records import format_time
 from memsync.service import Memsync
-from memsync.session import RecallSession, state_scope
-
-log = logging.getLogger(__name__)
-
-LOG: Final = "hooks.log"
-_LOG_LIMIT: Final = 256 * 1024
+from memsync.session import RecallSession
 
 
 class Reply(NamedTuple):
@@ -69,14 +63,14 @@ def answer(project: Memsync, client: Client, event: str, payload: Mapping[str, A
     name = client.output_event(event)
     note = _note(turn, client, event, outcomes)
     if not (text and name):
-        return Reply("", lambda: write_log(project, note))
+        return Reply("", lambda: hooklog.write(project, note))
     if not is_claimed and not session.claim(key):
-        return Reply("", lambda: write_log(project, {**note, "given": [], "reason": "another hook answered"}))
+        return Reply("", lambda: hooklog.write(project, {**note, "given": [], "reason": "another hook answered"}))
 
     def used() -> None:
         for found in turn.injections:
             session.commit(found)
-        write_log(project, note)
+        hooklog.write(project, note)
 
     out = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
     return Reply(json.dumps(out), used)
@@ -176,56 +170,6 @@ def check_workflows(project: Memsync, paths: Sequence[Path]) -> tuple[list[Path]
 def load_workflows(project: Memsync) -> workflow.Lifecycles:
     """Return the lifecycles in force for *project*."""
     layout = project.layout
-    local = local_dir(project)
+    local = hooklog.local_dir(project)
     places = [place for place in (layout.project, layout.stealth) if place]
     return workflow.load(places, local / "workflows.json" if local else None)
-
-
-def local_dir(project: Memsync) -> Path | None:
-    """Return where hooks note things: a directory that is never tracked, if the store beside it is there."""
-    scope = state_scope(project)
-    place = project.layout.place(scope) if scope else None
-    return place.local if place and place.directory.is_dir() else None
-
-
-def write_log(project: Memsync, note: Mapping[str, Any]) -> None:
-    """Add *note* to the log, as a line of JSON; prompts are not in it. Never fails."""
-    scope = state_scope(project)
-    local = local_dir(project)
-    if local is None or scope is None:
-        return
-    place = project.layout.place(scope)
-    with suppress(OSError, StoreError):
-        files.make_local(local, private=place.private, tree=place.tree)
-        append_log(local / LOG, note)
-
-
-def append_log(path: Path, note: Mapping[str, Any]) -> None:
-    """Add a line to *path*, which is kept below twice the limit.
-
-    Raises:
-        OSError
-    """
-    if files.stamp(path).size > _LOG_LIMIT:
-        path.replace(path.with_name("hooks.1.log"))
-    line = json.dumps(note, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        os.write(fd, line)
-    finally:
-        os.close(fd)
-
-
-def last_note(project: Memsync) -> dict[str, Any] | None:
-    """Return the last line of the log that is about what was given, or why nothing."""
-    local = local_dir(project)
-    try:
-        lines = (local / LOG).read_bytes().splitlines() if local else []
-    except OSError:
-        return None
-    for line in reversed(lines):
-        with suppress(ValueError):
-            note = json.loads(line)
-            if isinstance(note, dict) and note.get("event") in ("session-start", "prompt"):
-                return note
-    return None

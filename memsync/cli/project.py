@@ -100,7 +100,7 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
     import shutil
 
     from memsync import installing
-    from memsync.agents.hooks import last_note
+    from memsync.agents import hooklog
     from memsync.agents.look import survey
     from memsync.learn.candidates import Candidates
 
@@ -116,7 +116,7 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
         "clients": [client.as_dict() for client in survey(project)],
         "command": shutil.which("memsync"),
         "candidates": Candidates(project).count(),
-        "last_hook": last_note(project),
+        "last_hook": hooklog.last(project),
     }
     print_result(as_json, value, render.status(value, stores))
 

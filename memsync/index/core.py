@@ -130,8 +130,6 @@ class Index:
         order[new] = len(old.vectors.scales) + np.arange(len(new))
         return old.vectors.joined(made).taken(order)
 
-    # changes
-
     def apply(self, scope: Scope, changes: Sequence[Change]) -> None:
         """Bring the index up to date with *changes* of one store."""
         with self._mutex:
@@ -187,8 +185,6 @@ class Index:
         for tag in memory.tags:
             terms += dict.fromkeys(self._tokenizer.terms(tag))
         return terms
-
-    # looking
 
     def __len__(self) -> int:
         return len(self._slot_of)

@@ -1,0 +1,69 @@
+"""What hooks did, a line of JSON each, in the local directory of the store: `hooks.log`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from memsync import files
+from memsync.errors import StoreError
+from memsync.service import Memsync
+from memsync.session import state_scope
+
+_NAME: Final = "hooks.log"
+_EARLIER: Final = "hooks.1.log"
+_LIMIT: Final = 256 * 1024  # bytes
+
+
+def local_dir(project: Memsync) -> Path | None:
+    """Return where hooks note things: a directory that is never tracked, if the store beside it is there."""
+    scope = state_scope(project)
+    place = project.layout.place(scope) if scope else None
+    return place.local if place and place.directory.is_dir() else None
+
+
+def write(project: Memsync, note: Mapping[str, Any]) -> None:
+    """Add *note* to the log, as a line of JSON; prompts are not in it. Never fails."""
+    scope = state_scope(project)
+    local = local_dir(project)
+    if local is None or scope is None:
+        return
+    place = project.layout.place(scope)
+    with suppress(OSError, StoreError):
+        files.make_local(local, private=place.private, tree=place.tree)
+        _append(local / _NAME, note)
+
+
+def _append(path: Path, note: Mapping[str, Any]) -> None:
+    """Add a line to *path*, which is kept below twice the limit.
+
+    Raises:
+        OSError
+    """
+    if files.stamp(path).size > _LIMIT:
+        path.replace(path.with_name(_EARLIER))
+    line = json.dumps(note, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(fd, line)
+    finally:
+        os.close(fd)
+
+
+def last(project: Memsync) -> dict[str, Any] | None:
+    """Return the last line of the log that is about what was given, or why nothing."""
+    local = local_dir(project)
+    try:
+        lines = (local / _NAME).read_bytes().splitlines() if local else []
+    except OSError:
+        return None
+    for line in reversed(lines):
+        with suppress(ValueError):
+            note = json.loads(line)
+            if isinstance(note, dict) and note.get("event") in ("session-start", "prompt"):
+                return note
+    return None
