@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from memsync.errors import LockTimeout, OutsideTree, StoreUnreadable, blaming, write_failed
+from memsync.errors import LockTimeout, OutsideTree, StoreNotWritable, StoreUnreadable, blaming, write_failed
 
 LOCK_WAIT: Final = 10.0
 _POLL: Final = 0.002
@@ -230,6 +230,17 @@ def replace(path: Path, data: bytes, *, was: bytes, temp: Path, private: bool, m
     finally:
         with suppress(OSError):
             temp.unlink(missing_ok=True)
+
+
+def rewrite(path: Path, data: bytes, *, was: bytes) -> None:
+    """Put *data* in the place of *path*, a small public file, unless it is no longer what it *was*.
+
+    Raises:
+        StoreNotWritable: somebody else changed it in this moment; nothing was changed.
+        StoreFull
+    """
+    if replace(path, data, was=was, temp=path.with_name(f"{path.name}.memsync-new"), private=False) is None:
+        raise StoreNotWritable(path, "changed while it was written", "try again")
 
 
 def _mode(path: Path, *, private: bool) -> int | None:

@@ -272,6 +272,16 @@ def _setter(found: Sequence[Event], name: str, value: object) -> Event | None:
     )
 
 
+def as_history(found: Sequence[Event], noted: Sequence[str]) -> dict[str, Any]:
+    """Return the events of one memory and what `notes` says, as both faces answer."""
+    return {"id": found[0].id, "events": [event.as_dict() for event in found], "notes": list(noted)}
+
+
+def as_blame(found: Sequence[tuple[str, Event]], noted: Sequence[str]) -> dict[str, Any]:
+    """Return what `blame` found and what `notes` says, as both faces answer."""
+    return {"lines": [{"field": name or None, **event.as_line()} for name, event in found], "notes": list(noted)}
+
+
 @contextmanager
 def at(reach: Reach, rev: str) -> Iterator[Memsync]:
     """Open the project's memories as they were at *rev*, for reading: a copy that nobody else sees.

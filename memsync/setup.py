@@ -62,11 +62,7 @@ def _git_steps(place: Place) -> Iterator[Step]:
     path = files.resolve_inside(place.directory.parent / ".gitattributes", place.tree)
     data, _ = files.read(path)
     if (new := attributes.added(data)) != data:
-        yield Step(f"added our lines to {path}", lambda: _replace_attributes(path, new, was=data))
-
-
-def _replace_attributes(path: Path, data: bytes, *, was: bytes) -> None:
-    files.replace(path, data, was=was, temp=path.with_name(".gitattributes.memsync"), private=False)
+        yield Step(f"added our lines to {path}", lambda: files.rewrite(path, new, was=data))
 
 
 def set_value(reach: Reach, key: str, value: str, *, is_global: bool) -> Path:
@@ -198,6 +194,6 @@ def _drop_attributes(path: Path) -> None:
     data, _ = files.read(path)
     rest = attributes.removed(data, repo.committed(path) or b"")
     if rest:
-        _replace_attributes(path, rest, was=data)
+        files.rewrite(path, rest, was=data)
     else:
         path.unlink(missing_ok=True)

@@ -42,8 +42,9 @@ def history_(ctx: click.Context, /, ref: str, as_json: bool) -> None:
     found = past.events(project, ref)
     notes = past.notes(project)
     lines = [line for event in found for line in _event(event)]
-    value = {"id": found[0].id, "events": [event.as_dict() for event in found], "notes": notes}
-    print_result(as_json, value, "\n".join([click.style(found[0].id, bold=True), *lines, *notes]))
+    print_result(
+        as_json, past.as_history(found, notes), "\n".join([click.style(found[0].id, bold=True), *lines, *notes])
+    )
 
 
 def _event(event: Event) -> Iterator[str]:
@@ -207,8 +208,7 @@ def blame(ctx: click.Context, /, ref: str | None, as_json: bool) -> None:
     found = past.blame(project, ref)
     notes = past.notes(project)
     rows = [_blamed(name, event, project.clock()) for name, event in found]
-    value = {"lines": [{"field": name or None, **event.as_line()} for name, event in found], "notes": notes}
-    print_result(as_json, value, "\n".join([*_aligned(rows), *notes]) or "no memories yet")
+    print_result(as_json, past.as_blame(found, notes), "\n".join([*_aligned(rows), *notes]) or "no memories yet")
 
 
 def _blamed(name: str, event: Event, now: datetime) -> tuple[str, str, str]:

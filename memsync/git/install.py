@@ -114,7 +114,7 @@ def _install_one(path: Path, places: list[str], directory: str) -> Iterator[str]
         is_made, is_chained = hookfile.is_made(data), hookfile.is_chained(data)
         new = hookfile.block(name, places, directory=directory, made=is_made, chained=is_chained)
         if (changed := hookfile.with_block(data, new)) != data:
-            _replace(path, changed, was=data)
+            files.rewrite(path, changed, was=data)
             yield f"added a block to {path}"
 
 
@@ -148,11 +148,6 @@ def _create(path: Path, data: bytes) -> None:
         path.chmod(path.stat().st_mode | 0o111)
 
 
-def _replace(path: Path, data: bytes, *, was: bytes) -> None:
-    if files.replace(path, data, was=was, temp=path.with_name(f"{path.name}.memsync-new"), private=False) is None:
-        raise StoreNotWritable(path, "changed while it was written", "try again")
-
-
 def uninstall(layout: Layout) -> list[str]:
     """Take our blocks out, so that every hook is what it was, byte for byte; say what was done.
 
@@ -177,7 +172,7 @@ def _uninstall_one(path: Path) -> Iterator[str]:
     if not hookfile.find(data):
         return
     if not hookfile.is_made(data):
-        _replace(path, hookfile.without(data), was=data)
+        files.rewrite(path, hookfile.without(data), was=data)
         left = f"; what was there before is in {_prev(path).name}" if hookfile.is_chained(data) else ""
         yield f"took our block out of {path}{left}"
         return

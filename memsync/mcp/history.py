@@ -16,8 +16,7 @@ from memsync.service import Memsync
 
 def memory_history(project: Memsync, memory_id: Id) -> Mapping[str, Any]:
     """Show what happened to one memory, newest first: who changed what, when, in which commit."""
-    found = past.events(project, memory_id)
-    return {"id": found[0].id, "events": [event.as_dict() for event in found], "notes": past.notes(project)}
+    return past.as_history(past.events(project, memory_id), past.notes(project))
 
 
 def memory_diff(
@@ -32,8 +31,7 @@ def memory_blame(
     project: Memsync, memory_id: Annotated[str | None, Field(description="Each field of this one.")] = None
 ) -> Mapping[str, Any]:
     """Show who last changed each memory, or each field of one."""
-    lines = [{"field": name or None, **event.as_line()} for name, event in past.blame(project, memory_id)]
-    return {"lines": lines, "notes": past.notes(project)}
+    return past.as_blame(past.blame(project, memory_id), past.notes(project))
 
 
 OFFERS: Final = (
