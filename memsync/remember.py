@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memsync.store import Store
 
 LOOKED_AT: Final = 8  # candidates that are judged
+_OPPOSED: Final = 0.7  # similarity from which the nearest text may be told to contradict; halfway from related to alike
 SHOWN: Final = 5  # of them at most told to the caller
 _ASKED: Final = 2_000  # characters of a long text that look for candidates
 _QUESTIONS: Final = 2  # that one write may put to a model
@@ -55,7 +56,14 @@ class Look(NamedTuple):
         """Return what is worth telling, without *memory* itself."""
         others = [each for each in self.found if memory is None or each.memory.id != memory.id]
         near = [each for each in others if each.verdict.similarity >= ALIKE]
-        return tuple(near or [each for each in others[:1] if each.verdict.relation != "different"])[:SHOWN]
+        return tuple(near or [_nearest(each) for each in others[:1] if each.verdict.relation != "different"])[:SHOWN]
+
+
+def _nearest(found: Found) -> Found:
+    """Return what is told where nothing is really alike: that texts on two things contradict each other would be noise."""
+    verdict = found.verdict
+    is_noise = verdict.relation == "contradicts" and verdict.similarity < _OPPOSED
+    return found._replace(verdict=verdict._replace(relation="related")) if is_noise else found
 
 
 def remember(reach: Reach, draft: Draft) -> Remembered:
