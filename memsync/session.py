@@ -177,28 +177,35 @@ class RecallSession:
         """
         if why := small_talk(prompt):
             return Injection(reason=why)
-        found, filtered = self._search(prompt, self.rules(threshold), limit)
+        found, filtered, replaced = self._search(prompt, self.rules(threshold), limit)
         if restart and filtered and found.gate < found.floor:
             self._forget()
-            found, filtered = self._search(prompt, self.rules(threshold), limit)
+            found, filtered, replaced = self._search(prompt, self.rules(threshold), limit)
         hits = unasked(found.hits, attrgetter("score"), gate=found.gate, floor=found.floor, limit=limit)
-        superseded = superseded_by(hits)
+        superseded = superseded_by(hits) | replaced
         new = [hit for hit in hits if hit.id not in superseded]
         done = self._built(new, filtered, limit=limit, budget=budget, grouped=False)
         return done._replace(gate=found.gate, floor=found.floor)
 
-    def _search(self, prompt: str, rules: Rules, limit: int) -> tuple[Recall, int]:
-        """Look with the ledger excluded in the query, and count what it kept back that would have passed."""
+    def _search(self, prompt: str, rules: Rules, limit: int) -> tuple[Recall, int, set[str]]:
+        """Look with the ledger excluded in the query, and count what it kept back that would have passed.
+
+        Returned too are the ids that a memory which was kept back replaces: that the session has the new text is no
+        reason to give it the old one.
+        """
         held: set[str] = set()
+        replaced: set[str] = set()
 
         def keep(entry: Entry) -> bool:
             refusal = rules.refusal(entry)
             if refusal == "ledger":
                 held.add(entry.id)
+            if refusal and refusal not in ("archived", "conflict"):
+                replaced.update(entry.memory.supersedes)
             return not refusal and not self.is_secret(entry)
 
         found = self.project.search(prompt, Filters(archived=True, keep=keep), limit=limit)
-        return found, len(held.intersection(found.refused))
+        return found, len(held.intersection(found.refused)), replaced
 
     def _built(
         self, new: Sequence[Entry], filtered: int, *, limit: int, budget: int | None, grouped: bool

@@ -155,6 +155,14 @@ def test_a_memory_made_in_this_session_comes_only_after_a_compaction(repo, clock
     assert later not in ids(session.at_prompt(ASK))
 
 
+def test_an_old_text_is_not_given_because_the_session_has_the_new_one_already(repo, line):
+    repo.write_memories(line("mm-new", f"{PORT} now", supersedes=["mm-old"]) + line("mm-old", f"{PORT} of old"))
+    with Memsync.open(repo.root) as project:
+        session = RecallSession(project, "s1")
+        assert ids(session.on_turn(ASK)) == ["mm-new"]
+        assert ids(session.on_turn(f"{ASK} once more")) == []
+
+
 def test_archived_conflicting_superseded_and_unimportant_ones_are_left_out(repo, clock, line):
     repo.write_memories(
         line("mm-old", f"{PORT} of host old")
