@@ -33,7 +33,8 @@ def why_not(project: Memsync, transcript: str) -> str:
         return "memory.auto_extract is off"
     if not project.layout.place(project.default_scope).directory.is_dir():
         return "there is no store here"
-    return "" if transcript and Path(transcript).is_file() else "the session has no transcript"
+    path = Path(transcript)
+    return "" if path.suffix == ".jsonl" and path.is_file() else "the session has no transcript"
 
 
 def memories_of(project: Memsync, transcript: Path, *, use_model: bool = True) -> dict[str, Any]:

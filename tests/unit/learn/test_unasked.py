@@ -86,7 +86,7 @@ def test_it_is_left_alone_where_it_is_off_or_there_is_nothing(project, repo, clo
     assert not (repo.root / ".gobby").exists()
     project.remember("A first memory makes the store")
     assert why_not(project, str(CLAUDE)) == ""
-    assert {why_not(project, name) for name in ("", "/no/such/file", str(repo.root))} == {
+    assert {why_not(project, name) for name in ("", "/no/such.jsonl", __file__, str(repo.root))} == {
         "the session has no transcript"
     }
     (repo.root / ".gobby" / "config.yaml").write_text("memory:\n  auto_extract: false\n")
