@@ -45,6 +45,8 @@ def main(words: Sequence[str]) -> NoReturn:
 def _end_in_time(seconds: float) -> None:
     time.sleep(seconds)
     try:
+        os.set_blocking(2, False)  # whoever does not read what is said must not keep us
+        _complain(TimeoutError(f"gave nothing in {seconds:g} seconds; MEMSYNC_HOOK_SECONDS allows more"))
         if _at_work:
             _index_apart(_at_work[0])
     finally:

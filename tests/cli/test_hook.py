@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -158,9 +159,31 @@ def test_a_full_or_closed_output_costs_no_turn(repo):
 def test_a_standard_input_that_never_ends_is_left_in_time(repo, monkeypatch):
     monkeypatch.setenv("MEMSYNC_HOOK_SECONDS", "0.5")
     with subprocess.Popen(
-        [sys.executable, "-m", "memsync", "hook", "prompt"], cwd=repo.root, stdin=subprocess.PIPE
+        [sys.executable, "-m", "memsync", "hook", "prompt"],
+        cwd=repo.root,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as running:
         assert running.wait(timeout=60) == 0
+        assert running.stdout.read() == b""
+        assert b"gave nothing in 0.5 seconds; MEMSYNC_HOOK_SECONDS allows more" in running.stderr.read()
+
+
+def test_a_client_that_reads_no_complaints_is_not_waited_for(repo, monkeypatch):
+    monkeypatch.setenv("MEMSYNC_HOOK_SECONDS", "0.5")
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(write, b"x" * 4096):
+            pass
+    os.set_blocking(write, True)
+    with subprocess.Popen(
+        [sys.executable, "-m", "memsync", "hook", "prompt"], cwd=repo.root, stdin=subprocess.PIPE, stderr=write
+    ) as running:
+        assert running.wait(timeout=60) == 0
+    os.close(read)
+    os.close(write)
 
 
 def test_an_index_that_takes_too_long_is_made_by_a_process_of_its_own(repo, monkeypatch):
