@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memsync import setup
+from memsync import attributes, files, setup
 from memsync.agents import install
 from memsync.agents.client import CLIENTS, ClientName
 from memsync.agents.install import Change
 from memsync.agents.look import LOCAL_SERVER
 from memsync.agents.places import detect
 from memsync.agents.wanted import NAMES
-from memsync.errors import MemsyncError
+from memsync.errors import MemsyncError, StoreError
 from memsync.git import repo
 from memsync.reach import Reach
 from memsync.records import Scope
@@ -191,9 +192,22 @@ def uninstall(reach: Reach, clients: Sequence[ClientName], *, dry_run: bool, git
         if mine:
             install.enroll(reach, mine, leave=True)
     hooks = _no_git_hooks(reach, dry_run=dry_run) if git_hooks else []
-    return Installed(
-        done=(*map(str, [*in_tree, *of_user]), *hooks), clients=tuple(clients), notes=tuple(notes), dry_run=dry_run
-    )
+    done = (*map(str, [*in_tree, *of_user]), *hooks)
+    left = _left(reach) if git_hooks and done else []
+    return Installed(done=done, clients=tuple(clients), notes=(*notes, *left), dry_run=dry_run)
+
+
+def _left(reach: Reach) -> list[str]:
+    """Say what stays when all else is out, so that nobody has to look for it."""
+    project = reach.layout.project
+    if project is None or not project.directory.is_dir():
+        return []
+    path = project.directory.parent / ".gitattributes"
+    rows: list[bytes] = []
+    with suppress(StoreError):
+        rows = files.read(path)[0].splitlines()
+    also = f", and our lines in {path}" if set(attributes.LINES).intersection(rows) else ""
+    return [f"left: {project.directory} with your memories{also}; remove by hand what nobody needs"]
 
 
 def _no_git_hooks(reach: Reach, *, dry_run: bool) -> list[str]:
