@@ -75,10 +75,10 @@ class Settings:
         "janitor.dedup.strict", False, "reject likely duplicates when no model can be asked, as seed 001 does"
     )
     archive_after: float = _setting(
-        "janitor.archive_after", 30, "days at the decay floor until the janitor archives", low=0
+        "janitor.archive_after", 30.0, "days at the decay floor until the janitor archives", low=0
     )
     batch_percent: float = _setting(
-        "janitor.batch_percent", 50, "how much of the model's window a batch of pairs may fill", low=1, high=90
+        "janitor.batch_percent", 50.0, "how much of the model's window a batch of pairs may fill", low=1, high=90
     )
     llm_provider: str = _setting(
         "llm.provider", "", "who answers: anthropic, openai, command; empty: nobody (docs/llm.md)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -236,3 +237,10 @@ def test_a_repository_may_not_choose_where_memories_are_sent(layout, value):
     assert (loaded.settings.embedder, loaded.sources, len(loaded.warnings)) == ("builtin", {}, 1)
     write(layout.global_, f"memory:\n  embedder: '{value}'\n")
     assert load(layout).settings.embedder == value
+
+
+@pytest.mark.parametrize(
+    "spec", [spec for spec in fields(Settings) if spec.type == "float"], ids=lambda spec: spec.name
+)
+def test_a_setting_that_is_no_whole_number_takes_a_fraction(spec):
+    assert isinstance(parse_value(spec.metadata["key"], str(spec.default + 0.01)), float)
