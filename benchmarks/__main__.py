@@ -30,20 +30,28 @@ def machine() -> str:
     """Say where and on what the figures were taken."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, CPython {platform.python_version()}"
-    return f"Taken at commit {commit.stdout.strip() or 'unknown'} on {system}, by `make bench ARGS=--write`."
+    return f"At commit {commit.stdout.strip() or 'unknown'} on {system}:"
+
+
+def write(measured: dict[str, str]) -> None:
+    """Put the tables, by heading, in the place of those that the page has; others stay."""
+    head, _, old = DOC.read_text(encoding="utf-8").partition("<!-- figures -->\n\n")
+    found = {f"## {part.partition(chr(10))[0]}": part.partition("\n")[2].strip() for part in old.split("## ")[1:]}
+    tables = found | {heading: f"{machine()}\n\n{text}" for heading, text in measured.items()}
+    text = "\n\n".join(f"{heading}\n\n{table}" for heading, table in tables.items())
+    DOC.write_text(f"{head}<!-- figures -->\n\n{text}\n", encoding="utf-8")
 
 
 def main(words: list[str]) -> None:
     """Measure and print."""
     chosen = [word for word in words if not word.startswith("-")] or list(SUITES)
-    lines = []
     for name in chosen:
+        lines = []
         for line in table(name):
             print(line, flush=True)
             lines.append(line)
-    if "--write" in words:
-        head = DOC.read_text(encoding="utf-8").split("<!-- figures -->")[0]
-        DOC.write_text(f"{head}<!-- figures -->\n\n{machine()}\n\n" + "\n".join(lines), encoding="utf-8")
+        if "--write" in words:
+            write({lines[0]: "\n".join(lines[1:]).strip()})
 
 
 if __name__ == "__main__":
