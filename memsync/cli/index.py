@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from memsync.cli.app import json_option, open_project, print_result
+from memsync.cli.render import memories
 
 
 @click.group()
@@ -26,7 +27,7 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
     state = "fresh" if value["fresh"] else "made anew, as far as needed, by the next recall"
     lines = [
         f"{value['path'] or 'not cached: there is no store yet'}",
-        f"{value['memories']} memories, {value['bytes']:,} bytes, {state}",
+        f"{memories(value['memories'])}, {value['bytes']:,} bytes, {state}",
         f"embedder {value['embedder']}, {'with' if value['vectors'] else 'without'} vectors",
     ]
     print_result(as_json, value, "\n".join(lines + ([f"degraded: {value['degraded']}"] if value["degraded"] else [])))
@@ -46,4 +47,4 @@ def rebuild(ctx: click.Context, /, as_json: bool) -> None:
     count = finder.rebuild()
     value = {"memories": count, **finder.status()}
     degraded = f"; by words only, because {value['degraded']}" if value["degraded"] else ""
-    print_result(as_json, value, f"indexed {count} memories with {value['embedder']}{degraded}")
+    print_result(as_json, value, f"indexed {memories(count)} with {value['embedder']}{degraded}")

@@ -38,6 +38,11 @@ def to_json(value: Any) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def memories(count: int) -> str:
+    """Return "1 memory", or how many memories."""
+    return f"{count:,} memor{'y' if count == 1 else 'ies'}"
+
+
 def printable(text: str) -> str:
     """Return *text* with control and invisible characters made visible: a memory must not steer a terminal."""
     if text.isprintable():
@@ -166,7 +171,9 @@ def import_report(report: ImportReport) -> str:
 
 def stats(result: Stats, now: datetime) -> str:
     """Return the counts as a small report."""
-    lines = [f"{result.total} memories, average importance {result.average_importance:.2f}, {result.archived} archived"]
+    lines = [
+        f"{memories(result.total)}, average importance {result.average_importance:.2f}, {result.archived} archived"
+    ]
     for name, counts in (("type", result.by_type), ("scope", result.by_scope), ("source", result.by_source)):
         lines += _counts(name, counts, limit=50)
     lines += _counts("tag", result.by_tag, limit=10)
@@ -252,7 +259,7 @@ def installed(result: Installed, end: Sequence[str]) -> str:
 
 def synced(done: Synced) -> str:
     """Return what a sync did, a line a step."""
-    lines = [f"{done.memories} memories in {done.path}"]
+    lines = [f"{memories(done.memories)} in {done.path}"]
     steps = {
         "resolved the conflict": done.resolved,
         "put the file in order": done.exported and not done.resolved,

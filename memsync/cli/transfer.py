@@ -124,5 +124,7 @@ def export(
         return
     exporting.write(Path(output), copy)
     hidden = sum(entry.scope != "project" for entry in found)
-    text = f"wrote {len(found)} memories to {output}" + (f" ({hidden} of them private or global)" if hidden else "")
+    text = f"wrote {render.memories(len(found))} to {output}" + (
+        f" ({hidden} of them private or global)" if hidden else ""
+    )
     print_result(as_json, {"path": output, "count": len(found)}, text)
