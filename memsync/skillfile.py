@@ -334,7 +334,7 @@ def _entry(key: Any, value: Any) -> Entry:
     start, end = value.start_mark.index, value.end_mark.index
     buffer = value.start_mark.buffer or ""
     if start == end:  # no value: the mark is at the next key
-        start = end = buffer.index(":", key.end_mark.index) + 1
+        start = end = buffer.find(":", key.end_mark.index) + 1 or key.end_mark.index
     text = buffer[start:end]
     is_flow = bool(getattr(value, "flow_style", False))
     column = value.value[0][0].start_mark.column if value.id == "mapping" and value.value else value.start_mark.column

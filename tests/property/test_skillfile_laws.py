@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import frontmatter
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from memsync import skillcheck, skillfile
@@ -81,6 +81,7 @@ def test_setting_it_twice_is_setting_it_once(data, changes):
 
 
 @given(st.binary(max_size=200))
+@example(b"?")
 def test_reading_and_checking_never_fail(data):
     skillfile.read(b"---\n" + data, "x")
     skillcheck.check(b"---\n" + data + b"\n---\n", "x")
