@@ -114,10 +114,10 @@ def _make_copy(source: Path, path: Path) -> Linked:
         return Linked(path, "left: it is not ours")
     data = (source / SKILL_FILE).read_bytes()
     parts = skillfile.split(data.decode("utf-8", "replace"))
-    if parts is None or skillfile.read(data, source.name).problems:
+    file = skillfile.read(data, source.name)
+    if parts is None or file.problems:
         raise InvalidSkill(f"{source / SKILL_FILE} cannot be read; `memsync skill validate {source.name}` says why")
-    front = skillfile.read(data, source.name).front
-    marked, _ = skillfile.set_value(parts, front, ("metadata", COPIED_FROM), os.path.relpath(source, path.parent))
+    marked, _ = skillfile.set_value(parts, file.front, ("metadata", COPIED_FROM), os.path.relpath(source, path.parent))
     new = marked.text().encode()
     if (path / SKILL_FILE).is_file() and (path / SKILL_FILE).read_bytes() == new:
         return Linked(path, "kept")

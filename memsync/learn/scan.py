@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from memsync.edits import edit, still_there
 from memsync.errors import NoStore
@@ -47,15 +47,6 @@ class Scanned:
     updated: tuple[Entry, ...] = ()
     gone: tuple[Entry, ...] = ()
     edited: tuple[Entry, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the four lists."""
-        return {
-            "proposed": [one.as_dict() for one in self.proposed],
-            "updated": [one.as_dict() for one in self.updated],
-            "gone": [one.as_dict() for one in self.gone],
-            "edited": [one.as_dict() for one in self.edited],
-        }
 
 
 def scan(root: Path) -> list[Fact]:
