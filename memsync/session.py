@@ -312,12 +312,6 @@ class RecallSession:
             self._change(empty)
         return count
 
-    def inherit(self, parent: str) -> None:
-        """Begin with the ledger of the session *parent*, of which this one is a fork."""
-        ledger = RecallSession(self.project, parent).variables().get(LEDGER)
-        if ledger:
-            self._change(lambda variables: {LEDGER: ledger, **variables})
-
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
         if self._state and self.id:
             self._state.change_variables(self.id, self.project.clock(), change)

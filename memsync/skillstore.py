@@ -191,7 +191,7 @@ class SkillStore:
 
     def _new_trash(self, name: str) -> Path:
         kept = self._trash()
-        for _, old in kept[:-_KEPT]:
+        for _, old in kept[: 1 - _KEPT]:
             shutil.rmtree(old, ignore_errors=True)
         path = self.place.local / "trash" / f"{(kept[-1][0] if kept else 0) + 1:06}-{name}"
         files.make_dirs(path, private=self.place.private)

@@ -12,8 +12,8 @@ import pytest
 from helpers import memory_line
 from ops import ONE_FILE, a_memory, add, by_hand, lines, remove, restore, seen_by_others, shown, update
 
-from memsync import files
-from memsync.errors import AmbiguousId, LockTimeout, MemoryNotFound
+from memsync import files, jsonl
+from memsync.errors import AmbiguousId, ExportRefused, LockTimeout, MemoryNotFound
 from memsync.records import Change, Memory, content_hash, find_id
 from memsync.routing import locate
 from memsync.store import Exported, Store
@@ -225,3 +225,33 @@ def test_an_id_that_is_the_beginning_of_another_still_names_itself():
 def test_a_beginning_that_fits_none_or_several_is_an_error(ref, error):
     with pytest.raises(error):
         find_id(ref, ["mm-aaaaaa", "mm-aabbbb"])
+
+
+def test_what_waits_is_seen_though_an_export_moves_it_between_our_two_looks(repo, monkeypatch):
+    def opened() -> Store:
+        made = Store(locate(repo.root).place("project"))
+        made.on_commit = True
+        return made
+
+    add(opened(), a_memory("mm-aaaaaa", "tests run with uv"))
+    reader, exporter, read, looks = opened(), opened(), files.read, []
+
+    def read_and_be_overtaken(path: Path):
+        found = read(path)
+        looks.append(path)
+        if len(looks) == 1:
+            exporter.export()
+        return found
+
+    monkeypatch.setattr(files, "read", read_and_be_overtaken)
+    reader.refresh()
+    assert shown(reader) == {"mm-aaaaaa": "tests run with uv"}
+
+
+def test_an_export_that_would_lose_a_memory_is_refused_and_changes_nothing(store, monkeypatch):
+    by_hand(store, '{"id": "u2", "content": "two"}\n{"id": "u1", "content": "one"}\n')
+    before, export = store.place.memories.read_bytes(), jsonl.export
+    monkeypatch.setattr(jsonl, "export", lambda lines, **how: export(lines[1:], **how))
+    with pytest.raises(ExportRefused, match="would lose 1 memories"):
+        store.export()
+    assert store.place.memories.read_bytes() == before

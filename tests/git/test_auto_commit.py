@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+
 import pytest
 from doing import committed, edit, forget, remember, said, shown
 from helpers import memsync
@@ -47,6 +50,31 @@ def test_consecutive_commits_of_ours_become_one_until_somebody_has_seen_it(auto,
     auto.git("commit", "-q", "--allow-empty", "-m", "the user's")
     remember(auto.root, "sixth")
     assert subjects(auto)[:2] == ["Update memories: +1 memory", "the user's"]
+
+
+def test_a_commit_that_only_a_detached_worktree_holds_is_not_replaced(auto, tmp_path):
+    remember(auto.root, "second")
+    auto.git("worktree", "add", "-q", "--detach", str(tmp_path / "looking"))
+    remember(auto.root, "third")
+    assert subjects(auto) == ["Update memories: +1 memory", "Update memories: +1 memory", "memories", "first"]
+
+
+def test_a_commit_of_the_user_in_the_very_last_moment_stays_on_the_branch(auto, tmp_path, monkeypatch):
+    real = shutil.which("git")
+    wrapper = tmp_path / "bin" / "git"
+    wrapper.parent.mkdir()
+    wrapper.write_text(
+        "#!/bin/sh\n"
+        f'[ "$1" = update-ref ] && {real} -c core.hooksPath=/dev/null commit -q --allow-empty -m "the user\'s"\n'
+        f'exec {real} "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}")
+    remember(auto.root, "second")
+    assert subjects(auto) == ["the user's", "memories", "first"]
+    monkeypatch.undo()
+    assert "second" in committed(auto)
+    assert auto.status() == ""
 
 
 def test_a_commit_that_comes_to_nothing_goes_away(auto):

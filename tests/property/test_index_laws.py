@@ -73,6 +73,7 @@ def test_an_index_that_changed_step_by_step_equals_one_made_at_once(meaning, sta
                 for id_, new in last.items()
             ],
         )
+        ask(grown, asked[0])  # what a search remembers must not outlive the next change
         arrays = grown.arrays() if then else None
         if then == "open":
             grown = Index([], meaning)

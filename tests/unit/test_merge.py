@@ -91,6 +91,19 @@ def test_an_edit_wins_over_a_removal():
     assert merged(record("a"), b"", record("a", importance=0.9))["a"]["importance"] == 0.9
 
 
+def test_a_record_edited_in_the_very_moment_of_its_removal_stays():
+    removal = b'{"deleted_at":"%s","id":"a"}\n' % LATE.encode()
+    assert merged(b"", record("a", updated_at=LATE), removal)["a"]["content"] == "text"
+    assert merged(b"", record("a", updated_at=EARLY), removal).get("a", {}).get("content") is None
+
+
+def test_a_copy_that_both_sides_had_before_is_not_taken_for_a_stale_one():
+    copy = record(copy_id("a", "base"), "base", conflict_of="a")
+    base, ours, theirs = (record("a", text, updated_at=at) for text, at in (("base", OLD), ("x", EARLY), ("y", LATE)))
+    found = merged(base + copy, ours + copy, theirs + copy)
+    assert sorted(value["content"] for value in found.values()) == ["base", "x", "y"]
+
+
 def test_another_spelling_is_no_edit():
     spelled = b'{"id":"a", "created_at":"2026-01-01T00:00:00.000Z", "content":"\\u0074ext"}\n'
     assert merged(record("a"), b"", spelled) == {}

@@ -208,11 +208,11 @@ def test_of_two_hooks_for_one_event_one_answers(session, clock):
     assert session.claim("prompt p1")
 
 
-def test_a_fork_begins_with_what_its_parent_had(session, project):
-    session.on_turn(ASK)
-    fork = RecallSession(project, "s2")
-    fork.inherit("s1")
-    assert not fork.at_prompt(ASK).entries
+def test_of_memories_worth_the_same_the_first_by_id_is_given_wherever_it_stands(repo, clock, line):
+    repo.write_memories("".join(line(f"mm-{letter}", f"text of {letter}", importance=0.5) for letter in "zyxwvutba"))
+    session = RecallSession(Memsync.open(repo.root, clock=clock), "s1")
+    assert ids(session.at_start(limit=1)) == ["mm-a"]
+    assert ids(session.at_start(limit=2)) == ["mm-a", "mm-b"]
 
 
 def test_a_session_without_an_id_is_given_memories_and_remembers_nothing(session, project):

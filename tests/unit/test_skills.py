@@ -393,3 +393,16 @@ def test_a_secret_is_not_written_where_others_read(skills, folder):
     with pytest.raises(SecretFound):
         skills.update("y", instructions=f"Use {token[:40]} as the token.")
     assert skills.get("y").skill.instructions == "Go."
+
+
+def test_the_trash_keeps_the_last_two_hundred_and_the_newest_of_them_comes_back(skills):
+    skills.create("deploy", "# Deploy\n\nVersion 0.\n")
+    store = skills.stores["project"]
+    with store.writing():
+        for number in range(205):
+            was, _ = store.read("deploy")
+            store.rewrite("deploy", was.replace(b"Version %d." % number, b"Version %d." % (number + 1)), was=was)
+    kept = sorted(path.name for path in (store.place.local / "trash").iterdir())
+    assert (len(kept), kept[0], kept[-1]) == (200, "000006-deploy", "000205-deploy")
+    skills.restore("deploy")
+    assert "Version 204." in skills.get("deploy").skill.instructions

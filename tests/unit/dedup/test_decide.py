@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsync.dedup import Thresholds, decide
+from memsync.dedup import Thresholds, decide, on_scale
 
 ALIKE = 0.97  # as alike as contradicting sentences usually are
 
@@ -73,3 +73,45 @@ def test_with_the_highest_threshold_only_the_very_same_text_is_a_copy():
 
 def test_texts_about_different_things_are_different():
     assert decide("The staging port is 8080", "Marta dislikes emojis", 0.1)[:2] == ("different", "keep")
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("plain", "negated"),
+    [
+        ("Tests may use the network", "Tests may not use the network"),
+        ("The worker retries a failed job", "The worker never retries a failed job"),
+        ("Nightly builds are signed", "Nightly builds are signed without a timestamp, and are not signed on Sundays"),
+        ("Der Importer schreibt in die Warteschlange", "Der Importer schreibt nicht in die Warteschlange"),
+        ("Тесты могут ходить в сеть", "Тесты не могут ходить в сеть"),
+    ],
+)
+def test_a_negation_contradicts_whichever_text_came_first(plain, negated, turned):
+    new, old = (plain, negated) if turned else (negated, plain)
+    verdict = decide(new, old, ALIKE)
+    assert (verdict.relation, verdict.decision) == ("contradicts", "gray")
+    assert verdict.reason.startswith("only one of them says 'not ")
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [("Docker", "Docker is needed in tests"), ("uv run", "uv run is for tests"), ("Postgres", "Postgres; and Redis")],
+)
+def test_a_text_of_one_or_two_words_is_never_folded_into_a_longer_one(short, long):
+    for new, old in ((short, long), (long, short)):
+        assert decide(new, old, 1.0).decision in ("gray", "keep")
+
+
+def test_one_word_more_is_not_more_of_the_same():
+    short = "Deploys on staging wait for approval and tests"
+    nearly = "Approval, then tests; deploys on staging and canary wait"
+    longer = "Approval, then tests; deploys on staging, canary and production wait for Marta"
+    for new, old in ((short, nearly), (nearly, short)):
+        assert decide(new, old, 0.8).relation == "duplicate"
+    assert decide(longer, short, 0.8).relation == "contains"
+    assert decide(short, longer, 0.8).relation == "contained"
+
+
+@pytest.mark.parametrize(("likeness", "similarity"), [(-1.0, 0.6), (0.0, 0.6), (0.5, 0.8), (1.0, 1.0), (2.0, 1.0)])
+def test_a_likeness_of_any_embedder_is_put_on_the_scale_of_the_thresholds(likeness, similarity):
+    assert on_scale(likeness) == pytest.approx(similarity)

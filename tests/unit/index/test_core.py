@@ -205,3 +205,13 @@ def test_a_text_that_moved_between_content_and_tags_is_another_record():
             made.start([new], Index([old], None).arrays())
             assert ask(made, "run") == ask(Index([new], None), "run")
     assert len({core.record_key(each) for each in records}) == 3
+
+
+def test_a_search_between_two_changes_is_forgotten_by_the_next_one():
+    ports = [record(f"m{n}", f"port number {n} staging") for n in range(3)]
+    grown = Index(ports, None)
+    ask(grown, "staging port")
+    for step in (change("m9", "staging port database of the canary"), change("m1", None), change("m2", "a port")):
+        grown.apply("project", [step])
+        held = list(grown.snapshot()[0])
+        assert ask(grown, "staging port") == ask(Index(held, None), "staging port")

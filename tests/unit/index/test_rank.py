@@ -164,3 +164,8 @@ def test_a_quoted_phrase_counts_though_many_memories_hold_its_words():
     query = parse('"green build"', Tokenizer())
     crowd = [named(0.4, f"no-{n:03}", f"build number {n} was green") for n in range(100)]
     assert ids(ranked(*crowd, named(0.3, "yes", "wait for a green build"), query=query))[0] == "yes"
+
+
+def test_of_what_was_not_allowed_only_what_reaches_the_floor_counts_as_kept_back():
+    found = ranked(named(0.3, "b"), named(0.1, "a"), named(0.0999, "weak"), allow=lambda *_: None)
+    assert (ids(found), found.refused) == ([], ("b", "a"))

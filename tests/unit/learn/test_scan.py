@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from memsync import Memsync
 from memsync.learn.candidates import Candidates
-from memsync.learn.scan import MOST, init, scan
+from memsync.learn.scan import MOST, _brought_up_to_date, init, scan, scanned_key
 from memsync.learn.start import start
 
 PYTHON = {
@@ -203,6 +204,17 @@ def test_a_second_run_updates_what_changed_and_touches_nothing_a_person_edited(p
     assert project.get(edited).content == "Lint with `make lint`, and never with --fast."
     again = start(project, approve=True)
     assert (again.proposed, again.updated, again.stored) == ((), (), ())
+
+
+def test_what_somebody_edits_while_a_scan_is_under_way_is_theirs(project, repo, clock):
+    plant(repo.root, PYTHON)
+    start(project, approve=True, instructions=False)
+    seen = next(entry for entry in project.list() if scanned_key(entry.memory) == "python.version")
+    Memsync.open(repo.root, clock=clock).update(seen.id, content="Python 3.10 until the tablets are replaced.")
+    plant(repo.root, {"pyproject.toml": PYTHON["pyproject.toml"].replace(">=3.10", ">=3.12")})
+    fact = next(fact for fact in scan(repo.root) if fact.key == "python.version")
+    assert _brought_up_to_date(project, seen, fact).content == "Python 3.10 until the tablets are replaced."
+    assert Memsync.open(repo.root).get(seen.id).content == "Python 3.10 until the tablets are replaced."
 
 
 def test_instruction_files_are_read_too(project, repo):

@@ -1,0 +1,42 @@
+"""One hook's answer, where the same hook is installed twice."""
+
+from __future__ import annotations
+
+import json
+
+from memsync import Memsync
+from memsync.agents.hooks import answer, client_of
+
+FACT = "The staging database listens on port 5433"
+PROMPT = {"session_id": "s1", "prompt_id": "p1", "prompt": "which port does the staging database use?"}
+COMPACTED = {"session_id": "s1", "source": "compact"}
+
+
+def twins(project: Memsync, event: str, payload: dict[str, str]) -> list[str]:
+    """Return what each of two hooks for one event prints, neither knowing of the other."""
+    opened = [Memsync.open(project.layout.start, clock=project.clock) for _ in range(2)]
+    return [answer(one, client_of("claude"), event, payload).out for one in opened]
+
+
+def test_of_two_hooks_for_one_prompt_one_prints(project):
+    project.remember(FACT)
+    first, second = twins(project, "prompt", PROMPT)
+    assert FACT in json.loads(first)["hookSpecificOutput"]["additionalContext"]
+    assert second == ""
+
+
+def test_of_two_hooks_for_one_start_one_prints(project):
+    project.remember(FACT)
+    assert [FACT in out for out in twins(project, "session-start", {"session_id": "s1", "source": "startup"})] == [
+        True,
+        False,
+    ]
+    assert [FACT in out for out in twins(project, "session-start", COMPACTED)] == [True, False]
+
+
+def test_the_next_prompt_is_answered_by_whichever_hook_comes_first(project, clock):
+    project.remember(FACT)
+    twins(project, "prompt", PROMPT)
+    assert [bool(out) for out in twins(project, "prompt", {**PROMPT, "prompt_id": "p2"})] == [True, False]
+    clock.move(seconds=5)
+    assert [bool(out) for out in twins(project, "prompt", PROMPT)] == [True, False]
