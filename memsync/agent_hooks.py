@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import sys
 import time
 from _thread import start_new_thread
 
+from memsync import programs
 from memsync.agents import wire
 
 TYPE_CHECKING = False
@@ -64,8 +64,8 @@ def _index_apart(cwd: str) -> None:
     with open(mark, "w", encoding="ascii"):
         pass
     nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
-    words = [sys.executable, "-m", "memsync", "-C", cwd, "index", "rebuild"]
-    os.posix_spawn(sys.executable, words, os.environ, file_actions=nowhere, setsid=True)
+    words = programs.own("-C", cwd, "index", "rebuild")
+    os.posix_spawn(words[0], words, programs.child_env(), file_actions=nowhere, setsid=True)
 
 
 def parse(words: Sequence[str]) -> tuple[str, str]:

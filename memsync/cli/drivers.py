@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _CLEAN, _CONFLICT, _USAGE, _ABORT = 0, 1, 2, 129
+_OURS = ("memories.jsonl", "SKILL.md")  # what each of the two drivers can merge
 
 
 def run(name: str, words: Sequence[str]) -> int:
@@ -29,7 +30,10 @@ def merge_files(words: Sequence[str], *, is_skill: bool = False) -> int:
     size = int(words[4]) if len(words) > 4 and words[4].isdecimal() else 7
     try:
         texts = [path.read_bytes() for path in paths]
-        code, data = (_merge_skill if is_skill else _merge_memories)(texts, max(size, 7), words[3:4])
+        merge = _merge_skill if is_skill else _merge_memories
+        if Path(*words[3:4] or (_OURS[is_skill],)).name != _OURS[is_skill]:
+            merge = _merge_foreign  # an attribute may name us for any file
+        code, data = merge(texts, max(size, 7), words[3:4])
         _write(paths[1], data)
     except (OSError, KeyboardInterrupt) as error:
         _say(f"memsync: {error}")
@@ -76,6 +80,15 @@ def _merge_skill(texts: Sequence[bytes], size: int, _name: Sequence[str]) -> tup
         _say(f"memsync: merged as text, because of an unexpected {type(error).__name__}: {error}")
         return _as_text(texts, size)
     return (_CONFLICT if found else _CLEAN), data
+
+
+def _merge_foreign(texts: Sequence[bytes], size: int, _name: Sequence[str]) -> tuple[int, bytes]:
+    """Merge a file that is not ours as git does without us: its text, and of two binary files ours, as a conflict."""
+    try:
+        count, data = _text(texts, size)
+    except OSError:
+        return _CONFLICT, texts[1]
+    return min(count, _CONFLICT), data
 
 
 def _text(texts: Sequence[bytes], size: int) -> tuple[int, bytes]:

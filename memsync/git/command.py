@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from memsync import programs
 from memsync.errors import GitRefused
 
 # What git sets for its hooks. A leaked GIT_DIR wins over the directory that git is started in, and a relative
@@ -38,7 +39,7 @@ class Done(NamedTuple):
 
 def clean_env(env: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return *env* without what binds git to another repository or index."""
-    return {name: value for name, value in env.items() if name not in _OF_HOOKS}
+    return {name: value for name, value in programs.child_env(env).items() if name not in _OF_HOOKS}
 
 
 class Checkout:
@@ -46,7 +47,7 @@ class Checkout:
 
     def __init__(self, top: Path, *, in_hook: bool = False) -> None:
         self.top = top
-        self._env = dict(os.environ) if in_hook else clean_env()
+        self._env = programs.child_env() if in_hook else clean_env()
 
     def run(
         self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None, patience: float = _LONGEST
@@ -57,7 +58,7 @@ class Checkout:
         quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
         try:
             done = subprocess.run(
-                ["git", *words],
+                [programs.find("git"), *words],
                 cwd=self.top,
                 input=stdin,
                 capture_output=True,

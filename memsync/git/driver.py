@@ -24,7 +24,8 @@ def settings(program: str) -> dict[str, str]:
     settles. Only the exit codes 0, and 1 with markers in the file, mean that
     memsync did its work: with any other git would take ours for the result.
     """
-    find = f"m=$(command -v memsync) || m={shlex.quote(program)}"
+    # A PATH with an empty entry finds what the repository has at its top.
+    find = f"m=$(command -v memsync); case $m in /*) ;; *) m={shlex.quote(program)};; esac"
     plain = "git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B"
 
     def driver(name: str) -> str:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from memsync import programs
 from memsync.errors import NoHistory
 
 # What the user's settings may not change about the output that we read.
@@ -68,13 +69,18 @@ def _stream(root: Path, *words: str, feed: bytes = b"") -> Iterator[bytes]:
     import subprocess
     from tempfile import TemporaryFile
 
-    env = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    env = {**programs.child_env(), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     with TemporaryFile() as said, TemporaryFile() as asked:
         asked.write(feed)
         asked.seek(0)
         try:
             git = subprocess.Popen(
-                ["git", *_PLAIN, *words], cwd=root, env=env, stdin=asked, stdout=subprocess.PIPE, stderr=said
+                [programs.find("git"), *_PLAIN, *words],
+                cwd=root,
+                env=env,
+                stdin=asked,
+                stdout=subprocess.PIPE,
+                stderr=said,
             )
         except OSError as error:
             raise NoHistory(

@@ -17,6 +17,8 @@ _END: Final = b"# <<< memsync <<<\n"
 _SHEBANG: Final = b"#!/bin/sh\n"
 _MADE: Final = b" made by"
 _SHELLS: Final = frozenset({b"sh", b"bash", b"dash", b"zsh", b"ksh", b"ash"})
+# A PATH with an empty entry finds what the repository has at its top.
+_ABSOLUTE: Final = '[ "${memsync#/}" != "$memsync" ]'
 _CHAIN: Final = '[ ! -x "$0.memsync-prev" ] || exec "$0.memsync-prev" "$@"'
 
 
@@ -32,7 +34,7 @@ def block(name: str, roots: Sequence[str], *, directory: str = "", made: bool = 
     if directory:
         found = f'$(PATH="$PATH:"{shlex.quote(directory)}; command -v memsync)'
     lines = [
-        f"if {_guard(name, roots)} && memsync={found}; then",
+        f"if {_guard(name, roots)} && memsync={found} && {_ABSOLUTE}; then",
         "  memsync_code=0",
         f'  "$memsync" git hook {name} "$@" </dev/null || memsync_code=$?',
         f'  [ "$memsync_code" -ne {BLOCKED} ] || exit 1',

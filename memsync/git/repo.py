@@ -6,11 +6,17 @@ Short questions go to the git program: one call costs 4 ms, importing GitPython
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from memsync import programs
 from memsync.errors import GitFailed
 from memsync.git.command import Checkout
+
+if TYPE_CHECKING:
+    from git import Repo
 
 
 def ask(directory: Path, *words: str) -> str | None:
@@ -74,11 +80,16 @@ def is_ignored(path: Path) -> bool:
     return ask(path.parent, "check-ignore", "--", path.name) is not None
 
 
-def create(directory: Path, *, name: str, email: str) -> None:
-    """Make a repository in *directory* with its own user, on branch main."""
+def _gitpython() -> type[Repo]:
+    os.environ.setdefault("GIT_PYTHON_GIT_EXECUTABLE", programs.find("git"))
     from git import Repo
 
-    with Repo.init(directory, initial_branch="main") as repo, repo.config_writer() as config:
+    return Repo
+
+
+def create(directory: Path, *, name: str, email: str) -> None:
+    """Make a repository in *directory* with its own user, on branch main."""
+    with _gitpython().init(directory, initial_branch="main") as repo, repo.config_writer() as config:
         config.set_value("user", "name", name)
         config.set_value("user", "email", email)
         config.set_value("commit", "gpgsign", "false")
@@ -86,9 +97,7 @@ def create(directory: Path, *, name: str, email: str) -> None:
 
 def commit_all(directory: Path, message: str) -> str:
     """Commit everything in *directory* and return git's one-line summary of the commit."""
-    from git import Repo
-
-    with Repo(directory) as repo:
+    with _gitpython()(directory) as repo:
         repo.git.add("--all")
         repo.git.commit("--quiet", "--message", message)
         return str(repo.git.show("--stat", "--format=%h %s", "HEAD")).splitlines()[0]
@@ -96,7 +105,7 @@ def commit_all(directory: Path, message: str) -> str:
 
 def committed(path: Path) -> bytes | None:
     """Return the bytes of *path* in HEAD; None if HEAD has no such file."""
-    done = Checkout(path.parent).run("show", f"HEAD:./{path.name}")
+    done = Checkout(path.parent).run("cat-file", "blob", f"HEAD:./{path.name}")
     return done.out if done.code == 0 else None
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
+from memsync import programs
 from memsync.errors import LlmBadAnswer, LlmNotConfigured, LlmRefused, LlmUnavailable
 from memsync.index.providers.endpoint import is_local
 
@@ -244,7 +245,8 @@ class Command:
         if not self._words:
             raise LlmNotConfigured("llm.provider is command, but llm.command is empty; for example `claude -p`")
         # A coding agent refuses to start inside another one.
-        self._env = {name: text for name, text in env.items() if not name.startswith("CLAUDECODE")} | _ALONE
+        kept = {name: text for name, text in env.items() if not name.startswith("CLAUDECODE")}
+        self._env = programs.child_env(kept) | _ALONE
         self.name = os.path.basename(self._words[0])
 
     def complete(self, system: str, prompt: str, *, most_tokens: int, seconds: float) -> Completion:  # noqa: ARG002
@@ -255,7 +257,7 @@ class Command:
         with TemporaryDirectory(prefix="memsync-") as directory:
             try:
                 process = subprocess.Popen(
-                    self._words,
+                    [programs.find(self._words[0], self._env), *self._words[1:]],
                     cwd=directory,
                     env=self._env,
                     stdin=subprocess.PIPE,

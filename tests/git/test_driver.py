@@ -173,6 +173,34 @@ def merge_here(directory: Path, base: bytes, ours: bytes, theirs: bytes, *more: 
     return ran, (directory / "ours").read_bytes()
 
 
+@pytest.mark.parametrize("name", ["memsync", "memsync-skill"])
+@pytest.mark.parametrize(("old", "new"), [("end = 1", "end = 3"), ("import b", "import c")])
+def test_a_file_that_is_not_ours_is_merged_as_git_merges_it_whatever_the_attributes_say(installed, name, old, new):
+    text = "import b\nimport a\n\n\ndef f():\n    return 1\n\n\nend = 1\n"
+    branches(installed, text, text.replace("end = 1", "end = 2"), text.replace(old, new), "app.py")
+    git(installed, "merge", "-q", "--no-edit", "other")
+    expected = (installed.root / "app.py").read_bytes()
+    installed.git("reset", "-q", "--hard", "main@{1}" if old == "import b" else "main")
+    with (installed.root / ".gitattributes").open("a") as lines_of_git:
+        lines_of_git.write(f"*.py merge={name}\n* merge={name}\n")
+    git(installed, "merge", "-q", "--no-edit", "other")
+    merged = (installed.root / "app.py").read_bytes()
+    assert _without_labels(merged) == _without_labels(expected)
+    assert ("UU" in installed.status()) == (old == "end = 1")
+
+
+def _without_labels(data: bytes) -> list[bytes]:
+    return [line[:7] if line.startswith((b"<<<<<<<", b">>>>>>>")) else line for line in data.splitlines()]
+
+
+def test_of_two_binary_files_that_are_not_ours_our_side_stays_and_is_a_conflict(tmp_path):
+    paths = [tmp_path / name for name in ("base", "ours", "theirs")]
+    for number, path in enumerate(paths):
+        path.write_bytes(b"\0binary %d\n" % number)
+    ran = memsync("git", "merge-driver", *map(str, paths), "picture.png", cwd=tmp_path)
+    assert (ran.code, paths[1].read_bytes()) == (1, b"\0binary 1\n")
+
+
 def test_the_driver_leaves_nothing_but_the_result(tmp_path):
     ran, data = merge_here(tmp_path, BASE.encode(), OURS.encode(), THEIRS.encode(), ".gobby/memories.jsonl", "7")
     assert (ran.code, ran.out) == (0, "")

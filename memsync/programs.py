@@ -1,0 +1,47 @@
+"""How other programs are started: never by what the working directory holds, which is somebody's repository.
+
+The one place that makes the command lines of child processes; `tests/test_starts.py` holds that.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Mapping
+
+
+def own(*words: str) -> list[str]:
+    """Return the command line that runs *words* with this memsync. `-P`: no module of the working directory is ours."""
+    return [sys.executable, "-P", "-m", "memsync", *words]
+
+
+def find(name: str, env: Mapping[str, str] = os.environ) -> str:
+    """Return the path of the program *name*, from those directories of PATH that are absolute.
+
+    The system would also look in the working directory: Windows always, others where PATH has an empty entry.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    if os.path.dirname(name):
+        if os.path.isabs(name):
+            return name
+    else:
+        endings = env.get("PATHEXT", ".COM;.EXE").split(";") if os.name == "nt" else [""]
+        for directory in _absolute(env.get("PATH", os.defpath)):
+            for ending in endings:
+                path = os.path.join(directory, name + ending)
+                if os.access(path, os.X_OK) and not os.path.isdir(path):
+                    return path
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+
+
+def child_env(env: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return *env* for a child process, which shall not find programs or modules in its working directory either."""
+    paths = {name: os.pathsep.join(_absolute(env[name])) for name in ("PATH", "PYTHONPATH") if env.get(name)}
+    return {**env, **paths, "NoDefaultCurrentDirectoryInExePath": "1"}
+
+
+def _absolute(path: str) -> list[str]:
+    return [directory for directory in path.split(os.pathsep) if os.path.isabs(directory)]
