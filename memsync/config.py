@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memsync import yamltext
-from memsync.errors import ConfigError, blaming
+from memsync.errors import ConfigError
 from memsync.files import read, resolve_inside
 from memsync.files import replace as replace_file
 from memsync.routing import Layout, Place
@@ -276,41 +276,46 @@ def store(place: Place, key: str, value: Any) -> None:
         raise ConfigError(f"{path}: changed while it was written; try again")
 
 
-def move(place: Place, to: Place) -> None:
-    """Move the settings of the repository's file at *place* into the config file of *to*, and remove the file.
-
-    What *to* says already wins, as it did; what a repository may not set stays behind. A
-    file with anything that is not understood is left where it is.
+def said(place: Place, key: str) -> Any:
+    """Return what the file of *place* itself says of *key*; None if it says nothing.
 
     Raises:
-        ConfigError, StoreError: nothing was removed.
+        ConfigError, StoreError
     """
-    found = dict(_flatten(_load_yaml(place)))
-    if any(key not in _BY_KEY and key not in ALIASES for key in found):
+    found = [value for name, value in _flatten(_load_yaml(place)) if ALIASES.get(name, name) == key]
+    return parse_value(key, found[-1]) if found else None
+
+
+def copy(keys: Iterable[str], place: Place, to: Place) -> dict[str, Any]:
+    """Store what *place* says of *keys* in the file of *to* as well, and return what was stored.
+
+    What *to* says already wins, as it did. The caller holds both locks.
+
+    Raises:
+        ConfigError, StoreError
+    """
+    copied = {key: said(place, key) for key in keys if said(to, key) is None}
+    for key, value in copied.items():
+        store(to, key, value)
+    return copied
+
+
+def drop(place: Place, key: str, value: Any) -> None:
+    """Take the setting *key* out of the file of *place*, if it still says *value*. The caller holds the lock.
+
+    Raises:
+        ConfigError, StoreError
+    """
+    if said(place, key) != value:
         return
-    held = {ALIASES.get(key, key) for key, _ in _flatten(_load_yaml(to))}
-    for key, value in found.items():
-        name = ALIASES.get(key, key)
-        if name not in held and not is_personal(name, value):
-            store(to, name, value)
-    with blaming(place.config):
-        place.config.unlink()
+    data, _ = read(place.config)
+    new = _without_setting(data.decode("utf-8-sig"), key)
+    replace_file(place.config, new.encode(), was=data, temp=place.local / "config.tmp", private=place.private)
 
 
 def _with_setting(text: str, key: str, value: Any) -> str:
     """Return the YAML *text* with one setting, which other spellings of it no longer contradict."""
-    from io import StringIO
-
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = 10**9
-    try:
-        root = yaml.load(text)
-    except YAMLError as error:
-        raise ValueError(getattr(error, "problem", None) or error) from None
+    yaml, root = _editable(text)
     value = list(value) if isinstance(value, tuple) else value
     comments = "" if root else text
     root = root or yaml.map()
@@ -323,9 +328,43 @@ def _with_setting(text: str, key: str, value: Any) -> str:
         for node, name in spelled[-1:]:
             del node[name]
         _put(root, key, value, yaml.map)
+    return (comments.rstrip() + "\n" if comments.strip() else "") + _dump(yaml, root)
+
+
+def _without_setting(text: str, key: str) -> str:
+    yaml, root = _editable(text)
+    for name in (*_aliases(key), key):
+        for node, spelled in list(_spellings(root, name)):
+            del node[spelled]
+    for name in [name for name, inner in root.items() if inner == {}]:
+        del root[name]
+    return _dump(yaml, root) if root else ""
+
+
+def _editable(text: str) -> tuple[Any, Any]:
+    """Return what writes YAML with its comments, and the root of *text*.
+
+    Raises:
+        ValueError: it is not YAML.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 10**9
+    try:
+        return yaml, yaml.load(text)
+    except YAMLError as error:
+        raise ValueError(getattr(error, "problem", None) or error) from None
+
+
+def _dump(yaml: Any, root: Any) -> str:
+    from io import StringIO
+
     out = StringIO()
     yaml.dump(root, out)
-    return (comments.rstrip() + "\n" if comments.strip() else "") + out.getvalue()
+    return out.getvalue()
 
 
 def _aliases(key: str) -> list[str]:

@@ -9,9 +9,10 @@ import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from memsync import attributes, files, setup
+from memsync import attributes, files, parked, setup, stealth
 from memsync.agents import install
 from memsync.agents.client import CLIENTS, ClientName
 from memsync.agents.install import Change
@@ -20,6 +21,7 @@ from memsync.agents.places import detect
 from memsync.agents.wanted import NAMES
 from memsync.errors import MemsyncError, StoreError
 from memsync.git import repo
+from memsync.git.hookfile import NAMES as HOOKS
 from memsync.reach import Reach
 from memsync.records import Scope
 
@@ -84,9 +86,8 @@ def init(
         switched = ["switched stealth on, and moved the project's memories out of the work tree"] if is_switched else []
         done = [*switched, *(step.text for step in steps)]
     else:
-        done = setup.turn_stealth(reach, True, move=True) if is_switched else []
+        done = _go_private(reach, moves_out, move=True, is_switched=is_switched) if stealth else []
         done += setup.init(reach)
-        install.apply(reach, moves_out, stealth=False)
         install.apply(reach, changes, stealth=stealth)
         if stealth and clients:
             install.enroll(reach, clients)
@@ -100,23 +101,66 @@ def init(
     )
 
 
-def turn_stealth(reach: Reach, on: bool, *, move: bool) -> list[str]:
+def turn_stealth(reach: Reach, on: bool, *, move: bool, plan: stealth.Off | None = None) -> list[str]:
     """Switch stealth and say what happened; going private takes the clients' settings out of the work tree as well.
 
+    Off puts back what on took away, and with *move* the memories of *plan*: without one, of a plan made now.
+
     Raises:
-        SettingsRefused, NoStore, ConfigError, GitFailed, StoreError: the setting is as before.
+        SettingsRefused, NoStore, ConfigError, GitFailed, SecretFound, NotShared, StoreError: the setting is as before.
     """
-    if not on:
-        return setup.turn_stealth(reach, on, move=move)
+    return _turn_on(reach, move=move) if on else _turn_off(reach, plan or stealth.plan_off(reach), move=move)
+
+
+def _turn_on(reach: Reach, *, move: bool) -> list[str]:
     moves_out, stay = _leaving(reach)
     clients = [client for client in CLIENTS if any(change.target.client == client for change in moves_out)]
     changes = install.plan(reach, clients, stealth=True)
-    done = setup.turn_stealth(reach, on, move=move)
-    install.apply(reach, moves_out, stealth=False)
+    done = _go_private(reach, moves_out, move=move, is_switched=True)
     install.apply(reach, changes, stealth=True)
     if clients:
         install.enroll(reach, clients)
     return [*done, *map(str, moves_out), *map(str, changes), *stay, *_next(clients, changes, stealth=True)]
+
+
+def _go_private(reach: Reach, moves_out: Sequence[Change], *, move: bool, is_switched: bool) -> list[str]:
+    base = stealth.base_of(reach) if reach.layout.root else Path()
+    also = [parked.taking(base, change.target.path, change.after) for change in moves_out]
+    new = [client for client in CLIENTS if any(change.target.client == client for change in moves_out)]
+    new = [client for client in new if not install.enrolled(reach, client)[0]]
+    if is_switched:
+        return stealth.turn_on(reach, move=move, also=also, clients=new)
+    stealth.take(reach, also, new)
+    return []
+
+
+def _turn_off(reach: Reach, plan: stealth.Off, *, move: bool) -> list[str]:
+    stealth.refuse_other_files(reach)
+    back = stealth.put_back(reach)
+    done = stealth.turn_off(reach, plan if move else stealth.Off(), back.park if back else None)
+    if back:
+        done += _put_back_what_changed(reach, back.changed)
+        clients = [client for client in CLIENTS if client in back.park.clients]
+        done += map(str, _leave_home(reach, clients))
+    return [*done, *stealth.finish(reach)]
+
+
+def _put_back_what_changed(reach: Reach, paths: Sequence[Path]) -> list[str]:
+    """Add our entries anew to files that somebody changed while they were out."""
+    changes = [change for change in install.plan(reach, CLIENTS, stealth=False) if change.target.path in paths]
+    install.apply(reach, changes, stealth=False)
+    hooks = _git_hooks(reach, dry_run=False) if any(path.name in HOOKS for path in paths) else ([], [])
+    return [*map(str, changes), *hooks[0], *hooks[1]]
+
+
+def _leave_home(reach: Reach, clients: Sequence[ClientName]) -> list[Change]:
+    """Take our entries out of the user's own settings of *clients*, unless other private projects use them."""
+    mine = [client for client in clients if install.enrolled(reach, client)[0]]
+    changes = install.plan_removal(reach, [c for c in mine if not install.enrolled(reach, c)[1]], stealth=True)
+    install.apply(reach, changes, stealth=True)
+    if mine:
+        install.enroll(reach, mine, leave=True)
+    return changes
 
 
 def _git_hooks(reach: Reach, *, dry_run: bool) -> tuple[list[str], list[str]]:
@@ -148,9 +192,15 @@ def _leaving(reach: Reach) -> tuple[list[Change], list[str]]:
     if reach.layout.root is None:
         return [], []
     changes = install.plan_removal(reach, CLIENTS, stealth=False)
-    tracked = [change for change in changes if reach.layout.git and repo.is_tracked(change.target.path)]
+    tracked = [change for change in changes if reach.layout.git and _is_everybodys(change)]
     stay = [f"{change.target.path} is tracked by git and stays as it is" for change in tracked]
     return [change for change in changes if change not in tracked], stay
+
+
+def _is_everybodys(change: Change) -> bool:
+    """Tell whether our entries are in git's index, so that they are the team's."""
+    text = repo.staged(change.target.path)
+    return text is not None and bool(install.settings_of(change.target, text.decode("utf-8", "replace")))
 
 
 def _next(clients: Sequence[ClientName], changes: Sequence[Change], *, stealth: bool) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from memsync import codec
+from memsync import bystealth, codec
 from memsync.dedup import ALIKE, MERGED, Thresholds, Verdict, decide, keeps_values, on_scale
 from memsync.edits import hidden, hide_elsewhere, noted, refuse_copy, replacing, still_there
 from memsync.errors import MemsyncError
@@ -31,12 +31,16 @@ Answers = dict[tuple[str, str], "tuple[bool, str] | None"]
 
 
 class Draft(NamedTuple):
-    """What somebody wants stored. `importance`: what they said it is, if they did; `replaces`: what it supersedes."""
+    """What somebody wants stored. `importance`: what they said it is, if they did; `replaces`: what it supersedes.
+
+    `is_chosen`: they said in which scope.
+    """
 
     memory: Memory
     scope: Scope
     importance: float | None
     replaces: tuple[Entry, ...]
+    is_chosen: bool = True
 
 
 class Found(NamedTuple):
@@ -195,7 +199,7 @@ class _Write:
         new = replacing(self._reach, self._store, old, changes, self._draft.replaces)
         self._log(best, "subsumed", best.verdict.reason, codec.encode(old))
         reason = f"{best.verdict.reason}; `memsync memory restore {old.id}` brings the earlier text back"
-        return self._result("updated", new, "updated", reason)
+        return self._result("updated", new, "updated", reason, old)
 
     def _exists(self, best: Found, decision: str, reason: str) -> Remembered:
         old = best.memory
@@ -205,10 +209,10 @@ class _Write:
         if told := [name for name in changes if name != "archived_at"]:
             reason += f"; {' and '.join(told)} taken over"
         if "archived_at" in changes:
-            return self._result("updated", same, "updated", "it was archived, and is back")
+            return self._result("updated", same, "updated", "it was archived, and is back", old)
         if self._draft.replaces:
-            return self._result("superseded", same, "updated", reason)
-        return self._result("exists", same, "accessed", reason)
+            return self._result("superseded", same, "updated", reason, old)
+        return self._result("exists", same, "accessed", reason, old)
 
     def _taken_over(self, old: Memory) -> dict[str, Any]:
         """Return what *old* takes over beside the text: tags are united, the larger importance is kept."""
@@ -252,7 +256,12 @@ class _Write:
         )
         self._reach.log_dedup(self._draft.scope, row)
 
-    def _result(self, status: Status, memory: Memory, action: Action, reason: str) -> Remembered:
+    def _result(self, status: Status, memory: Memory, action: Action, reason: str, *parts: Memory) -> Remembered:
+        if self._store.place.scope == "stealth":
+            if self._draft.is_chosen:
+                bystealth.drop(self._store.place.local, {memory.id})
+            else:
+                bystealth.follow(self._store.place.local, memory, [*parts, *_memories(self._draft.replaces)])
         entry = noted(self._reach, self._draft.scope, memory, action)
         near = told(self._reach, self._draft.scope, self._look.besides(memory))
         return Remembered(status=status, entry=entry, reason=reason, similar=near, degraded=self._look.degraded)
@@ -284,6 +293,8 @@ def update(reach: Reach, entry: Entry, wanted: Mapping[str, Any], replaces: Coll
                 look = similar(reach, store, content, {entry.id, *(other.id for other in replaces)}) or blind
             if look:
                 new = replacing(reach, store, old, changes, replaces)
+                if entry.scope == "stealth" and reach.settings.stealth:
+                    bystealth.follow(store.place.local, new, [old, *_memories(replaces)])
                 break
         blind = _prepared(reach)
     hide_elsewhere(reach, entry.scope, replaces)
@@ -297,6 +308,10 @@ def update(reach: Reach, entry: Entry, wanted: Mapping[str, Any], replaces: Coll
         similar=told(reach, entry.scope, look.besides(None)),
         degraded=look.degraded,
     )
+
+
+def _memories(entries: Iterable[Entry]) -> Iterable[Memory]:
+    return (entry.memory for entry in entries)
 
 
 def told(reach: Reach, scope: Scope, found: Iterable[Found]) -> tuple[Similar, ...]:

@@ -162,7 +162,7 @@ class Memsync(Reach):
         )
         from memsync.remember import Draft, remember  # the lexicon of the guards, which no recall needs
 
-        scope = scope or self.default_scope
+        is_chosen, scope = scope is not None, scope or self.default_scope
         if self.layout.root and scope != "global":
             memory = memory._replace(anchors=anchors_of(memory.content, anchors, self.layout.root))
         said = None if importance is None else memory.importance
@@ -170,7 +170,7 @@ class Memsync(Reach):
             from memsync.learn.verify import verifier
 
             self.verify = verifier(self)
-        draft = Draft(self.vetted(memory, scope), scope, said, self._named(supersedes))
+        draft = Draft(self.vetted(memory, scope), scope, said, self._named(supersedes), is_chosen)
         return remember(self, draft)
 
     def _named(self, refs: Collection[str]) -> tuple[Entry, ...]:
@@ -260,7 +260,7 @@ class Memsync(Reach):
         Raises:
             NoStore, StoreError: nothing was written.
         """
-        scope = scope or self.default_scope
+        is_chosen, scope = scope is not None, scope or self.default_scope
         self.refresh()
         if dry_run:
             return self._plan(scope, candidates).report(dry_run=True)
@@ -268,6 +268,11 @@ class Memsync(Reach):
         with store.writing():
             plan = self._plan(scope, candidates)
             store.write(plan.added.values(), {id_: _fields(memory) for id_, memory in plan.edited.items()})
+            if scope == "stealth":
+                from memsync import bystealth
+
+                bystealth.drop(store.place.local, plan.edited.keys())
+                bystealth.add(store.place.local, () if is_chosen else plan.added.values())
         if rows := plan.rows(self.author):
             self.state(scope).log_dedup(rows)
         return plan.report(dry_run=False)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Final
 
+from memsync import bystealth
 from memsync.errors import NotShared, UsageError
 from memsync.git import repo
 from memsync.reach import Reach
@@ -24,15 +25,32 @@ def share(reach: Reach, refs: Sequence[str]) -> list[Entry]:
         SecretFound, NotShared: something would leak; the message says what.
         MemoryNotFound, AmbiguousId, NoStore, StoreError: nothing was moved.
     """
-    chosen = _chosen(reach, refs, "project")
-    vetted = {entry.id: reach.vetted(entry.memory, "project") for entry in chosen}
-    for entry in chosen:
-        if PRIVATE_TAG in entry.memory.tags:
-            raise NotShared(
-                f"{entry.id} has the tag {PRIVATE_TAG}, so it is not shared; "
-                f"`memsync memory update {entry.id} --tag …` without it first"
-            )
-    return _move(reach, chosen, "project", vetted)
+    return bring(reach, _chosen(reach, refs, "project"))
+
+
+def bring(reach: Reach, chosen: Sequence[Entry]) -> list[Entry]:
+    """Move *chosen* into the project's store; all of them, or none.
+
+    Raises:
+        SecretFound, NotShared, NoStore, StoreError: nothing was moved.
+    """
+    return _move(reach, chosen, "project", {entry.id: check(reach, entry) for entry in chosen})
+
+
+def check(reach: Reach, entry: Entry) -> Memory:
+    """Return the memory as it may be seen by others.
+
+    Raises:
+        SecretFound, NotShared: it may not.
+    """
+    vetted = reach.vetted(entry.memory, "project")
+    if PRIVATE_TAG in entry.memory.tags:
+        raise NotShared(
+            f"{entry.id} has the tag {PRIVATE_TAG}, so it is not shared; "
+            f"`memsync memory update {entry.id} --tag …` without it first"
+        )
+    _check_room(reach.store("project"), entry)
+    return vetted
 
 
 def unshare(reach: Reach, refs: Sequence[str], to: Scope = "stealth") -> list[Entry]:
@@ -69,17 +87,26 @@ def _move(reach: Reach, chosen: Sequence[Entry], to: Scope, vetted: dict[str, Me
                 held.enter_context(reach.store(scope).writing())
         for entry in chosen:
             _check(new, olds[entry.scope], entry)
+        if to == "stealth":
+            bystealth.drop(new.place.local, {entry.id for entry in chosen})
         for scope, old in olds.items():
             ids = [entry.id for entry in chosen if entry.scope == scope]
-            new.adopt(old, ids)
+            # What it said earlier nobody has asked to share.
+            new.adopt(old, ids, history=new.place.private or not old.place.private)
             new.update(_tidied(reach, new, ids, vetted))
             old.remove(ids, tick(reach.clock(), None), keep=False)
+            if scope == "stealth":
+                bystealth.drop(old.place.local, ids)
     return [reach.get(entry.id, to) for entry in chosen]
 
 
 def _check(new: Store, old: Store, entry: Entry) -> None:
     if (now := old.get(entry.id)) != entry.memory:
         raise NotShared(f"{entry.id} was {'changed' if now else 'removed'} in this moment; try again")
+    _check_room(new, entry)
+
+
+def _check_room(new: Store, entry: Entry) -> None:
     if (there := new.get(entry.id)) and there != entry.memory:
         raise NotShared(f"{new.place.memories} has a different text as {entry.id}; forget one of the two first")
 

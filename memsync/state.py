@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -55,6 +55,37 @@ _DEDUP_COLUMNS: Final = (
 )
 
 
+# What one state takes over from another that is attached as `other`: all of it, or of some ids.
+_ABSORB_USE: Final = (
+    """INSERT INTO main.usage SELECT * FROM other.usage
+    WHERE :ids IS NULL OR id IN (SELECT value FROM json_each(:ids))
+    ON CONFLICT (id) DO UPDATE SET access_count = max(access_count, excluded.access_count),
+    last_accessed_at = max(last_accessed_at, excluded.last_accessed_at)""",
+    """INSERT INTO main.skill_outcomes SELECT * FROM other.skill_outcomes
+    WHERE :ids IS NULL OR id IN (SELECT value FROM json_each(:ids))
+    ON CONFLICT (id) DO UPDATE SET successes = max(successes, excluded.successes),
+    failures = max(failures, excluded.failures)""",
+    """INSERT OR IGNORE INTO main.session_memories (session_id, memory_id, action, created_at)
+    SELECT session_id, memory_id, action, created_at FROM other.session_memories
+    WHERE :ids IS NULL OR memory_id IN (SELECT value FROM json_each(:ids)) ORDER BY id""",
+)
+_ABSORB_REST: Final = (
+    """INSERT INTO main.workflow_state SELECT * FROM other.workflow_state WHERE true
+    ON CONFLICT (session_id) DO UPDATE SET variables = excluded.variables, updated_at = excluded.updated_at
+    WHERE excluded.updated_at > updated_at""",
+    """INSERT INTO main.dedup_log
+    (created_at, new_text, existing_id, existing_text, similarity, decision, reasoning, owner, rejected, review_status)
+    SELECT created_at, new_text, existing_id, existing_text, similarity, decision, reasoning, owner, rejected,
+    review_status FROM other.dedup_log WHERE (created_at, new_text, existing_id, decision)
+    NOT IN (SELECT created_at, new_text, existing_id, decision FROM main.dedup_log) ORDER BY id""",
+)
+_HAND_BACK: Final = (
+    """UPDATE main.dedup_log SET review_status = o.review_status FROM other.dedup_log o
+    WHERE o.review_status != 'unreviewed' AND (o.created_at, o.new_text, o.existing_id, o.decision)
+    = (dedup_log.created_at, dedup_log.new_text, dedup_log.existing_id, dedup_log.decision)""",
+    """DELETE FROM other.dedup_log WHERE (created_at, new_text, existing_id, decision)
+    IN (SELECT created_at, new_text, existing_id, decision FROM main.dedup_log)""",
+)
 KEPT_DAYS: Final = 60
 
 
@@ -216,6 +247,25 @@ class State:
             with self._database() as db:
                 if db:
                     db.executemany("UPDATE dedup_log SET review_status = ? WHERE id = ?", values)
+
+    def absorb(self, other: State) -> None:
+        """Take over what *other* knows; a second time changes nothing."""
+        self._take_from(other, (*_ABSORB_USE, *_ABSORB_REST), None)
+
+    def hand_back(self, to: State, ids: Collection[str]) -> None:
+        """Give the use of *ids* to the state that this one absorbed, and drop the decisions that it has itself."""
+        to._take_from(self, (*_ABSORB_USE, *_HAND_BACK), json.dumps(sorted(ids)))
+
+    def _take_from(self, other: State, queries: Sequence[str], ids: str | None) -> None:
+        if not other.path.exists():
+            return
+        with other._database():
+            pass  # brings it to our schema, or begins it anew
+        with self._database() as db:
+            if db:
+                db.execute("ATTACH DATABASE ? AS other", (str(other.path),))
+                for query in queries:
+                    db.execute(query, {"ids": ids} if ":ids" in query else {})
 
     def spend(self, day: str, tokens: int) -> int:
         """Add *tokens* (less than 0 gives back) to what LLMs used on *day*, and return the sum.

@@ -233,9 +233,10 @@ class Store:
         self._keep_replaced(old)
         return self._append([m if isinstance(m, bytes) else codec.encode(m) for m in memories] + new)
 
-    def adopt(self, other: Store, only: Collection[str] | None = None) -> list[str]:
-        """Append the live lines and the history of *other* (of *only* these ids); return the ids that both now have."""
-        self._keep_replaced([raw for id_, raw in other.replaced().items() if only is None or id_ in only])
+    def adopt(self, other: Store, only: Collection[str] | None = None, *, history: bool = True) -> list[str]:
+        """Append the live lines and the *history* of *other* (of *only* these ids); return the ids that both now have."""
+        earlier = other.replaced() if history else {}
+        self._keep_replaced([raw for id_, raw in earlier.items() if only is None or id_ in only])
         with other._mutex:
             lines = [line for id_, line in other._current.items() if line.memory and (only is None or id_ in only)]
         same = [line for line in lines if (mine := self.get(line.id or "")) and mine == line.memory]

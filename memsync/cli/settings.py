@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -17,13 +17,19 @@ from memsync.setup import set_value
 if TYPE_CHECKING:
     from memsync.service import Memsync
 
+_MOVE: Final = "memsync memory config --stealth off --move"
+
 
 @click.command()
 @click.argument("key", required=False)
 @click.argument("value", required=False)
 @click.option("--stealth", type=click.Choice(["on", "off"]), help="Keep every memory out of the work tree, or not.")
-@click.option("--move/--keep", default=None, help="With --stealth: take the memories along, or not.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--move/--keep",
+    default=None,
+    help="With --stealth: take the memories along, or not; off: those that stealth alone made private.",
+)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask; with off nothing is moved unless you say --move.")
 @click.option("--global", "is_global", is_flag=True, help="Set it for all your projects.")
 @json_option
 @click.pass_context
@@ -43,8 +49,9 @@ def config(ctx: click.Context, /, key: str | None, value: str | None, stealth: s
     if not stealth and (options["move"] is not None or options["yes"]):
         raise UsageError("--move, --keep and --yes go with --stealth on or off")
     if stealth:
-        done = _stealth(project, stealth == "on", options["move"], options["yes"])
-        print_result(as_json, {"stealth": stealth == "on", "done": done}, "\n".join(done))
+        turn = _turn_on if stealth == "on" else _turn_off
+        result = turn(project, options["move"], ask=sys.stdin.isatty() and not options["yes"])
+        print_result(as_json, result, "\n".join(result["done"]))
     elif key and value is not None:
         path = set_value(project, key, value, is_global=options["is_global"])
         print_result(
@@ -57,19 +64,39 @@ def config(ctx: click.Context, /, key: str | None, value: str | None, stealth: s
         _show_settings(project, as_json)
 
 
-def _stealth(project: Memsync, on: bool, move: bool | None, yes: bool) -> list[str]:
-    """Switch stealth; memories leave the work tree unless told otherwise, and enter it only when told."""
+def _turn_on(project: Memsync, move: bool | None, *, ask: bool) -> dict[str, Any]:
+    """Switch stealth on; memories leave the work tree unless told otherwise."""
     if move is None:
-        move = on or yes
-        if not yes and sys.stdin.isatty():
-            where = (
-                "out of the work tree" if on else "into the work tree, where they can be committed and seen by others"
-            )
-            move = click.confirm(f"Move the memories {where}?", default=on)
-    done = turn_stealth(project, on, move=move)
-    if not on and not move:
-        done.append("private memories stay private; `memsync memory config --stealth off --move` moves them")
-    return done
+        move = not ask or click.confirm("Move the memories out of the work tree?", default=True, err=True)
+    return {"stealth": True, "done": turn_stealth(project, True, move=move)}
+
+
+def _turn_off(project: Memsync, move: bool | None, *, ask: bool) -> dict[str, Any]:
+    """Switch stealth off; memories enter the work tree only when told, and by name."""
+    from memsync.stealth import plan_off
+
+    plan, now = plan_off(project), project.clock()
+    if ask and move is not False and plan.moves:
+        for entry in plan.moves:
+            click.echo(render.entry_line(entry, now), err=True)
+        what = f"Move {_count(len(plan.moves))} into the work tree, where others can see what is committed?"
+        move = click.confirm(what, default=False, err=True)
+    done = turn_stealth(project, False, move=bool(move), plan=plan)
+    done += [f"{id_} stays private: {why}" for id_, why in plan.stays]
+    moved = [entry.id for entry in plan.moves] if move else []
+    if len(plan.moves) > len(moved):
+        left = ", ".join(entry.id for entry in plan.moves)
+        done.append(f"written under stealth and still private: {left}; `{_MOVE}` moves them into the work tree")
+    elif move and not plan.moves:
+        done.append("nothing was written under stealth that could be moved")
+    if plan.private:
+        done.append(f"private as before: {_count(plan.private)}; `memsync memory share ID` moves one")
+    kept = [{"id": id_, "why": why} for id_, why in plan.stays]
+    return {"stealth": False, "done": done, "moved": moved, "kept": kept}
+
+
+def _count(number: int) -> str:
+    return "1 memory" if number == 1 else f"{number} memories"
 
 
 def _spelled(value: object) -> str:

@@ -72,8 +72,13 @@ def uninstall(top: Path) -> list[str]:
     sections = sorted({name.rpartition(".")[0] for name in _configured(top)})
     for section in sections:
         _set(top, "--remove-section", section)
-    Checkout(top).run("update-ref", "-d", _CACHE)
+    drop_cache(top)
     return [f"removed {section} from git's configuration" for section in sections]
+
+
+def drop_cache(top: Path) -> None:
+    """Drop what git keeps of the readable form of memories that it has shown."""
+    Checkout(top).run("update-ref", "-d", _CACHE)
 
 
 def _configured(top: Path) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from memsync import files
 from memsync.errors import StoreNotWritable, blaming
-from memsync.git import driver, hookfile
+from memsync.git import driver, hookfile, repo
 from memsync.git.command import Checkout
 from memsync.routing import Layout
 
@@ -183,6 +183,30 @@ def _uninstall_one(path: Path) -> Iterator[str]:
             yield f"put {path} back"
         else:
             yield f"removed {path}"
+
+
+def blocks_in_tree(layout: Layout) -> Iterator[tuple[Path, bytes | None]]:
+    """Yield what hooks in the work tree would be without our blocks; not those that the index has with them.
+
+    Raises:
+        GitRefused, StoreError
+    """
+    assert layout.git is not None
+    checkout = Checkout(layout.git.root)
+    hooks = hooks_of(checkout, layout)
+    for name in hookfile.NAMES if hooks.is_shared else ():
+        path = _holder(hooks.directory / name)
+        data, _ = files.read(path) if not path.is_symlink() else (b"", None)
+        if not hookfile.find(data) or hookfile.find(repo.staged(path) or b""):
+            continue
+        here = layout.git.root / path.relative_to(os.path.realpath(layout.git.root))
+        if not hookfile.is_made(data):
+            yield here, hookfile.without(data)
+        elif not os.path.lexists(_prev(path)):
+            yield here, None
+        elif not _prev(path).is_symlink():
+            yield here, files.read(_prev(path))[0]
+            yield _prev(here), None
 
 
 def status(layout: Layout) -> dict[str, Any]:

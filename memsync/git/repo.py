@@ -109,6 +109,12 @@ def committed(path: Path) -> bytes | None:
     return done.out if done.code == 0 else None
 
 
+def staged(path: Path) -> bytes | None:
+    """Return the bytes of *path* in the index; None if it has no such file."""
+    done = Checkout(path.parent).run("show", f":./{path.name}")
+    return done.out if done.code == 0 else None
+
+
 def has_removed(path: Path, id_: str) -> bool:
     """Tell whether HEAD has the memory file *path*, but no record *id_* in it: others may know that it is gone."""
     from memsync.jsonl import current, read_lines

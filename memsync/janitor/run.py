@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
+from memsync import bystealth
 from memsync.codec import fields_of
 from memsync.errors import MemsyncError, SecretFound
 from memsync.janitor import review, runs
@@ -128,6 +129,8 @@ class _Writing:
         if changes:
             changes["updated_at"] = format_time(tick(self._now, keep.written_at))
         self._note(step, {step.keep: (keep, changes)}, drop)
+        if self._scope == "stealth":
+            bystealth.follow(self._store.place.local, keep, [keep, drop])
         self._dropped.append(step.drop)
         self._log.append(_decided(self._reach, step, keep, drop, self._store.raw(step.drop)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from memsync import codec, files, jsonl, skillcheck, skillfile
 from memsync.errors import InvalidSkill, MemoryNotFound, SkillNotFound
 from memsync.records import Memory, content_hash, derived_id
 from memsync.results import Remembered, SkillEntry
+from memsync.routing import Place
 from memsync.service import Memsync
 from memsync.skillstore import SKILL_FILE
 
@@ -46,7 +47,10 @@ class Candidates:
     def __init__(self, project: Memsync) -> None:
         self._project = project
         self._place = project.layout.place(project.default_scope)
-        self.directory = self._place.local / "candidates"
+        # What came while stealth was on waits in the private store, also after it is off.
+        private = project.layout.stealth
+        self._places = [self._place, *([private] if private and private != self._place else [])]
+        self.directory = directory_of(self._place)
 
     def count(self) -> dict[str, int]:
         """Return how many memories and how many skills wait."""
@@ -73,11 +77,17 @@ class Candidates:
 
     def skill_path(self, name: str) -> Path:
         """Return where the candidate *name* is: a file to edit before it is approved."""
-        return self.directory / "skills" / name / SKILL_FILE
+        return _skill_path(self._place_of_skill(name) or self._place, name)
+
+    def _place_of_skill(self, name: str) -> Place | None:
+        return next((place for place in self._places if _skill_path(place, name).exists()), None)
 
     def skills(self) -> dict[str, bytes]:
         """Return the files of the candidates by name."""
-        return {path.parent.name: path.read_bytes() for path in sorted(self.directory.glob(f"skills/*/{SKILL_FILE}"))}
+        found: dict[str, bytes] = {}
+        for place in self._places:
+            found = {**_skills(place), **found}
+        return dict(sorted(found.items()))
 
     def skill_diff(self, name: str) -> str:
         """Return what approving *name* would change, as a unified diff.
@@ -92,7 +102,7 @@ class Candidates:
     def _change(self, name: str) -> tuple[bytes, bytes]:
         """Return the file of the skill *name* as it is, empty if there is none, and as approving makes it."""
         data = self._skill(name)
-        store = self._project.skills.stores[self._project.default_scope]
+        store = self._project.skills.stores[(self._place_of_skill(name) or self._place).scope]
         if name not in store.skills():
             return b"", data
         old, _ = store.read(name)
@@ -112,7 +122,8 @@ class Candidates:
             InvalidSkill, SecretFound, StoreError: it stays a candidate.
         """
         data = self._skill(name)
-        skills, scope = self._project.skills, self._project.default_scope
+        place = self._place_of_skill(name) or self._place
+        skills, scope = self._project.skills, place.scope
         if name in skills.stores[scope].skills():
             entry = skills.update(name, **_fields(data, name), scope=scope)
         else:
@@ -136,7 +147,7 @@ class Candidates:
 
         *most*: how many at most; the most important ones, in the order given.
         """
-        with self._writing():
+        with _writing(self._place):
             waiting = {content_hash(one.memory.content) for one in self.memories()} | self._rejected()
             found = []
             for proposal in proposals:
@@ -146,21 +157,14 @@ class Candidates:
                 waiting.add(hash_)
                 found.append(replace(proposal, memory=_named(proposal.memory)))
             found = best_of(found, most)
-            self._write([*self.memories(), *found])
+            _write(self._place, [*_memories(self._place), *found])
         return found
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Keep others out while the list is read and written: sessions end side by side."""
-        self._make(self.directory)
-        with files.lock(self.directory / "lock"):
-            yield
 
     def memories(self) -> list[Proposal]:
         """Return the memories that wait, in the order they came."""
-        data, _ = files.read(self.directory / _MEMORIES)
-        lines = (line for line in jsonl.read_lines(data) if line.memory)
-        return [_proposal(line.memory) for line in lines if line.memory]
+        found = {one.memory.id: one for place in reversed(self._places) for one in _memories(place)}
+        ids = dict.fromkeys(one.memory.id for place in self._places for one in _memories(place))
+        return [found[id_] for id_ in ids]
 
     def approve(self, ids: Iterable[str]) -> list[Remembered]:
         """Remember the named candidates, as one by hand would be: copies are found, secrets are blocked.
@@ -171,13 +175,14 @@ class Candidates:
         """
         from memsync.remember import Draft, remember
 
-        done, scope = [], self._project.default_scope
+        done = []
         for proposal in self._named(ids):
+            place = next(place for place in self._places if proposal in _memories(place))
             memory = proposal.memory._replace(author=self._project.author)
-            draft = Draft(self._project.vetted(memory, scope), scope, memory.importance, ())
+            vetted = self._project.vetted(memory, place.scope)
+            draft = Draft(vetted, place.scope, memory.importance, (), is_chosen=place != self._place)
             done.append(remember(self._project, draft))
-            with self._writing():
-                self._write([one for one in self.memories() if one.memory.id != memory.id])
+            self._drop({memory.id})
         return done
 
     def reject(self, ids: Iterable[str]) -> list[Proposal]:
@@ -189,9 +194,9 @@ class Candidates:
         chosen = self._named(ids)
         gone = {one.memory.id for one in chosen}
         rows = "".join(f"{content_hash(one.memory.content)}\n" for one in chosen)
-        with self._writing():
+        with _writing(self._place):
             files.append(self.directory / _REJECTED, rows.encode(), private=self._place.private)
-            self._write([one for one in self.memories() if one.memory.id not in gone])
+        self._drop(gone)
         return chosen
 
     def _named(self, ids: Iterable[str]) -> list[Proposal]:
@@ -205,19 +210,95 @@ class Candidates:
         return chosen
 
     def _rejected(self) -> set[str]:
-        data, _ = files.read(self.directory / _REJECTED)
-        return set(data.decode("ascii", "replace").split())
+        return set[str]().union(*map(_rejected, self._places))
 
-    def _write(self, proposals: list[Proposal]) -> None:
-        path = self.directory / _MEMORIES
-        rows = b"".join(codec.encode(_record(one)) + b"\n" for one in proposals)
-        was, _ = files.read(path)
-        if rows != was:
-            files.replace(path, rows, was=was, temp=path.with_suffix(".tmp"), private=self._place.private)
+    def _drop(self, gone: Collection[str]) -> None:
+        for place in self._places:
+            if (directory_of(place) / _MEMORIES).exists():
+                with _writing(place):
+                    _write(place, [one for one in _memories(place) if one.memory.id not in gone])
 
     def _make(self, directory: Path) -> None:
-        files.make_local(self._place.local, private=self._place.private, tree=self._place.tree)
-        files.make_dirs(directory, private=self._place.private)
+        _make(self._place, directory)
+
+
+def directory_of(place: Place) -> Path:
+    """Return where candidates of *place* wait."""
+    return place.local / "candidates"
+
+
+def carry(old: Place, new: Place) -> None:
+    """Let what waits in *old* wait in *new* as well; a second time changes nothing."""
+    if not directory_of(old).is_dir():
+        return
+    with _writing(new):
+        there = {one.memory.id for one in _memories(new)}
+        _write(new, [*_memories(new), *(one for one in _memories(old) if one.memory.id not in there)])
+        _put(new, _skills(old), _rejected(old))
+
+
+def carry_back(private: Place, kept: Place, place: Place) -> None:
+    """Let what waited in *place*, as *kept* has it, and still waits in *private*, wait in *place* again, and there only."""
+    if not directory_of(kept).is_dir():
+        return
+    with _writing(place), _writing(private):
+        waiting = _memories(private)
+        back = [one for one in _memories(kept) if one in waiting]
+        skills = {name: data for name, data in _skills(kept).items() if _skills(private).get(name) == data}
+        _write(place, [*back, *(one for one in _memories(place) if one not in back)])
+        _put(place, skills, _rejected(kept))
+        shutil.rmtree(directory_of(kept))  # from here on a second time changes nothing
+        _write(private, [one for one in waiting if one not in back])
+        for name in skills:
+            shutil.rmtree(_skill_path(private, name).parent)
+
+
+def _put(place: Place, skills: Mapping[str, bytes], rejected: set[str]) -> None:
+    if more := rejected - _rejected(place):
+        rows = "".join(f"{hash_}\n" for hash_ in sorted(more))
+        files.append(directory_of(place) / _REJECTED, rows.encode(), private=place.private)
+    for name, data in skills.items():
+        _make(place, _skill_path(place, name).parent)
+        files.create(_skill_path(place, name), data, private=place.private)
+
+
+def _skill_path(place: Place, name: str) -> Path:
+    return directory_of(place) / "skills" / name / SKILL_FILE
+
+
+def _skills(place: Place) -> dict[str, bytes]:
+    found = sorted(directory_of(place).glob(f"skills/*/{SKILL_FILE}"))
+    return {path.parent.name: path.read_bytes() for path in found}
+
+
+def _memories(place: Place) -> list[Proposal]:
+    data, _ = files.read(directory_of(place) / _MEMORIES)
+    return [_proposal(line.memory) for line in jsonl.read_lines(data) if line.memory]
+
+
+def _rejected(place: Place) -> set[str]:
+    data, _ = files.read(directory_of(place) / _REJECTED)
+    return set(data.decode("ascii", "replace").split())
+
+
+@contextmanager
+def _writing(place: Place) -> Iterator[None]:
+    _make(place, directory_of(place))
+    with files.lock(directory_of(place) / "lock"):
+        yield
+
+
+def _write(place: Place, proposals: list[Proposal]) -> None:
+    path = directory_of(place) / _MEMORIES
+    rows = b"".join(codec.encode(_record(one)) + b"\n" for one in proposals)
+    was, _ = files.read(path)
+    if rows != was:
+        files.replace(path, rows, was=was, temp=path.with_suffix(".tmp"), private=place.private)
+
+
+def _make(place: Place, directory: Path) -> None:
+    files.make_local(place.local, private=place.private, tree=place.tree)
+    files.make_dirs(directory, private=place.private)
 
 
 def _named(memory: Memory) -> Memory:

@@ -207,8 +207,8 @@ def test_the_status_and_the_doctor_say_what_waits_and_mending_leaves_it_waiting(
 
 
 def test_private_memories_come_back_into_the_store_and_wait(waiting):
-    with Memsync.open(waiting.root) as project:
-        project.remember("private", scope="stealth")
+    assert memsync("memory", "config", "--stealth", "on", cwd=waiting.root).code == 0
+    remember(waiting.root, "private")
     assert memsync("memory", "config", "--stealth", "off", "--move", cwd=waiting.root).code == 0
     assert (waiting.status(), shown(waiting.root)) == ("", {"first", "private"})
     waiting.git("commit", "-q", "--allow-empty", "-m", "work")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsync import Memsync, attributes, config, setup
+from memsync import Memsync, attributes, config, installing, setup
 from memsync.errors import ConfigError, GitFailed, InvalidMemory, MemoryNotFound, OutsideTree, UsageError
 
 
@@ -34,7 +34,7 @@ def test_stealth_takes_everything_uncommitted_out_of_the_work_tree(repo):
         setup.init(memsync)
         setup.set_value(memsync, "memory.recall_limit", "3", is_global=False)
         memsync.remember("alpha")
-        assert setup.turn_stealth(memsync, True, move=True)[-1] == f"nothing of memsync is left in {repo.root}"
+        assert installing.turn_stealth(memsync, True, move=True)[-1] == f"nothing of memsync is left in {repo.root}"
     assert repo.status("--ignored") == ""
     memsync = again(repo)
     assert (texts(memsync), memsync.settings.recall_limit) == ([("stealth", "alpha")], 3)
@@ -47,7 +47,7 @@ def test_a_committed_file_stays_as_it_is_under_stealth(repo):
     repo.git("add", "-A")
     repo.git("commit", "-qm", "memories")
     with again(repo) as memsync:
-        setup.turn_stealth(memsync, True, move=True)
+        installing.turn_stealth(memsync, True, move=True)
         memsync.remember("beta")
     assert repo.status() == ""
     assert texts(again(repo)) == [("project", "alpha"), ("stealth", "beta")]
@@ -58,7 +58,7 @@ def test_what_was_forgotten_can_be_restored_after_the_move(repo):
         gone = memsync.remember("alpha").entry
         memsync.remember("beta")
         memsync.forget(gone.id)
-        setup.turn_stealth(memsync, True, move=True)
+        installing.turn_stealth(memsync, True, move=True)
     with again(repo) as memsync:
         assert memsync.restore(gone.id).entry.content == "alpha"
         assert texts(memsync) == [("stealth", "alpha"), ("stealth", "beta")]
@@ -67,9 +67,9 @@ def test_what_was_forgotten_can_be_restored_after_the_move(repo):
 def test_a_move_there_and_back_leaves_one_of_each_and_nothing_to_restore(repo):
     with again(repo) as memsync:
         memsync.remember("alpha")
-        setup.turn_stealth(memsync, True, move=True)
+        installing.turn_stealth(memsync, True, move=True)
     with again(repo) as memsync:
-        setup.turn_stealth(memsync, False, move=True)
+        installing.turn_stealth(memsync, False, move=True)
     memsync = again(repo)
     assert texts(memsync) == [("project", "alpha")]
     assert {scope: store.replaced() for scope, store in memsync.stores.items()} == {
@@ -83,7 +83,7 @@ def test_a_move_takes_what_another_process_wrote_meanwhile(repo):
     mover, writer = again(repo), again(repo)
     id_ = mover.remember("alpha v1").entry.id
     writer.update(id_, content="alpha v2")
-    setup.turn_stealth(mover, True, move=True)
+    installing.turn_stealth(mover, True, move=True)
     assert texts(again(repo)) == [("stealth", "alpha v2")]
 
 
@@ -95,14 +95,14 @@ def test_nothing_leaves_the_work_tree_when_git_does_not_say_whether_it_tracks_it
     with monkeypatch.context() as patch:
         patch.setenv("PATH", "/nonexistent")
         with pytest.raises(GitFailed, match="run `git status` there"):
-            setup.turn_stealth(again(repo), True, move=True)
+            installing.turn_stealth(again(repo), True, move=True)
     assert repo.status() == ""
     assert not again(repo).settings.stealth
 
 
 def test_lines_that_are_no_memories_keep_the_file_where_it_is(repo):
     repo.write_memories('{"id":"a","content":"alpha"}\n{broken\n')
-    done = setup.turn_stealth(again(repo), True, move=True)
+    done = installing.turn_stealth(again(repo), True, move=True)
     assert done[-1] == f"{repo.memories} is kept, because it holds lines that are no memories"
     assert repo.memories.read_text() == "{broken\n"
     assert texts(again(repo)) == [("stealth", "alpha")]
@@ -151,19 +151,19 @@ def test_a_moved_setting_neither_wins_over_a_private_one_nor_chooses_an_embedder
         with memsync.store("stealth").writing():
             config.store(place, "memory.recall_limit", 9)
     with again(repo) as memsync:
-        setup.turn_stealth(memsync, True, move=True)
+        installing.turn_stealth(memsync, True, move=True)
     assert (again(repo).settings.recall_limit, again(repo).settings.embedder) == (9, "builtin")
     assert repo.status() == ""
 
 
 def test_a_restore_after_the_way_back_makes_no_second_copy_in_the_private_store(repo):
     with again(repo) as memsync:
-        setup.turn_stealth(memsync, True, move=True)
+        installing.turn_stealth(memsync, True, move=True)
     with again(repo) as memsync:
         id_ = memsync.remember("alpha").entry.id
         memsync.forget(id_)
     with again(repo) as memsync:
-        setup.turn_stealth(memsync, False, move=True)
+        installing.turn_stealth(memsync, False, move=True)
     with again(repo) as memsync:
         memsync.restore(id_)
     with again(repo) as memsync, pytest.raises(MemoryNotFound):

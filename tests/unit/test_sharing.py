@@ -81,7 +81,7 @@ def test_what_is_there_already_or_says_something_else_stays(project, repo):
 
 
 def test_under_stealth_nothing_is_shared(project):
-    from memsync.setup import turn_stealth
+    from memsync.installing import turn_stealth
 
     turn_stealth(project, True, move=True)
     one = project.remember("alpha").entry.id

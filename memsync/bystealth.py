@@ -1,0 +1,56 @@
+"""Which texts of a private store are there because stealth is on, and not because somebody wanted them private.
+
+A local note of id and hash, made by the write itself, with no clock in it.
+What has no note, for whatever reason, is private: losing the file publishes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Final
+
+from memsync import files
+from memsync.records import Memory, content_hash
+
+_NAME: Final = "by-stealth.txt"
+
+Note = tuple[str, str]
+
+
+def note_of(memory: Memory) -> Note:
+    """Return what is noted of *memory*: its id and the hash of its text, so that another text needs a note of its own."""
+    return memory.id, content_hash(memory.content)
+
+
+def read(local: Path) -> set[Note]:
+    """Return all notes."""
+    rows = files.read(local / _NAME)[0].decode("utf-8", "replace").splitlines()
+    return {(parts[0], parts[1]) for row in rows if len(parts := row.split(" ")) == 2}
+
+
+def add(local: Path, memories: Iterable[Memory]) -> None:
+    """Note *memories*; the caller holds the lock of their store. An id that a row cannot hold gets no note."""
+    if new := {note_of(memory) for memory in memories if memory.id.split() == [memory.id]} - read(local):
+        files.append(local / _NAME, _spell(new), private=True)
+
+
+def follow(local: Path, new: Memory, parts: Iterable[Memory]) -> None:
+    """Note *new* if all its *parts*, the texts that went into it, are noted, else forget what is noted of it."""
+    notes = read(local)
+    if notes.issuperset(map(note_of, parts)):
+        add(local, [new])
+    else:
+        drop(local, {new.id})
+
+
+def drop(local: Path, ids: Collection[str]) -> None:
+    """Forget all notes of *ids*, which somebody wants private, or which are gone; the caller holds the lock."""
+    notes = read(local)
+    if gone := {note for note in notes if note[0] in ids}:
+        path, was = local / _NAME, files.read(local / _NAME)[0]
+        files.replace(path, _spell(notes - gone), was=was, temp=path.with_suffix(".tmp"), private=True)
+
+
+def _spell(notes: Iterable[Note]) -> bytes:
+    return "".join(f"{id_} {hash_}\n" for id_, hash_ in sorted(notes)).encode()
