@@ -20,6 +20,7 @@ lint: $(STAMP)  ## check style and types
 	$(RUN)ruff check .
 	$(RUN)ruff format --check .
 	$(RUN)mypy
+	$(RUN)mypy --platform win32 --cache-dir .mypy_cache/win32
 
 bench: $(STAMP)  ## measure, as ratios against a baseline in the same run
 	$(RUN)python -m pip install --quiet --disable-pip-version-check --group bench

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import sys
 import time
 from _thread import start_new_thread
 
@@ -45,7 +46,8 @@ def main(words: Sequence[str]) -> NoReturn:
 def _end_in_time(seconds: float) -> None:
     time.sleep(seconds)
     try:
-        os.set_blocking(2, False)  # whoever does not read what is said must not keep us
+        if sys.platform != "win32":
+            os.set_blocking(2, False)  # whoever does not read what is said must not keep us
         _complain(TimeoutError(f"gave nothing in {seconds:g} seconds; MEMSYNC_HOOK_SECONDS allows more"))
         if _at_work:
             _index_apart(_at_work[0])
@@ -63,9 +65,21 @@ def _index_apart(cwd: str) -> None:
         os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
     with open(mark, "w", encoding="ascii"):
         pass
-    nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
     words = programs.own("-C", cwd, "index", "rebuild")
-    os.posix_spawn(words[0], words, programs.child_env(), file_actions=nowhere, setsid=True)
+    if sys.platform == "win32":
+        from subprocess import DETACHED_PROCESS, DEVNULL, Popen
+
+        Popen(
+            words,
+            env=programs.child_env(),
+            creationflags=DETACHED_PROCESS,
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+        )
+    else:
+        nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+        os.posix_spawn(words[0], words, programs.child_env(), file_actions=nowhere, setsid=True)
 
 
 def parse(words: Sequence[str]) -> tuple[str, str]:
@@ -115,7 +129,7 @@ def _leave() -> None:
 
     At the end of a session a client waits for hardly a second, and kills what is still there.
     """
-    if not hasattr(os, "fork"):
+    if sys.platform == "win32":
         return
     if os.fork():
         os._exit(0)

@@ -97,12 +97,12 @@ def review(ctx: click.Context, /, as_json: bool) -> None:
 @contextmanager
 def _keys() -> Iterator[Callable[[], str]]:
     """Give out what takes one key without Enter; what is typed ahead counts."""
-    try:
-        import termios
-        import tty
-    except ImportError:  # not POSIX
+    if sys.platform == "win32":
         yield click.getchar
         return
+    import termios
+    import tty
+
     keyboard = sys.stdin.fileno()
     before = termios.tcgetattr(keyboard)
     tty.setcbreak(keyboard)
