@@ -14,6 +14,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final, Literal, NamedTuple
 
+from memsync.limits import DEEPEST, TOO_DEEP, is_deep
 from memsync.records import (
     DEFAULT_IMPORTANCE,
     DEFAULT_SOURCE,
@@ -107,6 +108,8 @@ def decode(raw: bytes, loads: Callable[[bytes], Any] = _loads) -> Line:
             return Line(raw, problem=str(error))
     if type(value) is not dict:
         return Line(raw, problem="not a JSON object")
+    if raw.count(b"[") + raw.count(b"{") > DEEPEST and is_deep(value):
+        return Line(raw, problem=TOO_DEEP)
     return _from_object(raw, value)
 
 
@@ -120,7 +123,9 @@ def _loads_leniently(raw: bytes) -> Any:
         return _loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
-    except (RecursionError, ValueError) as error:
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    except ValueError as error:
         raise ValueError(f"not JSON that can be read: {error}") from None
 
 

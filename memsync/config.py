@@ -315,7 +315,7 @@ def drop(place: Place, key: str, value: Any) -> None:
 
 def _with_setting(text: str, key: str, value: Any) -> str:
     """Return the YAML *text* with one setting, which other spellings of it no longer contradict."""
-    yaml, root = _editable(text)
+    root, yaml = yamltext.edit(text)
     value = list(value) if isinstance(value, tuple) else value
     comments = "" if root else text
     root = root or yaml.map()
@@ -332,31 +332,13 @@ def _with_setting(text: str, key: str, value: Any) -> str:
 
 
 def _without_setting(text: str, key: str) -> str:
-    yaml, root = _editable(text)
+    root, yaml = yamltext.edit(text)
     for name in (*_aliases(key), key):
         for node, spelled in list(_spellings(root, name)):
             del node[spelled]
     for name in [name for name, inner in root.items() if inner == {}]:
         del root[name]
     return _dump(yaml, root) if root else ""
-
-
-def _editable(text: str) -> tuple[Any, Any]:
-    """Return what writes YAML with its comments, and the root of *text*.
-
-    Raises:
-        ValueError: it is not YAML.
-    """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = 10**9
-    try:
-        return yaml, yaml.load(text)
-    except YAMLError as error:
-        raise ValueError(getattr(error, "problem", None) or error) from None
 
 
 def _dump(yaml: Any, root: Any) -> str:

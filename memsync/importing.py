@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from memsync import codec, files, jsonl, merge, versions
+from memsync import codec, files, jsonl, limits, merge, versions
 from memsync.codec import Line, bare
 from memsync.dedup import MERGED, Thresholds, Verdict, decide
 from memsync.dedup.nominate import Nominees
@@ -136,8 +136,8 @@ def _why_not(line: Line) -> str:
 
 def _object(raw: bytes) -> Any:
     try:
-        return json.loads(bare(raw))
-    except (ValueError, RecursionError):
+        return limits.read_json(bare(raw))
+    except ValueError:
         return None
 
 
@@ -149,8 +149,8 @@ def _hint(problem: str, value: Any) -> str:
 
 def _from_json(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[Candidate]:
     try:
-        tree = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        tree = limits.read_json(data, limits.LARGEST_IMPORT)
+    except ValueError as error:
         raise ImportFailed(f"{name}: not JSON that can be read ({error})") from None
     if isinstance(tree, dict):
         lists = [value for value in tree.values() if isinstance(value, list)]

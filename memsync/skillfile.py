@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, NamedTuple
 
+from memsync import yamltext
 from memsync.errors import InvalidSkill
 from memsync.jsonl import Problem
 from memsync.records import Skill, derived_skill_id
@@ -37,6 +38,8 @@ PLACES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 }
 _FENCE: Final = re.compile(r"^-{3,}[ \t]*\r?$", re.MULTILINE)
 _ROW: Final = re.compile(r"([A-Za-z][\w-]*):[ \t]*(.*)")
+# Text to YAML 1.2 and to us; a client that reads YAML 1.1 takes it for a truth or a number.
+_OLD_TRUTH: Final = re.compile(r"y|n|yes|no|on|off|[0-9][0-9_:]*", re.IGNORECASE)
 _CONFLICT: Final = re.compile(r"^(<{7}|>{7}|={7})( |\r?$)", re.MULTILINE)
 
 Value = str | list[str]
@@ -150,15 +153,10 @@ def tag_text(tags: Sequence[str]) -> str:
 
 
 def _load(head: str) -> tuple[Mapping[str, Any], list[Problem]]:
-    from frontmatter.default_handlers import YAMLHandler
-    from yaml import YAMLError
-
     try:
-        front = YAMLHandler().load(head)
-    except (YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        why = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        return _loose(head), [Problem(mark.line + 2 if mark else 2, f"not YAML: {why}")]
+        front = yamltext.read(head)
+    except yamltext.NotYaml as error:
+        return _loose(head), [Problem((error.line or 1) + 1, f"not YAML: {error}")]
     if front is None:
         return {}, []
     if not isinstance(front, dict):
@@ -306,13 +304,10 @@ def compose(head: str) -> Any:
     Raises:
         InvalidSkill: it is not YAML.
     """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
     try:
-        return YAML().compose(head)
-    except YAMLError as error:
-        raise InvalidSkill(f"the front matter is not YAML: {str(error).partition(chr(10))[0]}") from None
+        return yamltext.compose(head)
+    except yamltext.NotYaml as error:
+        raise InvalidSkill(f"the front matter is not YAML: {error}") from None
 
 
 def entries_of(node: Any) -> dict[tuple[str, ...], Entry]:
@@ -370,7 +365,12 @@ def _scalar(value: Value, *, flow: bool = False) -> str:
     if isinstance(value, list):
         return f"[{', '.join(_scalar(item, flow=True) for item in value)}]"
     is_plain = re.fullmatch(r"[\w ./|-]+", value) if flow else value.isprintable() and value[:1].isalnum()
-    if is_plain and _load(f"k: {value}\n") == ({"k": value}, []) and _load(value)[0] in ({}, value):
+    if (
+        is_plain
+        and not _OLD_TRUTH.fullmatch(value)
+        and _load(f"k: {value}\n") == ({"k": value}, [])
+        and _load(value)[0] in ({}, value)
+    ):
         return value
     return json.dumps(value, ensure_ascii=False)
 

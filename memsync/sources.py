@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from memsync import files, importing, jsonl
+from memsync import files, importing, jsonl, limits, yamltext
 from memsync.errors import ImportFailed, InvalidMemory, UsageError
 from memsync.importing import Candidate
 from memsync.records import Memory, clean_tags
@@ -180,21 +180,25 @@ def _files(path: Path, source: Source | None) -> list[Path]:
 
 def _object(row: str) -> dict[str, Any]:
     try:
-        value = json.loads(row)
-    except (ValueError, RecursionError):
+        value = limits.read_json(row, limits.LARGEST_IMPORT)
+    except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
 
 
 def _front_matter(text: str) -> dict[str, Any]:
-    import yaml
+    from frontmatter import parse
+    from frontmatter.default_handlers import YAMLHandler
 
-    found = _FRONT.match(text)
+    class Bounded(YAMLHandler):
+        def load(self, fm: str, **_: Any) -> Any:
+            return yamltext.read(fm)
+
     try:
-        value = yaml.safe_load(found[1]) if found else {}
-    except (yaml.YAMLError, ValueError, RecursionError):
+        about, _ = parse(text, handler=Bounded())
+    except yamltext.NotYaml:
         return {}
-    return value if isinstance(value, dict) else {}
+    return dict(about)
 
 
 def _note(text: str, name: str) -> Note:
@@ -328,8 +332,8 @@ def _observation(row: str) -> tuple[str, str] | None:
 def _mem0(text: str, name: str) -> Iterator[Candidate]:
     """Read what get_all or an export of mem0 returned; its ids stay, so that a later export updates."""
     try:
-        tree = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        tree = limits.read_json(text, limits.LARGEST_IMPORT)
+    except ValueError as error:
         raise ImportFailed(f"{name}: not JSON that can be read ({error})") from None
     if isinstance(tree, dict):
         tree = next((tree[key] for key in ("results", "memories") if isinstance(tree.get(key), list)), None)

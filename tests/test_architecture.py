@@ -22,6 +22,7 @@ LAYERS = {
         "codec",
         "jsonl",
         "jsonedit",
+        "limits",
         "yamltext",
         "anchors",
         "pending",
@@ -131,6 +132,27 @@ def test_no_two_modules_import_each_other():
 def test_only_repo_py_imports_gitpython():
     importers = [name_of(p) for p in MODULES if "\n    from git import" in p.read_text(encoding="utf-8")]
     assert importers == ["git.repo"]
+
+
+def importers_of(*packages: str) -> set[str]:
+    return {
+        name_of(path)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+        if name.split(".")[0] in packages
+    }
+
+
+def test_one_module_parses_yaml_and_one_toml_so_that_the_limits_hold_everywhere():
+    assert importers_of("ruamel", "yaml") == {"yamltext"}
+    assert importers_of("tomllib") == {"limits"}
 
 
 def loaded_by(*words: str, cwd: Path) -> set[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import Any, Final
 
+from memsync import limits
 from memsync.agents.wanted import SERVER, is_server
 
 _TABLES: Final = "mcp_servers"
@@ -24,8 +24,8 @@ def read(text: str) -> dict[str, Any]:
         NotToml
     """
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return limits.read_toml(text)
+    except ValueError as error:
         raise NotToml(str(error)) from None
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from memsync import files
+from memsync import files, limits
 from memsync.agents import codex_toml, settings
 from memsync.agents.client import CLIENTS, ClientName
 from memsync.agents.install import read
@@ -138,8 +137,8 @@ def _said(path: Path) -> dict[str, Any]:
     """Return what the JSON or TOML file *path* says; nothing if it cannot be read."""
     try:
         text = files.read(path)[0].decode()
-        found = codex_toml.read(text) if path.suffix == ".toml" else json.loads(text)
-    except (MemsyncError, ValueError, RecursionError):
+        found = codex_toml.read(text) if path.suffix == ".toml" else limits.read_json(text)
+    except (MemsyncError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from memsync import limits, yamltext
 from memsync.learn.files_of import Tree
 
 
@@ -34,28 +33,26 @@ def at(tree: Tree, path: str, *needles: str) -> str:
 def toml(tree: Tree, path: str) -> dict[str, Any]:
     """Return the tables of a TOML file; empty if there is none."""
     try:
-        return tomllib.loads(tree.text(path))
-    except tomllib.TOMLDecodeError:
+        return limits.read_toml(tree.text(path))
+    except ValueError:
         return {}
 
 
 def json_of(tree: Tree, path: str) -> dict[str, Any]:
     """Return the object of a JSON file, whole-line comments allowed; empty if there is none."""
-    text = re.sub(r"^\s*//.*$", "", tree.text(path), flags=re.MULTILINE)
+    text = re.sub(r"^[ \t]*//.*$", "", tree.text(path), flags=re.MULTILINE)
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = limits.read_json(text, limits.LARGEST_SETTINGS)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 
 
 def yaml_of(tree: Tree, path: str) -> dict[str, Any]:
     """Return the mapping of a YAML file; empty if there is none."""
-    import yaml
-
     try:
-        found = yaml.safe_load(tree.text(path))
-    except (yaml.YAMLError, ValueError, RecursionError):
+        found = yamltext.read(tree.text(path))
+    except yamltext.NotYaml:
         return {}
     return found if isinstance(found, dict) else {}
 

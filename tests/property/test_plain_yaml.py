@@ -13,14 +13,35 @@ from memsync.yamltext import read_plain
 PIECES = st.sampled_from(
     ["a", "b", "memory", "on", "off", "yes", "null", "Null", "true", "True", "0", "1", "-0", "-1", "017", "1.50", "1e3", "1_0",
      "2026-11-21", "12:30", "x:y", ":", ": ", " ", "  ", "#", " #", "\n", "\n  ", "\n    ", "\n ", '"', "'", "[", "{", "-", "- ",
-     "\t", "\r", "~", ".", "&", "*", "!", "|", "---", "\\", "é", "\u0085", "a: b", "a:\n  b: 1", "a: 'c'", 'b: "d e"', "key: x y"]
+     "\t", "\r", "~", ".", "&", "*", "!", "|", "---", "\\", "é", "\u0085", "a: b", "a:\n  b: 1", "a: 'c'", 'b: "d e"', "key: x y", "key: a, b (c) [d] {e}", "key: it's", "key: a:b", "key: a# b", "key: see http://x/y?z", "key: a & b * c ! d"]
 )  # fmt: skip
 ROWS = st.builds(
     lambda depth, key, value, end: f"{' ' * depth}{key}:{value}{end}",
     st.sampled_from([0, 0, 2, 2, 4, 1]),
     st.sampled_from(["a", "b", "c.d", "on", "null", "e-f", "0"]),
     st.sampled_from(
-        ["", "", " 1", " x", " on", " true", " -2.5", " 'q # r'", ' "s"', " t u", " v:w", " 08", " null", " y"]
+        [
+            "",
+            "",
+            " 1",
+            " x",
+            " on",
+            " true",
+            " -2.5",
+            " 'q # r'",
+            ' "s"',
+            " t u",
+            " v:w",
+            " x, y.",
+            " it's [1] {2}",
+            " a: b",
+            " w:",
+            " x@y!z",
+            " w  w",
+            " 08",
+            " null",
+            " y",
+        ]
     ),
     st.sampled_from(["", "", "  # why", " ", "#"]),
 )
