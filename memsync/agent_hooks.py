@@ -11,9 +11,8 @@ import gc
 import os
 import sys
 import time
-from _thread import start_new_thread
 
-from memsync import programs
+from memsync import deadline, programs
 from memsync.agents import wire
 
 TYPE_CHECKING = False
@@ -33,26 +32,25 @@ _LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
 def main(words: Sequence[str]) -> NoReturn:
     """Answer the hook that *words* name, from a running server of the project or here, and end the process."""
     try:
-        start_new_thread(_end_in_time, (wire.bound(os.environ),))
+        event, client = parse(words)
+        _start_clock(wire.bound(os.environ), will_fork=event == "session-end")
         gc.disable()  # there is memory for two seconds, and a tenth of them to gain
         if os.environ.get("MEMSYNC_HOOKS") != "off":
-            _answer(*parse(words))
+            _answer(event, client)
     except BaseException as error:  # noqa: BLE001 - the boundary of all: the user's turn goes on
         _complain(error)
     finally:
         os._exit(0)  # neither threads nor buffers of ours may delay the turn
 
 
-def _end_in_time(seconds: float) -> None:
-    time.sleep(seconds)
-    try:
-        if sys.platform != "win32":
-            os.set_blocking(2, False)  # whoever does not read what is said must not keep us
+def _start_clock(seconds: float, *, will_fork: bool = False) -> None:
+    def give_up() -> int:
         _complain(TimeoutError(f"gave nothing in {seconds:g} seconds; MEMSYNC_HOOK_SECONDS allows more"))
         if _at_work:
             _index_apart(_at_work[0])
-    finally:
-        os._exit(0)
+        return 0
+
+    deadline.start(seconds, give_up, will_fork=will_fork)
 
 
 def _index_apart(cwd: str) -> None:
@@ -138,7 +136,7 @@ def _leave() -> None:
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
     _at_work.clear()
-    start_new_thread(_end_in_time, (_LONG,))  # threads stay behind in a fork
+    _start_clock(_LONG)  # threads stay behind in a fork
 
 
 def _asked(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> bool:

@@ -23,6 +23,7 @@ LAYERS = {
         "jsonl",
         "jsonedit",
         "limits",
+        "deadline",
         "yamltext",
         "anchors",
         "pending",

@@ -12,6 +12,8 @@ import socket
 import zlib
 from collections.abc import Iterator, Mapping
 
+from memsync import deadline
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
@@ -23,10 +25,7 @@ USED: Final = b"used\n"
 
 def bound(env: Mapping[str, str]) -> float:
     """Return how many seconds a hook may take; `MEMSYNC_HOOK_SECONDS` says otherwise, for a slow machine."""
-    try:
-        return max(float(env.get("MEMSYNC_HOOK_SECONDS", BOUND)), 0.1)
-    except ValueError:
-        return BOUND
+    return deadline.seconds_of(env, "MEMSYNC_HOOK_SECONDS", BOUND)
 
 
 def run_dir(root: str, env: Mapping[str, str]) -> str:

@@ -22,7 +22,7 @@ def main() -> None:
         and {"merge-driver", "merge-skill", "textconv"}.intersection(words[1:2])
         and "--help" not in words
     ):
-        from memsync.cli.drivers import run as drive  # git waits for it
+        from memsync.cli.drivers import run_in_time as drive  # git waits for it
 
         sys.exit(drive(words[1], words[2:]))
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
@@ -30,7 +30,7 @@ def main() -> None:
 
         answer(words[1:])
     if words[:2] == ["git", "hook"] and words[2:3] != ["--help"]:
-        from memsync.git.hooks import main as hook
+        from memsync.git.hooks import run_in_time as hook
 
         sys.exit(hook(words[2:]))  # git's hooks wait for nothing that they do not need
     from memsync.cli.app import run

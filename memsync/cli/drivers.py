@@ -7,8 +7,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from memsync import deadline
+
 _CLEAN, _CONFLICT, _USAGE, _ABORT = 0, 1, 2, 129
 _OURS = ("memories.jsonl", "SKILL.md")  # what each of the two drivers can merge
+
+
+def run_in_time(name: str, words: Sequence[str]) -> int:
+    """Do what `run` does, and end the process when it takes too long: git then does without us."""
+
+    def give_up(after: str) -> int:
+        _say(f"memsync: git {name} was not done after {after}; git goes on by itself")
+        return _USAGE
+
+    deadline.start_for_git("merge", os.environ, give_up)
+    return run(name, words)
 
 
 def run(name: str, words: Sequence[str]) -> int:

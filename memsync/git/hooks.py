@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from memsync import config
+from memsync import config, deadline
 from memsync.errors import MemsyncError
 from memsync.git import check
 from memsync.git.command import Checkout
@@ -25,6 +25,20 @@ from memsync.secrets import NOTHING, Allow
 from memsync.store import Store
 
 _PARTIAL: Final = "next-index-"
+_UNCHECKED: Final = "the commit was NOT CHECKED FOR SECRETS: run `memsync git check` before you push"
+_secrets: list[str] = []  # staged files with a secret; they count also when the time runs out after that
+
+
+def run_in_time(words: Sequence[str]) -> int:
+    """Do what `main` does, and end the process when it takes too long: git goes on, unless a secret was found."""
+
+    def give_up(after: str) -> int:
+        is_gate = words[:1] == ["pre-commit"]
+        _say(f"git hook {words[0]} was not done after {after}{f'; {_UNCHECKED}' if is_gate else ''}")
+        return BLOCKED if _secrets else 0
+
+    deadline.start_for_git("hook", os.environ, give_up)
+    return main(words)
 
 
 def main(words: Sequence[str]) -> int:
@@ -67,16 +81,17 @@ def _pre_commit(_: Sequence[str]) -> int:
 
 def _look(checkout: Checkout) -> int:
     """Say what is wrong with what is staged; a secret stops the commit."""
-    is_blocked = False
+    _secrets.clear()
     for root in roots(checkout):
         allow = _allowed(checkout.top / root)
         for path in check.staged(checkout, [root]):
             for trouble in check.look_at_staged(checkout, path, allow):
                 _say(str(trouble))
-                is_blocked |= trouble.kind == "secret"
-    if is_blocked:
+                if trouble.kind == "secret":
+                    _secrets.append(path)
+    if _secrets:
         _say("nothing was committed; take it out, or see `memsync memory config memory.secrets.allow`")
-    return BLOCKED if is_blocked else 0
+    return BLOCKED if _secrets else 0
 
 
 def _allowed(root: Path) -> Allow:
