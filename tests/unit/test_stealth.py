@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 
 import pytest
 import secret_shapes as shapes
@@ -222,14 +223,13 @@ def test_the_word_yes_alone_moves_nothing_and_says_how(repo):
 
 
 def test_a_person_at_a_terminal_sees_what_would_move_and_is_asked(repo):
-    import pty
-
+    pty = pytest.importorskip("pty")
     (one,) = remember(repo, "in the tree")
     remember(repo, "my own", scope="stealth")
     switch(repo, True)
     for answer, expected in ((b"n\n", "stealth"), (b"y\n", "project")):
         parent, child = pty.openpty()
-        words = [os.sys.executable, "-m", "memsync", "memory", "config", "--stealth", "off", "--move"]
+        words = [sys.executable, "-m", "memsync", "memory", "config", "--stealth", "off", "--move"]
         with subprocess.Popen(words, cwd=repo.root, stdin=child, stdout=-1, stderr=-1) as process:
             os.write(parent, answer)
             _, err = process.communicate(timeout=60)
