@@ -1,11 +1,12 @@
 # Each target fills .venv itself; all that is needed is Python 3.11 or newer, and git.
 PYTHON ?= python3
 VENV := .venv
+SEED := $(or $(SEED),$(shell date +%s))
 RUN := $(VENV)/bin/
 STAMP := $(VENV)/.filled
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test quick explore lint package bench docs clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1	/' | expand -t 16
@@ -16,11 +17,21 @@ demo: $(STAMP)  ## tell the story of memsync in a temporary repository
 test: $(STAMP)  ## run every test
 	$(RUN)python -m pytest -q -n auto $(ARGS)
 
+quick: $(STAMP)  ## run the tests that are not slow
+	$(RUN)python -m pytest -q -n auto -m "not slow" $(ARGS)
+
+explore: $(STAMP)  ## look for new examples that break a law; SEED=N repeats a run
+	@echo "seed $(SEED); repeat with: make explore SEED=$(SEED)"
+	MEMSYNC_EXPLORE=1 $(RUN)python -m pytest -q -n auto -m hypothesis --hypothesis-seed=$(SEED) $(ARGS)
+
 lint: $(STAMP)  ## check style and types
 	$(RUN)ruff check .
 	$(RUN)ruff format --check .
 	$(RUN)mypy
 	$(RUN)mypy --platform win32 --cache-dir .mypy_cache/win32
+
+package: $(STAMP)  ## build the wheel and the sdist, install each and try it
+	$(RUN)python tools/check_package.py
 
 bench: $(STAMP)  ## measure, as ratios against a baseline in the same run
 	$(RUN)python -m pip install --quiet --disable-pip-version-check --group bench

@@ -13,6 +13,7 @@ from tools.write_docs import HELP, REFERENCE, help_text, reference
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCKS = [
     pytest.param(
@@ -39,10 +40,14 @@ def test_the_readme_has_code_that_runs():
     }
 
 
-def test_the_readme_leads_to_every_document():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    documents = [path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]]
-    assert [name for name in documents if name != "README.md" and f"({name})" not in readme] == []
+def test_the_readme_and_the_index_of_the_documents_lead_to_every_document():
+    index = ROOT / "docs" / "README.md"
+    readme = ROOT / "README.md"
+    reached = {
+        (page.parent / target).resolve() for page in (readme, index) for target in LINK.findall(page.read_text("utf-8"))
+    }
+    assert index in reached
+    assert {*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")} - {readme, index} <= reached
 
 
 def test_help_shown_without_click_is_what_click_shows():
@@ -81,9 +86,6 @@ def test_every_group_and_command_is_in_the_tree():
         "uninstall",
         "workflow",
     }
-
-
-LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -1,6 +1,6 @@
 """Every constant of the ranking, in one place that imports nothing.
 
-All are round numbers on a plateau (see REPORT.md): moving one by a fifth changes no
+All are round numbers on a plateau: moving one by a fifth changes no
 suite by more than a query or two.
 """
 
