@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from re import Match
 from typing import Any, Final, NamedTuple
 
 from memsync import context
 from memsync.errors import MemsyncError
 from memsync.session import Injection, RecallSession
+from memsync.trust import VALUE
 from memsync.workflow import Step
 
 log = logging.getLogger(__name__)
-
-_VALUE: Final = re.compile(r"\{([a-z_][a-z0-9_.]*)\}", re.IGNORECASE)
 
 
 class Turn:
@@ -63,7 +62,7 @@ def check(step: Step) -> str:
         return f"there is no action {step.action!r}; `memsync workflow list` shows them"
     try:
         for name, value in step.params.items():
-            is_open = isinstance(value, str) and _VALUE.search(value)
+            is_open = isinstance(value, str) and VALUE.search(value)
             _typed(name, 0 if is_open and name in action.params else value, action)
     except MemsyncError as error:
         return f"{step.action}: {error}"
@@ -72,7 +71,7 @@ def check(step: Step) -> str:
 
 def _params(step: Step, action: Action, turn: Turn) -> dict[str, Any]:
     values = turn.values
-    if set(_VALUE.findall(" ".join(map(str, step.params.values())))) - values.keys():
+    if set(VALUE.findall(" ".join(map(str, step.params.values())))) - values.keys():
         values = {**turn.session.kept(), **values}
     return {name: _typed(name, fill(value, values), action) for name, value in step.params.items()}
 
@@ -86,12 +85,12 @@ def fill(value: Any, values: Mapping[str, str]) -> Any:
     if not isinstance(value, str):
         return value
 
-    def known(match: re.Match[str]) -> str:
+    def known(match: Match[str]) -> str:
         if (name := match[1]) not in values:
             raise MemsyncError(f"there is no value {{{name}}}; there are {', '.join(sorted(values))}")
         return values[name]
 
-    return _VALUE.sub(known, value)
+    return VALUE.sub(known, value)
 
 
 def _typed(name: str, value: Any, action: Action) -> Any:

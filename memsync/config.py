@@ -1,18 +1,20 @@
 """Settings: what each is called, its type and default, and which file says so.
 
 Later files win: defaults, `~/.gobby/config.yaml`, the project's
-`.gobby/config.yaml`, the project's private one in the home store.
+`.gobby/config.yaml`, the project's private one in the home store. Of the
+project's, which a stranger may have written, only what `trust` lets pass.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from memsync import yamltext
+from memsync import trust, yamledit, yamltext
 from memsync.errors import ConfigError
 from memsync.files import read, resolve_inside
 from memsync.files import replace as replace_file
@@ -96,7 +98,6 @@ class Settings:
     llm_window: int = _setting("llm.context_window", 200_000, "tokens that the model can read at once", low=1_000)
 
 
-_PERSONAL: Final = ("openai:", "model2vec:", "sentence-transformers:")
 _BY_KEY: Final = {spec.metadata["key"]: spec for spec in fields(Settings)}
 ALIASES: Final = {
     "agent.memory_recall_limit": "memory.recall_limit",
@@ -109,16 +110,16 @@ KEYS: Final = tuple(_BY_KEY)
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The settings in force, where each that is not a default was said, and what was not understood."""
+    """The settings in force, where each that is not a default was said, and what was not understood or not taken.
+
+    `instructions` are the repository's settings that act, approved or not; those in `waiting` are not in force.
+    """
 
     settings: Settings
     sources: Mapping[str, Path]
     warnings: tuple[str, ...]
-
-
-def is_personal(key: str, value: object) -> bool:
-    """Tell whether a repository may not set *key* to *value*: a clone must not choose where memories or money go, nor what runs."""
-    return key.startswith("llm.") or (key == "memory.embedder" and str(value).startswith(_PERSONAL))
+    instructions: tuple[trust.Instruction, ...] = ()
+    waiting: tuple[trust.Instruction, ...] = ()
 
 
 def describe(key: str) -> str:
@@ -133,6 +134,15 @@ def get(settings: Settings, key: str) -> Any:
         ConfigError: there is no such setting.
     """
     return getattr(settings, _spec(key).name)
+
+
+def name_of(key: str) -> str:
+    """Return the name of the setting that *key* or an alias of it means.
+
+    Raises:
+        ConfigError: there is no such setting.
+    """
+    return str(_spec(key).metadata["key"])
 
 
 def _spec(key: str) -> Any:
@@ -153,26 +163,72 @@ def load(layout: Layout) -> Loaded:
         ConfigError: a file is not YAML or has a value of the wrong kind.
         StoreUnreadable, OutsideTree: it cannot be read, or leads out of the repository.
     """
-    values: dict[str, Any] = {}
-    sources: dict[str, Path] = {}
-    warnings: list[str] = []
-    for place in (layout.global_, layout.project, layout.stealth):
-        if place is None:
-            continue
-        for key, value in _flatten(_load_yaml(place)):
+    return _load(layout, (layout.global_, layout.project, layout.stealth))
+
+
+def load_own(layout: Layout) -> Loaded:
+    """Read the user's own settings files of *layout*, as `load` does."""
+    return _load(layout, (layout.global_, layout.stealth))
+
+
+def _load(layout: Layout, places: Iterable[Place | None]) -> Loaded:
+    reading = _Reading(layout)
+    for place in places:
+        if place is not None:
+            reading.take(place)
+    return reading.done()
+
+
+class _Reading:
+    """The settings of one file after the other."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._values: dict[str, Any] = {}
+        self._sources: dict[str, Path] = {}
+        self._warnings: list[str] = []
+        self._acting: dict[str, tuple[trust.Instruction, bool]] = {}  # by key; whether it waits
+
+    def done(self) -> Loaded:
+        instructions = tuple(one for one, _ in self._acting.values())
+        waiting = tuple(one for one, waits in self._acting.values() if waits)
+        settings = replace(Settings(), **self._values)
+        return Loaded(settings, self._sources, tuple(self._warnings), instructions, waiting)
+
+    def take(self, place: Place) -> None:
+        for said, value in _flatten(_load_yaml(place)):
             try:
-                spec, parsed = _spec(key), parse_value(key, value)
+                spec, parsed = _spec(said), parse_value(said, value)
             except ConfigError as error:
-                if key not in _BY_KEY and key not in ALIASES:
-                    warnings.append(f"{place.config}: {error}")
-                    continue
-                raise ConfigError(f"{place.config}: {error}") from None
-            if place.scope == "project" and is_personal(spec.metadata["key"], parsed):
-                warnings.append(f"{place.config}: {key} is not taken from a repository; set it with --global")
+                if said in _BY_KEY or said in ALIASES:
+                    raise ConfigError(f"{place.config}: {error}") from None
+                self._warnings.append(f"{place.config}: {error}")
                 continue
-            values[spec.name] = parsed
-            sources[spec.metadata["key"]] = place.config
-    return Loaded(replace(Settings(), **values), sources, tuple(warnings))
+            if self._may_say(place, said, spec, parsed):
+                self._values[spec.name] = parsed
+                self._sources[spec.metadata["key"]] = place.config
+
+    def _may_say(self, place: Place, said: str, spec: Any, value: object) -> bool:
+        key = spec.metadata["key"]
+        if place.scope != "project":
+            self._acting.pop(key, None)  # the user's own word for this project
+            return not (key in trust.STICKY and self._values.get(spec.name))
+        verdict = trust.judge(key, value, self._values.get(spec.name, spec.default))
+        if verdict == "waits":
+            one = trust.of_setting(self._layout, place.config, key, value)
+            is_approved = trust.Approvals(self._layout).cover(one)
+            self._acting[key] = one, not is_approved
+            return is_approved
+        if verdict == "refused":
+            self._warnings.append(f"{_place_of(place.config, said)}: {said} {trust.explain(key)}")
+        return verdict == "taken"
+
+
+def _place_of(path: Path, key: str) -> str:
+    """Return *path* with the line that seems to say *key*, if one does."""
+    row = re.compile(rf"(?:^|[\s{{,\"'.]){re.escape(key.rpartition('.')[2])}[\"']?\s*:")
+    rows = read(path)[0].decode("utf-8", "replace").splitlines()
+    return next((f"{path}:{number}" for number, text in enumerate(rows, 1) if row.search(text)), str(path))
 
 
 def parse_value(key: str, value: object) -> Any:
@@ -193,14 +249,17 @@ def parse_value(key: str, value: object) -> Any:
 
 
 def _parse_text(key: str, value: object, one_of: tuple[str, ...]) -> str:
-    text = "" if value is None else str(value)
-    if one_of and text not in one_of:
+    """Return the one spelling of *value* that everything which checks or uses it sees."""
+    text = "" if value is None else str(value).strip()
+    if (word := text.casefold()) in one_of or (key == "memory.embedder" and word in trust.BUILT_IN):
+        return word
+    if one_of:
         raise ConfigError(f"{key}: {text!r} is not one of {', '.join(one_of)}")
     return text
 
 
 def _parse_bool(key: str, value: object) -> bool:
-    word = str(value).lower()
+    word = str(value).strip().lower()
     if word in ("true", "on", "yes", "1"):
         return True
     if word in ("false", "off", "no", "0"):
@@ -269,7 +328,7 @@ def store(place: Place, key: str, value: Any) -> None:
     path = resolve_inside(place.config, place.tree)
     data, _ = read(path)
     try:
-        new = _with_setting(data.decode("utf-8-sig"), _spec(key).metadata["key"], value)
+        new = yamledit.with_value(data.decode("utf-8-sig"), *_names(name_of(key)), value=value)
     except ValueError as error:
         raise ConfigError(f"{path}: not YAML that can be edited ({error}); mend or remove it") from None
     if replace_file(path, new.encode(), was=data, temp=place.local / "config.tmp", private=place.private) is None:
@@ -286,15 +345,16 @@ def said(place: Place, key: str) -> Any:
     return parse_value(key, found[-1]) if found else None
 
 
-def copy(keys: Iterable[str], place: Place, to: Place) -> dict[str, Any]:
-    """Store what *place* says of *keys* in the file of *to* as well, and return what was stored.
+def copy(values: Mapping[str, Any], to: Place) -> dict[str, Any]:
+    """Store *values*, by the names of the settings, in the file of *to* as well, and return what was stored.
 
-    What *to* says already wins, as it did. The caller holds both locks.
+    What *to* says already wins, as it did. The caller holds its lock. Values, not what a file says: a
+    repository's file may say more than what `trust` lets pass.
 
     Raises:
         ConfigError, StoreError
     """
-    copied = {key: said(place, key) for key in keys if said(to, key) is None}
+    copied = {key: value for key, value in values.items() if said(to, key) is None}
     for key, value in copied.items():
         store(to, key, value)
     return copied
@@ -309,68 +369,9 @@ def drop(place: Place, key: str, value: Any) -> None:
     if said(place, key) != value:
         return
     data, _ = read(place.config)
-    new = _without_setting(data.decode("utf-8-sig"), key)
+    new = yamledit.without_value(data.decode("utf-8-sig"), *_names(key))
     replace_file(place.config, new.encode(), was=data, temp=place.local / "config.tmp", private=place.private)
 
 
-def _with_setting(text: str, key: str, value: Any) -> str:
-    """Return the YAML *text* with one setting, which other spellings of it no longer contradict."""
-    root, yaml = yamltext.edit(text)
-    value = list(value) if isinstance(value, tuple) else value
-    comments = "" if root else text
-    root = root or yaml.map()
-    spelled = [place for name in (*_aliases(key), key) for place in _spellings(root, name)]
-    for node, name in spelled[:-1]:
-        del node[name]
-    if spelled and key.endswith(spelled[-1][1]):
-        spelled[-1][0][spelled[-1][1]] = value
-    else:
-        for node, name in spelled[-1:]:
-            del node[name]
-        _put(root, key, value, yaml.map)
-    return (comments.rstrip() + "\n" if comments.strip() else "") + _dump(yaml, root)
-
-
-def _without_setting(text: str, key: str) -> str:
-    root, yaml = yamltext.edit(text)
-    for name in (*_aliases(key), key):
-        for node, spelled in list(_spellings(root, name)):
-            del node[spelled]
-    for name in [name for name, inner in root.items() if inner == {}]:
-        del root[name]
-    return _dump(yaml, root) if root else ""
-
-
-def _dump(yaml: Any, root: Any) -> str:
-    from io import StringIO
-
-    out = StringIO()
-    yaml.dump(root, out)
-    return out.getvalue()
-
-
-def _aliases(key: str) -> list[str]:
-    return [alias for alias, meant in ALIASES.items() if meant == key]
-
-
-def _spellings(node: Any, key: str) -> Iterator[tuple[Any, str]]:
-    """Yield each mapping and name that say the dotted *key*: `a.b: 1` as well as `a: {b: 1}`."""
-    if key in node:
-        yield node, key
-    for name, inner in node.items():
-        if key.startswith(f"{name}.") and isinstance(inner, dict):
-            yield from _spellings(inner, key.removeprefix(f"{name}."))
-
-
-def _put(node: Any, key: str, value: Any, new_map: Callable[[], Any]) -> None:
-    """Set the dotted *key* in the group that is there already, else in new ones."""
-    group, _, rest = key.partition(".")
-    for name, inner in node.items():
-        if key.startswith(f"{name}.") and isinstance(inner, dict):
-            group, rest = name, key.removeprefix(f"{name}.")
-    if not rest:
-        node[group] = value
-        return
-    if not isinstance(node.get(group), dict):
-        node[group] = new_map()
-    _put(node[group], rest, value, new_map)
+def _names(key: str) -> list[str]:
+    return [key, *(alias for alias, meant in ALIASES.items() if meant == key)]

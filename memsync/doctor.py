@@ -42,6 +42,7 @@ def examine(reach: Reach) -> list[Finding]:
         )
     if reach.layout.home is None:
         found.append(Finding(level="warning", where="HOME", what="no home directory: no global or private memories"))
+    found += _examine_trust(reach)
     found += _secrets(reach)
     for store in reach.stores.values():
         try:
@@ -51,6 +52,16 @@ def examine(reach: Reach) -> list[Finding]:
     found += _examine_clients(reach)
     found += _examine_embedder(reach)
     return found
+
+
+def _examine_trust(reach: Reach) -> Iterator[Finding]:
+    from memsync import workflow
+
+    for one in reach.waiting:
+        what = "waits for your approval, and does nothing; `memsync trust --show` shows it"
+        yield Finding(level="note", where=one.name, what=what)
+    for problem in workflow.load(reach.layout).problems:
+        yield Finding(level="warning", where="workflows", what=problem)
 
 
 def _examine_embedder(reach: Reach) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from memsync.files import stamp
 from memsync.records import Clock, utc_now
 from memsync.routing import locate
 from memsync.service import Memsync
+from memsync.trust import Approvals
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +93,8 @@ class Live:
         """Return what would be read differently by a process that starts now: where the stores are, and the settings."""
         layout = locate(self.start, self._env)
         places = [place for place in (layout.global_, layout.project, layout.stealth) if place]
-        return layout, tuple((place.directory.is_dir(), stamp(place.config)) for place in places)
+        approved = Approvals(layout).stamp
+        return layout, approved, tuple((place.directory.is_dir(), stamp(place.config)) for place in places)
 
     def _shut(self) -> None:
         self._project = None

@@ -25,6 +25,7 @@ from memsync.results import Entry
 from memsync.routing import Layout, key_file, locate, under_way
 from memsync.state import Action, Dedup, State, Usage
 from memsync.store import Store
+from memsync.trust import Approvals, Instruction
 
 if TYPE_CHECKING:
     from memsync.secrets import Allow
@@ -119,6 +120,21 @@ class Reach:
     def settings(self) -> config.Settings:
         """The settings in force."""
         return self.loaded.settings
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """What the repository brings that acts, approved or not: settings, and workflow files."""
+        from memsync.workflow import instructions  # above this, and mostly nothing is there
+
+        project = self.layout.project
+        has_files = project is not None and (project.directory / "workflows").is_dir()
+        return [*self.loaded.instructions, *(instructions(self.layout) if has_files else ())]
+
+    @property
+    def waiting(self) -> list[Instruction]:
+        """Those of the instructions that the user has not approved, so that they are not in force."""
+        approvals = Approvals(self.layout)
+        return [one for one in self.instructions if not approvals.cover(one)]
 
     @cached_property
     def author(self) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from memsync import attributes, config, files
+from memsync import attributes, config, files, trust
 from memsync.errors import ConfigError, UsageError
 from memsync.reach import Reach
 from memsync.records import Scope
@@ -73,14 +73,37 @@ def set_value(reach: Reach, key: str, value: str, *, is_global: bool) -> Path:
         _check_embedder(parsed)
     if key == "memory_sync.stealth":
         raise UsageError("stealth also moves memories; use `memsync memory config --stealth on` or `off`")
-    scope: Scope = "global" if is_global else "stealth" if config.is_personal(key, parsed) else reach.default_scope
+    name = config.name_of(key)
+    scope: Scope = "global" if is_global else _scope_of(reach, name, parsed)
     place = reach.layout.place(scope)
     if scope == "stealth":
         reach.keep_key()
     with reach.store(scope).writing():
+        if scope == "project":
+            said = trust.of_setting(reach.layout, place.config, name, parsed)
+            _approve_own(reach, said, acts=trust.acts(name, parsed))
         config.store(place, key, value)
     del reach.loaded
     return place.config
+
+
+def _scope_of(reach: Reach, name: str, value: object) -> Scope:
+    """Return whose file says the setting *name*: the repository's if that may say it, unless the user's own for the project does already."""
+    own = config.load_own(reach.layout)
+    private = reach.layout.stealth
+    if private and own.sources.get(name) == private.config:
+        return "stealth"
+    verdict = trust.judge(name, value, config.get(own.settings, name))
+    return "stealth" if verdict == "refused" else reach.default_scope
+
+
+def _approve_own(reach: Reach, set_: trust.Instruction, *, acts: bool) -> None:
+    """Approve what the user sets, if it acts, and nothing else that this setting ever was."""
+    approvals = trust.Approvals(reach.layout)
+    approvals.remove([set_.name])
+    if acts:
+        reach.keep_key()
+        approvals.add([set_])
 
 
 def _check_embedder(spec: str) -> None:

@@ -199,8 +199,9 @@ def _leave_tree(reach: Reach, park: Parked, *, is_tracked: bool) -> list[str]:
     _carry_local(place, private)
     names = {one.path for one in park.files}
     if place.config.relative_to(base_of(reach)).as_posix() in names:
-        in_force = [key for key, path in reach.loaded.sources.items() if path == place.config]
-        parked.save(_directory(reach), replace(park, settings=config.copy(in_force, place, private)))
+        theirs = [key for key, path in reach.loaded.sources.items() if path == place.config]
+        in_force = {key: config.get(reach.settings, key) for key in theirs}
+        parked.save(_directory(reach), replace(park, settings=config.copy(in_force, private)))
     try:
         for one in park.files:
             parked.take(base_of(reach), one)

@@ -1,24 +1,23 @@
 """Lifecycles: which actions run when a session begins, a prompt comes, a context is compacted, a session ends.
 
 They are YAML files: those of the package, and the project's in
-`.gobby/workflows/`, where a file of the same name replaces ours. A parsed file
-is kept as JSON, because a hook has no time to load a YAML parser.
+`.gobby/workflows/`, where a file of the same name replaces ours once the user has
+approved it. A parsed file is kept as JSON, because a hook has no time to load a YAML parser.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync import files, yamltext
+from memsync import __version__, files, trust, yamltext
 from memsync.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
-    from memsync.routing import Place
+    from memsync.routing import Layout, Place
 
 log = logging.getLogger(__name__)
 
@@ -46,69 +45,111 @@ class Step(NamedTuple):
 
 
 class Lifecycles(NamedTuple):
-    """The steps of each trigger in order, the names of the files they are from, and what was not understood."""
+    """The steps of each trigger in order, the names of the files they are from, and what was not understood.
+
+    Files of the repository in `waiting` are not in force.
+    """
 
     steps: Mapping[str, list[Step]]
     sources: tuple[str, ...]
     problems: tuple[str, ...]
+    waiting: tuple[trust.Instruction, ...] = ()
 
 
-def load(places: Iterable[Place], cache: Path | None) -> Lifecycles:
-    """Return the lifecycles in force: ours, with the files of *places* put over them by name, in the order of the names.
+class _Own(NamedTuple):
+    """A file of the project's or of the user's for the project."""
 
-    What the project's files say is kept in *cache*. A file that cannot be read leaves ours in
-    force, and is a problem.
+    path: Path
+    data: bytes
+    is_theirs: bool
+
+
+def load(layout: Layout) -> Lifecycles:
+    """Return the lifecycles in force: ours, with others put over them by name, in the order of the names.
+
+    The repository's count if the user approved them, the user's own for the project always. What
+    they say is kept, parsed, in the home store. A file that cannot be read leaves ours in force, and is a problem.
     """
     chosen: dict[str, Any] = json.loads(COMPILED.read_bytes())
-    problems: list[str] = []
-    own, broken = _own(places)
-    problems += broken
+    found, problems = _read(layout)
+    approvals = trust.Approvals(layout)
+    theirs = [trust.of_file(layout, one.path, one.data) for one in found if one.is_theirs]
+    waiting = [one for one in theirs if not approvals.cover(one)]
+    held = {one.path for one in waiting}
+    own = {one.path.stem: one for one in found if one.path not in held}
     if own:
-        chosen |= _parsed(own, cache, problems)
+        chosen |= _parsed(own, _cache(layout), problems)
     steps: dict[str, list[Step]] = {name: [] for name in TRIGGERS}
     for name in sorted(chosen):
         for trigger, action, params in chosen[name]:
             steps[trigger].append(Step(action, params, name))
-    return Lifecycles(steps, tuple(sorted(chosen)), tuple(problems))
+    return Lifecycles(steps, tuple(sorted(chosen)), tuple(problems), tuple(waiting))
 
 
-def own_files(places: Iterable[Place]) -> Iterator[tuple[Path, Place]]:
-    """Yield the workflow files of *places*."""
-    for place in places:
-        folder = place.directory / FOLDER
-        if folder.is_dir():
+def instructions(layout: Layout) -> list[trust.Instruction]:
+    """Return the repository's workflow files, approved or not."""
+    return [trust.of_file(layout, one.path, one.data) for one in _read(layout)[0] if one.is_theirs]
+
+
+def own_files(layout: Layout) -> Iterator[tuple[Path, Place]]:
+    """Yield the workflow files of the project, and the user's own for it."""
+    for place in (layout.project, layout.stealth):
+        folder = place.directory / FOLDER if place else None
+        if place and folder and folder.is_dir():
             yield from ((path, place) for path in sorted(folder.glob("*.y*ml")))
 
 
-def _own(places: Iterable[Place]) -> tuple[dict[str, tuple[Path, bytes]], list[str]]:
-    """Return the project's files by name, with their bytes, and which could not be read."""
-    found: dict[str, tuple[Path, bytes]] = {}
+def _read(layout: Layout) -> tuple[list[_Own], list[str]]:
+    """Return the files with their bytes, and which could not be read."""
+    found: list[_Own] = []
     problems = []
-    for path, place in own_files(places):
+    for path, place in own_files(layout):
         try:
-            found[path.stem] = path, files.read(files.resolve_inside(path, place.tree))[0]
+            data = files.read(files.resolve_inside(path, place.tree))[0]
+            found.append(_Own(path, data, place.scope == "project"))
         except StoreError as error:
             problems.append(str(error))
     return found, problems
 
 
-def _parsed(own: Mapping[str, tuple[Path, bytes]], cache: Path | None, problems: list[str]) -> dict[str, Any]:
-    key = f"{zlib.crc32(repr(sorted(own.items())).encode()):08x}"
+def _cache(layout: Layout) -> Path | None:
+    """Return where parsed files are kept: never in the work tree, where a repository could bring its own."""
+    place = layout.stealth
+    return place.directory.parents[1] / trust.FOLDER / f"{place.directory.name}.workflows.json" if place else None
+
+
+def _parsed(own: Mapping[str, _Own], cache: Path | None, problems: list[str]) -> dict[str, Any]:
+    from hashlib import sha256
+
+    key = sha256(repr((__version__, sorted(own.items()))).encode("utf-8", "backslashreplace")).hexdigest()
     kept = _read_json(cache) if cache else None
     if isinstance(kept, dict) and kept.get("key") == key:
         problems += kept["problems"]
         return dict(kept["steps"])
     parsed: dict[str, Any] = {}
     broken: list[str] = []
-    for name, (path, data) in own.items():
+    for name, (path, data, is_theirs) in own.items():
         try:
-            parsed[name] = parse(data, path, broken)
+            steps = parse(data, path, broken)
         except ConfigError as error:
             broken.append(f"{error}; ours is in force instead")
+            continue
+        parsed[name] = list(_allowed(steps, path, broken)) if is_theirs else steps
     problems += broken
-    if cache and cache.parent.is_dir():
+    if cache:
         _write_json(cache, {"key": key, "steps": parsed, "problems": broken})
     return parsed
+
+
+def _allowed(
+    steps: Iterable[tuple[str, str, dict[str, Any]]], path: Path, problems: list[str]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the *steps* that a repository may have; the others are problems."""
+    for trigger, action, params in steps:
+        if why := trust.why_no_step(action, params):
+            problems.append(f"{path}: on_{trigger}: {action}: {why}; left out")
+        else:
+            yield trigger, action, params
 
 
 def _read_json(path: Path) -> Any:
@@ -123,8 +164,10 @@ def _write_json(path: Path, value: Any) -> None:
     from contextlib import suppress
 
     temp = path.with_name(f"{path.name}.{os.getpid()}")
-    with suppress(OSError, TypeError, ValueError):  # a value that JSON has not: parsed again next time
-        temp.write_text(json.dumps(value), encoding="utf-8")
+    with suppress(StoreError, OSError, TypeError, ValueError):  # a value that JSON has not: parsed again next time
+        files.make_dirs(path.parent, private=True)
+        temp.unlink(missing_ok=True)
+        files.create(temp, json.dumps(value).encode(), private=True)
         temp.replace(path)
 
 

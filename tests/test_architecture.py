@@ -25,6 +25,8 @@ LAYERS = {
         "limits",
         "deadline",
         "yamltext",
+        "yamledit",
+        "trust",
         "anchors",
         "pending",
         "changed",

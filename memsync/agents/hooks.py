@@ -18,6 +18,7 @@ from memsync.errors import MemsyncError, UsageError
 from memsync.records import format_time
 from memsync.service import Memsync
 from memsync.session import RecallSession
+from memsync.trust import notice, why_no_step
 
 
 class Reply(NamedTuple):
@@ -56,14 +57,15 @@ def answer(project: Memsync, client: Client, event: str, payload: Mapping[str, A
     is_claimed = "compact" in triggers
     outcomes: list[Outcome] = []
     if not is_claimed or session.claim(key):
-        steps = load_workflows(project).steps if triggers else {}
+        steps = workflow.load(project.layout).steps if triggers else {}
         with project.in_session(session.id):
             outcomes = [outcome for trigger in triggers for outcome in run(steps[trigger], turn)]
     text = "\n".join(found.text for found in turn.injections if found.text)
     name = client.output_event(event)
     note = _note(turn, client, event, outcomes)
+    told = _notice(project, event)
     if not (text and name):
-        return Reply("", lambda: hooklog.write(project, note))
+        return Reply(json.dumps(told) if told else "", lambda: hooklog.write(project, note))
     if not is_claimed and not session.claim(key):
         return Reply("", lambda: hooklog.write(project, {**note, "given": [], "reason": "another hook answered"}))
 
@@ -72,8 +74,14 @@ def answer(project: Memsync, client: Client, event: str, payload: Mapping[str, A
             session.commit(found)
         hooklog.write(project, note)
 
-    out = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+    out = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}, **told}
     return Reply(json.dumps(out), used)
+
+
+def _notice(project: Memsync, event: str) -> dict[str, str]:
+    """Return what every client shows the user, and no model, when a session begins: that something waits."""
+    text = notice(project.waiting) if event == "session-start" else ""
+    return {"systemMessage": f"memsync: {text}"} if text else {}
 
 
 def _key(client: Client, event: str, payload: Mapping[str, Any]) -> str:
@@ -144,7 +152,7 @@ def run_trigger(project: Memsync, trigger: str, *, session_id: str, prompt: str)
     payload = {"session_id": session_id, "prompt": prompt, "cwd": str(project.layout.start)}
     turn = Turn(RecallSession(project, session_id), values(project, client_of("claude"), name, payload))
     with project.in_session(session_id):
-        outcomes = run(load_workflows(project).steps[name], turn)
+        outcomes = run(workflow.load(project.layout).steps[name], turn)
     for found in turn.injections:
         turn.session.commit(found)
     return outcomes
@@ -152,9 +160,8 @@ def run_trigger(project: Memsync, trigger: str, *, session_id: str, prompt: str)
 
 def check_workflows(project: Memsync, paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     """Return the workflow files looked at, *paths* or the project's own, and what is wrong with them."""
-    layout = project.layout
-    places = [place for place in (layout.project, layout.stealth) if place]
-    checked = list(paths) or [path for path, _ in workflow.own_files(places)]
+    theirs = {path for path, place in workflow.own_files(project.layout) if place.scope == "project"}
+    checked = list(paths) or [path for path, _ in workflow.own_files(project.layout)]
     problems: list[str] = []
     for path in checked:
         try:
@@ -162,14 +169,9 @@ def check_workflows(project: Memsync, paths: Sequence[Path]) -> tuple[list[Path]
         except MemsyncError as error:
             problems.append(str(error))
             continue
-        wrong = (check(workflow.Step(action, params, path.stem)) for _, action, params in steps)
-        problems += [f"{path}: {why}" for why in wrong if why]
+        for _, action, params in steps:
+            why = check(workflow.Step(action, params, path.stem))
+            if not why and path.absolute() in theirs and (no := why_no_step(action, params)):
+                why = f"{action}: {no}"
+            problems += [f"{path}: {why}"] if why else []
     return checked, problems
-
-
-def load_workflows(project: Memsync) -> workflow.Lifecycles:
-    """Return the lifecycles in force for *project*."""
-    layout = project.layout
-    local = hooklog.local_dir(project)
-    places = [place for place in (layout.project, layout.stealth) if place]
-    return workflow.load(places, local / "workflows.json" if local else None)

@@ -89,20 +89,22 @@ def list_(ctx: click.Context, /, as_json: bool) -> None:
       memsync workflow list
     """
     from memsync.actions import ACTIONS
-    from memsync.agents.hooks import load_workflows
+    from memsync.workflow import load
 
-    found = load_workflows(open_project(ctx))
+    found = load(open_project(ctx, is_quiet=True).layout)
     value = {
         "triggers": {name: [step._asdict() for step in steps] for name, steps in found.steps.items()},
         "actions": {name: list(action.params) for name, action in ACTIONS.items()},
         "problems": list(found.problems),
+        "waiting": [one.name for one in found.waiting],
     }
     lines = []
     for name, steps in found.steps.items():
         lines.append(click.style(f"on_{name}", bold=True))
         lines += [f"  {step.action}{_params(step.params)}  ({step.source})" for step in steps] or ["  nothing"]
     lines.append(f"actions: {', '.join(ACTIONS)}")
-    lines += [f"{click.style('problem', fg='yellow')} {problem}" for problem in found.problems]
+    lines += [f"{click.style('problem', fg='yellow')} {render.one_line(problem)}" for problem in found.problems]
+    lines += render.waiting([one.name for one in found.waiting])
     print_result(as_json, value, "\n".join(lines))
 
 

@@ -31,6 +31,7 @@ _COMMANDS: Final = {
     "uninstall": ("memsync.cli.project:uninstall", "Take memsync out of your agents' settings; memories stay."),
     "status": ("memsync.cli.project:status", "Show the stores, what is pending, and which agents are connected."),
     "doctor": ("memsync.cli.project:doctor", "Look for trouble; --fix mends what is safe."),
+    "trust": ("memsync.cli.trust:trust", "Approve what this repository wants memsync to do."),
     "sync": ("memsync.cli.sync:sync", "Take in what changed, export and stage; commit and push if asked."),
     "memory": ("memsync.cli.memory:memory", "Remember, recall, list, edit, import and export."),
     "skill": ("memsync.cli.skill:skill", "Find, write, check and share skills."),
@@ -156,11 +157,18 @@ def _failed(message: str, code: int, as_json: bool, *, status: str = "") -> int:
     return code
 
 
-def open_project(ctx: click.Context) -> Memsync:
-    """Open the project of the command line; it is closed (and exported) when the command ends."""
-    from memsync.service import Memsync
+def open_project(ctx: click.Context, *, is_quiet: bool = False) -> Memsync:
+    """Open the project of the command line; it is closed (and exported) when the command ends.
 
-    return ctx.with_resource(Memsync.open())
+    What waits for the user's approval is said on stderr, unless the command shows it itself.
+    """
+    from memsync.service import Memsync
+    from memsync.trust import notice
+
+    project = ctx.with_resource(Memsync.open())
+    if not is_quiet and (text := notice(project.waiting)):
+        click.echo(f"memsync: {text}", err=True)
+    return project
 
 
 def print_result(as_json: bool, value: Any, text: str) -> None:

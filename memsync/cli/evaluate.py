@@ -12,6 +12,7 @@ import click
 from memsync import evaluate as measuring
 from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result, tracked
+from memsync.config import parse_value
 from memsync.errors import ConfigError, blaming
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _meaning(chosen: str | None, setting: str) -> Meaning | None:
     from memsync.index.embed import choose
 
     try:
-        return choose(setting if chosen is None else chosen)
+        return choose(setting if chosen is None else parse_value("memory.embedder", chosen))
     except ValueError as error:
         raise ConfigError(f"{'memory.embedder' if chosen is None else '--embedder'}: {error}") from None
 

@@ -104,7 +104,7 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
     from memsync.agents.look import survey
     from memsync.learn.candidates import Candidates
 
-    project = open_project(ctx)
+    project = open_project(ctx, is_quiet=True)
     stores = project.status()
     value: dict[str, Any] = {
         "root": str(project.layout.root) if project.layout.root else None,
@@ -117,6 +117,8 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
         "command": shutil.which("memsync"),
         "candidates": Candidates(project).count(),
         "last_hook": hooklog.last(project),
+        "waiting": [one.name for one in project.waiting],
+        "ignored": list(project.loaded.warnings),
     }
     print_result(as_json, value, render.status(value, stores))
 
@@ -135,7 +137,7 @@ def doctor(ctx: click.Context, /, fix: bool, as_json: bool) -> None:
     """
     from memsync.doctor import examine, mend
 
-    project = open_project(ctx)
+    project = open_project(ctx, is_quiet=True)
     done = mend(project) if fix else []
     found = examine(project)
     text = "\n".join([*(f"fixed {line}" for line in done), render.findings(found)])

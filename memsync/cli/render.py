@@ -203,9 +203,15 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
         lines.append(f"{store.scope:8} {store.memories:6} memories  {store.path}  {'; '.join(notes)}".rstrip())
     lines += [*git_hooks(value["git_hooks"], value["mode"]), *clients(value["clients"]), *last_hook(value["last_hook"])]
     lines += candidates(value["candidates"])
+    lines += [*waiting(value["waiting"]), *(f"ignored  {one_line(why)}" for why in value["ignored"])]
     if not value["command"]:
         lines.append(click.style("memsync is not in the PATH, where the clients look for it", fg="yellow"))
     return "\n".join(lines)
+
+
+def waiting(names: Sequence[str]) -> list[str]:
+    """Return a line for each instruction of the repository that waits for approval."""
+    return [f"waits    {one_line(name)} (`memsync trust --show`)" for name in names]
 
 
 def candidates(waiting: Mapping[str, int]) -> list[str]:

@@ -13,6 +13,7 @@ from memsync.cli.app import json_option, open_project, print_result
 from memsync.errors import UsageError
 from memsync.installing import turn_stealth
 from memsync.setup import set_value
+from memsync.trust import what_leaves
 
 if TYPE_CHECKING:
     from memsync.service import Memsync
@@ -54,9 +55,10 @@ def config(ctx: click.Context, /, key: str | None, value: str | None, stealth: s
         print_result(as_json, result, "\n".join(result["done"]))
     elif key and value is not None:
         path = set_value(project, key, value, is_global=options["is_global"])
-        print_result(
-            as_json, {"key": key, "value": settings.get(project.settings, key), "path": str(path)}, f"set in {path}"
-        )
+        known = settings.get(project.settings, key)
+        note = what_leaves(settings.name_of(key), known)
+        found = {"key": key, "value": known, "path": str(path), **({"note": note} if note else {})}
+        print_result(as_json, found, "\n".join(filter(None, (f"set in {path}", note))))
     elif key:
         one = settings.get(project.settings, key)
         print_result(as_json, {"key": key, "value": one}, _spelled(one))

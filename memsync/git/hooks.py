@@ -23,6 +23,7 @@ from memsync.git.report import came
 from memsync.routing import Layout, locate, under_way
 from memsync.secrets import NOTHING, Allow
 from memsync.store import Store
+from memsync.trust import notice
 
 _PARTIAL: Final = "next-index-"
 _UNCHECKED: Final = "the commit was NOT CHECKED FOR SECRETS: run `memsync git check` before you push"
@@ -91,6 +92,8 @@ def _look(checkout: Checkout) -> int:
                     _secrets.append(path)
     if _secrets:
         _say("nothing was committed; take it out, or see `memsync memory config memory.secrets.allow`")
+        for why in filter(None, {_notice(checkout.top / root) for root in roots(checkout)}):
+            _say(why)
     return BLOCKED if _secrets else 0
 
 
@@ -100,6 +103,14 @@ def _allowed(root: Path) -> Allow:
         return Allow(config.load(locate(root)).settings.allow_secrets)
     except MemsyncError:
         return NOTHING
+
+
+def _notice(root: Path) -> str:
+    """Return what to say about settings that wait for approval, among which may be one that lets a text pass."""
+    try:
+        return notice(config.load(locate(root)).waiting)
+    except MemsyncError:
+        return ""
 
 
 def _stage(checkout: Checkout) -> None:

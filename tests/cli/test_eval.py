@@ -97,8 +97,9 @@ def test_a_run_says_what_would_be_injected_when_asked(suite):
     assert injected[:3] == [["port"], ["tabs"], []]
 
 
-def test_the_embedder_of_the_settings_is_used_unless_another_is_named(suite):
-    configure(suite.parent, "memory:\n  embedder: nonsense\n")
+def test_the_embedder_of_the_settings_is_used_unless_another_is_named(suite, home):
+    (home / ".gobby").mkdir()
+    (home / ".gobby" / "config.yaml").write_text("memory:\n  embedder: nonsense\n")
     ran = memsync("eval", "recall", "mine", cwd=suite.parent)
     assert ran.code == 1
     assert "memory.embedder: 'nonsense'" in ran.err

@@ -8,15 +8,19 @@ import pytest
 
 from memsync import workflow
 from memsync.errors import ConfigError
-from memsync.routing import Place
+from memsync.routing import Layout, Place, locate
+from memsync.trust import FOLDER, Approvals
 
 
 @pytest.fixture
-def place(tmp_path):
-    place = Place("project", tmp_path / ".gobby", tmp_path, private=False)
-    (place.directory / "workflows").mkdir(parents=True)
-    place.local.mkdir()
-    return place
+def layout(tmp_path, home) -> Layout:
+    (tmp_path / ".gobby" / "workflows").mkdir(parents=True)
+    return locate(tmp_path, {})
+
+
+@pytest.fixture
+def place(layout) -> Place:
+    return layout.place("project")
 
 
 def write(place: Place, text: str, name: str = "session-lifecycle"):
@@ -26,7 +30,15 @@ def write(place: Place, text: str, name: str = "session-lifecycle"):
 
 
 def load(place: Place):
-    return workflow.load([place], place.local / "workflows.json")
+    """Return the lifecycles of a user who approves all that there is."""
+    layout = locate(place.directory.parent, {})
+    Approvals(layout).add(workflow.instructions(layout))
+    return workflow.load(layout)
+
+
+def cache(place: Place):
+    (found,) = (locate(place.directory.parent, {}).home / FOLDER).glob("*.workflows.json")
+    return found
 
 
 def names(found, trigger):
@@ -138,9 +150,9 @@ def test_bytes_that_are_no_text_are_refused(place):
 def test_a_parsed_file_is_kept_and_read_again_when_it_changes(place):
     write(place, "on_prompt: [{action: save_memory}]")
     assert names(load(place), "prompt")[0][0] == "save_memory"
-    kept = json.loads((place.local / "workflows.json").read_text())
+    kept = json.loads(cache(place).read_text())
     kept["steps"]["session-lifecycle"][0][1] = "from_the_cache"
-    (place.local / "workflows.json").write_text(json.dumps(kept))
+    cache(place).write_text(json.dumps(kept))
     assert names(load(place), "prompt")[0][0] == "from_the_cache"
     write(place, "on_prompt: [{action: memory_inject}]")
     assert names(load(place), "prompt")[0][0] == "memory_inject"
@@ -148,7 +160,8 @@ def test_a_parsed_file_is_kept_and_read_again_when_it_changes(place):
 
 def test_a_damaged_cache_is_passed_over(place):
     write(place, "on_prompt: [{action: save_memory}]")
-    (place.local / "workflows.json").write_text("{")
+    load(place)
+    cache(place).write_text("{")
     assert names(load(place), "prompt")[0][0] == "save_memory"
 
 

@@ -96,7 +96,7 @@ class Endpoint:
     def _key(self) -> str:
         """Return the key to send: the one for OpenAI goes to OpenAI, where its user points it, and nowhere else.
 
-        The setting may come with a cloned repository, which must not be able to collect keys.
+        That no repository chooses the server is for `trust`; this is for a URL that its user mistyped.
         """
         if own := self._env.get(OWN_KEY, "").strip():
             return own

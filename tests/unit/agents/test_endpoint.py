@@ -17,7 +17,7 @@ from memsync import Memsync
 from memsync.agents import wire
 from memsync.agents.endpoint import Endpoint
 from memsync.live import Live
-from memsync.routing import home_dir
+from memsync.routing import home_dir, locate
 
 FACT = "The staging database listens on port 5433"
 ASK = "which port does the staging database use?"
@@ -246,8 +246,8 @@ def test_the_mcp_server_answers_hooks_while_it_runs(repo, live):
 
 
 def test_what_a_hook_saves_is_of_its_own_session_whoever_answers(repo, live, monkeypatch):
-    folder = repo.root / ".gobby" / "workflows"
-    folder.mkdir()
+    folder = locate(repo.root).place("stealth").directory / "workflows"  # the user's own, which may store a prompt
+    folder.mkdir(parents=True)
     (folder / "mine.yaml").write_text('on_prompt:\n  - action: save_memory\n    content: "asked: {user_prompt}"\n')
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "the-one-of-the-server")
     with Endpoint(live) as endpoint:

@@ -15,6 +15,7 @@ from helpers import GitRepo, memory_line, memsync
 from loopback import Loopback, Reply
 
 from memsync import Memsync
+from memsync.config import parse_value
 from memsync.errors import ConfigError
 from memsync.index.core import Index
 from memsync.index.embed import EmbedderFailed, Meaning, choose
@@ -87,7 +88,7 @@ def expected(server: Loopback, *texts: str) -> np.ndarray:
     ],
 )
 def test_a_setting_names_an_embedder_that_nobody_has_asked_yet(spec, id_):
-    meaning = choose(spec)
+    meaning = choose(parse_value("memory.embedder", spec))
     assert (meaning.id, meaning.failed) == (id_, "")
 
 
