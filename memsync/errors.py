@@ -167,7 +167,9 @@ class NotInstalled(MemsyncError):
     """*what* needs an optional package; *extra* is the extra of ours that brings it."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs more packages; install them with `pip install 'memsync[{extra}]'`")
+        from memsync import origin
+
+        super().__init__(f"{what} needs more packages; install them with {origin.advice(extra)}")
 
 
 class GitRefused(MemsyncError):

@@ -213,7 +213,9 @@ def _advice(clients: Sequence[ClientName]) -> list[str]:
     if not clients:
         return ["no agent was found here; `memsync init --agent claude` (or codex, gemini, all) connects one"]
     if shutil.which("memsync") is None:
-        return ["memsync is not in the PATH, where the clients look for it; `pipx install memsync` puts it there"]
+        return [
+            "memsync is not in the PATH, where the clients look for it; `uv tool install .` in a clone puts it there"
+        ]
     return []
 
 

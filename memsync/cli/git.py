@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from memsync.cli.app import LazyGroup, json_option, open_project, print_result, stack
-from memsync.errors import NoStore
+from memsync.errors import NoStore, UsageError
 
 if TYPE_CHECKING:
     from memsync.routing import Layout
 
+_SOURCE: Final = "MEMSYNC_SOURCE"
 RECIPE: Final = Path(__file__).parents[1] / "templates" / "ci" / "memsync-merge.yml"
 _HERE: Final = "memsync.cli.git"
 _COMMANDS: Final = {
@@ -165,14 +166,31 @@ def hook(words: tuple[str, ...]) -> None:
 
 
 @click.command()
-def ci() -> None:
+@click.option(
+    "--from", "source", metavar="URL@REV", help="Install memsync from there; otherwise, where this copy is from."
+)
+def ci(source: str | None) -> None:
     """Print a GitHub workflow that merges pull requests with our drivers, and comments what changes in memory.
+
+    The workflow may write to your repository, so it takes memsync from a place
+    that is named and pinned, never by its name from a package index: a git URL
+    with a tag or, better, a commit, or an archive with its #sha256=.
 
     \b
     Example:
-      memsync git ci > .github/workflows/memsync-merge.yml
+      memsync git ci --from git+https://github.com/you/memsync@v0.1.0 > .github/workflows/memsync-merge.yml
     """
-    click.echo(RECIPE.read_bytes(), nl=False)
+    from memsync import origin
+
+    known = source or origin.found()
+    if not origin.is_pinned(known):
+        raise UsageError(
+            f"{known!r} is not a source that CI can install; name one: --from git+https://HOST/PATH@COMMIT, "
+            "or --from https://HOST/ARCHIVE.whl#sha256=HASH"
+            if known
+            else "nothing says where this copy is from; name it: --from git+https://HOST/PATH@COMMIT"
+        )
+    click.echo(RECIPE.read_text(encoding="utf-8").replace(_SOURCE, known), nl=False)
 
 
 _VERSIONS = stack(

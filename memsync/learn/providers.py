@@ -150,9 +150,10 @@ def _sdk(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise LlmNotConfigured(
-            f"llm.provider is {name}, but its SDK is not installed; run `pip install 'memsync[{name}]'`"
-        ) from None
+        from memsync import origin
+
+        why = f"llm.provider is {name}, but its SDK is not installed; run {origin.advice(name)}"
+        raise LlmNotConfigured(why) from None
 
 
 def _http(sdk: Any, at: Server) -> Any:

@@ -114,4 +114,5 @@ def test_the_workflow_gives_up_where_code_is_in_conflict(repo, tmp_path, program
 
 
 def test_the_workflow_can_be_printed(repo):
-    assert memsync("git", "ci", cwd=repo.root).out == RECIPE.read_text(encoding="utf-8")
+    printed = memsync("git", "ci", "--from", "git+https://h.example/p@v1", cwd=repo.root).out
+    assert printed == RECIPE.read_text(encoding="utf-8").replace("MEMSYNC_SOURCE", "git+https://h.example/p@v1")

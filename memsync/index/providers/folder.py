@@ -86,8 +86,10 @@ class Folder:
             try:
                 return self._load(self.path)
             except ImportError as error:
+                from memsync import origin
+
                 raise EmbedderFailed(
-                    f"{self.kind} cannot be imported ({_one_line(error)}); `pip install 'memsync[{self.kind}]'`"
+                    f"{self.kind} cannot be imported ({_one_line(error)}); {origin.advice(self.kind)} brings it"
                 ) from error
             except Exception as error:  # tokenizers raises Exception itself, and every format has its own
                 raise EmbedderFailed(f"{self.path}: {_one_line(error)}; {_REMEDY}") from error

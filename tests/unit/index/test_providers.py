@@ -454,7 +454,8 @@ def test_a_package_that_is_missing_is_named_with_the_way_to_install_it(tmp_path,
     except ImportError:
         with pytest.raises(EmbedderFailed) as caught:
             named(f"{kind}:{model(tmp_path / 'model')}").embed(TEXTS)
-        assert f"`pip install 'memsync[{kind}]'`" in str(caught.value)
+        assert f"[{kind}]" in str(caught.value)
+        assert "pip install" in str(caught.value)
     else:
         pytest.skip(f"NOT TESTED: {package} is installed")
 
