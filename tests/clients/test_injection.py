@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from app_server import AppServer
 
+pytestmark = pytest.mark.slow  # real clients, in processes of their own
+
 FACT = "CI needs Node 20: the build breaks on 22"
 QUESTION = "Which Node version does CI need for the build?"
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from programs import Claude, folder, why_missing
 
+pytestmark = pytest.mark.slow  # real clients, in processes of their own
+
 FACT = "CI needs Node 20: the build breaks on 22"
 
 # The calls of one store, in order; `{}` in an argument is the id that the first of them gave.

@@ -11,6 +11,8 @@ from programs import Claude, Codex, why_missing
 
 from tools.build_plugin import EXTENSION, PLUGIN, ROOT, TEMPLATES
 
+pytestmark = pytest.mark.slow  # real clients, in processes of their own
+
 FACT = "CI needs Node 20: the build breaks on 22"
 QUESTION = "Which Node version does CI need for the build?"
 

@@ -35,6 +35,7 @@ def still_stored(before: dict[str, str], actors: list[Actor], found: dict[str, s
         assert found[id_] in {acknowledged.get(id_), *open_texts}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "rounds"), [(signal.SIGKILL, 100), (signal.SIGTERM, 15), (signal.SIGINT, 15)])
 def test_two_writers_stopped_at_a_random_moment_lose_nothing_that_they_acknowledged(crew, root, shown, number, rounds):
     dice = random.Random(number)

@@ -33,6 +33,7 @@ def edit_by_hand(path: Path, number: int, hand: dict[str, str]) -> None:
     del hand[deleted]
 
 
+@pytest.mark.slow
 def test_eight_processes_and_a_hand_lose_nothing_and_write_nothing_twice(crew, root, shown):
     path = root / ".gobby" / "memories.jsonl"
     scribes = [

@@ -56,6 +56,7 @@ def records_of(held) -> list[core.Record]:
     return [record(id_, text, scope, tags=tags) for (scope, id_), (text, tags) in sorted(held.items())]
 
 
+@pytest.mark.slow
 @MEANINGS
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(start=contents, history=steps, asked=st.lists(queries, min_size=3, max_size=3))

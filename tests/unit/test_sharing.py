@@ -120,6 +120,7 @@ def use_everything(repo) -> None:
         assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["fresh", "used", "committed", "committed, then written to"])
 def test_under_stealth_git_sees_what_it_would_see_without_memsync(repo, start):
     expected = seen(repo)
