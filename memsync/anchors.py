@@ -6,6 +6,7 @@ or it is byte for byte as it was (the first 12 digits of git's name for its cont
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection
 from pathlib import Path
@@ -41,7 +42,7 @@ def named_in(content: str, root: Path) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for match in _PATH.finditer(content):
         path = match[1].removeprefix("./")
-        if len(found) < _MOST and _inside(path) and (root / path).exists():
+        if len(found) < _MOST and _inside(path, root) and (root / path).exists():
             found[path] = None
     return tuple(found)
 
@@ -55,8 +56,9 @@ def pinned(text: str, root: Path) -> str:
     anchor = parse(text.strip().removeprefix("./"))
     if anchor.blob:
         return text.strip()
-    if not _inside(anchor.path) or (why := _trouble(anchor, root)):
-        why = why if _inside(anchor.path) else f"{anchor.path!r} is not in the repository"
+    is_inside = _inside(anchor.path, root)
+    if not is_inside or (why := _trouble(anchor, root)):
+        why = why if is_inside else f"{anchor.path!r} is not in the repository"
         raise InvalidMemory(f"no anchor there: {why}; give PATH or PATH#SYMBOL, from {root}")
     blob = "" if anchor.symbol else _blob(root / anchor.path)
     return anchor.path + (f"#{anchor.symbol}" if anchor.symbol else "") + (f"@{blob}" if blob else "")
@@ -76,7 +78,7 @@ def anchors_of(content: str, given: Collection[str], root: Path) -> tuple[str, .
 def trouble(text: str, root: Path) -> str:
     """Return what is no longer so with the anchor *text*; empty if nothing."""
     anchor = parse(text)
-    return _trouble(anchor, root) if _inside(anchor.path) else ""
+    return _trouble(anchor, root) if _inside(anchor.path, root) else ""
 
 
 def _trouble(anchor: Anchor, root: Path) -> str:
@@ -90,8 +92,11 @@ def _trouble(anchor: Anchor, root: Path) -> str:
     return ""
 
 
-def _inside(path: str) -> bool:
-    return bool(path) and not path.startswith(("/", "~")) and ".." not in path.split("/") and "\0" not in path
+def _inside(path: str, root: Path) -> bool:
+    """Tell whether *path* is in the repository, links followed: nothing is said about what is elsewhere."""
+    if not path or path.startswith(("/", "~")) or ".." in path.split("/") or "\0" in path:
+        return False
+    return Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root))
 
 
 def _data(path: Path) -> bytes | None:

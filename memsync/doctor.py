@@ -36,7 +36,8 @@ class Finding:
 def examine(reach: Reach) -> list[Finding]:
     """Return what a look at every store, the settings and git shows."""
     found = [Finding(level="warning", where="settings", what=text) for text in reach.loaded.warnings]
-    if reach.layout.root is None:
+    found += [Finding(level="warning", where="stores", what=text) for text in reach.layout.notes]
+    if reach.layout.root is None and not reach.layout.refused:
         found.append(
             Finding(level="note", where=str(reach.layout.start), what="a bare repository: no project memories")
         )
@@ -137,7 +138,8 @@ def _examine_modes(store: Store) -> Iterator[Finding]:
 
 def _private_paths(store: Store) -> Iterator[tuple[Path, int]]:
     place = store.place
-    for path in (place.directory, place.local):
+    projects = [place.directory / "projects"] if place.scope == "global" else []
+    for path in (place.directory, place.local, *projects):
         if path.is_dir():
             yield path, 0o700
     for path in (place.memories, place.config, *(place.local.iterdir() if place.local.is_dir() else ())):

@@ -10,6 +10,7 @@ from typing import Final, get_args
 
 from memsync.codec import encode, fields_of
 from memsync.errors import UsageError, blaming
+from memsync.files import resolve_inside
 from memsync.importing import BY_SUFFIX, Format
 from memsync.reach import Reach
 from memsync.records import HEADINGS, sorted_types
@@ -53,11 +54,14 @@ def refuse_store(reach: Reach, path: str) -> None:
         raise UsageError(f"{path} is a store itself; `memsync memory export` without -o puts it in order")
 
 
-def write(path: Path, text: str) -> None:
-    """Write a copy.
+def write(path: Path, text: str, tree: Path | None = None) -> None:
+    """Write a copy; from a *path* in *tree*, a repository, no link leads out.
 
     Raises:
-        StoreFull, StoreNotWritable
+        StoreFull, StoreNotWritable, OutsideTree
     """
+    named = Path(os.path.abspath(path))
+    if tree is not None and named.is_relative_to(tree):
+        path = resolve_inside(named, tree)
     with blaming(path):
         path.write_bytes(text.encode("utf-8", "replace"))

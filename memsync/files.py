@@ -13,11 +13,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from memsync.errors import LockTimeout, OutsideTree, StoreNotWritable, StoreUnreadable, blaming, write_failed
+from memsync import local as below
+from memsync import routing
+from memsync.errors import (
+    LockTimeout,
+    OutsideTree,
+    StoreError,
+    StoreNotWritable,
+    StoreUnreadable,
+    blaming,
+    write_failed,
+)
 
 LOCK_WAIT: Final = 10.0
 _POLL: Final = 0.002
-_CLOEXEC: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Stamp(NamedTuple):
@@ -50,11 +59,10 @@ def read(path: Path) -> tuple[bytes, Stamp]:
 
     Raises:
         StoreUnreadable: it is a directory, a device or a pipe, or may not be read.
+        OutsideTree: it is below `.gobby/local`, and a link stands on the way.
     """
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise StoreUnreadable(path, "not a regular file", "move it away")
-        with open(path, "rb") as file:
+        with open(below.open_file(path, os.O_RDONLY), "rb") as file:
             before = _stamp(os.fstat(file.fileno()))
             data = file.read()
     except (FileNotFoundError, NotADirectoryError):
@@ -71,12 +79,10 @@ def open_stamped(path: Path) -> tuple[BinaryIO | None, Stamp]:
     What is no readable file has a stamp that equals none: whoever reads it in earnest says what is wrong.
     """
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return None, _UNKNOWN
-        file = open(path, "rb")  # noqa: SIM115 - the caller's to close
+        file = open(below.open_file(path, os.O_RDONLY), "rb")  # noqa: SIM115 - the caller's to close
     except (FileNotFoundError, NotADirectoryError):
         return None, ABSENT
-    except OSError:
+    except (OSError, StoreError):
         return None, _UNKNOWN
     return file, _stamp(os.fstat(file.fileno()))
 
@@ -95,28 +101,49 @@ def resolve_inside(path: Path, tree: Path | None) -> Path:
 
 
 def make_dirs(path: Path, *, private: bool) -> None:
-    """Create *path* and its missing parents; the new ones are 0700 if *private*."""
+    """Create *path* and its missing parents; the new ones are 0700 if *private* or `.gobby/local`.
+
+    Raises:
+        OutsideTree: a link stands on the way below `.gobby/local`.
+        StoreNotWritable, StoreFull
+    """
+    below.refuse_links(path)
     if path.is_dir():
         return
     with blaming(path):
         if not path.parent.is_dir():
             make_dirs(path.parent, private=private)
         with suppress(FileExistsError):
-            path.mkdir(mode=0o700 if private else 0o777)
+            path.mkdir(mode=below.dir_mode(path, private=private))
 
 
 def make_local(local: Path, *, private: bool, tree: Path | None = None) -> None:
-    """Make the directory *local* of files that git ignores wherever it is.
+    """Make the directory *local* of files that git ignores wherever it is; it is its owner's alone, or its group's as git's are.
 
     Raises:
-        OutsideTree: a link leads out of *tree*.
+        OutsideTree: a link leads out of *tree*, or is in the way.
         StoreNotWritable, StoreFull
     """
-    resolve_inside(local, tree)
+    if tree is not None and local.is_relative_to(tree):
+        resolve_inside(local, tree)
+    below.refuse_links(local)
     ignore = local / ".gitignore"
     if stamp(ignore).size <= 0:  # missing, or left empty by a crash
         make_dirs(local, private=private)
+        if tree is not None:
+            _share(local)
         append(ignore, b"*\n", private=private)
+    elif tree is not None and os.lstat(local).st_mode & 0o077:
+        _share(local)
+
+
+def _share(local: Path) -> None:
+    """Give *local* the mode that it should have; what an older memsync made there is closed with it."""
+    git = routing.find_git(local)
+    wanted = stat.S_IMODE(os.lstat(local).st_mode) & stat.S_ISGID | (0o770 if git and routing.is_shared(git) else 0o700)
+    with suppress(OSError):  # somebody else's, or a disk without modes
+        if stat.S_IMODE(os.lstat(local).st_mode) != wanted:
+            os.chmod(local, wanted)
 
 
 def create(path: Path, data: bytes, *, private: bool) -> bool:
@@ -126,7 +153,7 @@ def create(path: Path, data: bytes, *, private: bool) -> bool:
         StoreNotWritable, StoreFull
     """
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o600 if private else 0o666)
+        fd = below.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, below.file_mode(path, private=private))
     except FileExistsError:
         return False
     except OSError as error:
@@ -152,14 +179,14 @@ def append(path: Path, data: bytes, *, private: bool) -> tuple[Stamp, Stamp]:
     """
     while True:
         with blaming(path):
-            before, after = _append_once(path, data, 0o600 if private else 0o666)
+            before, after = _append_once(path, data, below.file_mode(path, private=private))
         if stamp(path).inode == after.inode:
             return before, after
 
 
 def _append_once(path: Path, data: bytes, mode: int) -> tuple[Stamp, Stamp]:
     is_new = not path.exists()
-    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _CLOEXEC, mode)
+    fd = below.open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
     try:
         before = _stamp(os.fstat(fd))
         if before.size and _byte_at(fd, before.size - 1) != b"\n":
@@ -212,7 +239,7 @@ def replace(path: Path, data: bytes, *, was: bytes, temp: Path, private: bool, m
     """
     try:
         _write_new(temp, data, _mode(path, private=private))
-        with open(path, "rb") if path.exists() else open(os.devnull, "rb") as old:
+        with open(below.open_file(path, os.O_RDONLY) if path.exists() else os.devnull, "rb") as old:
             seen, before = _stamp(os.fstat(old.fileno())), old.read()
             late = before.removeprefix(was)
             is_whole = not was or was.endswith(b"\n")
@@ -248,12 +275,13 @@ def _mode(path: Path, *, private: bool) -> int | None:
     try:
         return stat.S_IMODE(os.stat(path).st_mode)
     except FileNotFoundError:
-        return 0o600 if private else None
+        mode = below.file_mode(path, private=private)
+        return None if mode == 0o666 else mode
 
 
 def _write_new(temp: Path, data: bytes, mode: int | None) -> None:
     temp.unlink(missing_ok=True)
-    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC, 0o666 if mode is None else 0o600)
+    fd = below.open_file(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600)
     try:
         _write_or_undo(fd, data, 0)
     finally:
@@ -276,7 +304,7 @@ def _late_lines(fd: int, before: bytes, seen: Stamp) -> bytes:
 def _sync_dir(path: Path) -> None:
     if os.name != "posix":
         return
-    fd = os.open(path, os.O_RDONLY | _CLOEXEC)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
     finally:
@@ -295,7 +323,9 @@ def lock(path: Path, *, wait: float = LOCK_WAIT) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
-    held = FileLock(path, timeout=wait, poll_interval=_POLL, mode=0o600)
+    below.refuse_links(path)  # the lock itself follows none in the last place
+    mode = below.file_mode(path, private=True)
+    held = FileLock(path, timeout=wait, poll_interval=_POLL, mode=mode)
     try:
         held.acquire()
     except Timeout:

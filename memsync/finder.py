@@ -21,6 +21,7 @@ from memsync.index import cache
 from memsync.index.embed import Meaning, choose
 from memsync.index.rank import Allow, Ranking, Record
 from memsync.index.scale import LEXICON
+from memsync.index.sound import is_sound
 from memsync.records import SCOPES, Memory, Scope
 from memsync.routing import Place
 from memsync.store import NOWHERE, Stamps, Store
@@ -130,7 +131,7 @@ class Finder:
 
     def status(self) -> dict[str, Any]:
         """Return where the cache is, whether it fits the files, and what finds by meaning."""
-        cached = cache.load(self.path) if self.path else None
+        cached = self._cached()
         stamps = {scope: _plain(store.look()) for scope, store in self._stores.items()}
         return {
             "path": str(self.path) if self.path else None,
@@ -192,6 +193,14 @@ class Finder:
         kind = self._kind()
         return all(cached.about.get(name) == kind[name] for name in names or kind)
 
+    def _cached(self) -> cache.Cached | None:
+        """Return the cache, if its arrays can be those of an index."""
+        found = cache.load(self.path) if self.path else None
+        try:
+            return found if found and is_sound(found.views) and isinstance(found.about["stamps"], dict) else None
+        except (LookupError, TypeError, ValueError):
+            return None  # not of our making
+
     def _known(self) -> Arrays | None:
         """Return the arrays of the cache as far as they can be used: at least with the same terms."""
         from memsync.index.core import Arrays
@@ -199,7 +208,7 @@ class Finder:
         from memsync.index.spelling import Grams
         from memsync.index.vectors import Rows
 
-        cached = cache.load(self.path) if self.path else None
+        cached = self._cached()
         if cached is None or not self._fits(cached, "lexicon", "stop_words"):
             return None
 
@@ -222,9 +231,18 @@ class Finder:
 
     def _ask_once(self, text: str, how: dict[str, Any]) -> Ranking | None:
         """Answer from the cache alone, if it is what the files are now."""
-        cached = cache.load(self.path) if self._spec in _BUILT and self.path else None
+        cached = self._cached() if self._spec in _BUILT else None
         if cached is None or not self._fits(cached):
             return None
+        try:
+            return self._ask_cached(cached, text, how)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with the cache, the files have it right
+            log.info("the cached index is of no use: %s", error)
+            return None
+
+    def _ask_cached(self, cached: cache.Cached, text: str, how: dict[str, Any]) -> Ranking | None:
         with ExitStack() as stack:
             opened = {scope: _opened(store, stack) for scope, store in self._stores.items()}
             if cached.about["stamps"] != {scope: _plain(stamps) for scope, (_, stamps) in opened.items()}:
@@ -233,7 +251,7 @@ class Finder:
 
             if self.meaning:
                 self.meaning.calibrate(cached.about["unrelated"])
-            self.problems = cached.about["problems"]
+            self.problems = dict(cached.about["problems"])
             record = partial(_read_record, cached.views["lines"], {scope: both for scope, (both, _) in opened.items()})
             return OneShot(cached, record, self.meaning, stop_words=self._stop_words).search(text, **how)
 

@@ -64,6 +64,8 @@ class Reach:
             ConfigError: a settings file cannot be read.
         """
         reach = cls(locate(Path(path), env), clock=clock, env=env)
+        for note in reach.layout.notes:
+            log.warning("%s", note)
         _ = reach.loaded
         return reach
 

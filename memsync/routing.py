@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
+from memsync import local, owners
 from memsync.errors import NoStore
 from memsync.records import Scope
 
@@ -22,6 +23,8 @@ CONFIG: Final = "config.yaml"
 SKILLS: Final = ".claude/skills"  # of a project: where Claude Code looks
 
 _REMOTE: Final = re.compile(r'^\[remote "origin"\](?:(?!^\[).)*?^\s*url\s*=\s*(\S+)', re.MULTILINE | re.DOTALL)
+_SHARED: Final = re.compile(r"^\s*sharedrepository\s*=\s*\"?(\w+)", re.MULTILINE | re.IGNORECASE)
+_FOR_THE_GROUP: Final = frozenset("1 2 true yes on group all world everybody".split())
 _KEY: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
 _DEFAULT_PORT: Final = re.compile(r":(22|80|443|9418)$")
 _SCHEME: Final = re.compile(r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@")
@@ -29,12 +32,16 @@ _SCHEME: Final = re.compile(r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The directory of one store. `tree` is what its links may not leave; private: 0700/0600."""
+    """The directory of one store. `tree` is what its links may not leave; private: 0700/0600.
+
+    `instead` is where its local files are if its own `local` is not to be trusted.
+    """
 
     scope: Scope
     directory: Path
     tree: Path | None
     private: bool
+    instead: Path | None = None
 
     @property
     def memories(self) -> Path:
@@ -49,7 +56,7 @@ class Place:
     @property
     def local(self) -> Path:
         """What is never tracked: lock, state.db, index, logs."""
-        return self.directory / "local"
+        return self.instead or self.directory / "local"
 
     @property
     def skills(self) -> Path:
@@ -90,19 +97,25 @@ def under_way(git: GitDirs | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a command finds its stores. `root` is None in a bare repository."""
+    """Where a command finds its stores. `root` is None in a bare repository, and where another user's is `refused`.
+
+    `notes` say what was found and is not used; `instead` takes the local files of the project then.
+    """
 
     start: Path
     root: Path | None
     git: GitDirs | None
     home: Path | None
+    instead: Path | None = None
+    refused: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def project(self) -> Place | None:
         """The store in the work tree."""
         if self.root is None or _is_same(self.root / STORE_DIR, self.home):
             return None
-        return Place("project", self.root / STORE_DIR, self.root, private=False)
+        return Place("project", self.root / STORE_DIR, self.root, private=False, instead=self.instead)
 
     @property
     def global_(self) -> Place | None:
@@ -128,6 +141,8 @@ class Layout:
         return found
 
     def _why_none(self, scope: Scope) -> str:
+        if scope == "project" and self.refused:
+            return self.refused
         if scope == "project" and self.root:
             return f"{self.root / STORE_DIR} is your home store, not a project's; use --global"
         if scope == "project":
@@ -140,6 +155,7 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
 
     The root is the nearest directory upwards with a `.gobby`, within the git
     work tree if there is one; else the top of the work tree; else *start*.
+    What is another user's is not used, unless git's safe.directory has it.
     """
     try:
         start = Path(os.path.abspath(start))
@@ -147,10 +163,49 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
         raise NoStore("the current directory is gone; change to one that exists") from None
     home = home_dir(env)
     git = find_git(start)
-    root = _nearest_store(start, git.root if git else None, home)
+    if (
+        git
+        and (foreign := owners.find_foreign((git.root, git.git_dir), env))
+        and not owners.is_safe_directory(git.root)
+    ):
+        refused = owners.foreign_text(foreign, git.root)
+        return Layout(start, None, None, home, refused=refused, notes=(refused,))
+    notes: list[str] = []
+    root = _nearest_store(start, git, home, env, notes)
     if root is None:
         root = git.root if git else (None if _is_bare(start) else start)
-    return Layout(start, root, git, home)
+    if root is None or not (why := _why_not_local(root / STORE_DIR / "local", git, env)):
+        return Layout(start, root, git, home, notes=tuple(notes))
+    path = root / STORE_DIR / "local"
+    if git is None:
+        refused = f"{path} {why}; remove it, and memsync makes its own"
+        return Layout(start, None, None, home, refused=refused, notes=(*notes, refused))
+    instead = git.git_dir / "memsync" / local.LOCAL
+    notes.append(
+        f"{path} {why}, so nothing in it is used; `git rm -r --cached {path}` if git tracks it, then remove it"
+    )
+    return Layout(start, root, git, home, instead=instead, notes=tuple(notes))
+
+
+def _why_not_local(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> str:
+    """Return why the project's directory of local files is not used; "" if it is."""
+    if why := local.distrust(path):
+        return why
+    if _is_foreign(path, git, env):
+        return "belongs to another user"
+    # The store may be a submodule, or reached by a link in the tree: what counts is who keeps it where it is.
+    keeper = find_git(Path(os.path.realpath(path.parent))) if git else None
+    return "is tracked by git" if keeper and local.is_tracked(path, keeper.root, keeper.git_dir) else ""
+
+
+def _is_foreign(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> bool:
+    """Tell whether *path* is another user's; in a checkout that is used, its owner and git's group are none."""
+    if owners.find_foreign((path,), env) is None:
+        return False
+    if git is None:
+        return not owners.is_safe_directory(path.parent)
+    is_owners = os.lstat(path).st_uid == os.lstat(git.root).st_uid
+    return not is_owners and not (is_shared(git) and owners.is_of_own_group(path))
 
 
 def home_dir(env: Mapping[str, str] = os.environ) -> Path | None:
@@ -166,14 +221,24 @@ def _user_home() -> Path | None:
     return Path(home) if os.path.isabs(home) and os.environ.get("HOME") != "" else None
 
 
-def _nearest_store(start: Path, top: Path | None, home: Path | None) -> Path | None:
+def _nearest_store(
+    start: Path, git: GitDirs | None, home: Path | None, env: Mapping[str, str], notes: list[str]
+) -> Path | None:
     # ~/.gobby is the home store (and Gobby's own home), never the store of a project that is the home directory.
     user = _user_home()
+    above = ""
     for directory in (start, *start.parents):
+        if git is None and not above and owners.is_open_to_all(directory):
+            above = str(directory)
         store = directory / STORE_DIR
         if store.is_dir() and not _is_same(store, home) and not (user and _is_same(directory, user)):
-            return directory
-        if directory == top:
+            if _is_foreign(store, git, env):
+                notes.append(owners.foreign_text(store, git.root if git else directory))
+            elif above and directory != start:
+                notes.append(f"{store} is not used, because everybody may write to {above}; change there to use it")
+            else:
+                return directory
+        if git and directory == git.root:
             return None
     return None
 
@@ -207,6 +272,18 @@ def _common(git_dir: Path) -> Path:
     if not pointer.is_file():
         return git_dir
     return Path(os.path.realpath(git_dir / pointer.read_text(encoding="utf-8", errors="surrogateescape").strip()))
+
+
+def is_shared(git: GitDirs) -> bool:
+    """Tell whether the repository is its group's (git's core.sharedRepository)."""
+    try:
+        text = (git.common / "config").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    found = _SHARED.findall(text)
+    said = found[-1].lower() if found else "0"
+    is_mode = len(said) > 2 and said.startswith("0") and said.isdecimal()
+    return bool(int(said, 8) & 0o020) if is_mode else said in _FOR_THE_GROUP
 
 
 def _is_bare(directory: Path) -> bool:

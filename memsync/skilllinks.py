@@ -124,7 +124,7 @@ def _make_copy(source: Path, path: Path) -> Linked:
     if os.path.lexists(path):
         _drop(path)
     with blaming(path):
-        shutil.copytree(source, path)
+        shutil.copytree(source, path, symlinks=True)
         (path / SKILL_FILE).write_bytes(new)
     return Linked(path, "copied")
 

@@ -292,7 +292,7 @@ class Skills:
         for target, source in targets.items():
             with blaming(target):
                 if not target.exists() or target in other:
-                    shutil.copytree(source, target, dirs_exist_ok=True)
+                    shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True)
         return list(targets)
 
     def _store(self, scope: Scope) -> SkillStore:

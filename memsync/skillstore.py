@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from memsync import files, skillfile
+from memsync import files, local, skillfile
 from memsync.errors import InvalidSkill, MemsyncError, SkillNotFound, StoreNotWritable, blaming
 from memsync.files import Stamp
 from memsync.jsonl import Problem
@@ -174,10 +174,10 @@ class SkillStore:
         if not self.path(name).exists():
             with _told(self.directory / name):
                 files.make_dirs(self.directory, private=self.place.private)
-                shutil.copytree(kept, self.directory / name, dirs_exist_ok=True)
+                shutil.copytree(kept, self.directory / name, dirs_exist_ok=True, symlinks=True)
         else:
             was, _ = self.read(name)
-            self.rewrite(name, (kept / SKILL_FILE).read_bytes(), was=was)
+            self.rewrite(name, files.read(kept / SKILL_FILE)[0], was=was)
         shutil.rmtree(kept, ignore_errors=True)
 
     def trashed(self) -> list[str]:
@@ -186,6 +186,7 @@ class SkillStore:
 
     def _trash(self) -> list[tuple[int, Path]]:
         """Return what is in the trash, the oldest first: folders `000001-name`."""
+        local.refuse_links(self.place.local / "trash")
         found = (self.place.local / "trash").glob("[0-9][0-9][0-9][0-9][0-9][0-9]-*")
         return sorted((int(path.name[:6]), path) for path in found if path.is_dir())
 

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
+from memsync import local
 from memsync.errors import StoreError
 from memsync.files import Stamp, create, make_local, stamp
 from memsync.records import format_time, parse_time, utc_now
@@ -354,8 +355,11 @@ class State:
     def _connect(self) -> sqlite3.Connection:
         import sqlite3
 
-        if self._private:
-            create(self.path, b"", private=True)
+        create(
+            self.path, b"", private=True
+        )  # SQLite would make it for all to read; what it makes beside it has its mode
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            local.refuse_links(self.path.with_name(self.path.name + suffix))  # SQLite follows them
         db = sqlite3.connect(self.path, timeout=2.0)
         try:
             with suppress(sqlite3.OperationalError):

@@ -154,8 +154,8 @@ def _allowed(
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        return json.loads(files.read(path)[0])
+    except (StoreError, ValueError):
         return None
 
 

@@ -33,6 +33,8 @@ LAYERS = {
         "bystealth",
         "replaced",
         "files",
+        "local",
+        "owners",
         "config",
         "routing",
         "results",

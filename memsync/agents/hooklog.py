@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from memsync import files
+from memsync import files, local
 from memsync.errors import StoreError
 from memsync.service import Memsync
 from memsync.session import state_scope
@@ -29,13 +29,13 @@ def local_dir(project: Memsync) -> Path | None:
 def write(project: Memsync, note: Mapping[str, Any]) -> None:
     """Add *note* to the log, as a line of JSON; prompts are not in it. Never fails."""
     scope = state_scope(project)
-    local = local_dir(project)
-    if local is None or scope is None:
+    directory = local_dir(project)
+    if directory is None or scope is None:
         return
     place = project.layout.place(scope)
     with suppress(OSError, StoreError):
-        files.make_local(local, private=place.private, tree=place.tree)
-        _append(local / _NAME, note)
+        files.make_local(directory, private=place.private, tree=place.tree)
+        _append(directory / _NAME, note)
 
 
 def _append(path: Path, note: Mapping[str, Any]) -> None:
@@ -47,7 +47,7 @@ def _append(path: Path, note: Mapping[str, Any]) -> None:
     if files.stamp(path).size > _LIMIT:
         path.replace(path.with_name(_EARLIER))
     line = json.dumps(note, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    fd = local.open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, local.file_mode(path, private=True))
     try:
         os.write(fd, line)
     finally:
@@ -56,10 +56,10 @@ def _append(path: Path, note: Mapping[str, Any]) -> None:
 
 def last(project: Memsync) -> dict[str, Any] | None:
     """Return the last line of the log that is about what was given, or why nothing."""
-    local = local_dir(project)
+    directory = local_dir(project)
     try:
-        lines = (local / _NAME).read_bytes().splitlines() if local else []
-    except OSError:
+        lines = files.read(directory / _NAME)[0].splitlines() if directory else []
+    except StoreError:
         return None
     for line in reversed(lines):
         with suppress(ValueError):

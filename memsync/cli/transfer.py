@@ -122,7 +122,7 @@ def export(
     if output == "-":
         click.echo(copy.encode("utf-8", "replace"), nl=False)
         return
-    exporting.write(Path(output), copy)
+    exporting.write(Path(output), copy, project.layout.root)
     hidden = sum(entry.scope != "project" for entry in found)
     text = f"wrote {render.memories(len(found))} to {output}" + (
         f" ({hidden} of them private or global)" if hidden else ""

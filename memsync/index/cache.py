@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from memsync import local
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -60,7 +62,7 @@ def save(path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any
     header = json.dumps({"about": about, "table": table, "bytes": place, "check": check}).encode()
     head = MAGIC + len(header).to_bytes(4, "little") + zlib.crc32(header).to_bytes(4, "little") + header
     temp = path.with_name(f"{path.name}.{os.getpid()}")
-    fd = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666)
+    fd = local.open_file(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, local.file_mode(path, private=private))
     try:
         with open(fd, "wb") as out:
             out.write(head + bytes(-len(head) % _ALIGN))
@@ -73,12 +75,16 @@ def save(path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any
 
 
 def load(path: Path) -> Cached | None:
-    """Map the cache at *path*; None when it is missing, torn or damaged."""
+    """Map the cache at *path*; None when it is missing, torn, damaged or not of our making."""
     try:
-        with open(path, "rb") as source:
+        with open(local.open_file(path, os.O_RDONLY), "rb") as source:
             mapped = memoryview(mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError):
+        return _read(mapped)
+    except Exception:  # noqa: BLE001 - whatever somebody wrote there, it is made anew
         return None
+
+
+def _read(mapped: memoryview) -> Cached | None:
     size = int.from_bytes(mapped[8:12], "little")
     raw = bytes(mapped[_HEAD : _HEAD + size])
     if (
@@ -94,6 +100,8 @@ def load(path: Path) -> Cached | None:
         return None
     views, shapes = {}, {}
     for name, kind, shape, place, length in header["table"]:
+        if place < 0 or length < 0 or place + length > len(body):
+            return None
         views[name] = body[place : place + length].cast(_CODES[kind])  # type: ignore[call-overload]
         shapes[name] = shape
     return Cached(header["about"], views, shapes)

@@ -268,7 +268,7 @@ def _skill_path(place: Place, name: str) -> Path:
 
 def _skills(place: Place) -> dict[str, bytes]:
     found = sorted(directory_of(place).glob(f"skills/*/{SKILL_FILE}"))
-    return {path.parent.name: path.read_bytes() for path in found}
+    return {path.parent.name: files.read(path)[0] for path in found}
 
 
 def _memories(place: Place) -> list[Proposal]:

@@ -121,15 +121,16 @@ def test_a_personal_setting_is_kept_out_of_the_work_tree_and_found_after_a_new_r
     assert repo.status() == ""
 
 
-def test_a_local_folder_that_leads_out_of_the_repository_is_refused(repo, tmp_path):
+def test_a_local_folder_that_is_a_link_is_not_used_and_another_takes_its_place(repo, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     repo.write_memories('{"id":"a","content":"alpha"}\n')
     (repo.memories.parent / "local").symlink_to(tmp_path / "elsewhere")
     with again(repo) as memsync:
         assert [hit.id for hit in memsync.recall("alpha")] == ["a"]
-        with pytest.raises(OutsideTree):
-            memsync.remember("beta")
+        memsync.remember("beta")
+        assert "is a link, so nothing in it is used" in memsync.layout.notes[0]
     assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert b"beta" in repo.memories.read_bytes()
 
 
 def test_a_restore_brings_no_copy_of_what_is_there_again(repo):

@@ -1,0 +1,88 @@
+"""Whether the arrays of a cache can be those of an index: what a checksum says nothing about.
+
+Looks at sizes and at a few hundred numbers of each array, so it costs the same for any store: it
+finds what is zeroed, cut or of another kind, not what somebody forges with care, who could edit the memories as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any, Final
+
+KINDS: Final = {
+    "lines": "q", "keys": "Q", "texts": "Q",
+    "base.keys": "Q", "base.starts": "q", "base.slots": "i", "base.counts": "f", "base.lengths": "f",
+    "grams.keys": "q", "grams.starts": "q", "grams.places": "i", "grams.sizes": "f", "grams.letters": "B", "grams.ends": "i",
+    "vectors.numbers": "b", "vectors.scales": "f", "vectors.signs": "B",
+}  # fmt: skip
+_VECTORS: Final = tuple(name for name in KINDS if name.startswith("vectors."))
+_LOOKS: Final = 64  # at each array
+
+
+def is_sound(views: Mapping[str, Any]) -> bool:
+    """Tell whether *views* fit together; an array that is missing is a KeyError."""
+    wanted = KINDS if _VECTORS[0] in views else [name for name in KINDS if name not in _VECTORS]
+    return (
+        all(views[name].format == KINDS[name] for name in wanted)
+        and _is_base_sound(views)
+        and _are_grams_sound(views)
+        and (_VECTORS[0] not in views or _are_vectors_sound(views))
+    )
+
+
+def _is_base_sound(views: Mapping[str, Any]) -> bool:
+    count, lengths, slots, counts = len(views["keys"]), views["base.lengths"], views["base.slots"], views["base.counts"]
+    lines, starts = views["lines"], views["base.starts"]
+    return (
+        len(lines) == 3 * count
+        and len(views["texts"]) == len(lengths) == count
+        and len(counts) == len(slots)
+        and _is_table(views["base.keys"], starts, slots)
+        and all(0 <= lines[3 * at + 1] < lines[3 * at + 2] for at in _places(count))
+        and all(0 <= slots[at] < count and 0 < counts[at] <= lengths[slots[at]] for at in _places(len(slots)))
+        and all(_rise(slots[starts[at] : starts[at + 1]][:_LOOKS].tolist()) for at in _places(len(starts) - 1))
+    )
+
+
+def _are_grams_sound(views: Mapping[str, Any]) -> bool:
+    ends, sizes, places = views["grams.ends"], views["grams.sizes"], views["grams.places"]
+    return (
+        len(ends) == len(sizes)
+        and (ends[-1] if len(ends) else 0) == len(views["grams.letters"])
+        and _rise(_looks(ends))
+        and _is_table(views["grams.keys"], views["grams.starts"], places)
+        and all(0 <= place < len(ends) for place in _looks(places))
+        and all(size > 0 for size in _looks(sizes))
+    )
+
+
+def _are_vectors_sound(views: Mapping[str, Any]) -> bool:
+    """A row that has a scale has numbers: the largest of them made the scale."""
+    count, scales, numbers = len(views["keys"]), views["vectors.scales"], views["vectors.numbers"]
+    width = len(numbers) // count if count else 0
+    return (
+        len(scales) == count
+        and len(numbers) == count * width
+        and len(views["vectors.signs"]) == count * -(-width // 8)
+        and all(any(numbers[at * width : (at + 1) * width]) for at in _places(count) if scales[at])
+        and (not count or any(scales) or not any(numbers[:width]))
+    )
+
+
+def _is_table(keys: Any, starts: Any, values: Any) -> bool:
+    """Tell whether *starts* cut *values* into a piece for each of the sorted *keys*, none of them empty."""
+    fits = len(starts) == len(keys) + 1 and starts[0] == 0 and starts[-1] == len(values)
+    return fits and _rise(_looks(keys)) and _rise(_looks(starts))
+
+
+def _places(count: int) -> Iterable[int]:
+    return range(0, count, max(count // _LOOKS, 1))
+
+
+def _looks(view: Any) -> list[Any]:
+    return [view[at] for at in _places(len(view))]
+
+
+def _rise(numbers: list[Any]) -> bool:
+    return all(one < other for one, other in pairwise(numbers))
