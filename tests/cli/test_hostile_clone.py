@@ -208,7 +208,11 @@ def test_what_is_no_file_below_local_is_never_waited_for(repo, kind, name):
         path.mkdir()
     else:
         socket.socket(socket.AF_UNIX).bind(os.path.relpath(path))
-    for words in (("memory", "list"), ("memory", "remember", "the cache lives in redis"), ("memory", "recall", "cache")):
+    for words in (
+        ("memory", "list"),
+        ("memory", "remember", "the cache lives in redis"),
+        ("memory", "recall", "cache"),
+    ):
         assert memsync(*words, cwd=repo.root, timeout=30).code in (0, 1)
     asked = json.dumps({"session_id": "s", "prompt": "how are staging deploys done?", "cwd": str(repo.root)})
     assert memsync("hook", "prompt", cwd=repo.root, stdin=asked, timeout=30).code == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memsync import Memsync, attributes, config, installing, setup
-from memsync.errors import ConfigError, GitFailed, InvalidMemory, MemoryNotFound, OutsideTree, UsageError
+from memsync.errors import ConfigError, GitFailed, InvalidMemory, MemoryNotFound, UsageError
 
 
 def again(repo) -> Memsync:
