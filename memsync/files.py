@@ -266,8 +266,18 @@ def rewrite(path: Path, data: bytes, *, was: bytes) -> None:
         StoreNotWritable: somebody else changed it in this moment; nothing was changed.
         StoreFull
     """
-    if replace(path, data, was=was, temp=path.with_name(f"{path.name}.memsync-new"), private=False) is None:
+    if replace(path, data, was=was, temp=_temp_of(path), private=False) is None:
         raise StoreNotWritable(path, "changed while it was written", "try again")
+
+
+def drop_temp(path: Path) -> None:
+    """Remove what a `rewrite` of *path* leaves when its process is killed."""
+    with blaming(path):
+        _temp_of(path).unlink(missing_ok=True)
+
+
+def _temp_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.memsync-new")
 
 
 def _mode(path: Path, *, private: bool) -> int | None:

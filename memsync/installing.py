@@ -109,7 +109,10 @@ def turn_stealth(reach: Reach, on: bool, *, move: bool, plan: stealth.Off | None
     Raises:
         SettingsRefused, NoStore, ConfigError, GitFailed, SecretFound, NotShared, StoreError: the setting is as before.
     """
-    return _turn_on(reach, move=move) if on else _turn_off(reach, plan or stealth.plan_off(reach), move=move)
+    if on:
+        return _turn_on(reach, move=move)
+    reach = stealth.at_its_root(reach)
+    return _turn_off(reach, plan or stealth.plan_off(reach), move=move)
 
 
 def _turn_on(reach: Reach, *, move: bool) -> list[str]:

@@ -121,10 +121,9 @@ def take(root: Path, taken: Taken) -> None:
         StoreError: it is as it was.
     """
     path = files.resolve_inside(root / taken.path, root)
+    files.drop_temp(path)
     if taken.after is None:
-        if files.stamp(path) == files.ABSENT:
-            return
-        if files.read(path)[0] != taken.before:
+        if files.read(path)[0] not in (taken.before, b""):
             raise StoreNotWritable(path, "changed while it was taken away", "try again")
         with blaming(path):
             path.unlink(missing_ok=True)
@@ -137,11 +136,10 @@ def take(root: Path, taken: Taken) -> None:
 def put_back(root: Path, taken: Taken) -> bool:
     """Make the file what it was, with its mode; return False, having done nothing, if somebody has changed it since."""
     path = files.resolve_inside(root / taken.path, root)
+    files.drop_temp(path)
     now, seen = files.read(path)
-    if seen == files.ABSENT and taken.after is None:
+    if now == (taken.after or b"") and (taken.after is None or seen != files.ABSENT):  # or empty, as a kill leaves it
         files.make_dirs(path.parent, private=False)
-        files.create(path, taken.before, private=False)
-    elif seen != files.ABSENT and now == taken.after:
         files.rewrite(path, taken.before, was=now)
     elif now != taken.before:
         return False

