@@ -54,6 +54,7 @@ def seen(repo) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a copy of itself")
 @pytest.mark.parametrize("again", ["the same", "the other way"])
 @pytest.mark.parametrize("on", [True, False])
