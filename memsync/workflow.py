@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync import __version__, files, trust, yamltext
 from memsync.errors import ConfigError, StoreError
+from memsync.limits import LARGEST_YAML
 
 if TYPE_CHECKING:
     from memsync.routing import Layout, Place
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FOLDER: Final = "workflows"
+_MOST_FILES: Final = 64  # of a project: each is read by every hook
 PACKAGED: Final = Path(__file__).with_name("templates") / FOLDER
 COMPILED: Final = PACKAGED / "compiled.json"
 
@@ -103,10 +105,16 @@ def _read(layout: Layout) -> tuple[list[_Own], list[str]]:
     """Return the files with their bytes, and which could not be read."""
     found: list[_Own] = []
     problems = []
-    for path, place in own_files(layout):
+    for number, (path, place) in enumerate(own_files(layout)):
+        if number == _MOST_FILES:
+            problems.append(f"{path.parent}: more than {_MOST_FILES} files; the others are not read")
+            break
         try:
-            data = files.read(files.resolve_inside(path, place.tree))[0]
-            found.append(_Own(path, data, place.scope == "project"))
+            real = files.resolve_inside(path, place.tree)
+            if files.stamp(real).size > LARGEST_YAML:  # before it is read: it may be as large as git takes
+                problems.append(f"{path}: larger than {LARGEST_YAML // 1024} KiB; ours is in force instead")
+                continue
+            found.append(_Own(path, files.read(real)[0], place.scope == "project"))
         except StoreError as error:
             problems.append(str(error))
     return found, problems

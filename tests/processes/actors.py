@@ -224,7 +224,8 @@ def warm_up() -> None:
     """Load what a write loads, once here and not in each of the thousands of processes that are forked."""
     with tempfile.TemporaryDirectory() as root:
         (Path(root) / ".gobby").mkdir()
-        (Path(root) / ".gobby" / "config.yaml").write_text("memory: {author: A. Person}\n")
+        (Path(root) / "home").mkdir()
+        (Path(root) / "home" / "config.yaml").write_text("memory: {author: A. Person}\n")
         with Memsync.open(root, env={"MEMSYNC_HOME": f"{root}/home"}) as project:
             id_ = project.remember("one").entry.id
             project.update(id_, content="two")

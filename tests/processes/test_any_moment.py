@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 from test_kill import check_the_place
@@ -30,11 +31,17 @@ LATE = {"late": "by a hand"}
 LIFE = "life goes on"
 
 
+def named(home: Path) -> None:
+    """Say who writes, or git is asked each time."""
+    (home / ".gobby").mkdir(exist_ok=True)
+    (home / ".gobby" / "config.yaml").write_text("memory: {author: A. Person}\n")
+
+
 @pytest.mark.parametrize("how", ["kill", "interrupt", "append", "swap"])
 @pytest.mark.parametrize("deed", DONE)
-def test_a_deed_is_done_or_not_whatever_happens_in_the_middle_of_it(crew, quick_root, shown, deed, how):
+def test_a_deed_is_done_or_not_whatever_happens_in_the_middle_of_it(crew, quick_root, home, shown, deed, how):
     path = quick_root / ".gobby" / "memories.jsonl"
-    (quick_root / ".gobby" / "config.yaml").write_text("memory: {author: A. Person}\n")  # or git is asked each time
+    named(home)
     moment, happened, overwritten = 0, True, 0
     while happened:
         moment += 3 if how == "interrupt" else 1
@@ -58,11 +65,12 @@ def test_a_deed_is_done_or_not_whatever_happens_in_the_middle_of_it(crew, quick_
     assert overwritten <= 3
 
 
-def test_what_waits_for_a_commit_survives_a_kill_at_any_moment_of_its_way_into_the_file(crew, quick_root, shown):
+def test_what_waits_for_a_commit_survives_a_kill_at_any_moment_of_its_way_into_the_file(crew, quick_root, home, shown):
     store = quick_root / ".gobby"
     (quick_root / ".git").mkdir()
     (quick_root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    (store / "config.yaml").write_text("memory: {author: A. Person}\nmemory_sync: {mode: on-commit}\n")
+    named(home)
+    (store / "config.yaml").write_text("memory_sync: {mode: on-commit}\n")
     moment, was_killed = 0, True
     while was_killed:
         moment += 3
@@ -77,9 +85,9 @@ def test_what_waits_for_a_commit_survives_a_kill_at_any_moment_of_its_way_into_t
     assert moment > 20
 
 
-def test_a_janitor_that_is_killed_in_the_middle_of_a_merge_can_be_taken_back(crew, quick_root, shown):
+def test_a_janitor_that_is_killed_in_the_middle_of_a_merge_can_be_taken_back(crew, quick_root, home, shown):
     path = quick_root / ".gobby" / "memories.jsonl"
-    (quick_root / ".gobby" / "config.yaml").write_text("memory: {author: A. Person}\n")
+    named(home)
     moment, was_killed, met = 0, True, set()
     while was_killed:
         moment += 5

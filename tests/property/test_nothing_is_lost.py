@@ -48,7 +48,8 @@ class NothingIsLost(RuleBasedStateMachine):
         self.patch.setattr("os.urandom", random.Random(0).randbytes)
         self.top = Path(tempfile.mkdtemp(prefix="memsync-lost-", dir=MEMORY_DISK))
         (self.top / "repo" / ".gobby").mkdir(parents=True)
-        (self.top / "repo" / ".gobby" / "config.yaml").write_text("memory:\n  author: A. Person\n  embedder: none\n")
+        (self.top / "home").mkdir()
+        (self.top / "home" / "config.yaml").write_text("memory:\n  author: A. Person\n  embedder: none\n")
         self.now = datetime(2026, 1, 15, 12, tzinfo=UTC)
         self.project = Memsync.open(
             self.top / "repo", clock=lambda: self.now, env={"MEMSYNC_HOME": str(self.top / "home")}

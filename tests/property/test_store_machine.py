@@ -39,7 +39,8 @@ class StoreMachine(RuleBasedStateMachine):
         self.root = self.top / "repo"
         self.path = self.root / ".gobby" / "memories.jsonl"
         self.path.parent.mkdir(parents=True)
-        (self.path.parent / "config.yaml").write_text("memory:\n  author: A. Person\n")
+        (self.top / "home").mkdir()
+        (self.top / "home" / "config.yaml").write_text("memory:\n  author: A. Person\n")
         self.model: dict[str, Fact] = {}
         self.history: dict[str, list[Fact]] = {}
         self.junk: Counter[bytes] = Counter()

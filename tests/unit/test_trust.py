@@ -365,6 +365,16 @@ def test_a_file_in_a_nested_folder_or_by_a_link_is_no_way_around(store):
     assert in_force(store) == ["memory_recall_relevant"]
 
 
+def test_neither_a_large_file_nor_a_large_number_of_them_is_read(store):
+    bring(store, "enabled: false\n" + "#" * 200_000, "session-lifecycle.yaml")
+    assert in_force(store) == ["memory_recall_relevant"]
+    for number in range(100):
+        bring(store, "on_prompt: []", f"z{number}.yaml")
+    found = workflow.load(locate(store.parent))
+    assert len(found.waiting) < 65
+    assert len(found.problems) == 2
+
+
 def test_a_change_waits_again_and_the_way_back_does_not(store):
     path = bring(store, "on_pre_compact: [{action: save_memory, content: one}]")
     approve(store)
