@@ -21,6 +21,7 @@ from memsync.errors import ImportFailed, InvalidMemory, UsageError
 from memsync.records import (
     ALLOW_TAG,
     Memory,
+    check_size,
     clean_content,
     clean_tags,
     content_hash,
@@ -387,6 +388,7 @@ class Plan:
             created_at=created,
             updated_at=memory.updated_at or created,
         )
+        check_size(cleaned)
         return self._vet(cleaned)
 
     def _new_id(self, memory: Memory) -> str:

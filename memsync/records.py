@@ -21,6 +21,9 @@ DEFAULT_TYPE: Final = "fact"
 DEFAULT_IMPORTANCE: Final = 0.5
 DEFAULT_SOURCE: Final = "user"
 MAX_CONTENT: Final = 32_768
+MAX_WORDS: Final = 100  # tags, anchors or superseded memories of one record
+MAX_EXTRA: Final = 65_536  # characters of all that memsync does not know
+MAX_WORD: Final = 200  # characters of one of them, of an id, a type or a name
 # A memory with this tag may hold what looks like a secret; reviewers see the tag.
 ALLOW_TAG: Final = "allow-secret"
 
@@ -265,11 +268,39 @@ def clean_tags(tags: Collection[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
+def check_words(words: Collection[str], what: str) -> None:
+    """Refuse more *words* than a record may hold, or one that is too long; *what* is the name of one.
+
+    Raises:
+        InvalidMemory
+    """
+    if len(words) > MAX_WORDS:
+        raise InvalidMemory(f"{len(words):,} {what}s are more than {MAX_WORDS}; keep those that somebody would ask for")
+    if long := next((word for word in words if len(word) > MAX_WORD), ""):
+        raise InvalidMemory(f"the {what} {long[:20]}… has {len(long):,} characters, more than {MAX_WORD}")
+
+
+def check_size(memory: Memory) -> None:
+    """Refuse what nobody would write by hand: hundreds of tags, ids as long as a text.
+
+    Raises:
+        InvalidMemory
+    """
+    for what, words in (("tag", memory.tags), ("anchor", memory.anchors), ("superseded id", memory.supersedes)):
+        check_words(words, what)
+    names = {"id": memory.id, "type": memory.memory_type, "source": memory.source_type, "author": memory.author}
+    for what, word in (names | {"session id": memory.source_session_id, "other id": memory.conflict_of}).items():
+        check_words([word or ""], what)
+    if len(repr(memory.extra)) > MAX_EXTRA:
+        raise InvalidMemory(f"the keys that memsync does not know have more than {MAX_EXTRA:,} characters")
+
+
 def clean_type(name: str) -> str:
     """Return the memory type *name*, trimmed; any name is allowed (seed 002 names four)."""
     name = valid_text(name.strip(), "type")
     if not name:
         raise InvalidMemory("the type is empty; use fact, preference, pattern or context")
+    check_words([name], "type")
     return name
 
 

@@ -19,6 +19,8 @@ from memsync.records import (
     DEFAULT_TYPE,
     Memory,
     Scope,
+    check_size,
+    check_words,
     clean_content,
     clean_importance,
     clean_tags,
@@ -170,7 +172,9 @@ class Memsync(Reach):
             from memsync.learn.verify import verifier
 
             self.verify = verifier(self)
-        draft = Draft(self.vetted(memory, scope), scope, said, self._named(supersedes), is_chosen)
+        replaces = self._named(supersedes)
+        check_size(memory._replace(supersedes=tuple(entry.id for entry in replaces)))
+        draft = Draft(self.vetted(memory, scope), scope, said, replaces, is_chosen)
         return remember(self, draft)
 
     def _named(self, refs: Collection[str]) -> tuple[Entry, ...]:
@@ -202,6 +206,7 @@ class Memsync(Reach):
         }
         from memsync.remember import update
 
+        check_words(wanted["tags"] or (), "tag")
         return update(self, self.get(ref, scope), wanted, self._named(supersedes))
 
     def forget(self, ref: str, scope: Scope | None = None) -> Entry:

@@ -40,6 +40,9 @@ TRIGGER_TIME: Final = 0.1
 
 _KEYS: Final = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_RESERVED: Final = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
+)
 _PROBE: Final = "a" * 2_000 + " " + "0 " * 500 + "_!"
 # "mapping values are not allowed" and the like: a value that ends where YAML sees the beginning of another.
 _UNQUOTED: Final = re.compile(r"^(\s*[A-Za-z][\w-]*:[ \t]+)([^\s\"'\[{|>#].*?)(\r?)$")
@@ -55,6 +58,8 @@ def clean_name(name: str) -> str:
         raise InvalidSkill(
             f"{name!r} is no skill name: use 1 to {MAX_NAME} of a-z, 0-9 and single hyphens between them, as in run-tests"
         )
+    if name in _RESERVED:
+        raise InvalidSkill(f"{name!r} is a device on Windows, where no folder can be called so; choose another name")
     return name
 
 
@@ -167,6 +172,8 @@ def _about_name(front: Mapping[str, Any], folder: str) -> Iterator[tuple[tuple[s
         yield ("name",), f"the name {as_text(name)!r} is not that of the folder, {folder}"
     if not _NAME.fullmatch(folder) or len(folder) > MAX_NAME:
         yield ("name",), f"the folder {folder!r} is no skill name: 1 to {MAX_NAME} of a-z, 0-9 and single hyphens"
+    if folder in _RESERVED:
+        yield ("name",), f"the folder {folder!r} is a device on Windows and cannot be checked out there"
 
 
 def _about_metadata(metadata: Any) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -12,7 +12,7 @@ from memsync import past
 from memsync.importing import Candidate
 from memsync.mcp import shapes
 from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, inside, then
-from memsync.mcp.tool import ADD, CHANGE, READ, TOGGLE, Offer, Progress, Spread
+from memsync.mcp.tool import ADD, ASK, CHANGE, READ, TOGGLE, Offer, Progress, Spread
 from memsync.recall import Filters
 from memsync.records import SCOPES
 from memsync.results import listed
@@ -182,7 +182,7 @@ def export_memories(project: Memsync, scope: Where = None) -> Mapping[str, Any]:
 
 
 OFFERS: Final = (
-    Offer(remember, "Remember", shapes.Remembered, ADD, always=True),
+    Offer(remember, "Remember", shapes.Remembered, ASK, always=True),
     Offer(recall, "Recall", shapes.Recall, READ, always=True),
     Offer(forget, "Forget", shapes.Forgotten, CHANGE),
     Offer(list_memories, "List memories", shapes.Memories, READ),

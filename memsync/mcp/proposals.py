@@ -9,7 +9,7 @@ from pydantic import Field
 
 from memsync.mcp import shapes
 from memsync.mcp.parameters import inside
-from memsync.mcp.tool import ADD, Offer, Progress
+from memsync.mcp.tool import ASK, Offer, Progress
 from memsync.service import Memsync
 
 DryRun = Annotated[bool, Field(description="Only say what would be proposed.")]
@@ -62,6 +62,6 @@ def extract_memories(
 
 
 OFFERS: Final = (
-    Offer(init_memory, "Propose first memories", shapes.Started, ADD, slow=True),
-    Offer(extract_memories, "Propose memories from texts", shapes.Sources, ADD, slow=True),
+    Offer(init_memory, "Propose first memories", shapes.Started, ASK, slow=True),
+    Offer(extract_memories, "Propose memories from texts", shapes.Sources, ASK, slow=True),
 )

@@ -10,7 +10,7 @@ from pydantic import Field
 from memsync.errors import UsageError
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit, Tags, Target, Where, inside
-from memsync.mcp.tool import ADD, CHANGE, COUNT, READ, TOGGLE, Offer
+from memsync.mcp.tool import ADD, ASK, CHANGE, COUNT, READ, TOGGLE, Offer
 from memsync.results import listed_skills
 from memsync.service import Memsync
 
@@ -177,7 +177,7 @@ OFFERS: Final = (
     Offer(get_skill, "Show a skill", shapes.Skill, READ),
     Offer(apply_skill, "Apply a skill", shapes.Skill, COUNT),
     Offer(create_skill, "Create a skill", shapes.SkillDone, ADD),
-    Offer(learn_skill, "Learn a skill", shapes.Learned, ADD, slow=True),
+    Offer(learn_skill, "Learn a skill", shapes.Learned, ASK, slow=True),
     Offer(update_skill, "Update a skill", shapes.SkillDone, CHANGE),
     Offer(delete_skill, "Delete a skill", shapes.SkillsGone, CHANGE),
     Offer(restore_skill, "Restore a skill", shapes.SkillDone, TOGGLE),

@@ -45,6 +45,9 @@ _AS_A_TOOL: Final = {
 
 READ: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADD: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+ASK: Final = ToolAnnotations(  # as ADD, and a model may be asked, where one is configured
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True
+)
 COUNT: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
 )

@@ -12,16 +12,18 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
 from memsync.errors import UsageError
+from memsync.limits import LARGEST_MESSAGE, TooMuch, check_depth, check_size
 
 log = logging.getLogger(__name__)
 
 # Seconds that an answer may still take after the client has said its last word.
 PATIENCE: Final = 20.0
+_NOT_PARSED: Final = -32700  # JSON-RPC: parse error
 
 
 class Wire:
@@ -47,7 +49,7 @@ class Wire:
 
         def read() -> None:
             with suppress(RuntimeError):  # the loop has ended before
-                for line in self._input:
+                for line in _bounded_lines(self._input):
                     loop.call_soon_threadsafe(lines.put_nowait, line)
                 loop.call_soon_threadsafe(lines.put_nowait, b"")
 
@@ -55,6 +57,12 @@ class Wire:
         threading.Thread(target=read, name="memsync-stdin", daemon=True).start()
         while line := await lines.get():
             text = line.decode("utf-8", "replace")
+            try:
+                check_size(line, LARGEST_MESSAGE)
+                check_depth(text)
+            except TooMuch as error:
+                await self._refuse(str(error))
+                continue
             self._note(text, self._open.add)
             yield text
         with suppress(TimeoutError):
@@ -69,6 +77,11 @@ class Wire:
         self._note(text, self._open.discard)
         self._answered.set()
 
+    async def _refuse(self, why: str) -> None:
+        """Answer a message that is not even read, whose id nobody knows."""
+        answer = {"jsonrpc": "2.0", "id": None, "error": {"code": _NOT_PARSED, "message": f"not read: {why}"}}
+        await asyncio.to_thread(self._write, json.dumps(answer).encode() + b"\n")
+
     async def flush(self) -> None:
         """Do nothing: each line is on its way when `write` returns."""
 
@@ -81,13 +94,21 @@ class Wire:
 
     def _note(self, text: str, note: Callable[[Any], None]) -> None:
         """Tell *note* the id of a request that expects an answer, or of an answer."""
-        with suppress(ValueError, TypeError, KeyError, AttributeError):
+        with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
             message = json.loads(text)
             method = message.get("method", "")
             if method == "notifications/cancelled":  # never answered
                 self._open.discard(message["params"]["requestId"])
             elif "id" in message and not method.startswith("subscriptions/"):  # those last as long as the client
                 note(message["id"])
+
+
+def _bounded_lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of *stream*; of one that is too long only as much as shows that it is."""
+    while line := stream.readline(LARGEST_MESSAGE + 1):
+        yield line
+        while line and not line.endswith(b"\n"):
+            line = stream.readline(LARGEST_MESSAGE + 1)
 
 
 def _claim(fd: int, mode: str, instead: Callable[[], int]) -> BinaryIO:

@@ -199,3 +199,23 @@ def test_without_the_sdk_it_says_what_to_install(repo):
     assert (done.returncode, done.stdout) == (1, "")
     assert "-m pip install" in done.stderr
     assert "[mcp]" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"[" * 5000 + b"]" * 5000,
+        b'{"a":' * 3000 + b"1" + b"}" * 3000,
+        b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":' + b"[" * 200 + b"]" * 200 + b"}",
+        b'"' + b"x" * (20 * 1024 * 1024) + b'"',
+        b"[" * 100_000,
+    ],
+    ids=["brackets", "objects", "in a request", "long", "no end"],
+)
+def test_a_frame_that_is_too_deep_or_too_long_is_answered_with_an_error_and_the_server_lives(repo, frame):
+    with serving(repo.root) as server:
+        server.process.stdin.write(frame + b"\n")
+        server.process.stdin.flush()
+        refused = json.loads(server.process.stdout.readline())
+        assert (refused["id"], refused["error"]["code"]) == (None, -32700)
+        assert server.call("list_memories")["count"] == 0

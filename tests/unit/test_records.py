@@ -6,8 +6,10 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from helpers import memory_line
 
 from memsync.errors import InvalidMemory
+from memsync.importing import read_file
 from memsync.records import (
     MAX_CONTENT,
     clean_content,
@@ -163,3 +165,44 @@ def test_a_type_of_any_name_is_allowed_but_not_an_empty_one():
 def test_what_is_not_unicode_is_named_with_its_place():
     with pytest.raises(InvalidMemory, match=re.escape("the tag is not valid UTF-8 (at character 2)")):
         valid_text("a\ud800", "tag")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"tags": [f"t{n}" for n in range(101)]},
+        {"tags": ["x" * 201]},
+        {"memory_type": "x" * 201},
+        {"source_type": "x" * 201},
+    ],
+)
+def test_nobody_writes_hundreds_of_tags_or_names_as_long_as_a_text(project, given):
+    with pytest.raises(InvalidMemory, match="more than"):
+        project.remember("CI needs Node 20", **given)
+    assert project.remember("CI needs Node 20", tags=[f"t{n}" for n in range(100)]).status == "created"
+
+
+def test_a_record_that_has_too_much_already_is_read_and_kept(repo, project):
+    tags = [f"t{n}" for n in range(1000)]
+    line = memory_line("mm-aaaaaa", "CI needs Node 20", tags=tags)
+    repo.write_memories(line)
+    assert project.get("mm-aaaaaa").memory.tags == tuple(tags)
+    assert project.remember("CI needs Node 20", tags=["one more"]).status == "exists"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"id_": "m" * 300},
+        {"tags": [f"t{n}" for n in range(1000)]},
+        {"anchors": ["x" * 300]},
+        {"supersedes": [f"mm-{n}" for n in range(200)]},
+        {"unknown": "x" * 100_000},
+    ],
+)
+def test_an_import_leaves_out_records_without_measure(repo, project, fields):
+    path = repo.root / "other.jsonl"
+    odd = {"id_": "mm-cccccc", "content": "CI needs Node 20", **fields}
+    path.write_text(memory_line("mm-bbbbbb", "the tests need docker") + memory_line(**odd))
+    report = project.import_(read_file(path))
+    assert (report.count("created"), report.count("skipped")) == (1, 1)

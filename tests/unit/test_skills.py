@@ -406,3 +406,9 @@ def test_the_trash_keeps_the_last_two_hundred_and_the_newest_of_them_comes_back(
     assert (len(kept), kept[0], kept[-1]) == (200, "000006-deploy", "000205-deploy")
     skills.restore("deploy")
     assert "Version 204." in skills.get("deploy").skill.instructions
+
+
+@pytest.mark.parametrize("name", ["con", "prn", "aux", "nul", "com1", "lpt9", "con.", "con ", "CON", "nul.md", "a."])
+def test_a_name_that_is_a_device_on_windows_is_refused(skills, name):
+    with pytest.raises(InvalidSkill, match=r"device on Windows|skill name"):
+        skills.create(name, HOWTO)
