@@ -6,7 +6,7 @@ RUN := $(VENV)/bin/
 STAMP := $(VENV)/.filled
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick explore lint package bench docs clean
+.PHONY: help demo test quick explore lint lock package bench docs clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1	/' | expand -t 16
@@ -41,6 +41,9 @@ bench: $(STAMP)  ## measure, as ratios against a baseline in the same run
 docs: $(STAMP)  ## write what is generated: help.txt, docs/cli.md, the plugin
 	$(RUN)python tools/write_docs.py
 	$(RUN)python -m tools.build_plugin
+
+lock:  ## write requirements-dev.lock: every dependency with its hashes, for all platforms (needs uv)
+	uv pip compile pyproject.toml --group dev --universal --generate-hashes --python-version 3.11 --no-header -q -o requirements-dev.lock
 
 clean:  ## remove .venv and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

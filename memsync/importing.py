@@ -355,9 +355,9 @@ class Plan:
 
     def _take_known(self, candidate: Candidate, known: Memory, memory: Memory, hash_: str) -> None:
         is_copy = content_hash(known.content) == hash_
-        if not is_copy and _moment(memory, self._now) <= _moment(known, self._now):
+        if not is_copy and (memory.written_at or self._now) <= (known.written_at or self._now):
             return self._end(candidate, "skipped", known.id, f"older than what is stored as {known.id}")
-        is_older = _moment(memory, self._now) < _moment(known, self._now)
+        is_older = (memory.written_at or self._now) < (known.written_at or self._now)
         both = known if is_older else versions.united(known, memory)
         if (
             is_copy
@@ -396,7 +396,3 @@ class Plan:
             return id_ in self.added or self._is_taken(id_)
 
         return new_id(memory.content, self._now, is_taken=is_taken, count=self._count + len(self.added))
-
-
-def _moment(memory: Memory, default: datetime) -> datetime:
-    return memory.written_at or default
