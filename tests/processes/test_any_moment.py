@@ -37,6 +37,7 @@ def named(home: Path) -> None:
     (home / ".gobby" / "config.yaml").write_text("memory: {author: A. Person}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["kill", "interrupt", "append", "swap"])
 @pytest.mark.parametrize("deed", DONE)
 def test_a_deed_is_done_or_not_whatever_happens_in_the_middle_of_it(crew, quick_root, home, shown, deed, how):

@@ -38,6 +38,7 @@ def session(root: Path, number: int) -> list[str]:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="NOT TESTED: processes are counted in /proc")
 def test_twenty_sessions_at_once(repo, monkeypatch, tmp_path):
     monkeypatch.setenv("MARK_OF_THIS_TEST", str(tmp_path))

@@ -23,6 +23,8 @@ from memsync.janitor.undo import undo
 from memsync.jsonl import read_lines
 from memsync.records import Memory, format_time, normal_form
 
+pytestmark = pytest.mark.slow
+
 HEADS = ("Run make fmt before every commit", "The API listens on port 8080", "Never push to main on a Friday")
 TAILS = ("", ".", " again", "; CI rejects the rest", " and use TLS")
 TEXTS = st.builds(

@@ -22,6 +22,8 @@ from memsync.doctor import examine
 from memsync.errors import InvalidMemory, MemoryNotFound
 from memsync.service import REMEMBER_IMPORTANCE
 
+pytestmark = pytest.mark.slow
+
 # An fsync costs nothing there; what survives a crash is shown in tests/processes.
 MEMORY_DISK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
