@@ -197,7 +197,7 @@ class Finder:
         """Return the cache, if its arrays can be those of an index."""
         found = cache.load(self.path) if self.path else None
         try:
-            return found if found and is_sound(found.views) and isinstance(found.about["stamps"], dict) else None
+            return found if found and is_sound(found.views) and _is_head_sound(found.about) else None
         except (LookupError, TypeError, ValueError):
             return None  # not of our making
 
@@ -254,6 +254,10 @@ class Finder:
             self.problems = dict(cached.about["problems"])
             record = partial(_read_record, cached.views["lines"], {scope: both for scope, (both, _) in opened.items()})
             return OneShot(cached, record, self.meaning, stop_words=self._stop_words).search(text, **how)
+
+
+def _is_head_sound(about: Mapping[str, Any]) -> bool:
+    return isinstance(about["stamps"], dict) and isinstance(about["unrelated"], float | int | None)
 
 
 def _plain(stamps: Stamps) -> list[list[int]]:

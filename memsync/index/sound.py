@@ -21,7 +21,7 @@ _LOOKS: Final = 64  # at each array
 
 
 def is_sound(views: Mapping[str, Any]) -> bool:
-    """Tell whether *views* fit together; an array that is missing is a KeyError."""
+    """Tell whether *views* fit together; an array that is missing is a KeyError, what is no text a ValueError."""
     wanted = KINDS if _VECTORS[0] in views else [name for name in KINDS if name not in _VECTORS]
     return (
         all(views[name].format == KINDS[name] for name in wanted)
@@ -47,6 +47,7 @@ def _is_base_sound(views: Mapping[str, Any]) -> bool:
 
 def _are_grams_sound(views: Mapping[str, Any]) -> bool:
     ends, sizes, places = views["grams.ends"], views["grams.sizes"], views["grams.places"]
+    bytes(views["grams.letters"]).decode()
     return (
         len(ends) == len(sizes)
         and (ends[-1] if len(ends) else 0) == len(views["grams.letters"])
