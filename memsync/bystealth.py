@@ -6,11 +6,13 @@ What has no note, for whatever reason, is private: losing the file publishes not
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
 from memsync import files
+from memsync.errors import blaming
 from memsync.records import Memory, content_hash
 
 _NAME: Final = "by-stealth.txt"
@@ -30,15 +32,19 @@ def read(local: Path) -> set[Note]:
 
 
 def add(local: Path, memories: Iterable[Memory]) -> None:
-    """Note *memories*; the caller holds the lock of their store. An id that a row cannot hold gets no note."""
-    if new := {note_of(memory) for memory in memories if memory.id.split() == [memory.id]} - read(local):
-        files.append(local / _NAME, _spell(new), private=True)
+    """Note *memories*; the caller holds the lock of their store. An id that a row cannot hold gets no note.
+
+    Waits for no disk, as a write that asks for nothing else must stay fast: a note that is lost publishes nothing.
+    """
+    if new := {note_of(memory) for memory in memories if memory.id.split() == [memory.id]}:
+        path = local / _NAME
+        with blaming(path), open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
+            file.write(_spell(new))
 
 
-def follow(local: Path, new: Memory, parts: Iterable[Memory]) -> None:
+def follow(local: Path, new: Memory, parts: Collection[Memory]) -> None:
     """Note *new* if all its *parts*, the texts that went into it, are noted, else forget what is noted of it."""
-    notes = read(local)
-    if notes.issuperset(map(note_of, parts)):
+    if not parts or read(local).issuperset(map(note_of, parts)):
         add(local, [new])
     else:
         drop(local, {new.id})
