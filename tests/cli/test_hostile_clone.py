@@ -229,7 +229,7 @@ def test_what_lies_below_local_is_its_owners_alone(repo):
     local = repo.root / ".gobby" / "local"
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (local, *local.rglob("*"))}
     assert {name: oct(mode) for name, mode in modes.items() if mode & 0o077} == {}
-    assert {"state.db", "pending.jsonl", "history.jsonl"} <= set(modes)
+    assert {"state.db", "pending.jsonl"} <= set(modes)
     assert stat.S_IMODE(repo.memories.stat().st_mode) == 0o644
 
 
