@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast
@@ -19,7 +19,6 @@ from memsync.dedup import MERGED, Thresholds, Verdict, decide
 from memsync.dedup.nominate import Nominees
 from memsync.errors import ImportFailed, InvalidMemory, UsageError
 from memsync.records import (
-    ALLOW_TAG,
     Memory,
     check_size,
     clean_content,
@@ -29,7 +28,6 @@ from memsync.records import (
     tick,
 )
 from memsync.reports import ImportReport, Outcome
-from memsync.secrets import scan_memory
 from memsync.state import Decision, Dedup
 
 Format = Literal["jsonl", "json", "markdown"]
@@ -54,14 +52,6 @@ class Candidate:
     where: str
     memory: Memory | None
     problem: str = ""
-
-
-def allowed(candidate: Candidate) -> Candidate:
-    """Return *candidate*, tagged as allowed to if it looks like it holds a secret."""
-    memory = candidate.memory
-    if memory is None or not scan_memory(memory):
-        return candidate
-    return replace(candidate, memory=memory._replace(tags=(*memory.tags, ALLOW_TAG)))
 
 
 def read_file(

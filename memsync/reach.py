@@ -20,7 +20,7 @@ from memsync.files import create, make_dirs
 from memsync.finder import Finder
 from memsync.index.decay import Decay
 from memsync.recall import Filters
-from memsync.records import Clock, Memory, Scope, find_id, utc_now
+from memsync.records import ALLOW_TAG, Clock, Memory, Scope, find_id, utc_now
 from memsync.results import Entry
 from memsync.routing import Layout, key_file, locate, under_way
 from memsync.state import Action, Dedup, State, Usage
@@ -52,6 +52,7 @@ class Reach:
         self._used: list[tuple[Scope, str, Action, datetime]] = []
         self._judged: list[tuple[Scope, Dedup]] = []
         self._logged_at = time.monotonic()
+        self.allows_secrets = False  # the user says, at the terminal, that what looks like a secret is none
         self.verify: Verify | None = None  # asked about texts that may say the same; nobody, unless somebody sets it
         places = (layout.project, layout.stealth, layout.global_)
         self.stores: dict[Scope, Store] = {place.scope: Store(place) for place in places if place}
@@ -205,21 +206,25 @@ class Reach:
         Raises:
             SecretFound: it looks like it holds one, and would be shared.
         """
-        from memsync import secrets
+        from memsync import consent, secrets
 
         home = self.env.get("HOME") or os.path.expanduser("~")
         user = self.env.get("USER") or self.env.get("USERNAME") or ""
         memory = memory._replace(content=secrets.tidy(memory.content, home=home, user=user))
-        if scope != "stealth" and (found := secrets.scan_memory(memory, self.allowed_secrets)):
+        if scope == "stealth" or not (found := secrets.scan_memory(memory, self.allowed_secrets)):
+            return memory
+        if not self.allows_secrets:
             raise SecretFound(secrets.describe(found))
-        return memory
+        consent.consent(self.layout, found)
+        self.__dict__.pop("allowed_secrets", None)
+        return memory if ALLOW_TAG in memory.tags else memory._replace(tags=(*memory.tags, ALLOW_TAG))
 
     @cached_property
     def allowed_secrets(self) -> Allow:
-        """What the settings say is no secret."""
-        from memsync.secrets import Allow
+        """What the settings and the user say is no secret."""
+        from memsync.consent import allowed
 
-        return Allow(self.settings.allow_secrets)
+        return allowed(self.layout, self.settings.allow_secrets)
 
     def keep_key(self) -> None:
         """Note in `.git` which stealth store the clone uses, so that a new remote does not hide it."""

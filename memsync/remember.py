@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 LOOKED_AT: Final = 8  # candidates that are judged
 _OPPOSED: Final = 0.7  # similarity from which the nearest text may be told to contradict; halfway from related to alike
 SHOWN: Final = 5  # of them at most told to the caller
+_SHOWN: Final = frozenset(
+    {"content", "tags", "memory_type", "author", "anchors"}
+)  # texts that are looked at for secrets
 _ASKED: Final = 2_000  # characters of a long text that look for candidates
 _QUESTIONS: Final = 2  # that one write may put to a model
 _DOUBTED: Final = ("duplicate", "contains", "contained")
@@ -267,6 +270,16 @@ class _Write:
         return Remembered(status=status, entry=entry, reason=reason, similar=near, degraded=self._look.degraded)
 
 
+def _vetted(reach: Reach, entry: Entry, old: Memory, changes: dict[str, Any]) -> Memory:
+    """Return *old* with the *changes* as it may be stored; where the user allows a secret, that changes the tags."""
+    new = old._replace(**changes)
+    if changes.keys() & _SHOWN or reach.allows_secrets:
+        new = reach.vetted(new, entry.scope)
+        if new.tags != old.tags:
+            changes["tags"] = new.tags
+    return new
+
+
 def update(reach: Reach, entry: Entry, wanted: Mapping[str, Any], replaces: Collection[Entry] = ()) -> Remembered:
     """Change the fields of *entry* that *wanted* names with another value than None; say what a new text is like.
 
@@ -285,8 +298,7 @@ def update(reach: Reach, entry: Entry, wanted: Mapping[str, Any], replaces: Coll
             if old.conflict_of and any(new is not None for new in wanted.values()):
                 changes["conflict_of"] = None  # somebody has looked at it
             look: Look | None = Look(())
-            if changes.keys() & {"content", "tags"}:
-                vetted = reach.vetted(old._replace(**changes), entry.scope)
+            vetted = _vetted(reach, entry, old, changes)
             if "content" in changes:
                 content = changes["content"] = vetted.content
                 refuse_copy(store, old.id, content)

@@ -244,6 +244,7 @@ class Memsync(Reach):
         with store.writing():
             now = store.get(id_)
             if before := decode(store.replaced().get(id_, b"")).memory:
+                self.vetted(before, where)
                 refuse_copy(store, id_, before.content)
             store.restore(id_, tick(self.clock(), now.written_at if now else None))
             memory = still_there(store, id_)

@@ -85,14 +85,14 @@ def _export(store: Store, done: Synced) -> Synced:
 def _hand_over(reach: Reach, store: Store, done: Synced, *, commit: bool, push: bool) -> Synced:
     from memsync.git import commit as committing
     from memsync.git.command import Checkout
-    from memsync.git.ours import stage_whole
+    from memsync.git.ours import stage_checked
 
     assert reach.layout.git is not None
     if commit:
         made = committing.commit(reach.layout, store, reach.allowed_secrets)
         done = replace(done, commit=made.commit, message=made.said, held=made.held)
     else:
-        left = stage_whole(Checkout(reach.layout.git.root), store)
+        left = stage_checked(Checkout(reach.layout.git.root), store, reach.allowed_secrets)
         done = replace(done, staged=not left.why, held=left.why)
     if push and not done.held:
         from memsync.git.push import push as share

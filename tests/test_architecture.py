@@ -46,6 +46,7 @@ LAYERS = {
         "attributes",
         "dedup",
         "secrets",
+        "consent",
         "worddiff",
         "guard",
         "triage",

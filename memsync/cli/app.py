@@ -212,7 +212,9 @@ target_options = stack(
     click.option("--private", "scope", flag_value="stealth", help="For this project, outside the work tree."),
 )
 allow_secret_option = click.option(
-    "--allow-secret", is_flag=True, help="What looks like a secret is none; adds the tag allow-secret."
+    "--allow-secret",
+    is_flag=True,
+    help="What looks like a secret is none, for you on this machine; adds the tag allow-secret.",
 )
 scope_option = click.option(
     "--scope", type=click.Choice(["project", "stealth", "global"]), help="Only memories that live there."

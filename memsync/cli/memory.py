@@ -20,7 +20,7 @@ from memsync.cli.app import (
 )
 from memsync.errors import UsageError
 from memsync.recall import Filters
-from memsync.records import ALLOW_TAG, SCOPES, Scope
+from memsync.records import SCOPES, Scope
 from memsync.results import listed
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def remember(
       memsync memory add "The staging token is …" --private
     """
     project = open_project(ctx)
-    tags += (ALLOW_TAG,) if allow_secret else ()
+    project.allows_secrets = allow_secret
     result = project.remember(read_text(content), tags=split_tags(tags), **fields)
     print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
 
@@ -300,8 +300,7 @@ def update(
     """
     project = open_project(ctx)
     text = None if content is None else read_text(content)
-    if allow_secret:
-        tags = (*(tags or project.get(ref, fields["scope"]).memory.tags), ALLOW_TAG)
+    project.allows_secrets = allow_secret
     result = project.update(ref, content=text, tags=split_tags(tags) if tags else None, **fields)
     print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
 

@@ -10,7 +10,9 @@ from memsync import audit as auditing
 from memsync import sharing
 from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result
+from memsync.consent import consented
 from memsync.records import Scope, age
+from memsync.service import Memsync
 
 
 @click.command()
@@ -75,10 +77,18 @@ def audit(ctx: click.Context, /, history: bool, as_json: bool) -> None:
     project = open_project(ctx)
     found = auditing.current(project) + (auditing.past(project) if history else [])
     lines = [_line(exposure, project.clock()) for exposure in found]
+    lines += _let_through(project)
     told = f"{len(found)} found; change them where they are valid, first" if found else "no secrets found"
     print_result(as_json, {"found": [exposure.as_dict() for exposure in found]}, "\n".join([*lines, told]))
     if found:
         ctx.exit(1)
+
+
+def _let_through(project: Memsync) -> list[str]:
+    """Say what is in force that lets something through."""
+    theirs, mine = project.settings.allow_secrets, len(consented(project.layout))
+    lines = [f"let through by memory.secrets.allow: {' '.join(theirs)}"] if theirs else []
+    return lines + ([f"let through by your --allow-secret here: {mine} values"] if mine else [])
 
 
 def _line(exposure: auditing.Exposure, now: datetime) -> str:

@@ -62,8 +62,7 @@ def import_(
     """
     project = open_project(ctx)
     found = [c for path in paths for c in _candidates(path, how["source"], _mapping(pairs))]
-    if how["allow_secret"]:
-        found = list(map(importing.allowed, found))
+    project.allows_secrets = how["allow_secret"]
     report = project.import_(tracked(found, "importing", least=_BAR_FROM), scope=scope, dry_run=how["dry_run"])
     print_result(as_json, report.as_dict(), render.import_report(report))
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from memsync import files, jsonl
 from memsync.codec import Line
 from memsync.git.command import Checkout
-from memsync.routing import MEMORIES, SKILLS, STORE_DIR
+from memsync.routing import SKILLS, STORE_DIR
 from memsync.secrets import NOTHING, Allow, Secret, describe, scan, scan_memory
 
 
@@ -73,10 +73,8 @@ def _text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Troubl
 
 
 def staged(checkout: Checkout, roots: Iterable[str]) -> list[str]:
-    """Return the memory files and skills below *roots* that the next commit changes."""
-    below = [
-        f"{'' if root == '.' else f'{root}/'}{name}" for root in roots for name in (f"{STORE_DIR}/{MEMORIES}", SKILLS)
-    ]
+    """Return the files of ours below *roots* that the next commit changes: memories, settings, workflows, skills."""
+    below = [f"{'' if root == '.' else f'{root}/'}{name}" for root in roots for name in (STORE_DIR, SKILLS)]
     found = checkout.run("diff", "--cached", "--name-only", "--diff-filter=ACMRTU", "-z", "--", *below)
     return found.paths
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from memsync import config, deadline
+from memsync.consent import allowed
 from memsync.errors import MemsyncError
 from memsync.git import check
 from memsync.git.command import Checkout
@@ -100,7 +101,8 @@ def _look(checkout: Checkout) -> int:
 def _allowed(root: Path) -> Allow:
     """Return what the settings let pass; nothing where they cannot be read."""
     try:
-        return Allow(config.load(locate(root)).settings.allow_secrets)
+        layout = locate(root)
+        return allowed(layout, config.load(layout).settings.allow_secrets)
     except MemsyncError:
         return NOTHING
 
@@ -123,7 +125,7 @@ def _stage(checkout: Checkout) -> None:
         store = Store(layout.project)
         # A partial commit has an index of its own: what we would add there, the next commit would take out again.
         why = "it is a partial commit" if is_partial else under_way(layout.git)
-        left = Left(why) if why else stage(checkout, store, Allow(settings.allow_secrets))
+        left = Left(why) if why else stage(checkout, store, allowed(layout, settings.allow_secrets))
         if left.why and held_back(checkout, store):
             _say(f"{store.place.memories.relative_to(checkout.top)} is not in this commit: {left.why}")
 

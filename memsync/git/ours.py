@@ -61,6 +61,16 @@ def stage(checkout: Checkout, store: Store, allow: Allow = NOTHING) -> Left:
         return Left(why)
     if exported := store.export().held:
         return Left(exported)
+    return stage_checked(checkout, store, allow)
+
+
+def stage_checked(checkout: Checkout, store: Store, allow: Allow) -> Left:
+    """Put the file as it is into the index, unless a line that is new looks like a secret.
+
+    Raises:
+        GitRefused, StoreError
+    """
+    path = path_of(checkout, store)
     since = checkout.run("cat-file", "blob", f"HEAD:{path}").out
     return Left(secret_in(checkout.top / path, since, allow, named=path)) or stage_whole(checkout, store)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import pytest
 import secret_shapes as shapes
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from memsync import secrets
 from memsync.records import ALLOW_TAG, Memory
+from memsync.secrets.rules import rules as all_rules
+from memsync.secrets.samples import sample
 
 SEEDS = range(12)
 SEED = st.integers(0, 2**32)
@@ -123,25 +126,45 @@ def test_text_without_a_secret_is_redacted_to_itself():
     assert secrets.redact("the tests need docker") == "the tests need docker"
 
 
-def test_a_marked_line_is_left_out_and_only_that_line():
-    one, other = shapes.value("github classic", 1), shapes.value("npm", 2)
-    for mark in ("memsync:allow-secret", "gitleaks:allow", "pragma: allowlist secret"):
-        found = secrets.scan(f"old {one}  # {mark}\nnew {other}\n")
-        assert [f.rule for f in found] == ["npm-token"]
+@pytest.mark.parametrize("mark", ["memsync:allow-secret", "gitleaks:allow", "pragma: allowlist secret"])
+def test_a_mark_in_the_text_allows_nothing_because_anybody_can_write_it(mark):
+    assert rules(f"old {shapes.value('github classic', 1)}  # {mark}\n") == ["github-token"]
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: f"{rule.name} {rule.shape}")
+def test_every_line_of_the_rules_finds_the_tokens_that_it_describes(rule):
+    for seed in range(8):
+        token = sample(rule.shape, seed)
+        assert rule.pattern().fullmatch(token), token
+        assert secrets.scan(f"CI logs in with {token} at night"), token
+        assert not rule.hints or any(hint in token for hint in rule.hints)
 
 
 def test_the_allow_list_takes_fingerprints_and_patterns_for_whole_values():
     value = shapes.value("github classic", 3)
     (found,) = secrets.scan(value)
     assert secrets.scan(value, secrets.Allow([found.fingerprint])) == []
-    assert secrets.scan(value, secrets.Allow([r"ghp_\w{36}"])) == []
-    assert len(secrets.scan(value, secrets.Allow([r"ghp_\w{10}", "0" * 12]))) == 1
+    text = "API_KEY=acme-test-1a2b3c4d5e6f7g8h"
+    assert secrets.scan(text, secrets.Allow([r"acme-test-\w+"])) == []
+    assert len(secrets.scan(text, secrets.Allow([r"acme-prod-\w+", "0" * 12]))) == 1
 
 
-@pytest.mark.parametrize("pattern", [".*", ".+", r"[\w-]{4,}", "(", ""])
-def test_an_allow_list_that_allows_everything_or_is_broken_is_refused(pattern):
-    with pytest.raises(ValueError, match=r"would let every secret through|not a regular expression"):
+@pytest.mark.parametrize(
+    "pattern",
+    [".*", ".+", r"[\w-]{4,}", "(", "", r"\w{12,}", "[A-Za-z0-9._+/=-]{13,}", r"ghp_\w{36}", "AKIA.*", "[a-f0-9]{32}",
+     r"(?i)sk-[\w-]+", r"(?:x|eyJ.*)", r"\S{40}", r"(?s).*_.*"],
+)  # fmt: skip
+def test_a_pattern_that_is_broken_or_would_let_any_issuers_tokens_through_is_refused(pattern):
+    with pytest.raises(ValueError, match=r"would let secrets through|not a regular expression"):
         secrets.Allow([pattern])
+
+
+@pytest.mark.parametrize("pattern", ["(?:[a-zA-Z0-9_]+)+-", "(a|a|b|[a-z0-9])*!", r"((\w+)*\w+)*!", "(.*.*.*.*)*!x"])
+def test_no_pattern_can_stop_a_command(pattern):
+    began = time.process_time()
+    with suppress(ValueError):  # it takes too long, and is refused
+        assert secrets.scan(f"token {shapes.value('github classic', 5)} {'a' * 3000}b1", secrets.Allow([pattern]))
+    assert time.process_time() - began < 2
 
 
 def test_a_memory_is_scanned_in_its_tags_and_unknown_keys_too():
@@ -150,7 +173,32 @@ def test_a_memory_is_scanned_in_its_tags_and_unknown_keys_too():
     assert [f.rule for f in secrets.scan_memory(Memory("mm-a", "see tag", tags=(value,)))] == ["anthropic-key"]
     extra = {"meta": {"list": [{"api_key": key}]}, "n": 3}
     assert [f.rule for f in secrets.scan_memory(Memory("mm-a", "see extra", extra=extra))] == ["assigned-secret"]
-    assert secrets.scan_memory(Memory("mm-a", value, tags=("ci", ALLOW_TAG))) == []
+    assert len(secrets.scan_memory(Memory("mm-a", value, tags=("ci", ALLOW_TAG)))) == 1  # a tag can come from anybody
+
+
+FIELDS = {
+    "id": lambda token: token, "memory_type": lambda token: token, "tags": lambda token: ("ci", token),
+    "source_type": lambda token: token, "source_session_id": lambda token: token, "author": lambda token: f"Jo {token}",
+    "supersedes": lambda token: (token,), "anchors": lambda token: (f"x#{token}",), "conflict_of": lambda token: token,
+    "extra": lambda token: {token: 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_no_field_of_a_memory_hides_a_token(field):
+    token = shapes.value("github classic", 7)
+    assert secrets.scan_memory(Memory("mm-a", "a text")._replace(**{field: FIELDS[field](token)}))
+
+
+def test_a_value_is_read_with_the_names_of_all_that_encloses_it():
+    password = shapes.password(3)
+    for extra in (
+        {"credentials": {"password": {"value": password}}},
+        {"password": {"of": {"staging": [{"is": password}]}}},
+        {"a": [{"login": {"pass": [password]}}]},
+    ):
+        assert secrets.scan_memory(Memory("mm-a", "a text", extra=extra)), extra
+    assert secrets.scan_memory(Memory("mm-a", "a text", extra={"colour": {"value": "b1ue-Green"}})) == []
 
 
 @pytest.mark.parametrize(

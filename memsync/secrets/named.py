@@ -1,0 +1,158 @@
+"""Values under a telling name: `API_KEY=…`, `setApiKey("…")`, `let token: &str = "…"`, "the password is …"."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from memsync.secrets.values import is_hex, is_key, is_password, is_random, is_shown, is_wordy, kinds_of
+
+# Names, lower-cased. Beside "password" in other languages: what teams write into their settings and notes.
+_PASSWORDS: Final = (
+    "pass kennwort losungswort zugangsdaten pwd mdp contraseña contrasena clave senha parola palabra_de_paso wachtwoord hasło"
+    " haslo пароль паролем пароля 密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 şifre sifre lösenord losenord adgangskode salasana heslo jelszó"
+    " jelszo parolă лозинка סיסמה मुकुट คำผ่าน รหัสผ่าน katasandi securestring credential creds"
+).split()
+_PHRASES: Final = [
+    "mot de passe",
+    "parola d'ordine",
+    "mật khẩu",
+    "kata sandi",
+    "كلمة المرور",
+    "palabra de paso",
+    "code d'accès",
+]
+_KEYS: Final = (
+    "secret token key bearer hmac salt auth psk cipher seed jwt geheim schlüssel ключ токен секрет 密钥 密鑰 秘钥 令牌 トークン 秘密鍵 キー 토큰"
+    " 비밀키 clé chiave chave segreto segredo"
+).split()
+_STEMS: Final = tuple(
+    dict.fromkeys([*((stem, True) for stem in (*_PASSWORDS, *_PHRASES)), *((stem, False) for stem in _KEYS)])
+)
+_NO_SECRET: Final = re.compile(
+    r"(?i)bypass|compass|pass(?:es|ed|ing|enger|port|through|ive|[- ]?rate|es)|key(?:s|word|board|stroke|frame|note|press|cloak)\b|author|authent|public[ _-]?(?:\w+[ _-])?key|publickey|publishable|cache[\w ]{0,20}key|primary|foreign|partition|sort.?key|hot.?key|cache|idempotency|csrf|tokeni[sz]|host_?key|site_?key"
+    r"|password(?:less|[_-]?(?:hash|polic|reset|length|min|max|field|input|confirm|strength|manager|encoder|hasher|age|file|timeout|history))"
+    r"|(?:key|token|secret|credentials?)s?[_ -]?(?:id|ids|type|types|name|names|file|path|url|uri|endpoint|ttl|length|size|count|limit|version"
+    r"|expir\w*|digest|checksum|fingerprint|header|store|ring|word|board|arn|ref|hash|bucket|family|alias|provider|manager|signature)\b"
+)
+_DIGEST: Final = re.compile(r"(?i)sha-?\d|md5|digest|checksum|integrity|\bhash|fingerprint|\bh1:")
+_MARKS: Final = r"[\"'`*\])}>]{0,4}"
+_TYPE: Final = r"(?:\s{0,2}:\s{0,2}[&'*\w<>\[\]. |?]{1,40}?)?"
+_BARE: Final = re.compile(r"(?i)w(?:or)?ds?|phrase|wort|word|code|ord|s")  # what makes a whole name of its beginning
+_GIVEN: Final = re.compile(
+    rf"{_MARKS}(?:\s{{0,3}}\{{ get; (?:set; |init; )?\}})?{_TYPE}\s{{0,3}}(?:(?:\|\||\?\?|[?:+|])?={{1,2}}>?|[:：>,(]|<<<|->|，)"
+    rf"\s{{0,12}}(?:[>|]-?\s{{1,12}})?(?:Some\(|base64:|[brfu])?[\"'`({{\[]{{0,3}}"
+    rf"|{_MARKS}[\s,;/{{:]{{0,6}}(?:[\"'<]?(?:value|content|default|val|text|data)[\"']?)\s{{0,2}}[=:>]\s{{0,3}}[\"'`]?"
+    rf"|{_MARKS}\s{{0,2}}(?:是|为|為|は|が|을|를)\s?[\"'`「]?"
+    r"|\s[\"'`]?"
+)
+_TOLD: Final = re.compile(
+    rf"{_MARKS},?\s(?:[^\s.;!?]{{1,14}}\s){{0,7}}(?:is|are|was|be|as|to|ist|war|lautet|est|es|è|é|er|jest|to|now|=|:)[:]?\s(?:now |still )?[\"'`]?"
+)
+_VALUE: Final = re.compile(r"[^\s\"'`,;<>「」|]{6,400}")
+_LEAD: Final = "=:([{>.&?"
+_TAIL: Final = ").]}\\:!?。、"
+_AFTER: Final = re.compile(
+    r"[\"'`)]{0,2},?\s(?:as|is|for|was|being|be|=|ist|est|es|to be|used as)\s(?:[\w']{1,12}\s){0,4}$"
+)
+_STOP: Final = re.compile(
+    r"\n\s*\n|[.!?]\s+(?=[A-Z])|\n(?!\s{0,8}[-\"']?\s{0,4}(?:value|login|password|[\"']?value)\b|\s{1,8}\S+$)"
+)
+_NEAR: Final = 90
+_SAID_BEFORE: Final = 20
+_MOST: Final = 4  # values looked at behind one name
+
+
+def in_names(text: str, lower: str, possible: Sequence[tuple[int, int]]) -> Iterator[tuple[str, int, int]]:
+    """Yield the rule, begin and end of each of the *possible* values that a telling name in *text* is given."""
+    ends = [end for _, end in possible]
+    seen = set[int]()
+    for stem, is_password_name in _STEMS:
+        if stem not in lower:
+            continue
+        place = lower.find(stem)
+        while place >= 0:
+            near = bisect(ends, place - _NEAR)
+            if near == len(ends) or possible[near][0] > place + 2 * _NEAR:
+                place = lower.find(stem, place + len(stem))
+                continue
+            begin, end = _name(text, place, place + len(stem))
+            if end not in seen and not _NO_SECRET.search(text, max(0, begin - _SAID_BEFORE), min(len(text), end + 12)):
+                seen.add(end)
+                yield from _given(text, begin, end, place + len(stem), is_password_name=is_password_name)
+            place = lower.find(stem, place + len(stem))
+
+
+_LEFT: Final = re.compile(r"[\w-]{0,40}$")
+_RIGHT: Final = re.compile(r"[\w-]{0,30}", re.ASCII)
+
+
+def _name(text: str, begin: int, end: int) -> tuple[int, int]:
+    left = _LEFT.search(text, max(0, begin - 40), begin)
+    right = _RIGHT.match(text, end)
+    return (left.start() if left else begin), (right.end() if right else end)
+
+
+def _given(text: str, begin: int, end: int, stem_end: int, *, is_password_name: bool) -> Iterator[tuple[str, int, int]]:
+    stop = _STOP.search(text, end, end + _NEAR)
+    limit = stop.start() if stop else end + _NEAR
+    rule = "password" if is_password_name else "assigned-secret"
+    is_bare = stem_end == end or _BARE.fullmatch(text, stem_end, end) is not None
+    place, count = end, 0
+    while count < _MOST and (match := _VALUE.search(text, place)) and match.start() < limit:
+        first, last = _trimmed(text, *match.span())
+        gap = text[end:first]
+        if _DIGEST.search(gap):
+            return
+        is_given = _GIVEN.fullmatch(gap) is not None
+        is_plain = is_given or _TOLD.fullmatch(gap) is not None
+        if _fits(
+            text[first:last], is_password_name=is_password_name, is_given=is_given, is_plain=is_plain, is_bare=is_bare
+        ):
+            yield rule, first, last
+            return
+        place, count = match.end(), count + 1
+    yield from _before(text, begin, rule, is_password_name=is_password_name)
+
+
+def _trimmed(text: str, first: int, last: int) -> tuple[int, int]:
+    while first < last and text[first] in _LEAD:
+        first += 1
+    if (amp := re.search(r"&[\w-]+=", text[first:last])) and "=" in text[max(0, first - 1) : first]:
+        last = first + amp.start()
+    while last > first + 1 and text[last - 1] in _TAIL:
+        last -= 1
+    return first, last
+
+
+def _before(text: str, begin: int, rule: str, *, is_password_name: bool) -> Iterator[tuple[str, int, int]]:
+    """Look for `use … as the password`."""
+    for match in _VALUE.finditer(text, max(0, begin - 80), begin):
+        if _AFTER.fullmatch(text[match.end() : begin]):
+            first, last = _trimmed(text, *match.span())
+            if _fits(text[first:last], is_password_name=is_password_name, is_given=False, is_plain=True, is_bare=True):
+                yield rule, first, last
+
+
+def _fits(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool, is_bare: bool) -> bool:
+    if len(value) < 6 or is_shown(value):
+        return False
+    if is_password_name:
+        return (
+            is_password(value, is_given=is_given)
+            or (is_plain and is_password(value, is_given=True) and kinds_of(value) >= 3)
+            or (is_plain and is_bare and _is_spelled(value))
+            or (is_given and is_key(value, 20))
+        )
+    if is_plain:
+        return is_key(value, 16)
+    return is_random(value, 16) and not is_wordy(value) and not is_hex(value)
+
+
+def _is_spelled(value: str) -> bool:
+    """Tell whether *value* is a word or two with a number, as people choose passwords, rather than a name of something."""
+    if not re.search(r"\d\d", value) or re.search(r"[/\\:@(=]|\.\d|\d\.", value) or len(value) < 8:
+        return False
+    return kinds_of(value) == 4 or re.fullmatch(r"[A-Za-z]{4,}\d{2,}[A-Za-z]{0,3}", value) is not None

@@ -1,0 +1,157 @@
+"""What a text says behind a mask: without invisible characters, in plain letters, decoded once, put together again."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from string import ascii_letters, digits
+from typing import Final, NamedTuple
+
+
+class Unmasked(NamedTuple):
+    """A text that was found behind a mask. `places` says where in the masked text each of its characters stands."""
+
+    text: str
+    places: tuple[tuple[int, int], ...]
+
+    def where(self, start: int, end: int) -> tuple[int, int]:
+        """Return where in the masked text the characters from *start* to *end* are."""
+        return self.places[start][0], self.places[end - 1][1]
+
+
+_BLANK: Final = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # are drawn as nothing
+_TAGS: Final = 0xE0000  # tag characters spell ASCII behind this
+_PERCENT: Final = re.compile(r"(?:[\w.~+/=:-]|%[0-9A-Fa-f]{2}){12,}")
+_ENTITIES: Final = re.compile(r"(?:[\w.~+/=:-]|&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});){6,}")
+_ESCAPES: Final = re.compile(
+    r"(?:[\w.~+/=:-]|\\u[0-9A-Fa-f]{4}|\\[uU]\{?[0-9A-Fa-f]{1,8}\}?|\\x[0-9A-Fa-f]{2}|\\[0-7]{3}){6,}"
+)
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|[uU]\{?([0-9A-Fa-f]{1,8})\}?|x([0-9A-Fa-f]{2})|([0-7]{3}))")
+_HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?:0x)?(?:[0-9A-Fa-f]{2}(?:[ :-]|, ?0x| 0x)?){16,}(?![0-9A-Za-z])")
+_BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,}={0,2}")
+_FAR: Final = 300
+_TOKEN: Final = frozenset(ascii_letters + digits + "+/_.=-:")
+_MOST: Final = 7  # breaks in one token
+_PIECES: Final = re.compile(r"(?:(?<=[\"'`])-)?[A-Za-z0-9/_][A-Za-z0-9+/_.=:-]*")
+_BREAK: Final = re.compile(r"-?[\"'`]?\s{0,3}[\\\\+.&]?\s{0,3}[\"'`]?|\s{1,3}[\"'`#*>|-]{0,3}\s{0,3}")
+_MASKS: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u2100-\u214f\u2460-\u24ff\u2800\u3164\ufe00-\ufe0f\ufeff\uff00-\uffef\U0001d400-\U0001d7ff\U000e0000-\U000e0fff]"
+)
+
+
+def shown(text: str) -> Unmasked | None:
+    """Return *text* in the letters that it is read as; None if those are the ones that it is written in."""
+    if text.isascii() and text.isprintable():
+        return None
+    return _shown(text) if _MASKS.search(text) else None
+
+
+def _shown(text: str) -> Unmasked:
+    from unicodedata import category, normalize
+
+    letters, places = [], []
+    for place, letter in enumerate(text):
+        code = ord(letter)
+        plain = (
+            letter if letter <= "~" else chr(code - _TAGS) if _TAGS < code < _TAGS + 0x7F else normalize("NFKC", letter)
+        )
+        if plain in _BLANK or _is_selector(code) or (category(plain[:1] or "\0")[0] == "C" and plain not in "\t\n\r"):
+            continue
+        letters.append(plain)
+        places += [(place, place + 1)] * len(plain)
+    return Unmasked("".join(letters), tuple(places))
+
+
+def _is_selector(code: int) -> bool:
+    return 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF or 0x180B <= code <= 0x180F
+
+
+def decoded(text: str) -> Iterator[Unmasked]:
+    """Yield what the encoded parts of *text* say when they are decoded once."""
+    for sign, pattern, decode in (
+        ("%", _PERCENT, _from_percent),
+        ("&", _ENTITIES, _from_entities),
+        ("\\", _ESCAPES, _from_escapes),
+        ("", _HEX, _from_hex),
+        ("", _BASE64, _from_base64),
+    ):
+        if sign in text:
+            yield from _replaced(text, pattern, sign, decode)
+
+
+def _replaced(text: str, pattern: re.Pattern[str], sign: str, decode: Callable[[str], str]) -> Iterator[Unmasked]:
+    """Yield what the runs that *pattern* finds, and that hold *sign*, say when decoded; with what stands before them."""
+    for run in pattern.finditer(text):
+        if sign in run[0] and (said := decode(run[0])) and said != run[0]:
+            first = max(text.rfind("\n", 0, run.start()) + 1, run.start() - 40)
+            before = tuple((place, place + 1) for place in range(first, run.start()))
+            yield Unmasked(text[first : run.start()] + said, before + (run.span(),) * len(said))
+
+
+def _from_percent(run: str) -> str:
+    from urllib.parse import unquote
+
+    return unquote(run)
+
+
+def _from_entities(run: str) -> str:
+    from html import unescape
+
+    return unescape(run)
+
+
+def _from_escapes(run: str) -> str:
+    def letter(match: re.Match[str]) -> str:
+        code = int(match[4], 8) if match[4] else int(match[1] or match[2] or match[3], 16)
+        return chr(code) if code <= sys.maxunicode else ""
+
+    return _ESCAPE.sub(letter, run)
+
+
+def _from_hex(run: str) -> str:
+    digits = re.sub(r"0x|[ :,-]", "", run)
+    return _as_text(bytes.fromhex(digits)) if len(digits) % 2 == 0 else ""
+
+
+def _from_base64(run: str) -> str:
+    from base64 import b64decode
+
+    body = run.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return _as_text(b64decode(body + "=" * (-len(body) % 4)))
+    except ValueError:
+        return ""
+
+
+def _as_text(data: bytes) -> str:
+    text = data.decode("latin-1")
+    return text if text.isascii() and all(letter.isprintable() or letter in "\r\n\t" for letter in text) else ""
+
+
+def joined(text: str, place: int) -> Iterator[tuple[Unmasked, int]]:
+    """Yield what is around *place*, put together of two pieces, then of three …, and where the last piece begins.
+
+    A plain word is no piece: a broken token goes on as it began.
+    """
+    start = place
+    while start and text[start - 1] in _TOKEN:
+        start -= 1
+    whole, places = "", list[tuple[int, int]]()
+    for count, piece in enumerate(_PIECES.finditer(text, start, start + _FAR)):
+        if count > _MOST or (
+            count and not (_BREAK.fullmatch(text, places[-1][1], piece.start()) and _goes_on(piece[0]))
+        ):
+            return
+        at = len(whole)
+        whole += piece[0]
+        places += [(n, n + 1) for n in range(*piece.span())]
+        if count:
+            yield Unmasked(whole, tuple(places)), at
+        if whole.endswith("-") and text[piece.end() : piece.end() + 1] == "\n":
+            whole, places = whole[:-1], places[:-1]  # hyphenated
+
+
+def _goes_on(piece: str) -> bool:
+    return not (piece.isalpha() and (piece.islower() or piece.istitle())) and not piece.isdigit()

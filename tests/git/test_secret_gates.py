@@ -1,0 +1,76 @@
+"""What looks like a secret gets past no gate: not by a field, a tag, a settings file, nor in a repaired form."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import secret_shapes as shapes
+from helpers import memory_line, memsync
+
+from memsync.errors import SecretFound
+from memsync.session import RecallSession
+
+TOKEN = shapes.value("github classic", 7)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": TOKEN, "content": "a text"},
+        {"content": "b text", "source_session_id": TOKEN},
+        {"content": "c text", "supersedes": [TOKEN]},
+        {"content": "d text", "anchors": [f"x#{TOKEN}"]},
+        {"content": f"e text {TOKEN}", "tags": ["allow-secret"]},
+        {"content": "f text", "source_type": TOKEN},
+        {"content": "g text", "more": {"credentials": {"password": {"value": shapes.password(2)}}}},
+        {"content": f"h text {TOKEN[:9]}\u200b{TOKEN[9:]}"},
+    ],
+)
+def test_an_import_brings_in_no_secret_in_any_field(repo, row):
+    (repo.root / "imp.jsonl").write_text(json.dumps(row) + "\n")
+    said = memsync("memory", "import", "imp.jsonl", cwd=repo.root)
+    assert "looks like a secret" in said.out
+    assert not repo.memories.exists() or TOKEN not in repo.memories.read_text()
+
+
+@pytest.mark.parametrize("path", [".gobby/config.yaml", ".gobby/workflows/w.yaml", ".gobby/notes/x.md"])
+def test_a_commit_is_stopped_by_a_secret_anywhere_below_the_store(repo, path):
+    target = repo.root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(f"# {TOKEN}\n")
+    repo.git("add", "-f", path)
+    stopped = memsync("git", "hook", "pre-commit", cwd=repo.root)
+    assert stopped.code != 0
+    assert f"{path}:1: looks like a secret" in stopped.err
+
+
+def test_sync_does_not_stage_what_it_would_not_commit(repo):
+    repo.write_memories(memory_line("mm-aaaaaa", f"token {TOKEN}"))
+    said = memsync("sync", cwd=repo.root)
+    assert "looks like a secret" in said.out + said.err
+    assert TOKEN not in repo.git("diff", "--cached")
+
+
+def test_what_the_environment_names_as_the_session_is_looked_at_too(project):
+    with project.in_session(TOKEN), pytest.raises(SecretFound):
+        project.remember("the tests need docker")
+
+
+def test_an_agent_is_given_no_key_in_a_repaired_form(repo, project):
+    masked = f"{TOKEN[:10]}\u200b{TOKEN[10:]}"
+    repo.write_memories(memory_line("mm-cccccc", f"CI pushes the image with {masked}", importance=1))
+    session = RecallSession(project, "s1")
+    assert session.at_start().entries == ()
+    assert session.at_prompt("how does CI push the image").entries == ()
+
+
+def test_the_users_word_counts_here_and_the_tag_is_only_for_reviewers(repo, project):
+    project.allows_secrets = True
+    entry = project.remember(f"the demo token is {TOKEN}").entry
+    assert "allow-secret" in entry.memory.tags
+    project.allows_secrets = False
+    project.update(entry.id, tags=["demo"])
+    project.forget(entry.id)
+    project.restore(entry.id)
+    assert not RecallSession(project, "s1").is_secret(entry)
