@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -312,7 +313,7 @@ def _late_lines(fd: int, before: bytes, seen: Stamp) -> bytes:
 
 
 def _sync_dir(path: Path) -> None:
-    if os.name != "posix":
+    if sys.platform == "win32":
         return
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -45,7 +46,12 @@ def open_file(path: Path, flags: int, mode: int = 0o666) -> int:
     if not stat.S_ISREG(status.st_mode):
         os.close(fd)
         raise StoreUnreadable(path, "not a regular file", "move it away")
-    if mode == _SHARED and stat.S_IMODE(status.st_mode) != mode and status.st_uid == os.geteuid():
+    if (
+        sys.platform != "win32"
+        and mode == _SHARED
+        and stat.S_IMODE(status.st_mode) != mode
+        and status.st_uid == os.geteuid()
+    ):
         os.fchmod(fd, mode)  # as git does, whatever the umask
     return fd
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 
 def find_foreign(paths: Iterable[Path], env: Mapping[str, str] = os.environ) -> Path | None:
     """Return the first of *paths* that belongs to another user; None on Windows, whose rights are not looked at."""
-    if not hasattr(os, "geteuid"):
+    if sys.platform == "win32":
         return None
     mine = _own_ids(env)
     return next((path for path in paths if _owner(path) not in mine), None)
@@ -18,6 +19,8 @@ def find_foreign(paths: Iterable[Path], env: Mapping[str, str] = os.environ) -> 
 
 def _own_ids(env: Mapping[str, str]) -> set[int | None]:
     """Return the ids that count as the user; root acts for whoever called sudo. What is not there is nobody's."""
+    if sys.platform == "win32":
+        return {None}
     user = os.geteuid()
     sudo = env.get("SUDO_UID", "")
     return {None, user, int(sudo)} if user == 0 and sudo.isdecimal() else {None, user}
@@ -31,7 +34,9 @@ def _owner(path: Path) -> int | None:
 
 
 def is_of_own_group(path: Path) -> bool:
-    """Tell whether *path* belongs to a group that the user is in."""
+    """Tell whether *path* belongs to a group that the user is in; on Windows nothing does."""
+    if sys.platform == "win32":
+        return False
     try:
         return os.stat(path).st_gid in {os.getegid(), *os.getgroups()}
     except OSError:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -239,7 +240,7 @@ def _read_owned(path: Path) -> bytes:
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with open(fd, "rb") as file:
         status = os.fstat(fd)
-        is_safe = os.name != "posix" or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
+        is_safe = sys.platform == "win32" or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
         return file.read() if is_safe and status.st_size <= _MOST_BYTES else b""
 
 
