@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from memsync.guard import quoted
-from memsync.records import HEADINGS, age, sorted_types
+from memsync.guard import quoted, shown_type
+from memsync.records import HEADINGS, age, shown_id, sorted_types
 from memsync.results import Entry
 
 TAG: Final = "project-memory"
@@ -26,11 +26,15 @@ class Block(NamedTuple):
 def line(entry: Entry, now: datetime, *, is_new: bool = False) -> str:
     """Return one memory as seed 004 spells it: `- [id] (type, importance, age) text`."""
     memory = entry.memory
-    facts = [quoted(memory.memory_type), f"importance {entry.effective_importance:.2g}", age(memory.written_at, now)]
+    facts = [
+        shown_type(memory.memory_type),
+        f"importance {entry.effective_importance:.2g}",
+        age(memory.written_at, now),
+    ]
     if is_new:
         facts.append("new")
     facts += [f"out of date: {quoted(why)}" for why in entry.stale]
-    return f"- [{quoted(memory.id)}] ({', '.join(facts)}) {quoted(memory.content)}"
+    return f"- [{shown_id(memory.id)}] ({', '.join(facts)}) {quoted(memory.content)}"
 
 
 def build(
@@ -73,8 +77,6 @@ def _text(chosen: Sequence[tuple[Entry, str]], *, grouped: bool) -> str:
         return "\n".join((_OPEN, *(text for _, text in chosen), _CLOSE))
     by_type: dict[str, list[str]] = {}
     for entry, text in chosen:
-        by_type.setdefault(entry.memory.memory_type, []).append(text)
-    blocks = [
-        f"## {HEADINGS.get(kind) or quoted(kind)}\n\n" + "\n".join(by_type[kind]) for kind in sorted_types(by_type)
-    ]
+        by_type.setdefault(shown_type(entry.memory.memory_type), []).append(text)
+    blocks = [f"## {HEADINGS.get(kind, kind)}\n\n" + "\n".join(by_type[kind]) for kind in sorted_types(by_type)]
     return "\n\n".join((f"{_OPEN}\n{blocks[0]}", *blocks[1:])) + f"\n\n{_CLOSE}"

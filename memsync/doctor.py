@@ -12,8 +12,8 @@ from typing import Any, Literal
 from memsync import audit
 from memsync.errors import MemsyncError, blaming
 from memsync.git import conflict, repo
-from memsync.guard import suspicious
 from memsync.reach import Reach
+from memsync.records import shown_id
 from memsync.store import Store
 
 Level = Literal["error", "warning", "note"]
@@ -116,11 +116,17 @@ def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
 
 def _examine_memories(reach: Reach, store: Store) -> Iterator[Finding]:
     for id_, memory in sorted(store.memories().items()):
-        where = f"{store.place.memories}: {id_}"
-        if why := suspicious(memory.content):
-            yield Finding(level="note", where=where, what=f"{why}; read it before an agent does")
+        where = f"{store.place.memories}: {shown_id(id_)}"
+        if why := reach.screened(reach.entry(store.place.scope, memory)).flagged:
+            what = f"{why}; no agent is given it unasked. Read it, then `memsync memory approve` or `forget` it"
+            yield Finding(level="note", where=where, what=what)
+        if shown_id(id_) != id_:
+            what = (
+                "its id holds other signs than letters, digits and dashes, so this name stands for it; give it another"
+            )
+            yield Finding(level="note", where=where, what=what)
         if memory.conflict_of:
-            what = f"keeps a text that lost against {memory.conflict_of} in a merge; `memory update` it to keep it, or forget it"
+            what = f"keeps a text that lost against {shown_id(memory.conflict_of)} in a merge; `memory update` it to keep it, or forget it"
             yield Finding(level="note", where=where, what=what)
         if memory.anchors and memory.archived_at is None:
             for why in reach.marked(reach.entry(store.place.scope, memory)).stale:

@@ -84,7 +84,7 @@ def refuse_copy(store: Store, id_: str, content: str) -> None:
 
 def noted(reach: Reach, scope: Scope, memory: Memory, action: Action) -> Entry:
     """Return *memory* as an entry, and note that *action* happened to it."""
-    entry = reach.entry(scope, memory)
+    entry = reach.screened(reach.entry(scope, memory))
     reach.record([entry], action)
     return entry
 

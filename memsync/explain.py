@@ -20,6 +20,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "conflict": "it is one side of a conflict that nobody has resolved",
     "superseded": "another memory replaces it",
     "secret": "it holds what looks like a secret",
+    "flagged": "it reads like an order to an agent, and waits for `memsync memory approve`",
     "importance_threshold": "its importance today is below memory.importance_threshold",
     "floor": "it, or the best match, is too far below the floor",
     "budget": "it is too long for what is left of memory.injection_budget",
@@ -76,13 +77,13 @@ def explain(session: RecallSession, prompt: str | None) -> Explained:
         near = session.project.search(prompt, everything, limit=_LOOKED_AT) if prompt.strip() else ()
     is_on = session.project.settings.enabled
     near = list(near)
-    replaced = superseded_by(near)
+    replaced = superseded_by(entry for entry in near if entry.memory.supersedes and not session.waits(entry))
     rules = session.rules()
     given = {entry.id for entry in found.entries}
     verdicts = []
     for entry in sorted(near, key=lambda entry: entry.id not in given)[:_LOOKED_AT]:
         rule = "given" if entry.id in given else _rule(entry, found, replaced)
-        refusal = rules.refusal(entry) or ("secret" if session.is_secret(entry) else "")
+        refusal = rules.refusal(entry) or session.why_withheld(entry)
         score = entry.score if isinstance(entry, Hit) and prompt is not None else None
         verdicts.append(Verdict(entry, rule if rule in ("given", "triage") else refusal or rule, score))
     if not is_on:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, get_args
@@ -11,11 +12,14 @@ from typing import Final, get_args
 from memsync.codec import encode, fields_of
 from memsync.errors import UsageError, blaming
 from memsync.files import resolve_inside
+from memsync.guard import quoted_lines, shown_type
 from memsync.importing import BY_SUFFIX, Format
 from memsync.reach import Reach
 from memsync.records import HEADINGS, sorted_types
 from memsync.results import Entry
 
+# What makes a heading, a rule or a fence of a line, also of one within a bullet.
+_HEADING: Final = re.compile(r"^(\s*)(#|=+\s*$|-+\s*$|```|~~~)")
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 
@@ -37,8 +41,10 @@ def _markdown(found: Sequence[Entry]) -> str:
     """Return bullets under the headings of seed 002."""
     by_type: dict[str, list[str]] = {}
     for entry in found:
-        lines = entry.memory.content.strip().splitlines()
-        by_type.setdefault(entry.memory.memory_type, []).append("- " + "\n  ".join(lines))
+        mark = f"(flagged: {entry.flagged}; unread) " if entry.flagged else ""
+        lines = quoted_lines(entry.memory.content.strip()).splitlines()
+        text = "\n  ".join(_HEADING.sub(r"\1\\\2", line) for line in lines)
+        by_type.setdefault(shown_type(entry.memory.memory_type), []).append(f"- {mark}{text}")
     blocks = [f"## {HEADINGS.get(kind, kind)}\n\n" + "\n".join(by_type[kind]) for kind in sorted_types(by_type)]
     return "\n\n".join(blocks) + "\n" if blocks else ""
 

@@ -1,4 +1,4 @@
-"""What a memory must not do to the agent that reads it: pure checks and cleaning of its text.
+"""What a memory must not do to the agent that reads it: its text, and what is shown beside it, made harmless. Pure.
 
 A memory is data that somebody wrote, perhaps in a pull request. It comes into
 an agent's context as one quoted line: nothing in it may end the quotation,
@@ -8,8 +8,11 @@ pretend to be the client, or hide from the person who reviews the file.
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+_WORD: Final = 24  # characters of a type
+_LABEL: Final = 64  # characters of a tag
 # All are compiled when first needed, which they hardly ever are: a hook has no time.
 # Everything that Unicode calls default-ignorable (a test holds it), other controls, bidi marks
 # and blank letters. U+FE0F stays: it only colours emoji.
@@ -18,53 +21,14 @@ _INVISIBLE: Final = (
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff\ud800-\udfff\ue000-\uf8ff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff]+"
 )
-# Our tag, the clients' and those of chat formats. Names with a dash, a low line or a colon are all taken for one:
-# the next client's tag will have one too, and a quoted <my-element> does not suffer.
+# Whatever a client may take for a tag of its own, its full-width forms too. Before a blank only the names that chat
+# formats have, so that `a < b` stays.
 _TAG: Final = (
-    r"<(?=\s*/?\s*(?:[a-z][a-z0-9]*[-_:][\w:.-]*|system|user|human|assistant|developer|model|tool|instructions?"
-    r"|function|invoke|parameter|thinking|memory|context|important|sys|inst)\b|\s*[|\uff5c/!?])"
+    r"[<\uff1c\ufe64](?=[^\W\d]|\s*[|\uff5c/!?]"
+    r"|\s+(?:[a-z][a-z0-9]*[-_:][\w:.-]*|system|user|human|assistant|developer|model|tool|instructions?"
+    r"|function|invoke|parameter|thinking|memory|context|important|sys|inst)\b)"
 )
 _CHAT: Final = r"\[(?=/?(?:INST|SYS|SYSTEM|ASSISTANT|USER)\])"
-
-# Each with what it gives away. Gaps are bounded, so that no text takes long.
-_ORDERS: Final = (
-    (
-        r"""\b(?:ignore|disregard|forget|override|bypass)\b [^.]{0,40}
-            \b(?:previous|prior|above|earlier|all|any|system|your)\b [^.]{0,30}
-            \b(?:instructions?|prompts?|rules?|guidelines?|messages?|context)\b""",
-        "tells the agent to ignore its instructions",
-    ),
-    (
-        r"""\byou\ are\ now\b | \bfrom\ now\ on,?\ (?:you|act|respond)\b | \bpretend\ (?:to\ be|you)\b
-            | \bact\ as\ (?:if\ you|(?:an?|the)\ (?:\w+\ )?(?:assistant|agent|admin|root|system|model|ai))\b | \bnew\ (?:system\ )?instructions?:""",
-        "gives the agent another role",
-    ),
-    (
-        r"""\b(?:do\ not|don't|never|without)\ (?:tell|mention|inform|show|reveal|ask|notify)(?:ing)?\b [^.]{0,30}
-            \b(?:user|human|developer|anyone|them)\b""",
-        "asks to keep something from the user",
-    ),
-    (
-        r"""\b(?:reveal|print|show|repeat|output|leak|dump)\b [^.]{0,30}
-            \b(?:system\ prompt|hidden\ prompt|initial\ instructions|environment\ variables?)\b""",
-        "asks for what the agent must not show",
-    ),
-    (
-        r"\b(?:curl|wget|iwr|invoke-webrequest)\b [^|]{0,200} \| \s* (?:sudo\s+)? (?:ba|z|da)?sh\b",
-        "pipes a download into a shell",
-    ),
-    (
-        r"""\b(?:send|post|upload|exfiltrate|forward|email|copy)\b [^.]{0,60}
-            (?:\b(?:secrets?|credentials?|tokens?|passwords?|(?:api|private)\ keys?)|\.env)\b [^.]{0,60}
-            \b(?:to|at)\b\s+(?:https?://|\S{1,60}@\S)""",
-        "sends secrets away",
-    ),
-    (
-        r"""<\s*/?\s*(?:project-memory|system-reminder|hook_context|untrusted_context|session_context|system)\b
-            | <\|im_(?:start|end)\|> | \[/?INST\]""",
-        "holds a tag of an agent's client",
-    ),
-)
 
 
 def visible(text: str) -> str:
@@ -74,18 +38,39 @@ def visible(text: str) -> str:
 
 def quoted(text: str) -> str:
     """Return *text* as it may stand in an agent's context: one line, nothing hidden, no tag that a client knows."""
-    line = " ".join(visible(text).split())
-    if "<" in line:
+    return _untagged(" ".join(visible(text).split()))
+
+
+def quoted_lines(text: str) -> str:
+    """Do what `quoted` does, and keep the lines of *text*: for what stands in a string of its own, as in JSON."""
+    if text.isascii() and text.isprintable():
+        return _untagged(text)
+    end = "\n" if text.splitlines(keepends=True)[-1:] != text.splitlines()[-1:] else ""
+    return "\n".join(_untagged(visible(line)) for line in text.splitlines()) + end
+
+
+def _untagged(line: str) -> str:
+    if "<" in line or not line.isascii():
         line = re.sub(_TAG, "&lt;", line, flags=re.IGNORECASE)
     return re.sub(_CHAT, "&#91;", line, flags=re.IGNORECASE) if "[" in line else line
 
 
-def suspicious(text: str) -> str:
-    """Return why *text* reads like an order to an agent rather than something to know; "" if it does not.
+def quoted_values(value: Any) -> Any:
+    """Return *value*, which JSON can say, with every text in it quoted, the names of fields too."""
+    if isinstance(value, str):
+        return quoted_lines(value)
+    if isinstance(value, Mapping):
+        return {quoted(str(name)): quoted_values(part) for name, part in value.items()}
+    return list(map(quoted_values, value)) if isinstance(value, list | tuple) else value
 
-    A hint for the person who reviews it: it finds plain attempts only, and some honest sentences.
-    """
-    if visible(text) != text:
-        return "holds invisible or control characters"
-    folded = " ".join(text.split())
-    return next((why for pattern, why in _ORDERS if re.search(pattern, folded, re.IGNORECASE | re.VERBOSE)), "")
+
+def shown_type(name: str) -> str:
+    """Return the memory type *name* as it may be shown: one short word, else "other"."""
+    plain = name.replace("-", "").replace("_", "")
+    return name if len(name) <= _WORD and plain.isalnum() and plain.isascii() else "other"
+
+
+def shown_label(text: str) -> str:
+    """Return a tag or a name as it may be shown: one short line, quoted."""
+    line = quoted(text)
+    return line if len(line) <= _LABEL else f"{line[: _LABEL - 1]}…"

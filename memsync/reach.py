@@ -18,12 +18,13 @@ from memsync import config
 from memsync.errors import GitRefused, MemoryNotFound, NoStore, SecretFound, StoreError
 from memsync.files import create, make_dirs
 from memsync.finder import Finder
+from memsync.fingerprints import RULES, fingerprint, instruction_of
 from memsync.index.decay import Decay
 from memsync.recall import Filters
 from memsync.records import ALLOW_TAG, Clock, Memory, Scope, find_id, utc_now
 from memsync.results import Entry
 from memsync.routing import Layout, key_file, locate, under_way
-from memsync.state import Action, Dedup, State, Usage
+from memsync.state import Action, Dedup, Known, State, Usage
 from memsync.store import Store
 from memsync.trust import Approvals, Instruction
 
@@ -50,6 +51,8 @@ class Reach:
         self.env = env
         self._session = ""
         self._used: list[tuple[Scope, str, Action, datetime]] = []
+        self._known: dict[Scope, dict[str, Known]] = {}
+        self._flaws: dict[str, str] = {}  # by fingerprint
         self._judged: list[tuple[Scope, Dedup]] = []
         self._logged_at = time.monotonic()
         self.allows_secrets = False  # the user says, at the terminal, that what looks like a secret is none
@@ -297,7 +300,35 @@ class Reach:
         return Entry(memory=memory, scope=scope, effective_importance=effective, access_count=count)
 
     def marked(self, entry: E) -> E:
-        """Return *entry* with what is no longer so of the files that it speaks of."""
+        """Return *entry* with what is no longer so of the files that it speaks of, and why it should be read first."""
+        return self.screened(self._anchored(entry))
+
+    def screened(self, entry: E) -> E:
+        """Return *entry* with why no agent is given it unasked, if it is flagged and nobody has approved it."""
+        why = self.flaw(entry)
+        return replace(entry, flagged=why) if why and not self.is_approved(entry) else entry
+
+    def flaw(self, entry: Entry) -> str:
+        """Return why *entry* reads like an order to an agent; "" if it does not. What was read here once is not read again."""
+        mark = fingerprint(entry.memory)
+        known = self.state(entry.scope).known().get(entry.id)
+        if known == (mark, RULES):
+            return ""
+        if mark not in self._flaws:
+            from memsync.poison.screen import flaw_of
+
+            self._flaws[mark] = flaw_of(entry.memory)
+        return self._flaws[mark]
+
+    def is_approved(self, entry: Entry) -> bool:
+        """Tell whether a person of this machine has approved *entry* as it is."""
+        return Approvals(self.layout).cover(instruction_of(entry.memory, self.stores[entry.scope].place.memories))
+
+    def seen(self, entry: Entry) -> Known:
+        """Return what is known of *entry* once it is written or shown."""
+        return Known(fingerprint(entry.memory), 0 if self.flaw(entry) else RULES)
+
+    def _anchored(self, entry: E) -> E:
         root = self.layout.root
         if not entry.memory.anchors or root is None or entry.scope == "global":
             return entry
@@ -335,7 +366,9 @@ class Reach:
         Written in batches, and by `close`: a process that is killed forgets some uses and nothing else.
         """
         now = self.clock()
-        self._used += [(entry.scope, entry.memory.id, action, now) for entry in entries]
+        for entry in entries:
+            self._used.append((entry.scope, entry.memory.id, action, now))
+            self._known.setdefault(entry.scope, {})[entry.id] = self.seen(entry)
         if len(self._used) >= _BATCH:
             self._flush()
 
@@ -356,10 +389,12 @@ class Reach:
     def _flush(self) -> None:
         self.write_dedup_log()
         used, self._used = self._used, []
+        known, self._known = self._known, {}
         session = self.session_id
         for scope in dict.fromkeys(scope for scope, *_ in used):
             rows = [row[1:] for row in used if row[0] == scope]
             state = self.state(scope)
-            state.record_use([(id_, now) for id_, action, now in rows if action in ("accessed", "injected")])
+            uses = [(id_, now) for id_, action, now in rows if action in ("accessed", "injected")]
+            state.record_use(uses, known.get(scope, {}))
             if session:
                 state.record_session(session, rows)

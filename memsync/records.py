@@ -36,6 +36,8 @@ SCOPES: Final[tuple[Scope, ...]] = ("project", "stealth", "global")
 _BASE32: Final = "abcdefghijklmnopqrstuvwxyz234567"
 _ID_PREFIX: Final = "mm-"
 SKILL_PREFIX: Final = "sk-"
+_ODD: Final = "odd-"  # of what is shown in place of an id that could pass for something else
+_LONGEST_ID: Final = 64
 _TICK: Final = timedelta(milliseconds=1)
 _LAST: Final = datetime.max.replace(tzinfo=UTC) - _TICK
 
@@ -304,14 +306,30 @@ def clean_type(name: str) -> str:
     return name
 
 
+def shown_id(id_: str) -> str:
+    """Return *id_* as it may be shown: letters, digits and dashes; for another a name that `find_id` takes for it.
+
+    The id of a record is data: one that holds brackets or lines could pass for something that memsync says.
+    """
+    plain = id_.replace("-", "")
+    if not id_ or (plain.isalnum() and plain.isascii() and len(id_) <= _LONGEST_ID):
+        return id_
+    from hashlib import sha256
+
+    return _ODD + sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
 def find_id(ref: str, ids: Iterable[str]) -> str:
-    """Return the one of *ids* that *ref* begins, with or without its `mm-`.
+    """Return the one of *ids* that *ref* begins, with or without its `mm-`, or that is shown as *ref*.
 
     Raises:
         MemoryNotFound, AmbiguousId
     """
     lower = ref.strip().lower()
-    fits = sorted({id_ for id_ in ids if lower and id_.lower().startswith((lower, f"mm-{lower}"))})
+    known = list(ids)
+    fits = sorted({id_ for id_ in known if lower and id_.lower().startswith((lower, f"mm-{lower}"))})
+    if not fits and lower.startswith(_ODD):
+        fits = sorted({id_ for id_ in known if shown_id(id_).startswith(lower)})
     if len(fits) == 1 or ref in fits:
         return ref if ref in fits else fits[0]
     raise AmbiguousId(ref, fits) if fits else MemoryNotFound(ref)

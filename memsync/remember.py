@@ -329,4 +329,4 @@ def _memories(entries: Iterable[Entry]) -> Iterable[Memory]:
 def told(reach: Reach, scope: Scope, found: Iterable[Found]) -> tuple[Similar, ...]:
     """Return *found* as results."""
     usage = reach.state(scope).usage()
-    return tuple(Similar.of(reach.entry(scope, each.memory, usage), each.verdict) for each in found)
+    return tuple(Similar.of(reach.screened(reach.entry(scope, each.memory, usage)), each.verdict) for each in found)

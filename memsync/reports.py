@@ -47,7 +47,7 @@ class ImportReport:
 class StoreStatus:
     """One store at a glance. `pending`: an export would change the file; `waiting` memories wait for a commit.
 
-    `new` are by others, and nobody here was ever given one of them.
+    `new` were neither written nor shown on this machine; `flagged` read like orders to an agent, and wait for approval.
     """
 
     scope: Scope
@@ -57,6 +57,7 @@ class StoreStatus:
     pending: bool
     waiting: int
     new: int
+    flagged: int
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields, the path as text."""
@@ -68,6 +69,7 @@ class StoreStatus:
             "pending": self.pending,
             "waiting": self.waiting,
             "new": self.new,
+            "flagged": self.flagged,
         }
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class Entry:
     """A memory where it lives, with what its importance (0-1) is worth today.
 
-    `stale` says what of the files that it speaks of is no longer so.
+    `stale` says what of the files that it speaks of is no longer so. `flagged` says why it reads like an
+    order to an agent, which nobody of this machine has approved.
     """
 
     memory: Memory
@@ -27,6 +28,7 @@ class Entry:
     effective_importance: float
     access_count: int = 0
     stale: tuple[str, ...] = ()
+    flagged: str = ""
 
     @property
     def id(self) -> str:
@@ -54,6 +56,7 @@ class Entry:
             "effective_importance": round(self.effective_importance, 4),
             "access_count": self.access_count,
             **({"stale": list(self.stale)} if self.stale else {}),
+            **({"flagged": self.flagged} if self.flagged else {}),
         }
 
 
@@ -131,6 +134,7 @@ class Similar(Entry):
             scope=entry.scope,
             effective_importance=entry.effective_importance,
             access_count=entry.access_count,
+            flagged=entry.flagged,
             score=verdict.similarity,
             relation=verdict.relation,
             reason=verdict.reason,
@@ -200,6 +204,15 @@ class SkillEntry:
         """The name of the skill."""
         return self.skill.name
 
+    @property
+    def flagged(self) -> str:
+        """Why it reads like an order to an agent to ignore or betray its user; "" if it does not."""
+        from memsync.poison.screen import suspicious
+
+        skill = self.skill
+        texts = (skill.name, skill.description, skill.trigger_pattern, *skill.tags, skill.instructions)
+        return next(filter(None, map(suspicious, texts)), "")
+
     def as_dict(self, *, whole: bool = True) -> dict[str, Any]:
         """Return the skill by the seeds' names; without the instructions where they would be too much."""
         skill = self.skill
@@ -214,6 +227,7 @@ class SkillEntry:
             "use_count": self.use_count,
             "success_rate": self.success_rate,
             "problems": [{"line": p.number, "what": p.why} for p in self.problems],
+            **({"flagged": why} if (why := self.flagged) else {}),
         }
         more = {} if self.score is None else {"score": round(self.score, 4)}
         source = {"source_session_id": skill.source_session_id} if skill.source_session_id else {}

@@ -12,6 +12,7 @@ from memsync.anchors import anchors_of
 from memsync.codec import decode, fields_of
 from memsync.edits import noted, refuse_copy, still_there, unarchive
 from memsync.errors import AmbiguousId, MemoryNotFound
+from memsync.fingerprints import fingerprint, instruction_of
 from memsync.reach import Reach
 from memsync.recall import Filters, as_hit, most_important
 from memsync.records import (
@@ -29,6 +30,7 @@ from memsync.records import (
     tick,
 )
 from memsync.results import Entry, Exported, Recall, Remembered
+from memsync.trust import Approvals
 
 if TYPE_CHECKING:
     from memsync.importing import Candidate, Plan
@@ -94,8 +96,9 @@ class Memsync(Reach):
         return memory.author is not None and memory.author == self.author
 
     def is_new(self, entry: Entry) -> bool:
-        """Tell whether somebody else wrote it, and it was never recalled or shown to an agent on this machine."""
-        return not entry.access_count and entry.memory.author != self.author
+        """Tell whether this machine has neither written nor shown *entry* as it is: what a record says of itself is no proof."""
+        known = self.state(entry.scope).known().get(entry.id)
+        return known is None or known.fingerprint != fingerprint(entry.memory)
 
     def stats(self, filters: Filters = _EVERYTHING) -> Stats:
         """Count the memories that pass *filters*."""
@@ -314,6 +317,30 @@ class Memsync(Reach):
         """
         return self.store_to_write(scope).export()
 
+    def flagged(self) -> builtins.list[Entry]:
+        """Return the memories that read like orders to an agent and wait for approval, the most important first."""
+        return most_important(one for entry in self.entries(_EVERYTHING) if (one := self.screened(entry)).flagged)
+
+    def approve(self, entry: Entry) -> None:
+        """Let agents be given *entry*, which is flagged, as it is now: a person has read it.
+
+        Raises:
+            NoStore: there is no home store to note it in.
+            StoreError
+        """
+        self.keep_key()
+        Approvals(self.layout).add([instruction_of(entry.memory, self.stores[entry.scope].place.memories)])
+
+    def revoke(self, entry: Entry) -> bool:
+        """Take the approvals of *entry* back, and tell whether there was one.
+
+        Raises:
+            StoreError
+        """
+        return bool(
+            Approvals(self.layout).remove([instruction_of(entry.memory, self.stores[entry.scope].place.memories).name])
+        )
+
     def status(self) -> builtins.list[StoreStatus]:
         """Return each store at a glance.
 
@@ -322,7 +349,7 @@ class Memsync(Reach):
         """
         from memsync.reports import StoreStatus
 
-        self.refresh()
+        flagged = self.flagged()
         return [
             StoreStatus(
                 scope=scope,
@@ -332,6 +359,7 @@ class Memsync(Reach):
                 pending=not store.is_canonical(),
                 waiting=store.waiting,
                 new=sum(self.is_new(self.entry(scope, memory)) for memory in store.memories().values()),
+                flagged=sum(entry.scope == scope for entry in flagged),
             )
             for scope, store in self.stores.items()
         ]

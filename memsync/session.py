@@ -145,7 +145,12 @@ class RecallSession:
         stores = self.project.stores.items()
         usage = {scope: self.project.state(scope).usage() for scope, _ in stores}
         held = [(scope, memory) for scope, store in stores for memory in store.memories().values()]
-        superseded = {old for _, memory in held for old in memory.supersedes}
+        superseded = {
+            old
+            for scope, memory in held
+            if memory.supersedes and not self.waits(self.project.entry(scope, memory, usage[scope]))
+            for old in memory.supersedes
+        }
         held.sort(key=lambda pair: -pair[1].importance)
         best: list[Entry] = []
         worth: list[float] = []  # a heap of the *wanted* largest
@@ -160,7 +165,7 @@ class RecallSession:
             if not refusal and not is_late and wanted:
                 best.append(entry)
                 (heappush if len(worth) < wanted else heappushpop)(worth, entry.effective_importance)
-        return [entry for entry in most_important(best)[:wanted] if not self.is_secret(entry)], filtered
+        return [entry for entry in most_important(best)[:wanted] if not self.why_withheld(entry)], filtered
 
     def at_prompt(
         self,
@@ -202,7 +207,7 @@ class RecallSession:
                 held.add(entry.id)
             if refusal and refusal not in ("archived", "conflict"):
                 replaced.update(entry.memory.supersedes)
-            return not refusal and not self.is_secret(entry)
+            return not refusal and not self.why_withheld(entry)
 
         found = self.project.search(prompt, Filters(archived=True, keep=keep), limit=limit)
         return found, len(held.intersection(found.refused)), replaced
@@ -223,9 +228,13 @@ class RecallSession:
             left_out=block.left_out,
         )
 
-    def is_secret(self, entry: Entry) -> bool:
-        """Tell whether *entry* holds what looks like a secret, which must not reach a model's provider."""
-        return bool(scan_memory(entry.memory, self.project.allowed_secrets))
+    def why_withheld(self, entry: Entry) -> str:
+        """Return why what *entry* says keeps it from being given: it must not reach a model, or is to be read first."""
+        return "secret" if scan_memory(entry.memory, self.project.allowed_secrets) else self.waits(entry) and "flagged"
+
+    def waits(self, entry: Entry) -> str:
+        """Return why *entry* reads like an order to an agent, if nobody has approved it."""
+        return self.project.screened(entry).flagged
 
     def rules(self, threshold: float | None = None) -> Rules:
         """Return the rules that hold for the session now."""
@@ -290,11 +299,11 @@ class RecallSession:
         self._change(add)
         now = self.project.clock()
         for scope in dict.fromkeys(entry.scope for entry in injection.entries):
-            ids = [entry.id for entry in injection.entries if entry.scope == scope]
+            shown = {entry.id: self.project.seen(entry) for entry in injection.entries if entry.scope == scope}
             state = self.project.state(scope)
-            state.record_use([(id_, now) for id_ in ids])
+            state.record_use([(id_, now) for id_ in shown], shown)
             if self.id:
-                state.record_session(self.id, [(id_, "injected", now) for id_ in ids])
+                state.record_session(self.id, [(id_, "injected", now) for id_ in shown])
 
     def reset(self) -> int:
         """Empty the ledger because the context is gone, open the session filter, and return how many ids there were."""

@@ -97,7 +97,9 @@ def _move(reach: Reach, chosen: Sequence[Entry], to: Scope, vetted: dict[str, Me
             old.remove(ids, tick(reach.clock(), None), keep=False)
             if scope == "stealth":
                 bystealth.drop(old.place.local, ids)
-    return [reach.get(entry.id, to) for entry in chosen]
+    moved = [reach.get(entry.id, to) for entry in chosen]
+    reach.record(moved, "updated")
+    return moved
 
 
 def _check(new: Store, old: Store, entry: Entry) -> None:

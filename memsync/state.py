@@ -12,12 +12,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from memsync import local
 from memsync.errors import StoreError
 from memsync.files import Stamp, create, make_local, stamp
 from memsync.records import format_time, parse_time, utc_now
+from memsync.tables import ABSORB_REST, ABSORB_USE, HAND_BACK, SCHEMA
 
 if TYPE_CHECKING:
     import sqlite3
@@ -26,25 +28,7 @@ log = logging.getLogger(__name__)
 
 Action = Literal["injected", "created", "accessed", "updated"]
 
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS usage (
-    id TEXT PRIMARY KEY, access_count INTEGER NOT NULL DEFAULT 0, last_accessed_at TEXT);
-CREATE TABLE IF NOT EXISTS session_memories (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, memory_id TEXT NOT NULL,
-    action TEXT NOT NULL, created_at TEXT NOT NULL, UNIQUE (session_id, memory_id, action));
-CREATE TABLE IF NOT EXISTS workflow_state (
-    session_id TEXT PRIMARY KEY, variables TEXT NOT NULL, updated_at TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS idx_session_memories_session ON session_memories (session_id);
-CREATE INDEX IF NOT EXISTS idx_session_memories_memory ON session_memories (memory_id);
-CREATE TABLE IF NOT EXISTS dedup_log (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, created_at TEXT NOT NULL, new_text TEXT NOT NULL,
-    existing_id TEXT NOT NULL, existing_text TEXT NOT NULL, similarity REAL, decision TEXT NOT NULL,
-    reasoning TEXT NOT NULL, review_status TEXT NOT NULL DEFAULT 'unreviewed', owner TEXT, rejected BLOB);
-CREATE INDEX IF NOT EXISTS idx_dedup_log_status ON dedup_log (review_status, decision);
-CREATE TABLE IF NOT EXISTS skill_outcomes (
-    id TEXT PRIMARY KEY, successes INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE IF NOT EXISTS llm_spent (day TEXT PRIMARY KEY, tokens INTEGER NOT NULL);
-"""
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 # A rejection of the very same text holds nothing to bring back, and agents repeat themselves.
 _PRUNE: Final = (
     "DELETE FROM dedup_log WHERE decision = 'hash_exact' AND rejected IS NULL"
@@ -56,37 +40,6 @@ _DEDUP_COLUMNS: Final = (
 )
 
 
-# What one state takes over from another that is attached as `other`: all of it, or of some ids.
-_ABSORB_USE: Final = (
-    """INSERT INTO main.usage SELECT * FROM other.usage
-    WHERE :ids IS NULL OR id IN (SELECT value FROM json_each(:ids))
-    ON CONFLICT (id) DO UPDATE SET access_count = max(access_count, excluded.access_count),
-    last_accessed_at = max(last_accessed_at, excluded.last_accessed_at)""",
-    """INSERT INTO main.skill_outcomes SELECT * FROM other.skill_outcomes
-    WHERE :ids IS NULL OR id IN (SELECT value FROM json_each(:ids))
-    ON CONFLICT (id) DO UPDATE SET successes = max(successes, excluded.successes),
-    failures = max(failures, excluded.failures)""",
-    """INSERT OR IGNORE INTO main.session_memories (session_id, memory_id, action, created_at)
-    SELECT session_id, memory_id, action, created_at FROM other.session_memories
-    WHERE :ids IS NULL OR memory_id IN (SELECT value FROM json_each(:ids)) ORDER BY id""",
-)
-_ABSORB_REST: Final = (
-    """INSERT INTO main.workflow_state SELECT * FROM other.workflow_state WHERE true
-    ON CONFLICT (session_id) DO UPDATE SET variables = excluded.variables, updated_at = excluded.updated_at
-    WHERE excluded.updated_at > updated_at""",
-    """INSERT INTO main.dedup_log
-    (created_at, new_text, existing_id, existing_text, similarity, decision, reasoning, owner, rejected, review_status)
-    SELECT created_at, new_text, existing_id, existing_text, similarity, decision, reasoning, owner, rejected,
-    review_status FROM other.dedup_log WHERE (created_at, new_text, existing_id, decision)
-    NOT IN (SELECT created_at, new_text, existing_id, decision FROM main.dedup_log) ORDER BY id""",
-)
-_HAND_BACK: Final = (
-    """UPDATE main.dedup_log SET review_status = o.review_status FROM other.dedup_log o
-    WHERE o.review_status != 'unreviewed' AND (o.created_at, o.new_text, o.existing_id, o.decision)
-    = (dedup_log.created_at, dedup_log.new_text, dedup_log.existing_id, dedup_log.decision)""",
-    """DELETE FROM other.dedup_log WHERE (created_at, new_text, existing_id, decision)
-    IN (SELECT created_at, new_text, existing_id, decision FROM main.dedup_log)""",
-)
 KEPT_DAYS: Final = 60
 
 
@@ -95,6 +48,13 @@ class Usage(NamedTuple):
 
     access_count: int
     last_accessed_at: datetime | None
+
+
+class Known(NamedTuple):
+    """What of a memory was last written or shown here, and by which rules it was found to be no order; 0: by none."""
+
+    fingerprint: str
+    rules: int = 0
 
 
 class Outcomes(NamedTuple):
@@ -142,6 +102,8 @@ class State:
         self._tree = tree
         self._usage: dict[str, Usage] = {}
         self._seen: tuple[Stamp, Stamp] | None = None
+        self._known: dict[str, Known] = {}
+        self._known_at: tuple[Stamp, Stamp] | None = None
 
     def usage(self) -> Mapping[str, Usage]:
         """Return the use of every memory that was ever used; read again only if the database changed."""
@@ -150,6 +112,19 @@ class State:
             self._seen = stamps
             self._usage = self._read_usage() if self.path.exists() else {}
         return self._usage
+
+    def known(self) -> Mapping[str, Known]:
+        """Return which memories were written or shown on this machine, and as what; read again only after a change."""
+        stamps = self._stamps()
+        if stamps != self._known_at:
+            self._known_at = stamps
+            found: dict[str, Known] = {}
+            if self.path.exists():
+                with self._database() as db:
+                    rows = db.execute("SELECT id, fingerprint, rules FROM known") if db else ()
+                    found |= {id_: Known(*row) for id_, *row in rows}
+            self._known = found
+        return self._known
 
     def _stamps(self) -> tuple[Stamp, Stamp]:
         return stamp(self.path), stamp(self.path.with_name(f"{self.path.name}-wal"))
@@ -161,10 +136,10 @@ class State:
                 found[id_] = Usage(count, parse_time(last))
         return found
 
-    def record_use(self, uses: Iterable[tuple[str, datetime]]) -> None:
-        """Count one more use for each id and time of *uses*."""
+    def record_use(self, uses: Iterable[tuple[str, datetime]], known: Mapping[str, Known] = _NONE) -> None:
+        """Count one more use for each id and time of *uses*, and note what is *known* from now on."""
         rows = [(id_, format_time(now)) for id_, now in uses]
-        if not rows:
+        if not rows and not known:
             return
         with self._database() as db:
             if db:
@@ -174,6 +149,7 @@ class State:
                     " last_accessed_at = max(last_accessed_at, excluded.last_accessed_at)",
                     rows,
                 )
+                db.executemany("INSERT OR REPLACE INTO known VALUES (?, ?, ?)", [(id_, *k) for id_, k in known.items()])
 
     def outcomes(self) -> Mapping[str, Outcomes]:
         """Return the outcomes of every skill that has any."""
@@ -251,11 +227,11 @@ class State:
 
     def absorb(self, other: State) -> None:
         """Take over what *other* knows; a second time changes nothing."""
-        self._take_from(other, (*_ABSORB_USE, *_ABSORB_REST), None)
+        self._take_from(other, (*ABSORB_USE, *ABSORB_REST), None)
 
     def hand_back(self, to: State, ids: Collection[str]) -> None:
         """Give the use of *ids* to the state that this one absorbed, and drop the decisions that it has itself."""
-        to._take_from(self, (*_ABSORB_USE, *_HAND_BACK), json.dumps(sorted(ids)))
+        to._take_from(self, (*ABSORB_USE, *HAND_BACK), json.dumps(sorted(ids)))
 
     def _take_from(self, other: State, queries: Sequence[str], ids: str | None) -> None:
         if not other.path.exists():
@@ -366,7 +342,7 @@ class State:
                 # Two first openers may race for WAL; the loser works without asking again.
                 db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = NORMAL")
-            db.executescript(_SCHEMA)
+            db.executescript(SCHEMA)
         except sqlite3.Error:
             db.close()
             raise

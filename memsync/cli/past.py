@@ -13,7 +13,8 @@ import click
 from memsync import difference, past, worddiff
 from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result
-from memsync.records import Memory, age
+from memsync.guard import shown_label, shown_type
+from memsync.records import Memory, age, shown_id
 
 if TYPE_CHECKING:
     from memsync.difference import Difference, SkillChange
@@ -43,7 +44,9 @@ def history_(ctx: click.Context, /, ref: str, as_json: bool) -> None:
     notes = past.notes(project)
     lines = [line for event in found for line in _event(event)]
     print_result(
-        as_json, past.as_history(found, notes), "\n".join([click.style(found[0].id, bold=True), *lines, *notes])
+        as_json,
+        past.as_history(found, notes),
+        "\n".join([click.style(shown_id(found[0].id), bold=True), *lines, *notes]),
     )
 
 
@@ -72,12 +75,14 @@ def _change(event: Event) -> Iterator[str]:
         if name == "content":
             yield f"content: {_words(event.before.content, event.after.content)}"
         else:
-            yield f"{name}: {_value(old.get(name))} → {_value(new.get(name))}"
+            yield f"{shown_label(name)}: {_value(old.get(name))} → {_value(new.get(name))}"
 
 
 def _whole(memory: Memory) -> str:
-    tags = f"; {', '.join(memory.tags)}" if memory.tags else ""
-    return render.one_line(f"({memory.memory_type}, importance {memory.importance:g}{tags}) {memory.content}")
+    tags = f"; {', '.join(map(shown_label, memory.tags))}" if memory.tags else ""
+    return render.one_line(
+        f"({shown_type(memory.memory_type)}, importance {memory.importance:g}{tags}) {memory.content}"
+    )
 
 
 def _value(value: object) -> str:
@@ -129,7 +134,7 @@ def _text(found: Difference) -> str:
     lines = []
     for event in found.memories:
         kind = click.style(event.kind, fg=_COLOURS[event.kind])
-        lines += [f"{kind} {event.id}", *(f"    {line}" for line in _change(event))]
+        lines += [f"{kind} {shown_id(event.id)}", *(f"    {line}" for line in _change(event))]
     for skill in found.skills:
         lines.append(f"{click.style(skill.kind, fg=_COLOURS[skill.kind])} skill {render.one_line(skill.name)}")
         if skill.kind == "changed":
@@ -169,7 +174,7 @@ def _bullet(event: Event) -> str:
     if event.before is None or event.after is None:
         memory = event.after or event.before
         assert memory
-        return f"- `{event.id}` {_escaped(_whole(memory))}"
+        return f"- `{shown_id(event.id)}` {_escaped(_whole(memory))}"
     marks = {" ": "", "-": "~~", "+": "**"}
     told = []
     for name in event.fields:
@@ -178,8 +183,8 @@ def _bullet(event: Event) -> str:
             told.append("".join(_marked(text, marks[mark]) for mark, text in pieces))
         else:
             old, new = event.as_dict()["before"].get(name), event.as_dict()["after"].get(name)
-            told.append(_escaped(f"{name}: {_value(old)} → {_value(new)}"))
-    return f"- `{event.id}` " + "<br>".join(told)
+            told.append(_escaped(f"{shown_label(name)}: {_value(old)} → {_value(new)}"))
+    return f"- `{shown_id(event.id)}` " + "<br>".join(told)
 
 
 def _marked(text: str, mark: str) -> str:
@@ -216,7 +221,7 @@ def _blamed(name: str, event: Event, now: datetime) -> tuple[str, str, str]:
     value = event.after.content if name in ("", "content") else _value(event.as_dict()["after"][name])
     commit = event.commit
     who = f"{commit.short} {commit.author}, {age(commit.when, now)}" if commit else "not committed yet"
-    return render.one_line(who), name or event.id, render.one_line(value)
+    return render.one_line(who), shown_label(name or shown_id(event.id)), render.one_line(value)
 
 
 def _aligned(rows: Sequence[tuple[str, str, str]]) -> list[str]:

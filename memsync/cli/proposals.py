@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,18 @@ from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result
 from memsync.cli.learn import model_option, yes_option
 from memsync.errors import UsageError
+from memsync.guard import shown_type
 
 if TYPE_CHECKING:
     from memsync.learn.candidates import Candidates, Proposal
     from memsync.learn.extract import Extracted
+    from memsync.results import Entry
+    from memsync.service import Memsync
 
 _NEXT = "`memsync memory approve ID…` or `--all` stores them, `memsync memory reject ID…` drops them"
+
+
+_READ = "flagged ones read like orders to an agent: `memsync memory show ID`, then `memsync memory approve ID` or `forget ID`"
 
 
 def _candidates(ctx: click.Context) -> Candidates:
@@ -29,7 +36,7 @@ def _candidates(ctx: click.Context) -> Candidates:
 def _line(one: Proposal) -> str:
     memory = one.memory
     head = f"{click.style(render.short_id(memory.id) or '-', fg='yellow')} "
-    facts = click.style(f"({memory.memory_type}, importance {memory.importance:g}, {one.where})", dim=True)
+    facts = click.style(f"({shown_type(memory.memory_type)}, importance {memory.importance:g}, {one.where})", dim=True)
     return f"{head}{facts} {render.one_line(memory.content)}"
 
 
@@ -129,13 +136,23 @@ def _extracted(found: Sequence[Extracted], *, dry_run: bool) -> str:
 def candidates(ctx: click.Context, /, as_json: bool) -> None:
     """Show the memories that wait for approval.
 
+    Proposed ones wait to be stored. Flagged ones are stored and read like
+    orders to an agent: no agent is given them unasked before you approve them.
+
     \b
     Example:
       memsync memory candidates
     """
-    found = _candidates(ctx).memories()
-    value = {"count": len(found), "candidates": [one.as_dict() for one in found]}
-    print_result(as_json, value, "\n".join(_lines(found, "no memory waits for approval")))
+    project = open_project(ctx)
+    found, flagged = _candidates(ctx).memories(), project.flagged()
+    value = {
+        "count": len(found),
+        "candidates": [one.as_dict() for one in found],
+        "flagged": [entry.as_dict() for entry in flagged],
+    }
+    lines = _lines(found, "no memory waits for approval") if found or not flagged else []
+    lines += [render.entry_line(entry, project.clock()) for entry in flagged]
+    print_result(as_json, value, "\n".join([*lines, _READ] if flagged else lines))
 
 
 _all_option = click.option("--all", "is_all", is_flag=True, help="All that wait.")
@@ -150,19 +167,54 @@ def _chosen(waiting: Candidates, refs: tuple[str, ...], *, is_all: bool) -> list
 @click.command()
 @click.argument("refs", metavar="[ID...]", nargs=-1)
 @_all_option
+@click.option("--revoke", is_flag=True, help="Let flagged memories wait again.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask: you have read the flagged ones.")
 @json_option
 @click.pass_context
-def approve(ctx: click.Context, /, refs: tuple[str, ...], is_all: bool, as_json: bool) -> None:
-    """Store memories that wait for approval.
+def approve(ctx: click.Context, /, refs: tuple[str, ...], is_all: bool, revoke: bool, yes: bool, as_json: bool) -> None:
+    """Store memories that were proposed, or let a flagged memory be given to agents.
+
+    A flagged memory reads like an order to an agent. It is shown whole, and
+    asked about; an edit of it waits again. --all takes only what was proposed.
 
     \b
-    Example:
+    Examples:
       memsync memory approve mm-a1b2c3
+      memsync memory approve mm-d4e5f6 --revoke
     """
-    waiting = _candidates(ctx)
-    done = waiting.approve(_chosen(waiting, refs, is_all=is_all))
-    text = "\n".join(f"{one.status} {render.one_line(one.entry.content)}" for one in done) or "nothing waits"
-    print_result(as_json, {"approved": [one.as_dict() for one in done]}, text)
+    waiting, project = _candidates(ctx), open_project(ctx)
+    proposed = {one.memory.id for one in waiting.memories()}
+    flagged = [] if is_all else [ref for ref in refs if not any(id_.startswith((ref, f"mm-{ref}")) for id_ in proposed)]
+    refs = tuple(ref for ref in refs if ref not in flagged)
+    if revoke:
+        flagged, refs = [*flagged, *refs], ()
+    for entry in (entries := [project.get(ref) for ref in flagged]):
+        _settle(project, entry, revoke=revoke, yes=yes)
+    done = waiting.approve(_chosen(waiting, refs, is_all=is_all)) if refs or not flagged else []
+    lines = [f"{one.status} {render.one_line(one.entry.content)}" for one in done]
+    lines += [f"{'no longer approved' if revoke else 'approved'} {render.short_id(entry.id)}" for entry in entries]
+    value = {"approved": [*(one.as_dict() for one in done), *(project.get(entry.id).as_dict() for entry in entries)]}
+    print_result(as_json, value, "\n".join(lines) or "nothing waits")
+
+
+def _settle(project: Memsync, entry: Entry, *, revoke: bool, yes: bool) -> None:
+    """Let agents be given *entry*, or no longer, once the user has seen it."""
+    if revoke:
+        if not project.revoke(entry):
+            raise UsageError(f"{render.short_id(entry.id)} is not approved; nothing to revoke")
+        return
+    if not entry.flagged:
+        raise UsageError(
+            f"{render.short_id(entry.id)} does not wait for approval; `memsync memory candidates` shows what does"
+        )
+    click.echo(f"{render.entry_whole(entry, project.clock())}\n", err=True)
+    if not yes and not sys.stdin.isatty():
+        raise UsageError(
+            "a flagged memory is approved by a person: run this in a terminal, or with --yes once you have read it"
+        )
+    if not yes:
+        click.confirm("Give it to agents from now on?", abort=True, err=True)
+    project.approve(entry)
 
 
 @click.command()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memsync.records import age
+from memsync.guard import shown_label, shown_type
+from memsync.records import age, shown_id
 from memsync.results import Entry, Recall, Remembered
 
 if TYPE_CHECKING:
@@ -65,11 +66,17 @@ def entry_line(entry: Entry, now: datetime, width: int | None = None) -> str:
     when = age(memory.written_at, now)
     stale = f"; out of date: {', '.join(entry.stale)}" if entry.stale else ""
     conflict = f"; in conflict with {short_id(memory.conflict_of)}" if memory.conflict_of else ""
-    facts = f"({memory.memory_type}, importance {entry.effective_importance:.2g}, {when}{where}{conflict}{stale})"
+    kind = shown_type(memory.memory_type)
+    facts = f"({kind}, importance {entry.effective_importance:.2g}, {when}{where}{conflict}{stale}{flag(entry)})"
     head = f"{short_id(memory.id)} {one_line(facts)} "
     room = (width or shutil.get_terminal_size((100, 24)).columns) - len(head)
     text = one_line(memory.content)
     return f"{click.style(short_id(memory.id), fg='yellow')} {click.style(one_line(facts), dim=True)} {cut(text, room)}"
+
+
+def flag(entry: Entry) -> str:
+    """Return the mark of a memory that no person has approved, though it reads like an order; "" for any other."""
+    return f"; flagged: {entry.flagged}; unread" if entry.flagged else ""
 
 
 def cut(text: str, room: int) -> str:
@@ -85,7 +92,8 @@ def diff_row(row: str) -> str:
 
 def short_id(id_: str) -> str:
     """Return enough of *id_* to name it: ours whole, of a UUID the first part."""
-    return one_line(id_ if len(id_) <= 16 else id_[:8])
+    shown = shown_id(id_)
+    return shown if len(shown) <= 16 else shown[:8]
 
 
 def entries(found: Sequence[Entry], now: datetime, *, none: str) -> str:
@@ -116,22 +124,23 @@ def entry_whole(entry: Entry, now: datetime) -> str:
     """Return everything about one memory."""
     memory = entry.memory
     rows = {
-        "id": memory.id,
-        "type": memory.memory_type,
+        "id": shown_id(memory.id),
+        "type": shown_type(memory.memory_type),
         "importance": f"{memory.importance:g} (today {entry.effective_importance:.2g})",
-        "tags": ", ".join(memory.tags),
+        "tags": ", ".join(map(shown_label, memory.tags)),
         "scope": entry.scope,
-        "source": " ".join(filter(None, (memory.source_type, memory.source_session_id))),
-        "author": memory.author or "",
+        "source": " ".join(map(shown_label, filter(None, (memory.source_type, memory.source_session_id)))),
+        "author": shown_label(memory.author or ""),
         "created": _time(memory.created_at, now),
         "updated": _time(memory.updated_at, now),
         "archived": _time(memory.archived_at, now),
-        "supersedes": ", ".join(memory.supersedes),
+        "supersedes": ", ".join(map(shown_id, memory.supersedes)),
         "anchors": ", ".join(memory.anchors),
         "out of date": ", ".join(entry.stale),
-        "conflict of": memory.conflict_of or "",
+        "conflict of": shown_id(memory.conflict_of) if memory.conflict_of else "",
+        "flagged": entry.flagged and f"{entry.flagged}; given to an agent after `memsync memory approve` only",
         "recalled": f"{entry.access_count} times" if entry.access_count else "",
-        **{key: str(value) for key, value in sorted(memory.extra.items()) if value is not None},
+        **{shown_label(key): str(value) for key, value in sorted(memory.extra.items()) if value is not None},
     }
     head = "\n".join(f"{click.style(name, dim=True)}: {one_line(text)}" for name, text in rows.items() if text)
     return f"{head}\n\n{printable(memory.content)}"
@@ -152,6 +161,9 @@ def remembered(result: Remembered, now: datetime) -> str:
             lines.append(click.style(line, fg="yellow") + entry_line(other, now, 100 - len(line)))
     if any(other.relation == "contradicts" for other in result.similar):
         lines.append("  --supersedes ID lets the new text stand for an old one")
+    if result.entry.flagged:
+        advice = f"  no agent is given it unasked before you run `memsync memory approve {short_id(result.entry.id)}`"
+        lines.append(click.style(advice, fg="yellow"))
     if result.degraded:
         lines.append(f"{click.style('degraded', fg='yellow')}: compared by words only, because {result.degraded}")
     return "\n".join(lines)
@@ -183,7 +195,7 @@ def stats(result: Stats, now: datetime) -> str:
 
 
 def _counts(name: str, counts: Mapping[str, int], *, limit: int) -> list[str]:
-    rows = [f"  {count:5} {one_line(key)}" for key, count in list(counts.items())[:limit]]
+    rows = [f"  {count:5} {shown_label(key)}" for key, count in list(counts.items())[:limit]]
     more = [f"  … and {len(counts) - limit} more"] if len(counts) > limit else []
     return [f"by {name}", *rows, *more] if rows else []
 
@@ -199,7 +211,10 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
         notes = [f"{store.problems} problems, see `memsync doctor`"] if store.problems else []
         notes += ["not exported yet"] if store.pending else []
         notes += [f"{store.waiting} wait for a commit"] if store.waiting else []
-        notes += [f"{store.new} new, by others"] if store.new else []
+        notes += [f"{store.new} new here"] if store.new else []
+        notes += (
+            [f"{store.flagged} flagged, given to no agent, see `memsync memory candidates`"] if store.flagged else []
+        )
         lines.append(f"{store.scope:8} {store.memories:6} memories  {store.path}  {'; '.join(notes)}".rstrip())
     lines += [*git_hooks(value["git_hooks"], value["mode"]), *clients(value["clients"]), *last_hook(value["last_hook"])]
     lines += candidates(value["candidates"])

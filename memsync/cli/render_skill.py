@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memsync.cli.render import cut, diff_row, one_line, printable
+from memsync.guard import shown_label
 from memsync.results import Checked, SkillEntry
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def line(entry: SkillEntry) -> str:
     facts += [f"used {entry.use_count}×" if entry.use_count else ""]
     facts += [f"{entry.success_rate:.0%} well" if entry.success_rate is not None else ""]
     facts += ["has problems" if entry.problems else ""]
+    facts += [f"flagged: {why}; unread" if (why := entry.flagged) else ""]
     said = ", ".join(filter(None, facts))
     head = f"{one_line(entry.name)} {f'({said}) ' if said else ''}"
     text = cut(one_line(entry.skill.description), shutil.get_terminal_size((100, 24)).columns - len(head))
@@ -42,7 +44,8 @@ def whole(entry: SkillEntry) -> str:
         "id": skill.id,
         "description": skill.description,
         "trigger": skill.trigger_pattern,
-        "tags": ", ".join(skill.tags),
+        "tags": ", ".join(map(shown_label, skill.tags)),
+        "flagged": entry.flagged,
         "scope": entry.scope,
         "file": str(entry.path),
         "learned in": skill.source_session_id or "",
@@ -55,8 +58,9 @@ def whole(entry: SkillEntry) -> str:
 
 
 def instructions(entry: SkillEntry) -> str:
-    """Return what to do."""
-    return printable(entry.skill.instructions)
+    """Return what to do, after a mark if it is flagged."""
+    mark = f"(flagged: {why}; unread)\n\n" if (why := entry.flagged) else ""
+    return mark + printable(entry.skill.instructions)
 
 
 def done(what: str, entry: SkillEntry) -> str:

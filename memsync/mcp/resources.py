@@ -10,7 +10,9 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
 from memsync.errors import MemoryNotFound, MemsyncError, SkillNotFound
-from memsync.mcp.tool import Desk, for_a_model
+from memsync.guard import quoted_lines
+from memsync.mcp.tool import Desk, for_a_model, shown
+from memsync.records import shown_id
 from memsync.results import listed
 from memsync.service import Memsync
 
@@ -32,7 +34,9 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
             raise ResourceNotFoundError(for_a_model(str(error))) from error
         except (MemsyncError, OSError) as error:
             raise ResourceError(for_a_model(str(error))) from error
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        text = (
+            json.dumps(shown(value), ensure_ascii=False, indent=2) if isinstance(value, dict) else quoted_lines(value)
+        )
         return text.encode("utf-8", "replace").decode()
 
     @server.resource(_MEMORY, name="memory", title="A memory", mime_type="application/json")
@@ -68,11 +72,12 @@ def _add_completions(
 
 
 def _most_important(project: Memsync) -> dict[str, Any]:
-    return listed(project.list(limit=_LISTED))
+    return listed([entry for entry in project.list() if not entry.flagged][:_LISTED])
 
 
 def _ids(project: Memsync, beginning: str) -> list[str]:
-    return [entry.id for entry in project.list() if entry.id.startswith(beginning)]
+    ids = (shown_id(entry.id) for entry in project.list())
+    return [id_ for id_ in ids if id_.startswith(beginning)]
 
 
 def _names(project: Memsync, beginning: str) -> list[str]:

@@ -33,6 +33,7 @@ class Memory(Shape):
     created_at: str | None = None
     updated_at: str | None = None
     stale: list[str] | None = None
+    flagged: str | None = None
 
 
 class Hit(Memory):

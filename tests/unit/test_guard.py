@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync.guard import quoted, suspicious, visible
+from memsync.guard import quoted, visible
+from memsync.poison.screen import suspicious
 
 
 def test_every_control_format_and_private_character_is_taken_out():
@@ -55,9 +56,15 @@ def test_a_tag_of_ours_or_of_a_client_cannot_be_written(tag):
     assert not re.search(r"<\s*[/a-zA-Z|!]|\[INST", quoted(f"before {tag} after"))
 
 
-@pytest.mark.parametrize("text", ["Vec<T> is generic", "a < b and b<c", "use `List<String>`", "<3", "array[0]"])
-def test_honest_angle_brackets_stay(text):
+@pytest.mark.parametrize("text", ["a < b and 3 <= 4", "<3", "array[0]", "x -> y", "1 << 4", "<= 5 ms"])
+def test_honest_comparisons_stay(text):
     assert quoted(text) == text
+
+
+@pytest.mark.parametrize("name", ["reminder", "task", "admin", "rules", "T", "Überschrift", "ｓystem", "_x", "Тест"])
+@pytest.mark.parametrize("sign", ["<", "\uff1c", "\ufe64", "</", "<!", "<?", "< /"])
+def test_every_sign_that_could_begin_a_tag_is_escaped(name, sign):
+    assert quoted(f"List{sign}{name}> is read") == f"List&lt;{sign[1:]}{name}> is read"
 
 
 @given(st.text())

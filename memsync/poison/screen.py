@@ -1,0 +1,228 @@
+"""Whether a text reads like an order to an agent rather than something to know. Pure; the rules are data beside it.
+
+A text is read as a person would read it: without accents, with letters that only look like Latin ones as these, and
+with what is encoded decoded. Each phrase is looked up by the beginning of one of its words, so that the hundreds of
+them cost an ordinary memory some microseconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import count
+from typing import Final, NamedTuple
+
+from memsync.fingerprints import texts_of
+from memsync.guard import visible
+from memsync.poison.phrases import LATIN, LEET, LOOKALIKES, OTHER
+from memsync.poison.reasons import TAG
+from memsync.poison.shapes import SHAPES, TAGS
+from memsync.records import Memory
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_KEY: Final = 4  # letters by which phrases are looked up
+_SPELLED: Final = r"(?<!\w)(?:[^\W\d_][ ._*-]{1,2}){7,}[^\W\d_](?!\w)"
+_LONGEST: Final = 200_000  # characters that are read, which no memory has
+
+
+class Phrase(NamedTuple):
+    """One line of the rules: its place among them, why, what excuses it, and its groups of words with the gaps between them."""
+
+    place: int
+    why: str
+    excuse: str
+    text: str
+    groups: tuple[frozenset[str], ...]
+
+
+def suspicious(text: str) -> str:
+    """Return why *text* reads like an order to an agent rather than something to know; "" if it does not.
+
+    A net: it finds what is worded like known attacks, in nine languages, and some honest sentences.
+    """
+    if visible(text) != text:
+        return "holds invisible or control characters"
+    return _why(text[:_LONGEST], is_whole=True)
+
+
+def flaw_of(memory: Memory) -> str:
+    """Return why one of the texts of *memory* reads like an order to an agent; "" if none does."""
+    return next(filter(None, map(suspicious, filter(None, texts_of(memory)))), "")
+
+
+def _why(text: str, *, is_whole: bool) -> str:
+    lower = folded(text)
+    for reading in _readings(lower):
+        if why := _reading(reading):
+            return why
+    if why := _tag(text):
+        return why
+    if re.search(_SPELLED, lower):
+        return "spells words letter by letter"
+    return next(filter(None, (_why(part, is_whole=False) for part in _decoded(text))), "") if is_whole else ""
+
+
+def folded(text: str) -> str:
+    """Return *text* in lower case and its plainest letters: compatibility forms resolved, without accents."""
+    if text.isascii():
+        return " ".join(text.lower().split())
+    from unicodedata import normalize
+
+    plain = re.sub("[\u0300-\u036f]+", "", normalize("NFKD", text).casefold())
+    return " ".join(normalize("NFC", plain).split())
+
+
+def _readings(lower: str) -> Iterator[str]:
+    """Yield what a person may read in *lower*: as it is, with look-alikes and digits as the letters they stand for."""
+    yield lower
+    if not lower.isascii():
+        latin = lower.translate(_lookalikes())
+        if latin != lower:
+            yield latin
+            lower = latin
+    if any(mark in lower for mark in ("*", "`", "_", "~")) and re.search(r"[a-z][*`_~]+[a-z]", lower):
+        yield re.sub(r"[*`_~]+", "", lower)
+    if len(re.findall(r"[a-z][013457@$!]+[a-z]|\b[013457@$]+[a-z]{2}", lower)) > 1:
+        yield lower.translate(str.maketrans(*LEET))
+
+
+@cache
+def _lookalikes() -> dict[int, str]:
+    return {ord(like): letter for letter, likes in LOOKALIKES.items() for like in likes}
+
+
+def _reading(text: str) -> str:
+    """Return why a phrase or a shape of the rules is in *text*, which is folded."""
+    words = set(_WORD.findall(text))
+    keys = words | {f"{word[:_KEY]}*" for word in words}
+    found = _near(keys, is_latin=True)
+    if not text.isascii():
+        found += _near(keys | {""}, is_latin=False)
+    return next((phrase.why for phrase in found if _holds(text, phrase)), "") or _shape(text, words)
+
+
+def _near(keys: set[str], *, is_latin: bool) -> list[Phrase]:
+    """Return the phrases of which each group may have a word among *keys*."""
+    known = _phrases(is_latin=is_latin)
+    found = [phrase for key in keys & known.keys() for phrase in known.get(key, ())]
+    fits = {phrase for phrase in found if not any(map(keys.isdisjoint, phrase.groups))}
+    return sorted(fits, key=lambda phrase: phrase.place)
+
+
+def _holds(text: str, phrase: Phrase) -> bool:
+    return any(not _is_excused(text, match, phrase.excuse) for match in _pattern(phrase.text).finditer(text))
+
+
+def _is_excused(text: str, match: re.Match[str], excuse: str) -> bool:
+    """Tell whether the sentence says before the *match*, or in it, that this is not to be done."""
+    if not excuse:
+        return False
+    start = max(text.rfind(end, 0, match.start()) for end in (". ", "! ", "? ", "; "))
+    return re.search(excuse, text[start + 1 : match.start()][-120:]) is not None
+
+
+@cache
+def _phrases(*, is_latin: bool) -> dict[str, list[Phrase]]:
+    """Return the phrases by the keys of one of their groups, the most telling."""
+    known: dict[str, list[Phrase]] = {}
+    place = count()
+    for why, excuse, lines in LATIN if is_latin else OTHER:
+        for line in map(folded, lines.strip().split("\n")):
+            groups = [_keys(group) for group in line.replace(" ... ", " .. ").split(" .. ")]
+            told = sorted((group for group in groups if "" not in group), key=len)
+            phrase = Phrase(next(place), why, excuse, line, tuple(told))
+            for key in told[0] if told else {""}:
+                known.setdefault(key, []).append(phrase)
+    return known
+
+
+def _keys(group: str) -> frozenset[str]:
+    """Return by what the words of *group* are looked up: the longest word, or the first letters of one with any ending.
+
+    "" stands for what is no word, or is one of a script without spaces.
+    """
+    return frozenset(map(_key, group.split("|")))
+
+
+def _key(word: str) -> str:
+    parts = re.sub("[-',.:]", " ", word).split()
+    best = max(parts, key=len, default="")
+    bare = best.strip("*")
+    if not bare.isalnum() or bare > "\u2e80":
+        return ""
+    return bare if bare == best else f"{bare[:_KEY]}*" if len(bare) >= _KEY and best[0] != "*" else ""
+
+
+@cache
+def _pattern(line: str) -> re.Pattern[str]:
+    """Return the regular expression of a phrase."""
+    parts = re.split(r" (\.{2,3}) ", line)
+    gaps = {"..": r"(?:(?![.!?;] ).){0,24}?", "...": r"(?:(?![.!?;] ).){0,60}?"}
+    return re.compile("".join(gaps.get(part) or f"(?:{'|'.join(map(_spelled, part.split('|')))})" for part in parts))
+
+
+def _spelled(word: str) -> str:
+    """Return one word or phrase of a group as a regular expression: whole words, but for `*` and scripts without spaces."""
+    inner = re.escape(word.strip("*"))
+    is_spaced = word.strip("*")[:1] < "\u2e80"
+    left = r"\b" if is_spaced and word[:1].isalnum() else ""
+    right = r"\b" if is_spaced and word[-1:].isalnum() else ""
+    return f"{left}{inner}{right}"
+
+
+def _shape(text: str, words: set[str]) -> str:
+    """Return why the shape of a command is in *text*."""
+    for why, needed, excuse, pattern in SHAPES:
+        if not words.isdisjoint(needed):
+            for match in re.finditer(pattern, text):
+                if not _is_excused(text, match, excuse):
+                    return why
+    return ""
+
+
+def _tag(text: str) -> str:
+    """Return why a tag or a role of a client's is in *text* outside of code spans."""
+    plain = text.lower() if text.isascii() else _compatible(text).lower()
+    if not any(mark in plain for mark in ("<", "[", ":", "#", "begin", "end", "start")):
+        return ""
+    plain = re.sub(r"`[^`\n]{1,200}`", "` `", plain)
+    for needed, pattern in TAGS:
+        if any(mark in plain for mark in needed.split("|")) and re.search(pattern, plain, re.VERBOSE):
+            return TAG
+    return ""
+
+
+def _compatible(text: str) -> str:
+    from unicodedata import normalize
+
+    return normalize("NFKC", text)
+
+
+def _decoded(text: str) -> Iterator[str]:
+    """Yield what *text* says where it is encoded: HTML entities, percent signs, base64 and hexadecimal."""
+    if "&" in text and re.search(r"&(?:#\w{2,7}|[a-z]{2,6});", text):
+        from html import unescape
+
+        yield unescape(text)
+    if "%" in text and len(re.findall(r"%[0-9a-fA-F]{2}", text)) > 1:
+        from urllib.parse import unquote
+
+        yield unquote(text)
+    if len(text) >= 24:
+        yield from filter(None, map(_of_base, re.findall(r"[A-Za-z0-9+/_-]{24,}={0,2}", text)))
+
+
+def _of_base(word: str) -> str:
+    """Return what *word* says in base64 or hexadecimal, if it is text."""
+    from base64 import b64decode
+
+    try:
+        is_hex = not len(word) % 2 and not word.strip("0123456789abcdefABCDEF")
+        data = (
+            bytes.fromhex(word) if is_hex else b64decode(word.rstrip("=") + "=" * (-len(word.rstrip("=")) % 4), b"-_")
+        )
+        said = data.decode()
+    except ValueError:
+        return ""
+    return said if said.isprintable() and " " in said else ""
