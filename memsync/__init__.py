@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from memsync.errors import MemsyncError
     from memsync.recall import Filters
     from memsync.records import Memory
-    from memsync.reports import ImportReport, Stats
-    from memsync.results import Entry, Hit, Recall, Remembered
+    from memsync.results import Entry, Hit, ImportReport, Recall, Remembered, Stats
     from memsync.service import Memsync
 
 __version__ = "0.1.0"
@@ -34,8 +33,8 @@ _HOMES = {
     "MemsyncError": "errors",
     "Filters": "recall",
     "Memory": "records",
-    "ImportReport": "reports",
-    "Stats": "reports",
+    "ImportReport": "results",
+    "Stats": "results",
 }
 
 

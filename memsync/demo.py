@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from memsync import importing, setup
+from memsync import readers, setup
 from memsync.errors import MemsyncError
 from memsync.git import repo
 from memsync.results import Entry
@@ -52,7 +52,7 @@ def _chapters(directory: Path) -> Iterator[str]:
 def _opening(memsync: Memsync) -> Iterator[str]:
     setup.init(memsync)
     yield _says("memsync init", "created .gobby/memories.jsonl, the only place where memories live")
-    report = memsync.import_(importing.read_file(_SET))
+    report = memsync.import_(readers.read_file(_SET))
     yield _says("memsync memory import team.jsonl", f"{report.count('created')} created, 0 lost, one line each")
 
 

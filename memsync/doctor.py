@@ -169,8 +169,8 @@ def _examine_tree(reach: Reach, store: Store) -> Iterator[Finding]:
 def _examine_git(reach: Reach) -> Iterator[Finding]:
     if reach.layout.git is None or reach.layout.root is None or reach.settings.stealth:
         return
-    from memsync.git.command import Checkout
     from memsync.git.install import ROOTS, status
+    from memsync.git.repo import Checkout
 
     if Checkout(reach.layout.git.root).ask("config", "--local", "--get-all", ROOTS) is None:
         return  # nobody asked for hooks in this clone

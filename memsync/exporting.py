@@ -13,8 +13,8 @@ from memsync.codec import encode, fields_of
 from memsync.errors import UsageError, blaming
 from memsync.files import resolve_inside
 from memsync.guard import quoted_lines, shown_type
-from memsync.importing import BY_SUFFIX, Format
 from memsync.reach import Reach
+from memsync.readers import BY_SUFFIX, Format
 from memsync.records import HEADINGS, sorted_types
 from memsync.results import Entry
 

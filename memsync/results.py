@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from memsync.codec import fields_of
-from memsync.jsonl import Problem
-from memsync.records import Memory, Scope, Skill
+from memsync.records import Memory, Scope
 
 if TYPE_CHECKING:
     from memsync.dedup import Relation, Verdict
@@ -174,92 +173,90 @@ class Remembered:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """What an export did: whether bytes changed, and why it held back, if it did."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one item of an import."""
 
+    status: Literal["created", "updated", "duplicate", "skipped"]
+    where: str
+    id: str | None
+    reason: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the four fields."""
+        return {"status": self.status, "where": self.where, "id": self.id, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What an import did, or with `dry_run` would do, item by item."""
+
+    outcomes: tuple[Outcome, ...]
+    dry_run: bool
+
+    def count(self, status: str) -> int:
+        """Return how many items ended as *status*."""
+        return sum(outcome.status == status for outcome in self.outcomes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts, and every item that was not simply created."""
+        counts = {name: self.count(name) for name in ("created", "updated", "duplicate", "skipped")}
+        told = [outcome.as_dict() for outcome in self.outcomes if outcome.status != "created"]
+        return {**counts, "dry_run": self.dry_run, "items": told}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStatus:
+    """One store at a glance. `pending`: an export would change the file; `waiting` memories wait for a commit.
+
+    `new` were neither written nor shown on this machine; `flagged` read like orders to an agent, and wait for approval.
+    """
+
+    scope: Scope
     path: Path
-    changed: bool
-    held: str | None = None
+    memories: int
+    problems: int
+    pending: bool
+    waiting: int
+    new: int
+    flagged: int
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields, the path as text."""
-        return {"path": str(self.path), "changed": self.changed, "held": self.held}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillEntry:
-    """A skill where it lives, and how it was used on this machine. `score` compares only within one search."""
-
-    skill: Skill
-    scope: Scope
-    path: Path
-    problems: tuple[Problem, ...] = ()
-    use_count: int = 0
-    success_rate: float | None = None
-    score: float | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the skill."""
-        return self.skill.name
-
-    @property
-    def flagged(self) -> str:
-        """Why it reads like an order to an agent to ignore or betray its user; "" if it does not."""
-        from memsync.poison.screen import suspicious
-
-        skill = self.skill
-        texts = (skill.name, skill.description, skill.trigger_pattern, *skill.tags, skill.instructions)
-        return next(filter(None, map(suspicious, texts)), "")
-
-    def as_dict(self, *, whole: bool = True) -> dict[str, Any]:
-        """Return the skill by the seeds' names; without the instructions where they would be too much."""
-        skill = self.skill
-        fields = {
-            "id": skill.id,
-            "name": skill.name,
-            "description": skill.description,
-            "trigger_pattern": skill.trigger_pattern or None,
-            "tags": list(skill.tags),
+        return {
             "scope": self.scope,
             "path": str(self.path),
-            "use_count": self.use_count,
-            "success_rate": self.success_rate,
-            "problems": [{"line": p.number, "what": p.why} for p in self.problems],
-            **({"flagged": why} if (why := self.flagged) else {}),
+            "memories": self.memories,
+            "problems": self.problems,
+            "pending": self.pending,
+            "waiting": self.waiting,
+            "new": self.new,
+            "flagged": self.flagged,
         }
-        more = {} if self.score is None else {"score": round(self.score, 4)}
-        source = {"source_session_id": skill.source_session_id} if skill.source_session_id else {}
-        return {**fields, **source, **more, **({"instructions": skill.instructions} if whole else {})}
-
-
-def listed_skills(found: Sequence[SkillEntry]) -> dict[str, Any]:
-    """Return *found* as a list answers, without the instructions."""
-    return {"count": len(found), "skills": [entry.as_dict(whole=False) for entry in found]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What the look at one skill found. `mended`: its file was changed."""
+class Stats:
+    """Counts over the memories in reach."""
 
-    name: str
-    path: Path
-    problems: tuple[Problem, ...]
-    mended: bool = False
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether every client loads it and the specification's validator takes it."""
-        return all(problem.harmless for problem in self.problems)
+    total: int
+    by_type: Mapping[str, int]
+    by_scope: Mapping[str, int]
+    by_source: Mapping[str, int]
+    by_tag: Mapping[str, int]
+    average_importance: float
+    archived: int = 0
+    most_used: tuple[Entry, ...] = field(default=())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields, each problem with its line."""
-        problems = [{"line": p.number, "what": p.why, "harmless": p.harmless} for p in self.problems]
+        """Return the counts as JSON."""
         return {
-            "name": self.name,
-            "path": str(self.path),
-            "valid": self.is_valid,
-            "mended": self.mended,
-            "problems": problems,
+            "total": self.total,
+            "by_type": dict(self.by_type),
+            "by_scope": dict(self.by_scope),
+            "by_source": dict(self.by_source),
+            "by_tag": dict(self.by_tag),
+            "average_importance": round(self.average_importance, 4),
+            "archived": self.archived,
+            "most_used": [entry.as_dict() for entry in self.most_used],
         }

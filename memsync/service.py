@@ -12,6 +12,7 @@ from memsync.anchors import anchors_of
 from memsync.codec import decode, fields_of
 from memsync.edits import noted, refuse_copy, still_there, unarchive
 from memsync.errors import AmbiguousId, MemoryNotFound
+from memsync.exported import Exported
 from memsync.fingerprints import fingerprint, instruction_of
 from memsync.reach import Reach
 from memsync.recall import Filters, as_hit, most_important
@@ -29,12 +30,12 @@ from memsync.records import (
     find_id,
     tick,
 )
-from memsync.results import Entry, Exported, Recall, Remembered
+from memsync.results import Entry, Recall, Remembered
 from memsync.trust import Approvals
 
 if TYPE_CHECKING:
     from memsync.importing import Candidate, Plan
-    from memsync.reports import ImportReport, Stats, StoreStatus
+    from memsync.results import ImportReport, Stats, StoreStatus
     from memsync.skills import Skills
     from memsync.watch import Watcher
 
@@ -102,7 +103,7 @@ class Memsync(Reach):
 
     def stats(self, filters: Filters = _EVERYTHING) -> Stats:
         """Count the memories that pass *filters*."""
-        from memsync.reports import Stats
+        from memsync.results import Stats
 
         entries = list(self.entries(filters))
         count = len(entries)
@@ -347,7 +348,7 @@ class Memsync(Reach):
         Raises:
             StoreUnreadable, OutsideTree
         """
-        from memsync.reports import StoreStatus
+        from memsync.results import StoreStatus
 
         flagged = self.flagged()
         return [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from memsync import skillcheck, skillfile
 from memsync.errors import AmbiguousSkill, InvalidSkill, SecretFound, SkillNotFound, UsageError, blaming
 from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, clean_tags, new_id, valid_text
-from memsync.results import Checked, SkillEntry
+from memsync.skillentries import Checked, SkillEntry
 from memsync.skillstore import SkillStore
 
 if TYPE_CHECKING:

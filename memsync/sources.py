@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from memsync import files, importing, jsonl, limits, yamltext
+from memsync import files, jsonl, limits, readers, yamltext
 from memsync.errors import ImportFailed, InvalidMemory, UsageError
 from memsync.importing import Candidate
 from memsync.records import Memory, clean_tags
@@ -81,7 +81,7 @@ def read_bytes(
     reader = _READERS.get(source or "")
     if reader is None:
         plain = "jsonl" if source == "gobby" else source
-        return importing.read_bytes(data, name, plain, mapping)  # type: ignore[arg-type]
+        return readers.read_bytes(data, name, plain, mapping)  # type: ignore[arg-type]
     if mapping:
         raise UsageError(f"--map is for JSON and JSONL; {source} is read by its own keys")
     return reader(_text(data, name), name)
@@ -99,7 +99,7 @@ def _text(data: bytes, name: str) -> str:
 
 def detect(data: bytes, name: str) -> Source | None:
     """Return whose file this is; None: nobody's whose keys are known."""
-    from memsync.learn.extract import INSTRUCTIONS
+    from memsync.learn.worth import INSTRUCTIONS
 
     text = data[:_SAMPLE].decode("utf-8-sig", "replace").replace("\r\n", "\n")
     path = Path(name)
@@ -159,7 +159,7 @@ def _in_folder(path: Path, source: Source | None) -> tuple[Source | None, Path]:
 def _files(path: Path, source: Source | None) -> list[Path]:
     """Return the files of a folder that may hold memories, in order; a link to somewhere else is not followed."""
     if source == "claude-md":
-        from memsync.learn.extract import instruction_files
+        from memsync.learn.worth import instruction_files
 
         found = [file for file in instruction_files(path) if file.name != "MEMORY.md"]
     else:
@@ -219,8 +219,8 @@ def _made(where: str, content: object, kind: str = "fact", tags: object = ()) ->
 
 def _by_statements(text: str, name: str) -> Iterator[Candidate]:
     """Take each statement that is worth it, and say why the others are not."""
-    from memsync.learn.extract import as_memory, why_dropped
     from memsync.learn.statements import statements
+    from memsync.learn.worth import as_memory, why_dropped
 
     for one in statements(text):
         where = f"{name}:{one.line}"
@@ -346,7 +346,7 @@ def _mem0(text: str, name: str) -> Iterator[Candidate]:
         "created_at": "created_at",
         "updated_at": "updated_at",
     }
-    yield from importing.read_bytes(json.dumps(tree).encode(), name, "json", keys)
+    yield from readers.read_bytes(json.dumps(tree).encode(), name, "json", keys)
 
 
 _READERS: Final[Mapping[str, Callable[[str, str], Iterator[Candidate]]]] = {

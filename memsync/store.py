@@ -18,10 +18,10 @@ from typing import Any, Final, NamedTuple
 from memsync import changed, codec, files, jsonl, merge, pending, replaced
 from memsync.codec import Line
 from memsync.errors import ExportRefused, MemoryNotFound, StoreError, StoreUnreadable, blaming
+from memsync.exported import Exported
 from memsync.git import repo
 from memsync.jsonl import Problem
 from memsync.records import Change, Memory, content_hash, format_time
-from memsync.results import Exported
 from memsync.routing import Place
 
 log = logging.getLogger(__name__)

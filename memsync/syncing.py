@@ -84,8 +84,8 @@ def _export(store: Store, done: Synced) -> Synced:
 
 def _hand_over(reach: Reach, store: Store, done: Synced, *, commit: bool, push: bool) -> Synced:
     from memsync.git import commit as committing
-    from memsync.git.command import Checkout
     from memsync.git.ours import stage_checked
+    from memsync.git.repo import Checkout
 
     assert reach.layout.git is not None
     if commit:

@@ -38,7 +38,8 @@ LAYERS = {
         "config",
         "routing",
         "results",
-        "reports",
+        "exported",
+        "skillentries",
         "index",
         "versions",
         "merge",
@@ -60,6 +61,7 @@ LAYERS = {
     3: {
         "recall",
         "importing",
+        "readers",
         "exporting",
         "sources",
         "finder",

@@ -1,7 +1,8 @@
-"""What is to know about a client, as data: its words for things, and when its context is lost."""
+"""What is to know about each client, as data: its words for things, and when its context is lost."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
@@ -50,3 +51,52 @@ def _is_among(event: str, payload: Mapping[str, Any], table: Mapping[str, Collec
     if event not in table:
         return False
     return table[event] == ANY or (payload.get("source") or payload.get("trigger")) in table[event]
+
+
+# Claude Code: keeps what hooks add until a compaction has happened, which SessionStart says.
+#
+# PreCompact may still be blocked, and PostCompact comes after the new context was given.
+CLAUDE = Client(
+    name="claude",
+    prompt_event="UserPromptSubmit",
+    turn="prompt_id",
+    lost={"session-start": ("compact", "clear")},
+)
+
+
+# Codex: drops all added context at a compaction, and says so with PostCompact at once.
+#
+# SessionStart(compact) comes only with the next turn: not at all if the user leaves before, and after a
+# SessionStart(resume) that has given everything again. So it loses nothing. An answer with any key that Codex does not know is refused.
+CODEX = Client(
+    name="codex",
+    prompt_event="UserPromptSubmit",
+    turn="turn_id",
+    lost={"session-start": ("clear",), "post-compact": ANY},
+)
+
+
+# Gemini CLI: announces a compression before every request, and passes earlier context on as part of the prompt.
+#
+# PreCompress(auto) is sent whether anything is compressed or not, and no event follows one:
+# only the user's own /compress empties the ledger. What is added to a prompt stays in the
+# history of the chat, also when it is resumed (0.61, looked at in its requests), though its documentation says for one turn.
+_CONTEXT: Final = re.compile(r"(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
+
+
+def without_context(prompt: str) -> str:
+    """Return *prompt* without what hooks put before it; inside, Gemini has escaped every tag."""
+    found = _CONTEXT.match(prompt)
+    return prompt[found.end() :] if found else prompt
+
+
+GEMINI = Client(
+    name="gemini",
+    prompt_event="BeforeAgent",
+    turn="timestamp",
+    lost={"session-start": ("clear",), "pre-compact": ("manual",)},
+    ignored={"pre-compact": ("auto",)},
+    prompt=without_context,
+)
+
+KNOWN: Final[Mapping[str, Client]] = {"claude": CLAUDE, "codex": CODEX, "gemini": GEMINI}

@@ -6,14 +6,13 @@ import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memsync import files, workflow
 from memsync.actions import Outcome, Turn, check, run
 from memsync.agents import hooklog
-from memsync.agents.client import CLIENTS, EVENTS, Client
+from memsync.agents.client import CLIENTS, EVENTS, KNOWN, Client
 from memsync.errors import MemsyncError, UsageError
 from memsync.records import format_time
 from memsync.service import Memsync
@@ -36,8 +35,7 @@ def client_of(name: str) -> Client:
     """
     if name not in CLIENTS:
         raise UsageError(f"there is no client {name!r}; there are {', '.join(CLIENTS)}")
-    found: Client = import_module(f"memsync.agents.{name}").CLIENT
-    return found
+    return KNOWN[name]
 
 
 def answer(project: Memsync, client: Client, event: str, payload: Mapping[str, Any]) -> Reply:

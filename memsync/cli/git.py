@@ -130,8 +130,8 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], as_json: bool) -> None:
     """
     from memsync.cli.render import one_line
     from memsync.git.check import look_at_staged, staged
-    from memsync.git.command import Checkout
     from memsync.git.install import roots
+    from memsync.git.repo import Checkout
 
     project = open_project(ctx)
     checkout = Checkout(_top(ctx), in_hook=True)

@@ -24,8 +24,9 @@ from memsync.records import SCOPES, Scope
 from memsync.results import listed
 
 if TYPE_CHECKING:
-    from memsync.results import Recall, SkillEntry
+    from memsync.results import Recall
     from memsync.service import Memsync
+    from memsync.skillentries import SkillEntry
 
 
 _HERE: Final = "memsync.cli.memory"

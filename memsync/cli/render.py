@@ -17,7 +17,7 @@ from memsync.results import Entry, Recall, Remembered
 if TYPE_CHECKING:
     from memsync.doctor import Finding
     from memsync.installing import Installed
-    from memsync.reports import ImportReport, Stats, StoreStatus
+    from memsync.results import ImportReport, Stats, StoreStatus
     from memsync.syncing import Synced
 
 _PILOT: Final = {"Cc", "Cf", "Cs", "Co", "Cn"}

@@ -10,7 +10,7 @@ import click
 
 from memsync.cli.render import cut, diff_row, one_line, printable
 from memsync.guard import shown_label
-from memsync.results import Checked, SkillEntry
+from memsync.skillentries import Checked, SkillEntry
 
 if TYPE_CHECKING:
     from memsync.learn.lessons import Learned

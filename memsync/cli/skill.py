@@ -12,7 +12,7 @@ from memsync.cli.app import LazyGroup, json_option, open_project, print_result, 
 from memsync.cli.memory import read_text, split_tags
 from memsync.errors import UsageError
 from memsync.records import Scope
-from memsync.results import listed_skills
+from memsync.skillentries import listed_skills
 
 _HERE: Final = "memsync.cli.skill"
 _COMMANDS: Final = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from memsync import exporting, importing, sources
+from memsync import exporting, importing, readers, sources
 from memsync.cli import render
 from memsync.cli.app import (
     allow_secret_option,
@@ -90,7 +90,7 @@ def export(
     ctx: click.Context,
     /,
     output: str | None,
-    format_: importing.Format | None,
+    format_: readers.Format | None,
     scope: Scope | None,
     as_json: bool,
     **chosen: Any,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from memsync import files, jsonl
 from memsync.codec import Line
-from memsync.git.command import Checkout
+from memsync.git.repo import Checkout
 from memsync.routing import SKILLS, STORE_DIR
 from memsync.secrets import NOTHING, Allow, Secret, describe, scan, scan_memory
 

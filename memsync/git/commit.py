@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from memsync.errors import GitRefused
 from memsync.git import repo
 from memsync.git.check import secret_in
-from memsync.git.command import Checkout
 from memsync.git.ours import companions, path_of
+from memsync.git.repo import Checkout
 from memsync.git.report import came
 from memsync.routing import Layout, under_way
 from memsync.secrets import NOTHING, Allow

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from memsync import jsonl, merge
 from memsync.codec import Line
+from memsync.exported import Exported
 from memsync.git import repo
-from memsync.results import Exported
 from memsync.store import Store
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from memsync.git import repo
-from memsync.git.command import Checkout
+from memsync.git.repo import Checkout
 
 MERGE: Final = "memsync"
 SKILL: Final = "memsync-skill"

@@ -16,10 +16,10 @@ from memsync import config, deadline
 from memsync.consent import allowed
 from memsync.errors import MemsyncError
 from memsync.git import check
-from memsync.git.command import Checkout
 from memsync.git.hookfile import BLOCKED
 from memsync.git.install import roots
 from memsync.git.ours import Left, held_back, stage
+from memsync.git.repo import Checkout
 from memsync.git.report import came
 from memsync.routing import Layout, locate, under_way
 from memsync.secrets import NOTHING, Allow

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from memsync import files
 from memsync.errors import StoreNotWritable, blaming
 from memsync.git import driver, hookfile, repo
-from memsync.git.command import Checkout
+from memsync.git.repo import Checkout
 from memsync.routing import Layout
 
 ROOTS: Final = "memsync.root"

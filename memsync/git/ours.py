@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from memsync import attributes, files
 from memsync.git import repo
 from memsync.git.check import secret_in
-from memsync.git.command import Checkout
+from memsync.git.repo import Checkout
 from memsync.secrets import NOTHING, Allow
 from memsync.store import Store
 

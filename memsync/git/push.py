@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from memsync.errors import GitRefused
-from memsync.git.command import Checkout
 from memsync.git.conflict import resolve
 from memsync.git.ours import path_of
+from memsync.git.repo import Checkout
 from memsync.git.report import memories_at
 from memsync.routing import Layout, under_way
 from memsync.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from memsync import changed, jsonl, merge
-from memsync.git.command import Checkout
+from memsync.git.repo import Checkout
 from memsync.records import Change, Memory
 from memsync.routing import Place
 

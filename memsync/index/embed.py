@@ -1,10 +1,12 @@
-"""What an embedder has to offer, and how the index uses one. Loads numpy only with vectors."""
+"""How the index uses an embedder. Loads numpy only with vectors."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
+
+from memsync.index.embedder import Embedder, EmbedderFailed
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -12,37 +14,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+
 LEVELS: Final = 127
 _USUAL: Final = 0.15
-
-
-class EmbedderFailed(Exception):
-    """An embedder cannot be used now; the message says why."""
-
-
-class Embedder(Protocol):
-    """Turns texts into vectors; `id` changes whenever its vectors would."""
-
-    @property
-    def id(self) -> str:
-        """The name of the vectors' space."""
-        ...
-
-    def embed(self, texts: Sequence[str]) -> NDArray[float32]:
-        """Return a row per text, each of length 1, or all 0 for a text without meaning.
-
-        Raises:
-            EmbedderFailed: it cannot be reached or loaded, or answers nonsense.
-        """
-        ...
-
-    def query(self, text: str) -> Sequence[float]:
-        """Return the vector of one query.
-
-        Raises:
-            EmbedderFailed: as above.
-        """
-        ...
 
 
 class Meaning:
@@ -124,7 +98,6 @@ def choose(spec: str) -> Meaning | None:
         from memsync.index.static import StaticEmbedder
 
         return Meaning(StaticEmbedder())
-    from importlib import import_module  # by name: the providers import this module
+    from memsync.index.providers.specs import named
 
-    embedder: Embedder = import_module("memsync.index.providers.specs").named(spec)
-    return Meaning(embedder)
+    return Meaning(named(spec))

@@ -13,9 +13,10 @@ from typing import Any, Final
 from memsync import codec, files, jsonl, skillcheck, skillfile
 from memsync.errors import InvalidSkill, MemoryNotFound, SkillNotFound
 from memsync.records import Memory, content_hash, derived_id
-from memsync.results import Remembered, SkillEntry
+from memsync.results import Remembered
 from memsync.routing import Place
 from memsync.service import Memsync
+from memsync.skillentries import SkillEntry
 from memsync.skillstore import SKILL_FILE
 
 _MEMORIES: Final = "memories.jsonl"

@@ -13,8 +13,8 @@ from memsync.learn import drafts, transcripts
 from memsync.learn.candidates import Candidates
 from memsync.learn.digest import Digest, digest
 from memsync.learn.llm import is_configured, open_llm
-from memsync.results import SkillEntry
 from memsync.service import Memsync
+from memsync.skillentries import SkillEntry
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memsync.learn.candidates import Candidates, Proposal
-from memsync.learn.extract import extract, instruction_files
+from memsync.learn.extract import extract
 from memsync.learn.scan import MOST, init
+from memsync.learn.worth import instruction_files
 from memsync.results import Entry, Remembered
 from memsync.service import Memsync
 

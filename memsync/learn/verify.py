@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from memsync.errors import LlmError
 from memsync.learn.judge import judge
 from memsync.learn.llm import open_llm
-from memsync.reach import Reach, Verify
+
+if TYPE_CHECKING:
+    from memsync.reach import Reach, Verify
 
 log = logging.getLogger(__name__)
 

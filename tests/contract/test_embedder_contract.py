@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from loopback import Loopback
 
-from memsync.index.embed import Embedder, choose
+from memsync.index.embed import choose
+from memsync.index.embedder import Embedder
 from memsync.index.providers.specs import named
 from memsync.index.static import StaticEmbedder
 

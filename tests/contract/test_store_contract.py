@@ -14,9 +14,10 @@ from ops import ONE_FILE, a_memory, add, by_hand, lines, remove, restore, seen_b
 
 from memsync import files, jsonl
 from memsync.errors import AmbiguousId, ExportRefused, LockTimeout, MemoryNotFound
+from memsync.exported import Exported
 from memsync.records import Change, Memory, content_hash, find_id
 from memsync.routing import locate
-from memsync.store import Exported, Store
+from memsync.store import Store
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from memsync.codec import decode
 from memsync.dedup import Thresholds
 from memsync.dedup.nominate import Nominees
 from memsync.errors import ImportFailed, UsageError
-from memsync.importing import Plan, check_mapping, read_bytes, read_file
+from memsync.importing import Plan
+from memsync.readers import check_mapping, read_bytes, read_file
 from memsync.records import Memory, content_hash
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from helpers import memory_line
 
 from memsync.errors import InvalidMemory
-from memsync.importing import read_file
+from memsync.readers import read_file
 from memsync.records import (
     MAX_CONTENT,
     clean_content,

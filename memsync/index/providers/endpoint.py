@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from memsync.index.embed import EmbedderFailed
+from memsync.index.embedder import EmbedderFailed
 
 OWN_KEY: Final = "MEMSYNC_EMBEDDER_KEY"
 OPENAI_KEY: Final = "OPENAI_API_KEY"

@@ -15,7 +15,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.index.embed import EmbedderFailed
+from memsync.index.embedder import EmbedderFailed
 from memsync.index.providers.rows import filled, unit
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from memsync.index.embed import EmbedderFailed
+from memsync.index.embedder import EmbedderFailed
 from memsync.index.providers.endpoint import REMEDY, Busy, Endpoint, Refused, Slow
 from memsync.index.providers.rows import filled, unit
 

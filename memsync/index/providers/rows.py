@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from memsync.index.embed import EmbedderFailed
+from memsync.index.embedder import EmbedderFailed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

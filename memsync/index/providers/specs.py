@@ -6,7 +6,7 @@ import difflib
 from pathlib import Path, PureWindowsPath
 from typing import Final
 
-from memsync.index.embed import Embedder
+from memsync.index.embedder import Embedder
 
 FORMS: Final = ("builtin", "none", "model2vec:PATH", "sentence-transformers:PATH", "openai:MODEL@URL")
 

@@ -12,7 +12,8 @@ from searching import ask, change, record, values
 
 from memsync.index.calibrate import UNLIKE, unrelated_cosine
 from memsync.index.core import Index
-from memsync.index.embed import LEVELS, EmbedderFailed, Meaning, choose, whole
+from memsync.index.embed import LEVELS, Meaning, choose, whole
+from memsync.index.embedder import EmbedderFailed
 from memsync.index.scale import FLOOR, FLOOR_WORDS
 
 

@@ -18,7 +18,8 @@ from memsync import Memsync
 from memsync.config import parse_value
 from memsync.errors import ConfigError
 from memsync.index.core import Index
-from memsync.index.embed import EmbedderFailed, Meaning, choose
+from memsync.index.embed import Meaning, choose
+from memsync.index.embedder import EmbedderFailed
 from memsync.index.providers.endpoint import clean_url
 from memsync.index.providers.remote import LONGEST, MOST_LETTERS, Limits, OpenAIEmbedder, Patience, batches
 from memsync.index.providers.specs import FORMS, named

@@ -13,8 +13,9 @@ from loopback import Reply
 from memsync import Memsync
 from memsync.errors import ImportFailed
 from memsync.learn.candidates import Candidates
-from memsync.learn.extract import as_memory, extract, why_dropped
+from memsync.learn.extract import extract
 from memsync.learn.statements import statements
+from memsync.learn.worth import as_memory, why_dropped
 
 SUMMARY = """\
 # Session

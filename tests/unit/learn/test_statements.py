@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync.learn.extract import why_dropped
 from memsync.learn.statements import statements
+from memsync.learn.worth import why_dropped
 
 
 def said(text: str) -> list[str]:
