@@ -15,8 +15,8 @@ from benchmarks.corpus import records
 from benchmarks.replay import CALLS, replay
 from benchmarks.timing import paired
 from memsync.agents.endpoint import Endpoint
-from memsync.codec import decode, encode
-from memsync.live import Live
+from memsync.agents.live import Live
+from memsync.format.codec import decode, encode
 from memsync.records import utc_now
 
 SIZE = 5_000

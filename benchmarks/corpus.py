@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
-from memsync.codec import encode
+from memsync.format.codec import encode
 from memsync.records import Memory
 
 _SEED = 20260115

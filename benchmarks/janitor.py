@@ -13,7 +13,7 @@ import orjson
 
 from benchmarks.corpus import write
 from memsync import Memsync
-from memsync.codec import decode, encode
+from memsync.format.codec import decode, encode
 from memsync.janitor.plan import Plan
 from memsync.janitor.run import apply
 from memsync.janitor.survey import survey

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from benchmarks.corpus import records
 from benchmarks.timing import paired
-from memsync import codec, jsonl, merge
-from memsync.git.repo import merge_text
+from memsync.format import codec, jsonl, merge
 from memsync.records import format_time
+from memsync.store.checkout import merge_text
 
 MERGES = 1_000
 SIDE = 10_000

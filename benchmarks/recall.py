@@ -24,8 +24,8 @@ from pathlib import Path
 from benchmarks.corpus import records, write
 from benchmarks.timing import Paired, paired
 from memsync import Memsync
-from memsync.codec import decode, encode
-from memsync.evaluate import KEPT, Answer, Report, Suite, ask, read_suite, together
+from memsync.evals.questions import KEPT, Answer, Report, Suite, ask, read_suite, together
+from memsync.format.codec import decode, encode
 from memsync.index.embed import choose
 from memsync.records import Change, Memory
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from benchmarks.corpus import records
 from memsync import Memsync
-from memsync.codec import decode, encode
-from memsync.context import build
+from memsync.agents.context import build
+from memsync.agents.session import RecallSession
+from memsync.format.codec import decode, encode
 from memsync.records import Memory
-from memsync.session import RecallSession
 
 CALLS = 144
 OTHERS = 300  # memories that nobody asks for

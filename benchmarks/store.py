@@ -13,8 +13,8 @@ import orjson
 from benchmarks.corpus import write
 from benchmarks.timing import paired
 from memsync import Memsync
-from memsync.routing import Place
-from memsync.store import Store
+from memsync.store.places import Place
+from memsync.store.store import Store
 
 SIZES = (1_000, 10_000, 100_000)
 

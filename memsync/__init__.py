@@ -9,10 +9,10 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memsync.errors import MemsyncError
-    from memsync.recall import Filters
+    from memsync.memories.filters import Filters
+    from memsync.memories.results import Entry, Hit, ImportReport, Recall, Remembered, Stats
+    from memsync.memories.service import Memsync
     from memsync.records import Memory
-    from memsync.results import Entry, Hit, ImportReport, Recall, Remembered, Stats
-    from memsync.service import Memsync
 
 __version__ = "0.1.0"
 __all__ = [
@@ -29,12 +29,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Memsync": "service",
+    "Memsync": "memories.service",
     "MemsyncError": "errors",
-    "Filters": "recall",
+    "Filters": "memories.filters",
     "Memory": "records",
-    "ImportReport": "results",
-    "Stats": "results",
+    "ImportReport": "memories.results",
+    "Stats": "memories.results",
 }
 
 
@@ -44,4 +44,4 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'memsync' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"memsync.{_HOMES.get(name, 'results')}"), name)
+    return getattr(import_module(f"memsync.{_HOMES.get(name, 'memories.results')}"), name)

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memsync import codec
-from memsync.finder import Finder
+from memsync.format import codec
 from memsync.index.core import Index
 from memsync.index.embed import Meaning, choose
 from memsync.index.rank import Ranking, Record
+from memsync.memories.finder import Finder
 from memsync.records import SCOPES, Change, Memory, Scope
-from memsync.routing import Place
-from memsync.store import Store
+from memsync.store.places import Place
+from memsync.store.store import Store
 
 BUILTIN = choose("builtin")
 Stores = dict[Scope, Store]

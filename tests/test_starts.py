@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from helpers import memsync, until
 
-from memsync import programs
-from memsync.agents.wanted import HOOKS
 from memsync.git import driver, hookfile
+from memsync.setup.entries import HOOKS
+from memsync.system import programs
 
 PACKAGE = Path(programs.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))

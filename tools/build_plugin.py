@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memsync import __version__
-from memsync.agents import wanted
+from memsync.setup import entries as wanted
 
 ROOT: Final = Path(__file__).parents[1]
 TEMPLATES: Final = Path("memsync/templates")

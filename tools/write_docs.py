@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from memsync import workflow
 from memsync.cli.app import cli
+from memsync.store import workflow
 
 ROOT = Path(__file__).parents[1]
 HELP = ROOT / "memsync" / "cli" / "help.txt"

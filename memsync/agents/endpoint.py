@@ -20,11 +20,11 @@ from typing import Any, Final, Self
 from memsync import __version__
 from memsync.agents import wire
 from memsync.agents.hooks import Reply, answer, client_of
+from memsync.agents.live import Live
 from memsync.errors import MemsyncError
-from memsync.files import make_dirs
-from memsync.live import Live
-from memsync.routing import locate
-from memsync.service import Memsync
+from memsync.memories.service import Memsync
+from memsync.store.files import make_dirs
+from memsync.store.places import locate
 
 log = logging.getLogger(__name__)
 

@@ -9,10 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from memsync import files, local
+from memsync.agents.session import state_scope
 from memsync.errors import StoreError
-from memsync.service import Memsync
-from memsync.session import state_scope
+from memsync.memories.service import Memsync
+from memsync.store import files
+from memsync.system import local
 
 _NAME: Final = "hooks.log"
 _EARLIER: Final = "hooks.1.log"

@@ -9,15 +9,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memsync import files, workflow
-from memsync.actions import Outcome, Turn, check, run
 from memsync.agents import hooklog
+from memsync.agents.actions import Outcome, Turn, check, run
 from memsync.agents.client import CLIENTS, EVENTS, KNOWN, Client
+from memsync.agents.session import RecallSession
 from memsync.errors import MemsyncError, UsageError
+from memsync.memories.service import Memsync
 from memsync.records import format_time
-from memsync.service import Memsync
-from memsync.session import RecallSession
-from memsync.trust import notice, why_no_step
+from memsync.store import files, workflow
+from memsync.store.trust import notice, why_no_step
 
 
 class Reply(NamedTuple):

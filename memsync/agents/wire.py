@@ -12,7 +12,7 @@ import socket
 import zlib
 from collections.abc import Iterator, Mapping
 
-from memsync import deadline
+from memsync.system import deadline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

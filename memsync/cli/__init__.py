@@ -26,7 +26,7 @@ def main() -> None:
 
         sys.exit(drive(words[1], words[2:]))
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
-        from memsync.agent_hooks import main as answer
+        from memsync.agents.entry import main as answer
 
         answer(words[1:])
     if words[:2] == ["git", "hook"] and words[2:3] != ["--help"]:

@@ -12,7 +12,7 @@ from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result
 
 if TYPE_CHECKING:
-    from memsync.explain import Explained
+    from memsync.agents.explain import Explained
 
 _session_option = click.option("--session", "session_id", default="", metavar="ID", help="The agent session it is for.")
 
@@ -32,7 +32,7 @@ def hook(event: str, client: str) -> None:
       echo '{"session_id":"1","prompt":"which port?"}' | memsync hook prompt --client claude
     """
     # Not reached from the command line, which takes a shorter way: the help is here.
-    from memsync.agent_hooks import main
+    from memsync.agents.entry import main
 
     main([event, "--client", client])
 
@@ -51,8 +51,8 @@ def inject(ctx: click.Context, /, prompt: str | None, session_id: str, explain: 
       memsync inject
       memsync inject --prompt "which port does staging use?" --explain
     """
-    from memsync.explain import explain as explained
-    from memsync.session import RecallSession
+    from memsync.agents.explain import explain as explained
+    from memsync.agents.session import RecallSession
 
     project = open_project(ctx)
     found = explained(RecallSession(project, session_id), prompt)
@@ -62,7 +62,7 @@ def inject(ctx: click.Context, /, prompt: str | None, session_id: str, explain: 
 
 
 def _verdicts(found: Explained) -> list[str]:
-    from memsync.explain import MEANINGS
+    from memsync.agents.explain import MEANINGS
 
     lines = [
         f"{render.short_id(verdict.entry.id)} {'' if verdict.score is None else f'score {verdict.score:.3f} '}"
@@ -88,8 +88,8 @@ def list_(ctx: click.Context, /, as_json: bool) -> None:
     Example:
       memsync workflow list
     """
-    from memsync.actions import ACTIONS
-    from memsync.workflow import load
+    from memsync.agents.actions import ACTIONS
+    from memsync.store.workflow import load
 
     found = load(open_project(ctx, is_quiet=True).layout)
     value = {

@@ -17,7 +17,7 @@ from memsync import __version__
 from memsync.errors import MemsyncError
 
 if TYPE_CHECKING:
-    from memsync.service import Memsync
+    from memsync.memories.service import Memsync
 
 T = TypeVar("T")
 
@@ -162,8 +162,8 @@ def open_project(ctx: click.Context, *, is_quiet: bool = False) -> Memsync:
 
     What waits for the user's approval is said on stderr, unless the command shows it itself.
     """
-    from memsync.service import Memsync
-    from memsync.trust import notice
+    from memsync.memories.service import Memsync
+    from memsync.store.trust import notice
 
     project = ctx.with_resource(Memsync.open())
     if not is_quiet and (text := notice(project.waiting)):

@@ -12,13 +12,13 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import LazyGroup, json_option, open_project, print_result
+from memsync.cli.worddiff import compare
 from memsync.janitor import review as reviewing
 from memsync.janitor.review import Row
-from memsync.state import DECISIONS
-from memsync.worddiff import compare
+from memsync.store.state import DECISIONS
 
 if TYPE_CHECKING:
-    from memsync.service import Memsync
+    from memsync.memories.service import Memsync
 
 _COMMANDS: Final = {
     "log": ("memsync.cli.dedup:log", "Show what was decided about texts that were alike."),

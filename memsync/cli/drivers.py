@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from memsync import deadline
+from memsync.system import deadline
 
 _CLEAN, _CONFLICT, _USAGE, _ABORT = 0, 1, 2, 129
 _OURS = ("memories.jsonl", "SKILL.md")  # what each of the two drivers can merge
@@ -70,7 +70,7 @@ def _write(path: Path, data: bytes) -> None:
 
 def _merge_memories(texts: Sequence[bytes], size: int, name: Sequence[str]) -> tuple[int, bytes]:
     try:
-        from memsync.merge import merge
+        from memsync.format.merge import merge
 
         done = merge(*texts, size=size)
     except Exception as error:  # noqa: BLE001 - whatever it is, git must get both sides
@@ -85,7 +85,7 @@ def _merge_memories(texts: Sequence[bytes], size: int, name: Sequence[str]) -> t
 
 
 def _merge_skill(texts: Sequence[bytes], size: int, _name: Sequence[str]) -> tuple[int, bytes]:
-    from memsync.skillmerge import merge
+    from memsync.skills.merge import merge
 
     try:
         found, data = merge(*texts, merge_text=lambda *parts: _text(parts, size), size=size)
@@ -105,7 +105,7 @@ def _merge_foreign(texts: Sequence[bytes], size: int, _name: Sequence[str]) -> t
 
 
 def _text(texts: Sequence[bytes], size: int) -> tuple[int, bytes]:
-    from memsync.git.repo import merge_text
+    from memsync.store.checkout import merge_text
 
     return merge_text(Path.cwd(), texts, size=size)
 
@@ -138,7 +138,7 @@ def textconv(words: Sequence[str]) -> int:
 
 def readable(data: bytes) -> bytes:
     """Return a memory file as text: the same for the same bytes, whatever the clock and the settings."""
-    from memsync import codec, jsonl
+    from memsync.format import codec, jsonl
 
     blocks = []
     for line in jsonl.read_lines(data):
@@ -159,6 +159,6 @@ def readable(data: bytes) -> bytes:
 def _said(value: object) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
-    from memsync.codec import spell
+    from memsync.format.codec import spell
 
     return value if isinstance(value, str) else spell(value)

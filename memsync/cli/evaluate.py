@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from memsync import evaluate as measuring
 from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result, tracked
-from memsync.config import parse_value
 from memsync.errors import ConfigError, blaming
+from memsync.evals import questions as measuring
+from memsync.store.config import parse_value
 
 if TYPE_CHECKING:
     from memsync.index.embed import Meaning
@@ -88,7 +88,7 @@ def dedup(ctx: click.Context, /, files: tuple[Path, ...], out: str | None, embed
       memsync eval dedup pairs.jsonl
       memsync eval dedup pairs.jsonl --out verdicts.jsonl --json
     """
-    from memsync import pairs as trying
+    from memsync.evals import pairs as trying
 
     settings = open_project(ctx).settings
     _meaning(embedder, settings.embedder)

@@ -12,7 +12,7 @@ from memsync.cli.app import LazyGroup, json_option, open_project, print_result, 
 from memsync.errors import NoStore, UsageError
 
 if TYPE_CHECKING:
-    from memsync.routing import Layout
+    from memsync.store.places import Layout
 
 _SOURCE: Final = "MEMSYNC_SOURCE"
 RECIPE: Final = Path(__file__).parents[1] / "templates" / "ci" / "memsync-merge.yml"
@@ -131,7 +131,7 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], as_json: bool) -> None:
     from memsync.cli.render import one_line
     from memsync.git.check import look_at_staged, staged
     from memsync.git.install import roots
-    from memsync.git.repo import Checkout
+    from memsync.store.checkout import Checkout
 
     project = open_project(ctx)
     checkout = Checkout(_top(ctx), in_hook=True)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memsync import files
 from memsync.cli import render
 from memsync.cli.app import LazyGroup, json_option, open_project, print_result, tracked
 from memsync.errors import MemsyncError, UsageError, blaming
 from memsync.janitor.plan import TASKS, Archive, Confirm, Merge, Plan, Reverse, Step, Task, as_dict, parse, spell
 from memsync.janitor.run import Outcome, Report
+from memsync.store import files
 
 if TYPE_CHECKING:
-    from memsync.service import Memsync
+    from memsync.memories.service import Memsync
 
 _COMMANDS: Final = {
     "run": ("memsync.cli.janitor:run", "Merge copies, archive what faded, review what dedup rejected."),

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from memsync.errors import NotInstalled
-from memsync.routing import locate
+from memsync.store.places import locate
 
 
 @click.command()

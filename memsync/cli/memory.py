@@ -19,14 +19,14 @@ from memsync.cli.app import (
     target_options,
 )
 from memsync.errors import UsageError
-from memsync.recall import Filters
+from memsync.memories.filters import Filters
+from memsync.memories.results import listed
 from memsync.records import SCOPES, Scope
-from memsync.results import listed
 
 if TYPE_CHECKING:
-    from memsync.results import Recall
-    from memsync.service import Memsync
-    from memsync.skillentries import SkillEntry
+    from memsync.memories.results import Recall
+    from memsync.memories.service import Memsync
+    from memsync.skills.entries import SkillEntry
 
 
 _HERE: Final = "memsync.cli.memory"
@@ -74,9 +74,9 @@ def _open(ctx: click.Context, at: str | None) -> Memsync:
     project = open_project(ctx)
     if at is None:
         return project
-    from memsync import past
+    from memsync.history import events
 
-    return ctx.with_resource(past.at(project, at))
+    return ctx.with_resource(events.at(project, at))
 
 
 def _filters(scope: Scope | None, **chosen: Any) -> Filters:
@@ -345,7 +345,7 @@ def restore(ctx: click.Context, /, ref: str, scope: Scope | None, at: str | None
       memsync memory restore mm-a1b2c3
       memsync memory restore mm-a1b2c3 --at main~3
     """
-    from memsync.past import undo
+    from memsync.history.events import undo
 
     project = open_project(ctx)
     result = undo(project, ref, scope, at)

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from memsync import difference, past, worddiff
-from memsync.cli import render
+from memsync.cli import render, worddiff
 from memsync.cli.app import json_option, open_project, print_result
-from memsync.guard import shown_label, shown_type
+from memsync.history import diff as difference
+from memsync.history import events
+from memsync.poison.guard import shown_label, shown_type
 from memsync.records import Memory, age, shown_id
 
 if TYPE_CHECKING:
-    from memsync.difference import Difference, SkillChange
-    from memsync.past import Event
+    from memsync.history.diff import Difference, SkillChange
+    from memsync.history.events import Event
 
 _COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()<>+!|~-])")
@@ -40,12 +41,12 @@ def history_(ctx: click.Context, /, ref: str, as_json: bool) -> None:
       memsync memory history mm-a1b
     """
     project = open_project(ctx)
-    found = past.events(project, ref)
-    notes = past.notes(project)
+    found = events.events(project, ref)
+    notes = events.notes(project)
     lines = [line for event in found for line in _event(event)]
     print_result(
         as_json,
-        past.as_history(found, notes),
+        events.as_history(found, notes),
         "\n".join([click.style(shown_id(found[0].id), bold=True), *lines, *notes]),
     )
 
@@ -210,10 +211,10 @@ def blame(ctx: click.Context, /, ref: str | None, as_json: bool) -> None:
       memsync memory blame mm-a1b
     """
     project = open_project(ctx)
-    found = past.blame(project, ref)
-    notes = past.notes(project)
+    found = events.blame(project, ref)
+    notes = events.notes(project)
     rows = [_blamed(name, event, project.clock()) for name, event in found]
-    print_result(as_json, past.as_blame(found, notes), "\n".join([*_aligned(rows), *notes]) or "no memories yet")
+    print_result(as_json, events.as_blame(found, notes), "\n".join([*_aligned(rows), *notes]) or "no memories yet")
 
 
 def _blamed(name: str, event: Event, now: datetime) -> tuple[str, str, str]:

@@ -6,13 +6,13 @@ from datetime import datetime
 
 import click
 
-from memsync import audit as auditing
-from memsync import sharing
 from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result
-from memsync.consent import consented
+from memsync.history import audit as auditing
+from memsync.memories import sharing
+from memsync.memories.service import Memsync
 from memsync.records import Scope, age
-from memsync.service import Memsync
+from memsync.store.consent import consented
 
 
 @click.command()

@@ -51,7 +51,7 @@ def init(
       memsync init --stealth
       memsync init --agent all --dry-run
     """
-    from memsync import installing
+    from memsync.setup import installing
 
     project = open_project(ctx)
     stealth = stealth or project.settings.stealth
@@ -78,7 +78,7 @@ def uninstall(ctx: click.Context, /, agents: tuple[str, ...], dry_run: bool, as_
       memsync uninstall
       memsync uninstall --agent codex --dry-run
     """
-    from memsync import installing
+    from memsync.setup import installing
 
     project = open_project(ctx)
     result = installing.uninstall(
@@ -99,10 +99,10 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
     """
     import shutil
 
-    from memsync import installing
     from memsync.agents import hooklog
-    from memsync.agents.look import survey
     from memsync.learn.candidates import Candidates
+    from memsync.setup import installing
+    from memsync.setup.client_status import survey
 
     project = open_project(ctx, is_quiet=True)
     stores = project.status()
@@ -135,7 +135,7 @@ def doctor(ctx: click.Context, /, fix: bool, as_json: bool) -> None:
       memsync doctor
       memsync doctor --fix
     """
-    from memsync.doctor import examine, mend
+    from memsync.setup.doctor import examine, mend
 
     project = open_project(ctx, is_quiet=True)
     done = mend(project) if fix else []
@@ -156,7 +156,7 @@ def demo(keep: bool) -> None:
     Example:
       memsync demo
     """
-    from memsync.demo import tell
+    from memsync.setup.demo import tell
 
     for line in tell(keep=keep):
         click.echo(line)

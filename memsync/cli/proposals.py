@@ -13,13 +13,13 @@ from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result
 from memsync.cli.learn import model_option, yes_option
 from memsync.errors import UsageError
-from memsync.guard import shown_type
+from memsync.poison.guard import shown_type
 
 if TYPE_CHECKING:
     from memsync.learn.candidates import Candidates, Proposal
     from memsync.learn.extract import Extracted
-    from memsync.results import Entry
-    from memsync.service import Memsync
+    from memsync.memories.results import Entry
+    from memsync.memories.service import Memsync
 
 _NEXT = "`memsync memory approve ID…` or `--all` stores them, `memsync memory reject ID…` drops them"
 
@@ -71,7 +71,7 @@ def init(
       memsync memory init --dry-run
       memsync memory init --no-import-claude-md --yes
     """
-    from memsync.learn.start import start
+    from memsync.learn.first_memories import start
 
     done = start(
         open_project(ctx), scan=scan, instructions=instructions, use_model=not no_llm, dry_run=dry_run, approve=yes

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memsync.guard import shown_label, shown_type
+from memsync.memories.results import Entry, Recall, Remembered
+from memsync.poison.guard import shown_label, shown_type
 from memsync.records import age, shown_id
-from memsync.results import Entry, Recall, Remembered
 
 if TYPE_CHECKING:
-    from memsync.doctor import Finding
-    from memsync.installing import Installed
-    from memsync.results import ImportReport, Stats, StoreStatus
-    from memsync.syncing import Synced
+    from memsync.memories.results import ImportReport, Stats, StoreStatus
+    from memsync.memories.sync import Synced
+    from memsync.setup.doctor import Finding
+    from memsync.setup.installing import Installed
 
 _PILOT: Final = {"Cc", "Cf", "Cs", "Co", "Cn"}
 _TOLD: Final = {

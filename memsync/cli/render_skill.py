@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memsync.cli.render import cut, diff_row, one_line, printable
-from memsync.guard import shown_label
-from memsync.skillentries import Checked, SkillEntry
+from memsync.poison.guard import shown_label
+from memsync.skills.entries import Checked, SkillEntry
 
 if TYPE_CHECKING:
     from memsync.learn.lessons import Learned

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memsync import config as settings
 from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result
 from memsync.errors import UsageError
-from memsync.installing import turn_stealth
-from memsync.setup import set_value
-from memsync.trust import what_leaves
+from memsync.setup.installing import turn_stealth
+from memsync.setup.repository import set_value
+from memsync.store import config as settings
+from memsync.store.trust import what_leaves
 
 if TYPE_CHECKING:
-    from memsync.service import Memsync
+    from memsync.memories.service import Memsync
 
 _MOVE: Final = "memsync memory config --stealth off --move"
 
@@ -75,7 +75,7 @@ def _turn_on(project: Memsync, move: bool | None, *, ask: bool) -> dict[str, Any
 
 def _turn_off(project: Memsync, move: bool | None, *, ask: bool) -> dict[str, Any]:
     """Switch stealth off; memories enter the work tree only when told, and by name."""
-    from memsync.stealth import at_its_root, plan_off
+    from memsync.setup.stealth import at_its_root, plan_off
 
     project = at_its_root(project)
     plan, now = plan_off(project), project.clock()

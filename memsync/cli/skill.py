@@ -12,7 +12,7 @@ from memsync.cli.app import LazyGroup, json_option, open_project, print_result, 
 from memsync.cli.memory import read_text, split_tags
 from memsync.errors import UsageError
 from memsync.records import Scope
-from memsync.skillentries import listed_skills
+from memsync.skills.entries import listed_skills
 
 _HERE: Final = "memsync.cli.skill"
 _COMMANDS: Final = {
@@ -274,7 +274,7 @@ def link(ctx: click.Context, /, is_global: bool, copy: bool, remove: bool, as_js
       memsync skill link
       memsync skill link --remove
     """
-    from memsync.skilllinks import link as make
+    from memsync.skills.links import link as make
 
     done = make(open_project(ctx).skills, "global" if is_global else "project", copy=copy, remove=remove)
     lines = [f"{one.done} {one.path}" for one in done]

@@ -28,7 +28,7 @@ def sync(ctx: click.Context, /, only_import: bool, only_export: bool, commit: bo
       memsync sync --import --export
       memsync sync --push
     """
-    from memsync.syncing import sync as run
+    from memsync.memories.sync import sync as run
 
     project = open_project(ctx)
     both = only_import == only_export

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from memsync import exporting, importing, readers, sources
 from memsync.cli import render
 from memsync.cli.app import (
     allow_secret_option,
@@ -21,8 +20,10 @@ from memsync.cli.app import (
     tracked,
 )
 from memsync.errors import UsageError
-from memsync.recall import Filters
+from memsync.memories import imports
+from memsync.memories.filters import Filters
 from memsync.records import SCOPES, Scope
+from memsync.transfer import readers, sources, writers
 
 _BAR_FROM = 500
 
@@ -74,7 +75,7 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs)
 
 
-def _candidates(path: str, source: sources.Source | None, mapping: dict[str, str]) -> Iterable[importing.Candidate]:
+def _candidates(path: str, source: sources.Source | None, mapping: dict[str, str]) -> Iterable[imports.Candidate]:
     if path != "-":
         return sources.read(Path(path), source, mapping)
     return sources.read_bytes(sys.stdin.buffer.read(), "stdin", source, mapping)
@@ -82,7 +83,7 @@ def _candidates(path: str, source: sources.Source | None, mapping: dict[str, str
 
 @click.command()
 @click.option("-o", "--output", metavar="FILE", help='Write a copy there ("-": standard output).')
-@click.option("--format", "format_", type=click.Choice(exporting.FORMATS), help="Of the copy.  [default: by FILE]")
+@click.option("--format", "format_", type=click.Choice(writers.FORMATS), help="Of the copy.  [default: by FILE]")
 @filter_options
 @json_option
 @click.pass_context
@@ -115,13 +116,13 @@ def export(
     if output == "-" and as_json:
         raise UsageError("-o - prints the copy itself; leave out --json, or add --format json")
     if output != "-":
-        exporting.refuse_store(project, output)
+        writers.refuse_store(project, output)
     found = project.list(Filters(scopes=(scope,) if scope else SCOPES, **chosen))
-    copy = exporting.spelled(found, format_ or exporting.format_of(output))
+    copy = writers.spelled(found, format_ or writers.format_of(output))
     if output == "-":
         click.echo(copy.encode("utf-8", "replace"), nl=False)
         return
-    exporting.write(Path(output), copy, project.layout.root)
+    writers.write(Path(output), copy, project.layout.root)
     hidden = sum(entry.scope != "project" for entry in found)
     text = f"wrote {render.memories(len(found))} to {output}" + (
         f" ({hidden} of them private or global)" if hidden else ""

@@ -10,8 +10,8 @@ import click
 from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result
 from memsync.errors import UsageError
-from memsync.reach import Reach
-from memsync.trust import Approvals, Instruction
+from memsync.memories.project import Reach
+from memsync.store.trust import Approvals, Instruction
 
 
 @click.command()

@@ -1,1 +1,1 @@
-"""Everything that runs git. `repo.py` is the only importer of GitPython, inside functions."""
+"""Between the store and git: hooks, the merge driver, commits, pushes."""

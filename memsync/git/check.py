@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from memsync import files, jsonl
-from memsync.codec import Line
-from memsync.git.repo import Checkout
-from memsync.routing import SKILLS, STORE_DIR
+from memsync.format import jsonl
+from memsync.format.codec import Line
 from memsync.secrets import NOTHING, Allow, Secret, describe, scan, scan_memory
+from memsync.store import files
+from memsync.store.checkout import Checkout
+from memsync.store.places import SKILLS, STORE_DIR
 
 
 @dataclass(frozen=True, slots=True)

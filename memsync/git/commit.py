@@ -13,14 +13,14 @@ from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from memsync.errors import GitRefused
-from memsync.git import repo
 from memsync.git.check import secret_in
-from memsync.git.ours import companions, path_of
-from memsync.git.repo import Checkout
 from memsync.git.report import came
-from memsync.routing import Layout, under_way
+from memsync.git.stage import companions, path_of
 from memsync.secrets import NOTHING, Allow
-from memsync.store import Store
+from memsync.store import checkout as repo
+from memsync.store.checkout import Checkout
+from memsync.store.places import Layout, under_way
+from memsync.store.store import Store
 
 _TRAILER: Final = "Memsync: auto-commit"
 

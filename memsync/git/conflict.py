@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from memsync import jsonl, merge
-from memsync.codec import Line
-from memsync.exported import Exported
-from memsync.git import repo
-from memsync.store import Store
+from memsync.format import jsonl, merge
+from memsync.format.codec import Line
+from memsync.store import checkout
+from memsync.store.exported import Exported
+from memsync.store.store import Store
 
 
 def resolve(store: Store) -> Exported:
@@ -22,7 +22,7 @@ def resolve(store: Store) -> Exported:
     Raises:
         StoreError: nothing was changed.
     """
-    found = repo.stages(store.path)
+    found = checkout.stages(store.path)
     if not {2, 3} <= found.keys():
         return store.export(settle=merge.settle)
     return store.export(settle=partial(_settled, store.path.parent, [found.get(stage, b"") for stage in (1, 2, 3)]))
@@ -33,7 +33,7 @@ def _settled(directory: Path, versions: Sequence[bytes], lines: Sequence[Line]) 
     if not jsonl.in_conflict(lines):
         return list(lines)  # somebody has resolved it
     try:
-        left = jsonl.read_lines(repo.merge_text(directory, versions)[1])
+        left = jsonl.read_lines(checkout.merge_text(directory, versions)[1])
     except OSError:
         left = []
     merged = merge.merge_lines(*(merge.settle(jsonl.read_lines(data)) for data in versions))

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from memsync.git import repo
-from memsync.git.repo import Checkout
+from memsync.store import checkout
+from memsync.store.checkout import Checkout
 
 MERGE: Final = "memsync"
 SKILL: Final = "memsync-skill"
@@ -83,7 +83,7 @@ def drop_cache(top: Path) -> None:
 
 def _configured(top: Path) -> dict[str, str]:
     """Return what the clone's own configuration says of our drivers."""
-    rows = repo.ask(top, "config", "--local", "-z", "--get-regexp", rf"^(merge|diff)\.({MERGE}|{SKILL})\.") or ""
+    rows = checkout.ask(top, "config", "--local", "-z", "--get-regexp", rf"^(merge|diff)\.({MERGE}|{SKILL})\.") or ""
     return dict(row.split("\n", 1) for row in rows.split("\0") if "\n" in row)
 
 

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from memsync import programs
 from memsync.errors import NoHistory
+from memsync.system import programs
 
 # What the user's settings may not change about the output that we read.
 _PLAIN: Final = (

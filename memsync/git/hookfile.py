@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from memsync.routing import MEMORIES, SKILLS, STORE_DIR
+from memsync.store.places import MEMORIES, SKILLS, STORE_DIR
 
 NAMES: Final = ("pre-commit", "post-merge", "post-checkout", "post-rewrite")
 # What `memsync git hook` exits with to stop a commit; every other failure of ours lets it pass.

@@ -12,19 +12,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from memsync import config, deadline
-from memsync.consent import allowed
 from memsync.errors import MemsyncError
 from memsync.git import check
 from memsync.git.hookfile import BLOCKED
 from memsync.git.install import roots
-from memsync.git.ours import Left, held_back, stage
-from memsync.git.repo import Checkout
 from memsync.git.report import came
-from memsync.routing import Layout, locate, under_way
+from memsync.git.stage import Left, held_back, stage
 from memsync.secrets import NOTHING, Allow
-from memsync.store import Store
-from memsync.trust import notice
+from memsync.store import config
+from memsync.store.checkout import Checkout
+from memsync.store.consent import allowed
+from memsync.store.places import Layout, locate, under_way
+from memsync.store.store import Store
+from memsync.store.trust import notice
+from memsync.system import deadline
 
 _PARTIAL: Final = "next-index-"
 _UNCHECKED: Final = "the commit was NOT CHECKED FOR SECRETS: run `memsync git check` before you push"

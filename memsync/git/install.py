@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from memsync import files
 from memsync.errors import StoreNotWritable, blaming
-from memsync.git import driver, hookfile, repo
-from memsync.git.repo import Checkout
-from memsync.routing import Layout
+from memsync.git import driver, hookfile
+from memsync.store import checkout as repo
+from memsync.store import files
+from memsync.store.checkout import Checkout
+from memsync.store.places import Layout
 
 ROOTS: Final = "memsync.root"
 _LEFTHOOK: Final = ("lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", ".config/lefthook.yml")

@@ -6,11 +6,11 @@ from typing import Final
 
 from memsync.errors import GitRefused
 from memsync.git.conflict import resolve
-from memsync.git.ours import path_of
-from memsync.git.repo import Checkout
 from memsync.git.report import memories_at
-from memsync.routing import Layout, under_way
-from memsync.store import Store
+from memsync.git.stage import path_of
+from memsync.store.checkout import Checkout
+from memsync.store.places import Layout, under_way
+from memsync.store.store import Store
 
 _TRIES: Final = 5
 _BEHIND: Final = ("non-fast-forward", "fetch first", "cannot lock ref", "failed to update ref")

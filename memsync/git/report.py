@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memsync import changed, jsonl, merge
-from memsync.git.repo import Checkout
+from memsync.format import jsonl, merge
 from memsync.records import Change, Memory
-from memsync.routing import Place
+from memsync.store import changes
+from memsync.store.checkout import Checkout
+from memsync.store.places import Place
 
 
 def came(checkout: Checkout, place: Place, before: str, after: str) -> str:
     """Say what *after* has that *before* had not: "+3 memories, 1 changed"; "" if nothing."""
     path = place.memories.relative_to(checkout.top).as_posix()
     old, new = (memories_at(checkout, rev, path) for rev in (before, after))
-    return counted(changed.memories(old, new))
+    return counted(changes.memories(old, new))
 
 
 def memories_at(checkout: Checkout, rev: str, path: str) -> dict[str, Memory]:

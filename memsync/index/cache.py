@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync import local
+from memsync.system import local
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,10 +15,10 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from memsync.codec import encode
 from memsync.errors import InvalidMemory, PlanUnreadable
+from memsync.format.codec import encode
 from memsync.records import SCOPES, Memory, Scope, clean_content, format_time
-from memsync.state import DECISION_ALIASES, DECISIONS, Decision
+from memsync.store.state import DECISION_ALIASES, DECISIONS, Decision
 
 Task = Literal["dedup", "decay", "stale", "review"]
 TASKS: Final[tuple[Task, ...]] = ("dedup", "decay", "stale", "review")

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from memsync.codec import decode
 from memsync.errors import LlmError, MemsyncError, UsageError
+from memsync.format.codec import decode
 from memsync.janitor.plan import Confirm, Plan, Reverse
-from memsync.reach import Reach
+from memsync.memories.project import Reach
+from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, content_hash, new_id, tick
-from memsync.results import Entry
-from memsync.state import DECISION_ALIASES, DECISIONS, Dedup
+from memsync.store.state import DECISION_ALIASES, DECISIONS, Dedup
 
 REJECTIONS: Final = ("auto_reject", "subsumed", "llm_reject", "fallback_reject")
 _AT_ONCE: Final = 500  # rejections that a model reviews in one run, the latest first
@@ -182,11 +182,11 @@ def find_reviews(reach: Reach, plan: Plan) -> None:
 
 def _reviewed_by_model(reach: Reach, waiting: list[Row], plan: Plan) -> int:
     """Add what the model says to *plan*, and return how many rows are left."""
-    from memsync.learn.llm import is_configured, open_llm
+    from memsync.llm.llm import is_configured, open_llm
 
     if not reach.settings.llm_verify or not is_configured(reach.settings):
         return len(waiting)
-    from memsync.learn.judge import review
+    from memsync.llm.judge import review
 
     chosen = waiting[:_AT_ONCE]
     try:

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
-from memsync import bystealth
-from memsync.codec import fields_of
 from memsync.errors import MemsyncError, SecretFound
+from memsync.format.codec import fields_of
 from memsync.janitor import review, runs
 from memsync.janitor.candidates import Track, untracked
 from memsync.janitor.plan import Archive, Confirm, Merge, Reverse, Step, as_dict, seal
-from memsync.reach import Reach
+from memsync.memories.project import Reach
 from memsync.records import SCOPES, Memory, Scope, clean_tags, content_hash, format_time, tick
-from memsync.state import Dedup
+from memsync.store import bystealth
+from memsync.store.state import Dedup
 
 Status = Literal["done", "skipped", "failed"]
 # So many steps hold the lock and share an fsync.

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from memsync import files
-from memsync.reach import Reach
+from memsync.memories.project import Reach
 from memsync.records import Scope
+from memsync.store import files
 
 
 def directory(reach: Reach, scope: Scope) -> Path:

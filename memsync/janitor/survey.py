@@ -9,14 +9,14 @@ from typing import Any, Final, NamedTuple
 
 from memsync.dedup import MERGED, Thresholds, Verdict, decide, keeps_values, on_scale
 from memsync.errors import LlmError
-from memsync.index.decay import DAYS_A_MONTH
 from memsync.janitor.candidates import Track, pairs, untracked
 from memsync.janitor.plan import Archive, Merge, Plan, Step, Task, seal
-from memsync.reach import Reach
-from memsync.recall import Filters
+from memsync.memories.decay import DAYS_A_MONTH
+from memsync.memories.filters import Filters
+from memsync.memories.project import Reach
+from memsync.memories.results import Entry
 from memsync.records import Memory, Scope, content_hash
-from memsync.results import Entry
-from memsync.state import Decision, Dedup
+from memsync.store.state import Decision, Dedup
 
 # A pair is looked at closely when so much of the shorter text is in the longer one, or the two mean nearly the same.
 # Copies and subsumed texts are far above; what is below is left in peace.
@@ -218,11 +218,11 @@ _STRIDE: Final = 20_000
 
 def _ask_about(reach: Reach, scope: Scope, doubtful: list[Pair], merging: _Merging, plan: Plan) -> list[Pair]:
     """Let the model, if there is one, judge the doubtful pairs, and return those on which it had no word."""
-    from memsync.learn.llm import is_configured, open_llm
+    from memsync.llm.llm import is_configured, open_llm
 
     if not doubtful or not reach.settings.llm_verify or not is_configured(reach.settings):
         return doubtful
-    from memsync.learn.judge import judge
+    from memsync.llm.judge import judge
 
     try:
         llm = open_llm(reach)

@@ -7,15 +7,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from memsync import files
-from memsync.codec import decode
 from memsync.errors import MemsyncError, blaming
+from memsync.format.codec import decode
 from memsync.janitor import runs
 from memsync.janitor.plan import seal
 from memsync.janitor.run import value_of
-from memsync.reach import Reach
+from memsync.memories.project import Reach
 from memsync.records import SCOPES, Scope, content_hash, format_time, tick
-from memsync.store import Store
+from memsync.store import files
+from memsync.store.store import Store
 
 
 def undo(reach: Reach, run: str | None = None) -> list[str]:

@@ -10,14 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from memsync import codec, files, jsonl, skillcheck, skillfile
 from memsync.errors import InvalidSkill, MemoryNotFound, SkillNotFound
+from memsync.format import codec, jsonl
+from memsync.memories.results import Remembered
+from memsync.memories.service import Memsync
 from memsync.records import Memory, content_hash, derived_id
-from memsync.results import Remembered
-from memsync.routing import Place
-from memsync.service import Memsync
-from memsync.skillentries import SkillEntry
-from memsync.skillstore import SKILL_FILE
+from memsync.skills import check, file
+from memsync.skills.entries import SkillEntry
+from memsync.skills.store import SKILL_FILE
+from memsync.store import files
+from memsync.store.places import Place
 
 _MEMORIES: Final = "memories.jsonl"
 _REJECTED: Final = "rejected.txt"
@@ -65,8 +67,8 @@ class Candidates:
         Raises:
             InvalidSkill: it could not be written as it is.
         """
-        skillcheck.clean_name(name)
-        wrong = [problem for problem in skillcheck.check(data, name) if not problem.harmless]
+        check.clean_name(name)
+        wrong = [problem for problem in check.check(data, name) if not problem.harmless]
         if wrong:
             raise InvalidSkill(f"line {wrong[0].number} of the draft: {wrong[0].why}")
         path = self.skill_path(name)
@@ -107,7 +109,7 @@ class Candidates:
         if name not in store.skills():
             return b"", data
         old, _ = store.read(name)
-        return old, skillfile.edit(old, _fields(data, name))
+        return old, file.edit(old, _fields(data, name))
 
     def _skill(self, name: str) -> bytes:
         found = self.skills().get(name)
@@ -174,7 +176,7 @@ class Candidates:
             MemoryNotFound: no such candidate; nothing was stored.
             SecretFound, StoreError: what was stored before stays, the rest waits.
         """
-        from memsync.remember import Draft, remember
+        from memsync.memories.remember import Draft, remember
 
         done = []
         for proposal in self._named(ids):
@@ -319,6 +321,6 @@ def _proposal(memory: Memory) -> Proposal:
 
 def _fields(data: bytes, name: str) -> dict[str, Any]:
     """Return what a candidate says, for an update of a skill that has more to it."""
-    skill = skillfile.read(data, name).skill
+    skill = file.read(data, name).skill
     wanted = {field: getattr(skill, field) for field in ("description", "instructions", "trigger_pattern", "tags")}
     return {field: value for field, value in wanted.items() if value}

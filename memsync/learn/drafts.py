@@ -6,12 +6,12 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
 
-from memsync import skillcheck, skillfile
 from memsync.errors import InvalidSkill
-from memsync.learn import answers
 from memsync.learn.digest import Digest
-from memsync.learn.llm import Llm
+from memsync.llm import answers
+from memsync.llm.llm import Llm
 from memsync.records import clean_tags
+from memsync.skills import check, file
 
 SHAPE: Final = {
     "type": "object",
@@ -34,7 +34,7 @@ def by_rules(name: str, digest: Digest, *, source: str | None = None) -> bytes:
     lines += _section("What the user put right", [_one_line(one.text) for one in digest.corrections])
     lines += _section("What did not work", [f"`{_one_line(command)}`" for command in digest.failed])
     lines += _section("Files that were changed", [f"`{file}`" for file in digest.files])
-    return skillfile.made_of("\n".join(lines).strip(), _fields(name, _description(name, digest), source=source))
+    return file.made_of("\n".join(lines).strip(), _fields(name, _description(name, digest), source=source))
 
 
 def _steps(digest: Digest) -> list[str]:
@@ -76,13 +76,13 @@ def by_model(name: str, digest: Digest, llm: Llm, *, source: str | None = None) 
     said = llm.ask(answers.prompt("skill_learn", skill=name, session=digest.as_dict()), SHAPE)
     trigger = str(said.get("trigger_pattern") or "")
     fields = _fields(name, said["description"], source=source)
-    fields |= {"trigger_pattern": skillcheck.clean_trigger(trigger)} if trigger else {}
+    fields |= {"trigger_pattern": check.clean_trigger(trigger)} if trigger else {}
     fields |= {"tags": clean_tags(said["tags"])} if said.get("tags") else {}
     if not said["instructions"].strip():
         raise InvalidSkill("the model wrote no instructions")
-    return skillfile.made_of(said["instructions"].strip(), fields)
+    return file.made_of(said["instructions"].strip(), fields)
 
 
 def _fields(name: str, description: str, *, source: str | None) -> dict[str, Any]:
-    fields: dict[str, Any] = {"name": name, "description": skillcheck.clean_description(_one_line(description)[:1000])}
+    fields: dict[str, Any] = {"name": name, "description": check.clean_description(_one_line(description)[:1000])}
     return fields | ({"source_session_id": source} if source else {})

@@ -10,15 +10,16 @@ from typing import Any, Final
 
 from memsync import secrets
 from memsync.errors import ImportFailed, InvalidMemory, LlmError
-from memsync.learn import answers, transcripts
+from memsync.learn import transcripts
 from memsync.learn.candidates import Candidates, Proposal, best_of
 from memsync.learn.digest import digest
-from memsync.learn.llm import Llm, is_configured, open_llm, tokens_of
 from memsync.learn.statements import Statement, statements
 from memsync.learn.transcripts import Said, Step
 from memsync.learn.worth import INSTRUCTIONS, MUST, as_memory, is_said_to_last, why_dropped
+from memsync.llm import answers
+from memsync.llm.llm import Llm, is_configured, open_llm, tokens_of
+from memsync.memories.service import Memsync
 from memsync.records import Memory, clean_tags
-from memsync.service import Memsync
 
 log = logging.getLogger(__name__)
 

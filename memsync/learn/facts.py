@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from memsync import limits, yamltext
-from memsync.learn.files_of import Tree
+from memsync.learn.tree import Tree
+from memsync.store import yamltext
+from memsync.system import limits
 
 
 class Fact(NamedTuple):

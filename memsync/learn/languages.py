@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memsync.learn.facts import Fact, at, json_of, listed, toml, value_at
-from memsync.learn.files_of import Tree
+from memsync.learn.tree import Tree
 
 # Python
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from memsync import skillcheck, skillfile
 from memsync.errors import ImportFailed, InvalidSkill, LlmError, UsageError
 from memsync.learn import drafts, transcripts
 from memsync.learn.candidates import Candidates
 from memsync.learn.digest import Digest, digest
-from memsync.learn.llm import is_configured, open_llm
-from memsync.service import Memsync
-from memsync.skillentries import SkillEntry
+from memsync.llm.llm import is_configured, open_llm
+from memsync.memories.service import Memsync
+from memsync.skills import check, file
+from memsync.skills.entries import SkillEntry
 
 log = logging.getLogger(__name__)
 
@@ -69,12 +69,12 @@ def learn_skill(
         ImportFailed: its transcript cannot be read, or teaches nothing.
         InvalidSkill, StoreError
     """
-    skillcheck.clean_name(name)
+    check.clean_name(name)
     found: Digest | None = None
     by: Literal["rules", "model", "given"] = "given"
     note = ""
     if instructions is not None:
-        data = skillcheck.mend(skillfile.made_of(instructions.strip(), {"name": name}), name)
+        data = check.mend(file.made_of(instructions.strip(), {"name": name}), name)
     else:
         session = session or project.session_id
         path = transcript or transcript_of(project, session)

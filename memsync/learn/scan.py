@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from memsync.edits import edit, still_there
 from memsync.errors import NoStore
 from memsync.learn import facts, languages
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.facts import Fact
-from memsync.learn.files_of import Tree
+from memsync.learn.tree import Tree
+from memsync.memories.edits import edit, still_there
+from memsync.memories.results import Entry
+from memsync.memories.service import Memsync
 from memsync.records import Memory, content_hash
-from memsync.results import Entry
-from memsync.service import Memsync
 
 MOST: Final = 25
 # What a scanned record says of itself: which fact it is, and its text as the scan wrote it.

@@ -11,7 +11,7 @@ from memsync.janitor import review
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit
 from memsync.mcp.tool import ADD, READ, TOGGLE, Offer
-from memsync.service import Memsync
+from memsync.memories.service import Memsync
 
 Number = Annotated[str, Field(description="As dedup_log shows it.")]
 

@@ -7,16 +7,16 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from memsync import difference, past
+from memsync.history import diff, events
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Id
 from memsync.mcp.tool import READ, Offer
-from memsync.service import Memsync
+from memsync.memories.service import Memsync
 
 
 def memory_history(project: Memsync, memory_id: Id) -> Mapping[str, Any]:
     """Show what happened to one memory, newest first: who changed what, when, in which commit."""
-    return past.as_history(past.events(project, memory_id), past.notes(project))
+    return events.as_history(events.events(project, memory_id), events.notes(project))
 
 
 def memory_diff(
@@ -24,14 +24,14 @@ def memory_diff(
     span: Annotated[str, Field(description="REV..REV, REV...REV, or REV for that commit and the work tree.")] = "HEAD",
 ) -> Mapping[str, Any]:
     """Show which memories and skills differ between two commits, or since the last."""
-    return difference.difference(project, span).as_dict()
+    return diff.difference(project, span).as_dict()
 
 
 def memory_blame(
     project: Memsync, memory_id: Annotated[str | None, Field(description="Each field of this one.")] = None
 ) -> Mapping[str, Any]:
     """Show who last changed each memory, or each field of one."""
-    return past.as_blame(past.blame(project, memory_id), past.notes(project))
+    return events.as_blame(events.blame(project, memory_id), events.notes(project))
 
 
 OFFERS: Final = (

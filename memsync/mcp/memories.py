@@ -8,16 +8,16 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from memsync import past
-from memsync.importing import Candidate
+from memsync.history import events
 from memsync.mcp import shapes
 from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, inside, then
 from memsync.mcp.tool import ADD, ASK, CHANGE, READ, TOGGLE, Offer, Progress, Spread
-from memsync.recall import Filters
+from memsync.memories.filters import Filters
+from memsync.memories.imports import Candidate
+from memsync.memories.results import listed
+from memsync.memories.service import Memsync
 from memsync.records import SCOPES
-from memsync.results import listed
-from memsync.service import Memsync
-from memsync.sources import Source, read
+from memsync.transfer.sources import Source, read
 
 _STEP: Final = 100  # items between two words of progress
 
@@ -145,7 +145,7 @@ def forget(project: Memsync, memory_id: Id, scope: Where = None) -> Mapping[str,
 
 def restore_memory(project: Memsync, memory_id: Id, scope: Where = None, at: At = None) -> Mapping[str, Any]:
     """Undo the last forget or update_memory of a memory, or bring it back from git; twice is redo."""
-    return past.undo(project, memory_id, scope, at).as_dict()
+    return events.undo(project, memory_id, scope, at).as_dict()
 
 
 def memory_stats(project: Memsync, *, filters: Chosen) -> Mapping[str, Any]:

@@ -8,11 +8,11 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from memsync import past
 from memsync.errors import UsageError
+from memsync.history import events
 from memsync.mcp.tool import Spread
+from memsync.memories.service import Memsync
 from memsync.records import ALLOW_TAG, Scope
-from memsync.service import Memsync
 
 
 def _list_of_tags(given: object) -> object:
@@ -70,4 +70,4 @@ def inside(project: Memsync, name: str) -> Path:
 
 def then(project: Memsync, rev: str | None) -> AbstractContextManager[Memsync]:
     """Return *project* as it was at *rev*; None: as it is."""
-    return nullcontext(project) if rev is None else past.at(project, rev)
+    return nullcontext(project) if rev is None else events.at(project, rev)

@@ -10,7 +10,7 @@ from pydantic import Field
 from memsync.mcp import shapes
 from memsync.mcp.parameters import inside
 from memsync.mcp.tool import ASK, Offer, Progress
-from memsync.service import Memsync
+from memsync.memories.service import Memsync
 
 DryRun = Annotated[bool, Field(description="Only say what would be proposed.")]
 NoModel = Annotated[bool, Field(description="By rules, even where a model is configured.")]
@@ -28,7 +28,7 @@ def init_memory(
 
     They wait: show them to the user, who runs `memsync memory approve`.
     """
-    from memsync.learn.start import start
+    from memsync.learn.first_memories import start
 
     return start(
         project, scan=scan_codebase, instructions=import_claude_md, dry_run=dry_run, use_model=not no_llm

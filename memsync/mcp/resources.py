@@ -10,11 +10,11 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
 from memsync.errors import MemoryNotFound, MemsyncError, SkillNotFound
-from memsync.guard import quoted_lines
 from memsync.mcp.tool import Desk, for_a_model, shown
+from memsync.memories.results import listed
+from memsync.memories.service import Memsync
+from memsync.poison.guard import quoted_lines
 from memsync.records import shown_id
-from memsync.results import listed
-from memsync.service import Memsync
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer

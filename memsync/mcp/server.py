@@ -17,8 +17,8 @@ from mcp.server.stdio import stdio_server
 
 from memsync import __version__
 from memsync.agents.endpoint import Endpoint
+from memsync.agents.live import Live
 from memsync.errors import MemsyncError
-from memsync.live import Live
 from memsync.mcp import dedup, history, memories, proposals, resources, skills, texts
 from memsync.mcp.tool import Desk, tool
 from memsync.mcp.wire import PATIENCE, Wire

@@ -11,8 +11,8 @@ from memsync.errors import UsageError
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit, Tags, Target, Where, inside
 from memsync.mcp.tool import ADD, ASK, CHANGE, COUNT, READ, TOGGLE, Offer
-from memsync.service import Memsync
-from memsync.skillentries import listed_skills
+from memsync.memories.service import Memsync
+from memsync.skills.entries import listed_skills
 
 Ref = Annotated[str, Field(description="Its name, its id or the beginning of one.")]
 SkillName = Annotated[str, Field(description="Lower case, with hyphens: run-tests.")]

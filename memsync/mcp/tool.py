@@ -18,11 +18,11 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
+from memsync.agents.live import Live
 from memsync.errors import MemsyncError
-from memsync.guard import quoted_lines, quoted_values, shown_label, shown_type
-from memsync.live import Live
+from memsync.memories.service import Memsync
+from memsync.poison.guard import quoted_lines, quoted_values, shown_label, shown_type
 from memsync.records import shown_id
-from memsync.service import Memsync
 
 T = TypeVar("T")
 Function = Callable[..., Mapping[str, Any]]

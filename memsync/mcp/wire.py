@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
 from memsync.errors import UsageError
-from memsync.limits import LARGEST_MESSAGE, TooMuch, check_depth, check_size
+from memsync.system.limits import LARGEST_MESSAGE, TooMuch, check_depth, check_size
 
 log = logging.getLogger(__name__)
 

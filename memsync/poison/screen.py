@@ -13,8 +13,8 @@ from functools import cache
 from itertools import count
 from typing import Final, NamedTuple
 
-from memsync.fingerprints import texts_of
-from memsync.guard import visible
+from memsync.poison.fingerprints import texts_of
+from memsync.poison.guard import visible
 from memsync.poison.phrases import LATIN, LEET, LOOKALIKES, OTHER
 from memsync.poison.reasons import TAG
 from memsync.poison.shapes import SHAPES, TAGS

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from memsync import Memsync
-from memsync.state import Dedup
+from memsync.store.state import Dedup
 
 pty = pytest.importorskip("pty", reason="terminals are POSIX")
 

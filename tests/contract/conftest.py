@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memsync.records import SCOPES
-from memsync.routing import locate
-from memsync.store import Store
+from memsync.store.places import locate
+from memsync.store.store import Store
 
 
 @pytest.fixture(params=[*SCOPES, "on-commit"])

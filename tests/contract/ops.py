@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memsync.records import SCOPES, Change, Memory
-from memsync.store import Store
+from memsync.store.store import Store
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)

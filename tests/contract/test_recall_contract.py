@@ -7,7 +7,7 @@ from helpers import memory_line
 
 from memsync import Memsync
 from memsync.index.scale import FLOOR
-from memsync.recall import Filters
+from memsync.memories.filters import Filters
 
 NOTES = (
     "run the tests with uv, never with pip",

@@ -12,12 +12,13 @@ import pytest
 from helpers import memory_line
 from ops import ONE_FILE, a_memory, add, by_hand, lines, remove, restore, seen_by_others, shown, update
 
-from memsync import files, jsonl
 from memsync.errors import AmbiguousId, ExportRefused, LockTimeout, MemoryNotFound
-from memsync.exported import Exported
+from memsync.format import jsonl
 from memsync.records import Change, Memory, content_hash, find_id
-from memsync.routing import locate
-from memsync.store import Store
+from memsync.store import files
+from memsync.store.exported import Exported
+from memsync.store.places import locate
+from memsync.store.store import Store
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from helpers import memory_line
 from ops import ONE_FILE, a_memory, add, by_hand, lines, remove, restore, seen_by_others, shown, update
 
 from memsync.errors import StoreUnreadable
+from memsync.format.versions import copy_id
 from memsync.records import Change, Memory
-from memsync.versions import copy_id
 
 
 def test_a_record_in_another_spelling_is_there_once_after_forget_and_restore(store):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memsync.git.install import install
-from memsync.routing import locate
+from memsync.store.places import locate
 
 if TYPE_CHECKING:
     from helpers import GitRepo

@@ -11,9 +11,9 @@ import pytest
 from helpers import GitRepo, memory_line, memsync
 from ruamel.yaml import YAML
 
-from memsync import attributes
 from memsync.cli.git import RECIPE
-from memsync.jsonl import export, read_lines
+from memsync.format.jsonl import export, read_lines
+from memsync.git import attributes
 
 OLD = "2026-01-01T00:00:00.000Z"
 

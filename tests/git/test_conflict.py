@@ -8,9 +8,9 @@ import pytest
 from helpers import GitRepo, memory_line, memsync
 
 from memsync import Memsync
+from memsync.format.jsonl import in_conflict, read_lines
+from memsync.format.merge import merge
 from memsync.git.conflict import resolve
-from memsync.jsonl import in_conflict, read_lines
-from memsync.merge import merge
 
 OLD, EARLY, LATE = "2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z"
 

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from helpers import GitRepo, memory_line, memsync
 
-from memsync import attributes
 from memsync.cli.drivers import readable
-from memsync.git import driver
-from memsync.jsonl import in_conflict, read_lines
-from memsync.merge import merge
+from memsync.format.jsonl import in_conflict, read_lines
+from memsync.format.merge import merge
+from memsync.git import attributes, driver
 
 OLD, EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z"
 

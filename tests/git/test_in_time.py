@@ -60,7 +60,7 @@ def test_a_pre_commit_that_gets_stuck_says_that_nothing_was_checked_and_lets_git
 
 def test_code_in_c_that_keeps_python_from_running_is_ended_too():
     code = (
-        "from memsync import deadline\nimport re\n"
+        "from memsync.system import deadline\nimport re\n"
         "deadline.start(0.2, lambda: 0)\n"
         "re.match('(a|b|ab)*c', 'ab' * 40)\n"  # one call that lasts for ages and lets no thread of Python in
     )

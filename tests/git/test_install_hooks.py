@@ -13,7 +13,7 @@ from memsync import Memsync
 from memsync.errors import StoreNotWritable
 from memsync.git.hookfile import NAMES
 from memsync.git.install import install, status, uninstall
-from memsync.routing import locate
+from memsync.store.places import locate
 
 SHELL_HOOK = b"#!/usr/bin/env bash\nset -eu\necho theirs >> ran\nexit 0\n"
 PYTHON_HOOK = b"#!/usr/bin/env python3\nopen('ran', 'a').write('theirs\\n')\n"

@@ -11,10 +11,10 @@ import subprocess
 import pytest
 from helpers import GitRepo, memory_line
 
-from memsync import Memsync, attributes
-from memsync.doctor import examine, mend
-from memsync.git import driver
-from memsync.jsonl import export, in_conflict, read_lines
+from memsync import Memsync
+from memsync.format.jsonl import export, in_conflict, read_lines
+from memsync.git import attributes, driver
+from memsync.setup.doctor import examine, mend
 
 OLD, EARLY, LATE = "2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z"
 WITH_DRIVER = ("driver", "no driver", "no attribute")

@@ -7,10 +7,10 @@ from doing import committed, edit, forget, remember, said, shown
 from helpers import memory_line, memsync
 
 from memsync import Memsync
-from memsync.config import get, load
 from memsync.errors import ConfigError
-from memsync.routing import locate
-from memsync.setup import set_value
+from memsync.setup.repository import set_value
+from memsync.store.config import get, load
+from memsync.store.places import locate
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from doing import committed, edit, remember, said, shown
 from helpers import GitRepo, memsync
 
 from memsync.git.install import install
-from memsync.routing import locate
+from memsync.store.places import locate
 
 
 @pytest.fixture

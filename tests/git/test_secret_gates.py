@@ -8,8 +8,8 @@ import pytest
 import secret_shapes as shapes
 from helpers import memory_line, memsync
 
+from memsync.agents.session import RecallSession
 from memsync.errors import SecretFound
-from memsync.session import RecallSession
 
 TOKEN = shapes.value("github classic", 7)
 

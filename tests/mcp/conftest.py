@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from calling import Caller, connected
 
-from memsync.live import Live
+from memsync.agents.live import Live
 from memsync.mcp.server import build
 
 

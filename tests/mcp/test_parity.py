@@ -11,8 +11,8 @@ import transcripts
 from calling import Caller, connected
 from helpers import GitRepo, memory_line
 
+from memsync.agents.live import Live
 from memsync.cli.app import cli, run
-from memsync.live import Live
 from memsync.mcp.server import build
 from memsync.mcp.tool import for_a_model
 

@@ -15,7 +15,7 @@ from memsync.janitor.plan import Merge
 from memsync.janitor.run import apply
 
 CALLS = frozenset(code for name, code in dis.opmap.items() if name.startswith("CALL"))
-FILES = ("memsync/files.py",)
+FILES = ("memsync/store/files.py",)
 HAND_LINE = b'{"id": "late", "content": "by a hand"}\n'
 
 DEEDS: dict[str, Callable[[Memsync], object]] = {
@@ -30,7 +30,7 @@ DEEDS: dict[str, Callable[[Memsync], object]] = {
 class Tripwire:
     """A trace function that counts the calls that these modules make, and acts before one of them.
 
-    What others can see changes only in the calls of files.py, so those are all the moments there are.
+    What others can see changes only in the calls of store/files.py, so those are all the moments there are.
     """
 
     def __init__(self, left: int, act: Callable[[], None], modules: tuple[str, ...]) -> None:
@@ -57,7 +57,7 @@ def happening(how: str, moment: int, path: str) -> Tripwire:
         "append": lambda: append_by_hand(path, HAND_LINE),
         "swap": lambda: swap_by_hand(path),
     }
-    return Tripwire(moment, acts[how], FILES if how != "interrupt" else (*FILES, "memsync/store.py"))
+    return Tripwire(moment, acts[how], FILES if how != "interrupt" else (*FILES, "memsync/store/store.py"))
 
 
 def interrupt() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from crew import Actor, what_is_known
 
-from memsync import Memsync, files
+from memsync import Memsync
+from memsync.store import files
 
 
 def check_the_place(root: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from helpers import memsync, until
 
 from memsync import Memsync
-from memsync.session import LEDGER, RecallSession
+from memsync.agents.session import LEDGER, RecallSession
 
 SESSIONS = 20
 FACT = "The staging database listens on port 5433"

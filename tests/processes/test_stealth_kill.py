@@ -9,11 +9,17 @@ import sys
 import pytest
 from moments import Tripwire
 
-from memsync import Memsync, installing
+from memsync import Memsync
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.records import Memory
+from memsync.setup import installing
 
-MODULES = ("memsync/files.py", "memsync/parked.py", "memsync/stealth.py", "memsync/installing.py")
+MODULES = (
+    "memsync/store/files.py",
+    "memsync/setup/parked.py",
+    "memsync/setup/stealth.py",
+    "memsync/setup/installing.py",
+)
 PLACES = 12
 
 

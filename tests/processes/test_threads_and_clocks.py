@@ -14,8 +14,8 @@ from helpers import memory_line
 
 from memsync import Memsync
 from memsync.errors import MemoryNotFound
-from memsync.jsonl import read_lines
-from memsync.merge import current
+from memsync.format.jsonl import read_lines
+from memsync.format.merge import current
 
 THREADS = 8
 TURNS = 12

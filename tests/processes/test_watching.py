@@ -15,7 +15,7 @@ import pytest
 from helpers import GitRepo, memory_line
 
 from memsync import Memsync
-from memsync.watch import QUIET, Watcher
+from memsync.store.watch import QUIET, Watcher
 
 BOUND = 20
 NEVER = 1000.0
@@ -269,7 +269,7 @@ def test_stopping_leaves_neither_threads_nor_open_files(room):
 EXHAUSTED = """
 import sys, threading
 from pathlib import Path
-from memsync.watch import Watcher
+from memsync.store.watch import Watcher
 
 path, calls = Path(sys.argv[1]), threading.Semaphore(0)
 with Watcher({path: calls.release}) as watcher:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
-from memsync.codec import KNOWN_KEYS, encode, encode_tombstone
+from memsync.format.codec import KNOWN_KEYS, encode, encode_tombstone
 from memsync.records import Memory
 
 # Few, so that the same id meets itself; one sorts before all of ours, one is foreign, one is not ASCII.

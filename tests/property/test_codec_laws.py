@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import json_values, memories, spelled_objects, spelled_values, texts, unknown_keys
 
-from memsync.codec import ALIASES, KNOWN_KEYS, decode, edit, encode, is_canonical, split_object
+from memsync.format.codec import ALIASES, KNOWN_KEYS, decode, edit, encode, is_canonical, split_object
 
 edits = st.fixed_dictionaries(
     {},

@@ -15,12 +15,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from memsync import Memsync
 from memsync.errors import MemsyncError
+from memsync.format.jsonl import read_lines
 from memsync.janitor import review
 from memsync.janitor.plan import Archive, Merge
 from memsync.janitor.run import apply
 from memsync.janitor.survey import survey
 from memsync.janitor.undo import undo
-from memsync.jsonl import read_lines
 from memsync.records import Memory, format_time, normal_form
 
 pytestmark = pytest.mark.slow

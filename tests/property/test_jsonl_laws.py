@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import conflicted_files, files, plain_lines, record_lines, tombstones
 
-from memsync.jsonl import export, in_conflict, problems, read_line, read_lines
-from memsync.merge import current
+from memsync.format.jsonl import export, in_conflict, problems, read_line, read_lines
+from memsync.format.merge import current
 
 
 def bare(raw: bytes) -> bytes:

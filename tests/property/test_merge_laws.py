@@ -20,12 +20,12 @@ from strategies import (
     words,
 )
 
-from memsync import codec
-from memsync.codec import Line, bare
-from memsync.jsonl import current, export, read_lines
-from memsync.merge import merge, settle
+from memsync.format import codec
+from memsync.format.codec import Line, bare
+from memsync.format.jsonl import current, export, read_lines
+from memsync.format.merge import merge, settle
+from memsync.format.versions import is_earlier
 from memsync.records import format_time
-from memsync.versions import is_earlier
 
 # Each example is a merge of whole files; hypothesis keeps those that failed.
 FEW = settings(max_examples=40)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from memsync import Memsync
-from memsync.codec import decode
 from memsync.errors import InvalidMemory, MemsyncError
+from memsync.format.codec import decode
+from memsync.format.jsonl import read_lines
 from memsync.janitor import review, run, survey, undo
-from memsync.jsonl import read_lines
 
 MEMORY_DISK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 

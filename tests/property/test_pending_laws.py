@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync import codec, jsonl, merge, pending
+from memsync.format import codec, jsonl, merge, pending
 from memsync.records import Memory
 
 IDS = ("mm-aaaaaa", "mm-bbbbbb", "mm-cccccc", "mm-dddddd")

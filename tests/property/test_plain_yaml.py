@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from memsync.yamltext import read_plain
+from memsync.store.yamltext import read_plain
 
 PIECES = st.sampled_from(
     ["a", "b", "memory", "on", "off", "yes", "null", "Null", "true", "True", "0", "1", "-0", "-1", "017", "1.50", "1e3", "1_0",

@@ -6,13 +6,13 @@ import frontmatter
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from memsync import skillcheck, skillfile
 from memsync.errors import InvalidSkill
+from memsync.skills import check, file
 
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp", "Cn", "Co")), min_size=1, max_size=30
 )
-TEXT = WORDS.map(skillfile.as_text).filter(bool).filter(str.isprintable).filter(lambda text: "#" not in text)
+TEXT = WORDS.map(file.as_text).filter(bool).filter(str.isprintable).filter(lambda text: "#" not in text)
 NEWLINE = st.sampled_from(["\n", "\r\n"])
 ROWS = st.lists(
     st.sampled_from(
@@ -53,21 +53,21 @@ CHANGES = st.fixed_dictionaries(
 
 @given(files(), CHANGES)
 def test_what_is_set_is_read_back_and_nothing_else_changes(data, changes):
-    before, after = skillfile.read(data, "x"), skillfile.read(skillfile.edit(data, changes), "x")
+    before, after = file.read(data, "x"), file.read(file.edit(data, changes), "x")
     assert after.problems == ()
     wanted = before.skill._asdict() | changes
     if changes.get("id") is None and "id" in changes:
         wanted["id"] = after.skill.id
     assert after.skill._asdict() == wanted
     old, _ = frontmatter.parse(data.decode("utf-8-sig"))
-    new, _ = frontmatter.parse(skillfile.edit(data, changes).decode("utf-8-sig"))
+    new, _ = frontmatter.parse(file.edit(data, changes).decode("utf-8-sig"))
     ours = {"description", "metadata", "tags", "trigger_pattern", "id"}
     assert {k: v for k, v in new.items() if k not in ours} == {k: v for k, v in old.items() if k not in ours}
 
 
 @given(files(), CHANGES)
 def test_comments_line_ends_and_the_end_of_the_file_stay(data, changes):
-    new = skillfile.edit(data, changes)
+    new = file.edit(data, changes)
     assert new.count(b"# ") == data.count(b"# ")
     assert new.startswith(b"\xef\xbb\xbf") == data.startswith(b"\xef\xbb\xbf")
     assert (new.count(b"\r\n") == new.count(b"\n")) == (data.count(b"\r\n") == data.count(b"\n"))
@@ -76,24 +76,24 @@ def test_comments_line_ends_and_the_end_of_the_file_stay(data, changes):
 
 @given(files(), CHANGES)
 def test_setting_it_twice_is_setting_it_once(data, changes):
-    once = skillfile.edit(data, changes)
-    assert skillfile.edit(once, changes) == once
+    once = file.edit(data, changes)
+    assert file.edit(once, changes) == once
 
 
 @given(st.binary(max_size=200))
 @example(b"?")
 def test_reading_and_checking_never_fail(data):
-    skillfile.read(b"---\n" + data, "x")
-    skillcheck.check(b"---\n" + data + b"\n---\n", "x")
+    file.read(b"---\n" + data, "x")
+    check.check(b"---\n" + data + b"\n---\n", "x")
 
 
 @given(files())
 def test_what_is_mended_is_valid_and_stays_so(data):
-    assume(skillfile.read(data, "x").skill.instructions or skillfile.read(data, "x").skill.description)
-    mended = skillcheck.mend(data, "x")
-    assert [problem for problem in skillcheck.check(mended, "x") if not problem.harmless] == []
-    assert skillcheck.mend(mended, "x") == mended
-    before, after = skillfile.read(data, "x").skill, skillfile.read(mended, "x").skill
+    assume(file.read(data, "x").skill.instructions or file.read(data, "x").skill.description)
+    mended = check.mend(data, "x")
+    assert [problem for problem in check.check(mended, "x") if not problem.harmless] == []
+    assert check.mend(mended, "x") == mended
+    before, after = file.read(data, "x").skill, file.read(mended, "x").skill
     assert (before.tags, before.trigger_pattern, before.instructions) == (
         after.tags,
         after.trigger_pattern,
@@ -104,7 +104,7 @@ def test_what_is_mended_is_valid_and_stays_so(data):
 @given(st.binary(max_size=120))
 def test_mending_refuses_or_makes_valid(data):
     try:
-        mended = skillcheck.mend(b"---\nname: x\n" + data + b"\n---\ntext\n", "x")
+        mended = check.mend(b"---\nname: x\n" + data + b"\n---\ntext\n", "x")
     except InvalidSkill:
         return
-    assert skillfile.read(mended, "x").problems == ()
+    assert file.read(mended, "x").problems == ()

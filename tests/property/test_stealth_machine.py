@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from helpers import GitRepo, memory_line
 
-from memsync import Memsync, installing, sharing
+from memsync import Memsync
 from memsync.errors import MemsyncError
 from memsync.learn.candidates import Candidates, Proposal
+from memsync.memories import sharing
 from memsync.records import Memory
+from memsync.setup import installing
 
 SEEDS = [random.SystemRandom().randrange(10**6) for _ in range(20)] if os.environ.get("MEMSYNC_EXPLORE") else range(6)
 STEPS = 30

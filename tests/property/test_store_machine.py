@@ -18,9 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from store_model import BOM, HAND_IDS, JUNK, Fact, bare, importances, read_by_hand, tags, texts, whole
 
 from memsync import Memsync
-from memsync.doctor import examine
 from memsync.errors import InvalidMemory, MemoryNotFound
-from memsync.service import REMEMBER_IMPORTANCE
+from memsync.memories.service import REMEMBER_IMPORTANCE
+from memsync.setup.doctor import examine
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,6 @@ import pytest
 from helpers import memory_line
 
 from memsync.errors import InvalidMemory
-from memsync.readers import read_file
 from memsync.records import (
     MAX_CONTENT,
     clean_content,
@@ -25,6 +24,7 @@ from memsync.records import (
     tick,
     valid_text,
 )
+from memsync.transfer.readers import read_file
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 

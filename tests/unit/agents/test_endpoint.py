@@ -16,8 +16,8 @@ from helpers import GitRepo, memsync
 from memsync import Memsync
 from memsync.agents import wire
 from memsync.agents.endpoint import Endpoint
-from memsync.live import Live
-from memsync.routing import home_dir, locate
+from memsync.agents.live import Live
+from memsync.store.places import home_dir, locate
 
 FACT = "The staging database listens on port 5433"
 ASK = "which port does the staging database use?"
@@ -218,7 +218,15 @@ def test_a_hook_that_a_server_answers_loads_next_to_nothing(repo, live):
         )
     loaded = set(done.stderr.decode().split())
     assert FACT in done.stdout.decode()
-    assert {"memsync.service", "click", "pathlib", "dataclasses", "logging", "typing", "sqlite3"} & loaded == set()
+    assert {
+        "memsync.memories.service",
+        "click",
+        "pathlib",
+        "dataclasses",
+        "logging",
+        "typing",
+        "sqlite3",
+    } & loaded == set()
 
 
 def test_the_mcp_server_answers_hooks_while_it_runs(repo, live):

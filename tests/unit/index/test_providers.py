@@ -15,7 +15,6 @@ from helpers import GitRepo, memory_line, memsync
 from loopback import Loopback, Reply
 
 from memsync import Memsync
-from memsync.config import parse_value
 from memsync.errors import ConfigError
 from memsync.index.core import Index
 from memsync.index.embed import Meaning, choose
@@ -24,6 +23,7 @@ from memsync.index.providers.endpoint import clean_url
 from memsync.index.providers.remote import LONGEST, MOST_LETTERS, Limits, OpenAIEmbedder, Patience, batches
 from memsync.index.providers.specs import FORMS, named
 from memsync.records import Change, Memory
+from memsync.store.config import parse_value
 
 SHORT = Limits(Patience(0.2, 0.6), Patience(0.1, 0.1))
 TEXTS = ["use tabs", "tests need docker", "deploy on friday"]

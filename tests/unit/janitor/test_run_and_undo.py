@@ -14,7 +14,7 @@ from memsync.janitor.plan import Archive, Confirm, Merge, Reverse
 from memsync.janitor.run import apply
 from memsync.janitor.survey import survey
 from memsync.janitor.undo import undo
-from memsync.state import Dedup
+from memsync.store.state import Dedup
 
 RICH = "Run make fmt before every commit; CI rejects unformatted Go. Use version 1.2."
 POOR = "Run make fmt before every commit; CI rejects unformatted Go."

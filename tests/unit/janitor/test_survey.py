@@ -10,7 +10,7 @@ import pytest
 from memsync import Memsync
 from memsync.janitor.plan import TASKS, Archive, Merge, Plan
 from memsync.janitor.survey import survey
-from memsync.state import Dedup
+from memsync.store.state import Dedup
 
 RICH = "Run make fmt before every commit; CI rejects unformatted Go. Use version 1.2."
 POOR = "Run make fmt before every commit; CI rejects unformatted Go."

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from memsync.codec import decode
-from memsync.fingerprints import RULES
+from memsync.format.codec import decode
 from memsync.poison import phrases, shapes
+from memsync.poison.fingerprints import RULES
 from memsync.poison.screen import flaw_of, suspicious
 
 HERE = Path(__file__).parent

@@ -1,0 +1,82 @@
+"""Memories as text for an agent's context: whole lines within a budget. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from memsync.memories.results import Entry
+from memsync.poison.guard import quoted, shown_type
+from memsync.records import HEADINGS, age, shown_id, sorted_types
+
+TAG: Final = "project-memory"
+CAP: Final = 9_000  # characters and UTF-8 bytes; clients cut or refuse from 10,000
+_OPEN, _CLOSE = f"<{TAG}>", f"</{TAG}>"
+
+
+class Block(NamedTuple):
+    """A text for the context, the entries that are in it, and those for which there was no room."""
+
+    text: str
+    entries: tuple[Entry, ...]
+    left_out: tuple[Entry, ...]
+
+
+def line(entry: Entry, now: datetime, *, is_new: bool = False) -> str:
+    """Return one memory as seed 004 spells it: `- [id] (type, importance, age) text`."""
+    memory = entry.memory
+    facts = [
+        shown_type(memory.memory_type),
+        f"importance {entry.effective_importance:.2g}",
+        age(memory.written_at, now),
+    ]
+    if is_new:
+        facts.append("new")
+    facts += [f"out of date: {quoted(why)}" for why in entry.stale]
+    return f"- [{shown_id(memory.id)}] ({', '.join(facts)}) {quoted(memory.content)}"
+
+
+def build(
+    entries: Iterable[Entry],
+    now: datetime,
+    *,
+    limit: int,
+    budget: int,
+    grouped: bool,
+    is_new: Callable[[Entry], bool] = lambda _: False,
+) -> Block:
+    """Return the first *limit* of *entries* that fit, each whole, as one block of at most *budget* characters.
+
+    With *grouped* they stand under a heading for each type (seed 002), otherwise in the order given.
+    The budget counts UTF-8 bytes where they are more than characters would allow.
+    """
+    budget = min(budget, CAP)
+    chosen: list[tuple[Entry, str]] = []
+    left_out: list[Entry] = []
+    for entry in entries:
+        if len(chosen) == limit:
+            break
+        more = [*chosen, (entry, line(entry, now, is_new=is_new(entry)))]
+        if fits(_text(more, grouped=grouped), budget):
+            chosen = more
+        else:
+            left_out.append(entry)
+    if not chosen:
+        return Block("", (), tuple(left_out))
+    return Block(_text(chosen, grouped=grouped), tuple(entry for entry, _ in chosen), tuple(left_out))
+
+
+def fits(text: str, budget: int) -> bool:
+    """Tell whether *text* has at most *budget* characters and at most CAP bytes."""
+    return len(text) <= budget and len(text.encode()) <= CAP
+
+
+def _text(chosen: Sequence[tuple[Entry, str]], *, grouped: bool) -> str:
+    if not grouped:
+        return "\n".join((_OPEN, *(text for _, text in chosen), _CLOSE))
+    by_type: dict[str, list[str]] = {}
+    for entry, text in chosen:
+        by_type.setdefault(shown_type(entry.memory.memory_type), []).append(text)
+    blocks = [f"## {HEADINGS.get(kind, kind)}\n\n" + "\n".join(by_type[kind]) for kind in sorted_types(by_type)]
+    return "\n\n".join((f"{_OPEN}\n{blocks[0]}", *blocks[1:])) + f"\n\n{_CLOSE}"

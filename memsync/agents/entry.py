@@ -1,0 +1,186 @@
+"""`memsync hook EVENT --client NAME`: what the agents call. Nothing that happens here may cost the user a turn.
+
+Exit code 0 always, JSON or nothing on standard output, two seconds at most.
+Reached without click, whose usage errors exit 2, which blocks a prompt in every client.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+import time
+
+from memsync.agents import wire
+from memsync.system import deadline, programs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, NoReturn
+
+    from memsync.agents.hooks import Reply
+
+_SHARE = 0.25  # of the time, that a server may take to answer; then the hook answers itself
+_AGAIN = 300.0  # seconds after which an index that took too long is tried again
+_at_work: list[str] = []  # where this process answers by itself
+_LONG = 600.0  # seconds that the work at the end of a session may take
+_LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
+
+
+def main(words: Sequence[str]) -> NoReturn:
+    """Answer the hook that *words* name, from a running server of the project or here, and end the process."""
+    try:
+        event, client = parse(words)
+        _start_clock(wire.bound(os.environ), will_fork=event == "session-end")
+        gc.disable()  # there is memory for two seconds, and a tenth of them to gain
+        if os.environ.get("MEMSYNC_HOOKS") != "off":
+            _answer(event, client)
+    except BaseException as error:  # noqa: BLE001 - the boundary of all: the user's turn goes on
+        _complain(error)
+    finally:
+        os._exit(0)  # neither threads nor buffers of ours may delay the turn
+
+
+def _start_clock(seconds: float, *, will_fork: bool = False) -> None:
+    def give_up() -> int:
+        _complain(TimeoutError(f"gave nothing in {seconds:g} seconds; MEMSYNC_HOOK_SECONDS allows more"))
+        if _at_work:
+            _index_apart(_at_work[0])
+        return 0
+
+    deadline.start(seconds, give_up, will_fork=will_fork)
+
+
+def _index_apart(cwd: str) -> None:
+    """Let a process of its own make the index for which there was no time here, so that a later hook has it."""
+    mark = f"{wire.run_dir(os.path.realpath(cwd), os.environ)}.indexing"
+    try:
+        if time.time() - os.stat(mark).st_mtime < _AGAIN:
+            return
+    except OSError:
+        os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
+    with open(mark, "w", encoding="ascii"):
+        pass
+    words = programs.own("-C", cwd, "index", "rebuild")
+    if sys.platform == "win32":
+        from subprocess import DETACHED_PROCESS, DEVNULL, Popen
+
+        Popen(
+            words,
+            env=programs.child_env(),
+            creationflags=DETACHED_PROCESS,
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+        )
+    else:
+        nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+        os.posix_spawn(words[0], words, programs.child_env(), file_actions=nowhere, setsid=True)
+
+
+def parse(words: Sequence[str]) -> tuple[str, str]:
+    """Return event and client; what is not understood is passed over."""
+    event, client = "", "claude"
+    rest = iter(words)
+    for word in rest:
+        if word == "--client":
+            client = next(rest, client)
+        elif word.startswith("--client="):
+            client = word.removeprefix("--client=")
+        elif not word.startswith("-") and not event:
+            event = word
+    return event, client
+
+
+def _answer(event: str, client: str) -> None:
+    import json
+
+    raw = os.read(0, _LONGEST)
+    while part := os.read(0, _LONGEST - len(raw)) if len(raw) < _LONGEST else b"":
+        raw += part
+    payload = json.loads(raw.decode("utf-8-sig", "replace") or "{}")
+    if not isinstance(payload, dict):
+        raise TypeError("the payload is not an object")
+    if client == "auto":
+        client = told_by(payload)
+    cwd = payload.get("cwd")
+    cwd = cwd if isinstance(cwd, str) and os.path.isdir(cwd) else os.getcwd()
+    if event == "session-end":
+        _leave()
+    if event == "session-end" or not _asked(event, client, cwd, payload):
+        _answer_here(event, client, cwd, payload)
+
+
+def told_by(payload: Mapping[str, Any]) -> str:
+    """Return which client has sent *payload*: one plugin serves Claude Code and Codex with the same command."""
+    transcript = os.path.basename(str(payload.get("transcript_path") or ""))
+    is_start = payload.get("hook_event_name") == "SessionStart"
+    if "turn_id" in payload or transcript.startswith("rollout-") or (is_start and "permission_mode" in payload):
+        return "codex"
+    return "gemini" if "timestamp" in payload else "claude"
+
+
+def _leave() -> None:
+    """Let the client go on, and work on in a process that holds nothing of it.
+
+    At the end of a session a client waits for hardly a second, and kills what is still there.
+    """
+    if sys.platform == "win32":
+        return
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+    _at_work.clear()
+    _start_clock(_LONG)  # threads stay behind in a fork
+
+
+def _asked(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> bool:
+    """Let a running server of the project answer; False if there is none that does in time."""
+    import json
+
+    from memsync import __version__
+
+    for path in wire.sockets(cwd, os.environ):
+        there = wire.connect(path, _SHARE * wire.bound(os.environ))
+        if there is None:
+            continue
+        try:
+            about = {"version": __version__, "event": event, "client": client, "cwd": cwd, "payload": payload}
+            there.sendall(json.dumps(about).encode() + b"\n")
+            reply = json.loads(wire.read_line(there) or b"{}")
+            if "out" in reply:
+                _print(reply["out"])
+                there.sendall(wire.USED)
+                return True
+        except (OSError, ValueError):
+            pass
+        finally:
+            there.close()
+    return False
+
+
+def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
+    _at_work.append(cwd)
+    from memsync.agents.hooks import answer, client_of
+    from memsync.memories.service import Memsync
+
+    with Memsync.open(cwd) as project:
+        reply: Reply = answer(project, client_of(client), event, payload)
+        _print(reply.out)
+        reply.used()
+
+
+def _print(text: str) -> None:
+    data = text.encode()
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def _complain(error: BaseException) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, f"memsync hook: {type(error).__name__}: {error}\n".encode("utf-8", "replace"))

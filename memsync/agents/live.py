@@ -1,0 +1,127 @@
+"""The project of a process that stays: one call at a time, always under the settings of now, put in order when it rests."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final, TypeVar
+
+from memsync.errors import MemsyncError
+from memsync.memories.service import Memsync
+from memsync.records import Clock, utc_now
+from memsync.store.debounce import Debouncer
+from memsync.store.files import stamp
+from memsync.store.places import locate
+from memsync.store.trust import Approvals
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+# At the latest so many times `memory_sync.export_debounce` after the first write.
+LONGEST: Final = 12
+
+
+class Live:
+    """Holds the project that *start* is in, for threads that `call` it.
+
+    Nothing is read before the first call, so a broken file is an error of the
+    calls and not of the process, and the calls work again once it is mended.
+    """
+
+    def __init__(
+        self, start: Path, *, clock: Clock = utc_now, env: Mapping[str, str] = os.environ, quiet: float | None = None
+    ) -> None:
+        self.start = start
+        self._clock = clock
+        self._env = env
+        self._turn = threading.RLock()
+        self._project: Memsync | None = None
+        self._opened: Hashable = None  # what `_appearance` was then
+        self._resources = ExitStack()
+        self._quiet = quiet
+        self._rest: Debouncer[str] = _debouncer(quiet or 0)
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def call(self, work: Callable[[Memsync], T]) -> T:
+        """Return what *work* makes of the project. Calls wait for one another.
+
+        Raises:
+            ConfigError: a settings file cannot be read.
+        """
+        with self._turn:
+            project = self._current()
+            try:
+                return work(project)
+            finally:
+                self._rest.add("project")
+                self._wake.set()
+
+    def apart(self, work: Callable[[Memsync], T]) -> T:
+        """Do what `call` does with a project opened for this, so that long work holds up nobody."""
+        with Memsync.open(self.start, clock=self._clock, env=self._env) as project:
+            return work(project)
+
+    def close(self) -> None:
+        """Put in order what was written, and end all threads. A later call opens it again."""
+        with self._turn:
+            thread, self._thread = self._thread, None
+            self._shut()
+        if thread is not None:
+            self._wake.set()
+            thread.join()
+
+    def _current(self) -> Memsync:
+        appearance = self._appearance()
+        if self._project is None or appearance != self._opened:
+            self._shut()
+            project = Memsync.open(self.start, clock=self._clock, env=self._env)
+            self._resources.callback(project.close)
+            self._resources.enter_context(project.watcher())
+            self._project, self._opened = project, appearance
+            self._rest = _debouncer(project.settings.export_debounce if self._quiet is None else self._quiet)
+            self._tidy_when_quiet()
+        return self._project
+
+    def _appearance(self) -> Hashable:
+        """Return what would be read differently by a process that starts now: where the stores are, and the settings."""
+        layout = locate(self.start, self._env)
+        places = [place for place in (layout.global_, layout.project, layout.stealth) if place]
+        approved = Approvals(layout).stamp
+        return layout, approved, tuple((place.directory.is_dir(), stamp(place.config)) for place in places)
+
+    def _shut(self) -> None:
+        self._project = None
+        self._resources.close()
+
+    def _tidy_when_quiet(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._tidy, name="memsync-tidy", daemon=True)
+            self._thread.start()
+
+    def _tidy(self) -> None:
+        """Do what a command does at its end, each time the calls have paused."""
+        while self._thread is threading.current_thread():
+            wait = self._rest.wait()
+            self._wake.wait(None if wait == math.inf else wait)
+            self._wake.clear()
+            if self._rest.due():
+                with self._turn:
+                    self._settle()
+
+    def _settle(self) -> None:
+        try:
+            if self._project is not None:
+                self._project.close()
+        except (MemsyncError, OSError) as error:
+            log.warning("%s", error)
+
+
+def _debouncer(quiet: float) -> Debouncer[str]:
+    return Debouncer(quiet=quiet, longest=LONGEST * quiet)

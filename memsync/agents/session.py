@@ -1,0 +1,345 @@
+"""What one agent session is given of the memories, once: the ledger, its rules and its resets.
+
+The ledger is `injected_memory_ids` in the session's workflow variables (seed
+000), as id -> hash of the text, so that an edited memory comes again. It lives
+in state.db, where every process of the session sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from heapq import heappush, heappushpop
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+from memsync.agents import context
+from memsync.agents.triage import small_talk
+from memsync.memories.filters import SHOWN, Filters, most_important, unasked
+from memsync.memories.results import Entry, Recall
+from memsync.memories.service import Memsync
+from memsync.records import Scope, content_hash, format_time, parse_time
+from memsync.secrets import scan_memory
+from memsync.store.state import State
+
+LEDGER: Final = "injected_memory_ids"
+_COMPACTED: Final = "compacted_at"
+_CLAIMS: Final = "claims"
+_KEPT: Final = "kept"
+_TWIN: Final = timedelta(seconds=3)  # a second hook for the same event comes at once, and no hook lives longer
+_POOL: Final = 3  # memories looked at per memory wanted, where some may be too long
+
+
+class Injection(NamedTuple):
+    """What to add to an agent's context, or why nothing; `filtered` were given before.
+
+    `left_out` did not fit into the budget. From a `gate` below the `floor` nothing is given.
+    """
+
+    text: str = ""
+    entries: tuple[Entry, ...] = ()
+    filtered: int = 0
+    reason: str = ""
+    left_out: tuple[Entry, ...] = ()
+    gate: float = 0.0
+    floor: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result of seed 000's action."""
+        if not self.entries:
+            return {"injected": False, "count": 0, "filtered": self.filtered}
+        return {
+            "inject_context": self.text,
+            "injected": True,
+            "count": len(self.entries),
+            "filtered": self.filtered,
+        }
+
+
+class Rules(NamedTuple):
+    """Which memories a session may be given now. Pure."""
+
+    ledger: Mapping[str, str]
+    session_id: str = ""
+    compacted_at: str = ""
+    threshold: float = 0.0
+
+    def refusal(self, entry: Entry) -> str:
+        """Return the rule that keeps *entry* back; "" if none does."""
+        memory = entry.memory
+        if memory.archived_at is not None:
+            return "archived"
+        if memory.conflict_of is not None:
+            return "conflict"
+        if entry.effective_importance < self.threshold:
+            return "importance_threshold"
+        if self._is_own(entry):
+            return "session"
+        return "ledger" if memory.id in self.ledger and self.ledger[memory.id] == _key(entry) else ""
+
+    def _is_own(self, entry: Entry) -> bool:
+        """Tell whether the memory was made in this session, whose context still has it (seed 001)."""
+        memory = entry.memory
+        if not self.session_id or memory.source_session_id != self.session_id:
+            return False
+        gate = parse_time(self.compacted_at)
+        return gate is None or memory.created_at is None or memory.created_at > gate
+
+
+def _key(entry: Entry) -> str:
+    return content_hash(entry.memory.content)[:16]
+
+
+class RecallSession:
+    """The memories that one session of an agent has been given.
+
+    For a host with its own loop: `on_turn` when the user has said something,
+    `on_tool` after each tool, `on_compaction` when the context was dropped.
+    Hooks compose the rest: `at_start` and `at_prompt` decide, `commit` notes
+    what has really been handed over.
+    """
+
+    def __init__(self, project: Memsync, session_id: str) -> None:
+        self.project = project
+        self.id = session_id
+        self._turn = Injection(reason="no turn has begun")
+
+    # a host's own loop (seed 003)
+
+    def on_turn(self, prompt: str) -> Injection:
+        """Return what to add to the context for a new message of the user, and note it."""
+        self._turn = self.at_prompt(prompt)
+        self.commit(self._turn)
+        return self._turn
+
+    def on_tool(self) -> Injection:
+        """Return what to add after a tool: nothing, because the turn's memories are there already."""
+        count = len(self._turn.entries)
+        return Injection(filtered=count, reason="the turn has its memories already")
+
+    @property
+    def turn(self) -> Injection:
+        """What the present turn was given, for hosts that build each request anew."""
+        return self._turn
+
+    def on_compaction(self) -> int:
+        """Let everything be given again, and return how many memories had been."""
+        return self.reset()
+
+    def at_start(
+        self, *, limit: int | None = None, threshold: float | None = None, budget: int | None = None
+    ) -> Injection:
+        """Return the most important memories that the session does not have, grouped by type."""
+        settings = self.project.settings
+        rules = self.rules(threshold)
+        limit = settings.injection_limit if limit is None else limit
+        new, filtered = self._important(rules, limit * _POOL)
+        return self._built(new, filtered, limit=limit, budget=budget, grouped=True)
+
+    def _important(self, rules: Rules, wanted: int) -> tuple[list[Entry], int]:
+        """Return the *wanted* most important memories that pass, and how many the ledger kept back.
+
+        What a memory is worth today is never more than what is written, so most need no look.
+        """
+        self.project.refresh()
+        stores = self.project.stores.items()
+        usage = {scope: self.project.state(scope).usage() for scope, _ in stores}
+        held = [(scope, memory) for scope, store in stores for memory in store.memories().values()]
+        superseded = {
+            old
+            for scope, memory in held
+            if memory.supersedes and not self.waits(self.project.entry(scope, memory, usage[scope]))
+            for old in memory.supersedes
+        }
+        held.sort(key=lambda pair: -pair[1].importance)
+        best: list[Entry] = []
+        worth: list[float] = []  # a heap of the *wanted* largest
+        filtered = 0
+        for scope, memory in held:
+            is_late = len(worth) == wanted > 0 and memory.importance < worth[0]
+            if memory.id in superseded or (is_late and memory.id not in rules.ledger):
+                continue
+            entry = self.project.entry(scope, memory, usage[scope])
+            refusal = rules.refusal(entry)
+            filtered += refusal == "ledger"
+            if not refusal and not is_late and wanted:
+                best.append(entry)
+                (heappush if len(worth) < wanted else heappushpop)(worth, entry.effective_importance)
+        return [entry for entry in most_important(best)[:wanted] if not self.why_withheld(entry)], filtered
+
+    def at_prompt(
+        self,
+        prompt: str,
+        *,
+        limit: int = SHOWN,
+        threshold: float | None = None,
+        budget: int | None = None,
+        restart: bool = False,
+    ) -> Injection:
+        """Return the memories that *prompt* is about and that the session does not have.
+
+        With *restart*, when the only ones that fit were given before, the ledger begins anew (seed 003).
+        """
+        if why := small_talk(prompt):
+            return Injection(reason=why)
+        found, filtered, replaced = self._search(prompt, self.rules(threshold), limit)
+        if restart and filtered and found.gate < found.floor:
+            self._forget()
+            found, filtered, replaced = self._search(prompt, self.rules(threshold), limit)
+        hits = unasked(found.hits, attrgetter("score"), gate=found.gate, floor=found.floor, limit=limit)
+        superseded = superseded_by(hits) | replaced
+        new = [hit for hit in hits if hit.id not in superseded]
+        done = self._built(new, filtered, limit=limit, budget=budget, grouped=False)
+        return done._replace(gate=found.gate, floor=found.floor)
+
+    def _search(self, prompt: str, rules: Rules, limit: int) -> tuple[Recall, int, set[str]]:
+        """Look with the ledger excluded in the query, and count what it kept back that would have passed.
+
+        Returned too are the ids that a memory which was kept back replaces: that the session has the new text is no
+        reason to give it the old one.
+        """
+        held: set[str] = set()
+        replaced: set[str] = set()
+
+        def keep(entry: Entry) -> bool:
+            refusal = rules.refusal(entry)
+            if refusal == "ledger":
+                held.add(entry.id)
+            if refusal and refusal not in ("archived", "conflict"):
+                replaced.update(entry.memory.supersedes)
+            return not refusal and not self.why_withheld(entry)
+
+        found = self.project.search(prompt, Filters(archived=True, keep=keep), limit=limit)
+        return found, len(held.intersection(found.refused)), replaced
+
+    def _built(
+        self, new: Sequence[Entry], filtered: int, *, limit: int, budget: int | None, grouped: bool
+    ) -> Injection:
+        budget = self.project.settings.injection_budget if budget is None else budget
+        block = context.build(
+            new, self.project.clock(), limit=limit, budget=budget, grouped=grouped, is_new=self.project.is_new
+        )
+        why = "too long for the budget" if block.left_out else "all given before" if filtered else "nothing that fits"
+        return Injection(
+            text=block.text,
+            entries=block.entries,
+            filtered=filtered,
+            reason="" if block.entries else why,
+            left_out=block.left_out,
+        )
+
+    def why_withheld(self, entry: Entry) -> str:
+        """Return why what *entry* says keeps it from being given: it must not reach a model, or is to be read first."""
+        return "secret" if scan_memory(entry.memory, self.project.allowed_secrets) else self.waits(entry) and "flagged"
+
+    def waits(self, entry: Entry) -> str:
+        """Return why *entry* reads like an order to an agent, if nobody has approved it."""
+        return self.project.screened(entry).flagged
+
+    def rules(self, threshold: float | None = None) -> Rules:
+        """Return the rules that hold for the session now."""
+        known = self.variables()
+        ledger = known.get(LEDGER)
+        return Rules(
+            session_id=self.id,
+            ledger=ledger if isinstance(ledger, dict) else {},
+            compacted_at=str(known.get(_COMPACTED, "")),
+            threshold=self.project.settings.importance_threshold if threshold is None else threshold,
+        )
+
+    @property
+    def _state(self) -> State | None:
+        scope = state_scope(self.project)
+        return self.project.state(scope) if scope else None
+
+    def variables(self) -> dict[str, Any]:
+        """Return the session's workflow variables."""
+        return self._state.variables(self.id) if self._state and self.id else {}
+
+    def keep(self, name: str, text: str) -> None:
+        """Keep *text* as a variable of the session, which a workflow may name in braces."""
+        self._change(lambda variables: {**variables, _KEPT: {**texts_of(variables), name: text}})
+
+    def kept(self) -> dict[str, str]:
+        """Return the texts that were kept for the session."""
+        return texts_of(self.variables())
+
+    def claim(self, event: str) -> bool:
+        """Take on *event* (its name and what tells it from the next); False if another process just did.
+
+        The same hook may be installed twice, by a project and by a plugin, and then runs twice at once.
+        """
+        now = self.project.clock()
+        taken = False
+
+        def take(variables: dict[str, Any]) -> dict[str, Any] | None:
+            nonlocal taken
+            claims = variables.get(_CLAIMS)
+            claims = {
+                name: at
+                for name, at in (claims.items() if isinstance(claims, dict) else ())
+                if (when := parse_time(at)) and abs(now - when) < _TWIN
+            }
+            taken = event in claims
+            return None if taken else {**variables, _CLAIMS: {**claims, event: format_time(now)}}
+
+        self._change(take)
+        return not taken
+
+    def commit(self, injection: Injection) -> None:
+        """Note what was handed over. Done after the output, so that nothing unseen counts as seen."""
+        if not injection.entries:
+            return
+        given = {entry.id: _key(entry) for entry in injection.entries}
+
+        def add(variables: dict[str, Any]) -> dict[str, Any]:
+            ledger = variables.get(LEDGER)
+            return {**variables, LEDGER: {**(ledger if isinstance(ledger, dict) else {}), **given}}
+
+        self._change(add)
+        now = self.project.clock()
+        for scope in dict.fromkeys(entry.scope for entry in injection.entries):
+            shown = {entry.id: self.project.seen(entry) for entry in injection.entries if entry.scope == scope}
+            state = self.project.state(scope)
+            state.record_use([(id_, now) for id_ in shown], shown)
+            if self.id:
+                state.record_session(self.id, [(id_, "injected", now) for id_ in shown])
+
+    def reset(self) -> int:
+        """Empty the ledger because the context is gone, open the session filter, and return how many ids there were."""
+        return self._forget({_COMPACTED: format_time(self.project.clock())})
+
+    def _forget(self, also: Mapping[str, Any] | None = None) -> int:
+        count = 0
+
+        def empty(variables: dict[str, Any]) -> dict[str, Any]:
+            nonlocal count
+            count = len(variables.get(LEDGER) or ())
+            return {**variables, LEDGER: {}, **(also or {})}
+
+        if self._state and self._state.path.parents[1].is_dir():  # else there is no store, and nothing was ever noted
+            self._change(empty)
+        return count
+
+    def _change(self, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
+        if self._state and self.id:
+            self._state.change_variables(self.id, self.project.clock(), change)
+
+
+def texts_of(variables: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts kept among the *variables* of a session."""
+    found = variables.get(_KEPT)
+    return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
+
+
+def superseded_by(entries: Iterable[Entry]) -> set[str]:
+    """Return the ids that a memory among *entries* says it replaces."""
+    return {old for entry in entries for old in entry.memory.supersedes}
+
+
+def state_scope(project: Memsync) -> Scope | None:
+    """Return the scope beside whose store sessions are noted: never a directory that the project does not have yet."""
+    layout = project.layout
+    if layout.project and layout.project.directory.is_dir() and not project.settings.stealth:
+        return "project"
+    return "stealth" if layout.stealth else None

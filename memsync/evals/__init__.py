@@ -1,0 +1,1 @@
+"""How well recall and dedup do on judged questions and labelled pairs."""

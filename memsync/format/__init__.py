@@ -1,0 +1,1 @@
+"""One line of a file and many of them: reading, canonical form, merging. Knows no file."""

@@ -1,0 +1,340 @@
+"""One line of a memories.jsonl: bytes to Memory and back.
+
+Reading is forgiving, and says what it forgave. Editing changes the bytes of
+the fields that change: every other value keeps its spelling, known or not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
+from typing import Any, Final, Literal, NamedTuple
+
+from memsync.records import (
+    DEFAULT_IMPORTANCE,
+    DEFAULT_SOURCE,
+    DEFAULT_TYPE,
+    NO_EXTRA,
+    Memory,
+    derived_id,
+    format_time,
+    parse_time,
+)
+from memsync.system.limits import DEEPEST, TOO_DEEP, is_deep
+
+Side = Literal["", "ours", "base", "theirs"]
+
+# Gobby's own spelling, read and kept: field -> the keys that mean it, ours first.
+ALIASES: Final = {
+    "memory_type": ("memory_type", "type"),
+    "source_type": ("source_type", "source"),
+    "source_session_id": ("source_session_id", "source_id"),
+}
+_FIELDS: Final = frozenset(Memory._fields) - {"extra"}
+KNOWN_KEYS: Final = _FIELDS | {"type", "source", "source_id", "deleted_at"}
+
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "memory_type": DEFAULT_TYPE,
+    "importance": DEFAULT_IMPORTANCE,
+    "tags": (),
+    "source_type": DEFAULT_SOURCE,
+    "source_session_id": None,
+    "author": None,
+    "supersedes": (),
+    "anchors": (),
+    "conflict_of": None,
+}
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
+_BOM: Final = b"\xef\xbb\xbf"
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
+_DIGITS: Final = 20  # of the longest number of 64 bits, with its sign
+_OPENING: Final = frozenset("[{")
+_CLOSING: Final = frozenset("]}")
+# JSON allows these bare, but line-splitting tools and editors take them for line ends.
+_LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+class Line(NamedTuple):
+    """One line: its bytes without the newline, and what they say.
+
+    A record has `memory`, a removal has `deleted_at`; a blank, unreadable or
+    marker line has no `id`. A `nameless` record was written by hand without
+    an id and has a derived one. `side` is the part of a conflict it stands in.
+    """
+
+    raw: bytes
+    id: str | None = None
+    memory: Memory | None = None
+    deleted_at: datetime | None = None
+    problem: str | None = None
+    nameless: bool = False
+    side: Side = ""
+    is_marker: bool = False
+
+    @property
+    def moment(self) -> datetime:
+        """When the line says that it became true."""
+        written = self.memory.written_at if self.memory else self.deleted_at
+        return written or _NEVER
+
+
+def _number(text: str) -> int | float:
+    """Read a whole number as orjson does: as a float beyond 64 bits. The line keeps its digits anyway."""
+    if len(text) > _DIGITS:
+        return float(text)
+    number = int(text)
+    return number if -(2**63) <= number < 2**64 else float(text)
+
+
+_loads = partial(json.loads, parse_int=_number)
+
+
+def decode(raw: bytes, loads: Callable[[bytes], Any] = _loads) -> Line:
+    """Read the line *raw* (without its newline); never raises.
+
+    *loads* is a quicker parser for whole files; its import does not pay for a few lines.
+    """
+    try:
+        value = loads(raw)
+    except (ValueError, RecursionError):
+        try:
+            value = _loads_leniently(raw)
+        except ValueError as error:
+            return Line(raw, problem=str(error))
+    if type(value) is not dict:
+        return Line(raw, problem="not a JSON object")
+    if raw.count(b"[") + raw.count(b"{") > DEEPEST and is_deep(value):
+        return Line(raw, problem=TOO_DEEP)
+    return _from_object(raw, value)
+
+
+def _loads_leniently(raw: bytes) -> Any:
+    """Read what orjson refuses but a person would still understand: a BOM, NaN, lone surrogates."""
+    try:
+        text = bare(raw).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8: byte 0x{error.object[error.start]:02x} at byte {error.start + 1}") from None
+    try:
+        return _loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    except ValueError as error:
+        raise ValueError(f"not JSON that can be read: {error}") from None
+
+
+def bare(raw: bytes) -> bytes:
+    """Return *raw* without what other platforms put around a line: byte order marks and carriage returns."""
+    while raw.startswith(_BOM):
+        raw = raw.removeprefix(_BOM)
+    return raw.rstrip(b"\r")
+
+
+def _from_object(raw: bytes, value: dict[str, Any]) -> Line:
+    id_, content = value.get("id"), value.get("content")
+    if id_ is not None and (type(id_) is not str or not id_):
+        return Line(raw, problem="the id is not text")
+    deleted = value.get("deleted_at") or value.get("_deleted") is True
+    if id_ and deleted and not content:
+        moment = parse_time(deleted) or parse_time(value.get("updated_at"))
+        return Line(raw, id_, None, moment or _EPOCH)
+    if type(content) is not str:
+        return Line(raw, problem="no content" if content is None else "the content is not text")
+    notes: list[str] = []
+    if deleted:
+        notes.append("says that it was removed, but has a text; read as a memory")
+    nameless = not id_
+    if nameless:
+        id_ = derived_id(content)
+        notes.append(f"no id; known as {id_}")
+    memory = _memory(id_ or "", content, value, notes)
+    return Line(raw, memory.id, memory, None, "; ".join(notes) if notes else None, nameless)
+
+
+def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> Memory:
+    get = value.get
+    kind = get("memory_type") or get("type")
+    source = get("source_type") or get("source")
+    return Memory(
+        id=id_,
+        content=content,
+        memory_type=kind if type(kind) is str and kind else _default(kind, DEFAULT_TYPE, "type", notes),
+        importance=_importance(get("importance"), notes),
+        tags=_texts(get("tags"), "tags", notes),
+        source_type=source if type(source) is str else _default(source, DEFAULT_SOURCE, "source", notes),
+        source_session_id=_text(get("source_session_id") or get("source_id")),
+        author=_text(get("author")),
+        created_at=_time(get("created_at"), "created_at", notes),
+        updated_at=_time(get("updated_at"), "updated_at", notes),
+        supersedes=_texts(get("supersedes"), "supersedes", notes),
+        anchors=_texts(get("anchors"), "anchors", notes),
+        conflict_of=_text(get("conflict_of")),
+        archived_at=_time(get("archived_at"), "archived_at", notes),
+        extra=NO_EXTRA
+        if value.keys() <= KNOWN_KEYS
+        else {key: item for key, item in value.items() if key not in KNOWN_KEYS},
+    )
+
+
+def _default(value: object, default: str, name: str, notes: list[str]) -> str:
+    if value is not None and value != "":
+        notes.append(f"the {name} is not text")
+    return default
+
+
+def _text(value: object) -> str | None:
+    return value if type(value) is str and value else None
+
+
+def _time(value: object, name: str, notes: list[str]) -> datetime | None:
+    if value is None:
+        return None
+    moment = parse_time(value)
+    if moment is None:
+        notes.append(f"{name} is not an ISO 8601 time")
+    return moment
+
+
+def _importance(value: object, notes: list[str]) -> float:
+    if value is None:
+        return DEFAULT_IMPORTANCE
+    if type(value) is float or type(value) is int:
+        if 0 <= value <= 1:
+            return float(value)
+        if value < 0 or value > 1:  # and not NaN
+            notes.append("importance is not between 0 and 1")
+            return 1.0 if value > 1 else 0.0
+    notes.append("importance is not a number")
+    return DEFAULT_IMPORTANCE
+
+
+def _texts(value: object, name: str, notes: list[str]) -> tuple[str, ...]:
+    if not value:
+        return ()
+    if type(value) is list:
+        kept = tuple([item for item in value if type(item) is str and item])
+        if len(kept) != len(value):
+            notes.append(f"{name} has entries that are not text")
+        return kept
+    if type(value) is str:
+        return tuple(part for part in (piece.strip() for piece in value.split(",")) if part)
+    notes.append(f"{name} is not a list")
+    return ()
+
+
+def fields_of(memory: Memory) -> dict[str, Any]:
+    """Return *memory* as JSON values under our names, defaults left out."""
+    out: dict[str, Any] = dict(memory.extra) | {"id": memory.id, "content": memory.content}
+    for name, default in _DEFAULTS.items():
+        if (value := getattr(memory, name)) != default:
+            out[name] = list(value) if isinstance(value, tuple) else value
+    for name in ("created_at", "updated_at", "archived_at"):
+        if moment := getattr(memory, name):
+            out[name] = format_time(moment)
+    return out
+
+
+def encode(memory: Memory) -> bytes:
+    """Spell *memory* canonically: sorted keys, no spaces, defaults left out, no newline."""
+    return join(_pair(key, item) for key, item in fields_of(memory).items())
+
+
+def encode_tombstone(id_: str, deleted_at: datetime) -> bytes:
+    """Spell the removal of *id_*."""
+    return join([_pair("id", id_), _pair("deleted_at", format_time(deleted_at))])
+
+
+def edit(raw: bytes, changes: Mapping[str, Any]) -> bytes:
+    """Return the readable line *raw* with the fields of *changes* set.
+
+    A field keeps the key it was spelled with (`type` stays `type`), every
+    other value keeps its bytes, and the keys come out sorted. Field values are
+    JSON values; None takes the field out.
+    """
+    pairs = split_object(raw)
+    present = {pair.key for pair in pairs}
+    new: dict[str, Any] = {}
+    for name, item in changes.items():
+        spelled = [key for key in ALIASES.get(name, (name,)) if key in present]
+        new |= dict.fromkeys(spelled or [name], item)
+    kept = [pair for pair in pairs if pair.key not in new]
+    return join(kept + [_pair(key, item) for key, item in new.items() if item is not None])
+
+
+def is_canonical(raw: bytes) -> bool:
+    """Tell whether memsync could have spelled this readable line: keys sorted, no spaces between them."""
+    return join(split_object(raw)) == bare(raw)
+
+
+class Pair(NamedTuple):
+    """A key, and the text of it and of its value."""
+
+    key: str
+    key_text: str
+    text: str
+
+
+def split_object(raw: bytes) -> list[Pair]:
+    """Split a readable line into its keys and the text of their values, repeats included."""
+    text = raw.decode("utf-8")
+    tokens = _TOKEN.finditer(text, text.index("{") + 1)
+    pairs = []
+    for key in tokens:
+        if key[0] == "}":
+            break
+        if key[0] == ",":
+            continue
+        next(tokens)  # the colon
+        pairs.append(Pair(json.loads(key[0]), key[0], _value_text(text, tokens)))
+    return pairs
+
+
+def split_array(text: str) -> list[str]:
+    """Split the text of a JSON array into the texts of its entries."""
+    tokens = _TOKEN.finditer(text, text.index("[") + 1)
+    found = []
+    for token in tokens:
+        if token[0] == "]":
+            break
+        if token[0] != ",":
+            found.append(_value_text(text, chain([token], tokens)))
+    return found
+
+
+def _value_text(text: str, tokens: Iterator[re.Match[str]]) -> str:
+    """Return the text of the value that begins at the next token. Counts brackets, for any depth of nesting."""
+    depth, start = 0, -1
+    for token in tokens:
+        start = token.start() if start < 0 else start
+        depth += (token[0] in _OPENING) - (token[0] in _CLOSING)
+        if depth == 0:
+            return text[start : token.end()]
+    raise ValueError("not a JSON object")
+
+
+def _pair(key: str, item: object) -> Pair:
+    return Pair(key, spell(key), spell(item))
+
+
+def join(pairs: Iterable[Pair]) -> bytes:
+    """Join keys and values into one line; equal keys keep their order."""
+    ordered = sorted(pairs, key=lambda pair: pair.key)
+    return f"{{{','.join(f'{pair.key_text}:{pair.text}' for pair in ordered)}}}".encode()
+
+
+def spell(item: object) -> str:
+    """Spell one JSON value: UTF-8, no spaces, line-end look-alikes and lone surrogates escaped."""
+    try:
+        text = json.dumps(item, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(item, sort_keys=True, separators=(",", ":"))
+    for bare, escaped in _LINE_ENDS.items():
+        text = text.replace(bare, escaped)
+    return text

@@ -1,0 +1,183 @@
+"""The lines of a memories.jsonl: reading any mix of forms, writing the canonical one.
+
+Canonical form: one object a line, sorted by id. Log form: what happened since,
+appended. Works on bytes and lines; knows nothing of files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from memsync.format.codec import Line, Side, bare, decode, is_canonical
+
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+# git's default marker has 7 characters; nested merges write longer ones.
+_MARKER: Final = re.compile(rb"(<{7,}|\|{7,}|={7,}|>{7,})(?: |\r?$)")
+
+CONFLICT: Final = "a git conflict"
+
+
+class Problem(NamedTuple):
+    """Something about line `number` (from 1); `harmless`: nothing is unreadable or in doubt."""
+
+    number: int
+    why: str
+    harmless: bool = False
+
+    @property
+    def is_conflict(self) -> bool:
+        """Whether git left a conflict here."""
+        return self.why.startswith(CONFLICT)
+
+
+def is_utf16(data: bytes) -> bool:
+    """Tell whether *data* looks like a UTF-16 file, which no append may touch."""
+    return data.startswith(_UTF16) and b"\0" in data[:64]
+
+
+def read_line(raw: bytes, side: Side = "", loads: Callable[[bytes], Any] | None = None) -> Line:
+    """Read one line; never raises."""
+    if not raw or raw.isspace() or not bare(raw).strip():
+        return Line(raw, side=side)
+    line = decode(raw, loads) if loads else decode(raw)
+    return line._replace(side=side) if side else line
+
+
+def read_lines(data: bytes, known: Mapping[bytes, Line] | None = None) -> list[Line]:
+    """Read a whole file. Lines found in *known* (raw bytes to Line) are not parsed again."""
+    return list(_lines(data, known or {}))
+
+
+def _lines(data: bytes, known: Mapping[bytes, Line]) -> Iterator[Line]:
+    from orjson import loads  # here, because a one-shot query reads no whole file
+
+    conflict = _Conflict()
+    pieces = data.split(b"\n")
+    torn = pieces.pop()
+    for raw in pieces:
+        if raw[:1] != b"{" and (marker := _MARKER.match(bare(raw))):
+            conflict.pass_marker(marker)
+            yield Line(raw, is_marker=True)
+            continue
+        line = known.get(raw) if known else None
+        is_known = line is not None and line.side == conflict.side and not line.problem
+        yield line if line and is_known else read_line(raw, conflict.side, loads)
+    if torn:
+        yield _torn(torn, conflict.side)
+
+
+class _Conflict:
+    """Where in a conflict a line stands. One may hold others, with longer markers."""
+
+    def __init__(self) -> None:
+        self._open: list[tuple[int, Side]] = []
+
+    @property
+    def side(self) -> Side:
+        """The part of the innermost conflict; all that stands in a base is base."""
+        return self._open[-1][1] if self._open else ""
+
+    def pass_marker(self, marker: re.Match[bytes]) -> None:
+        """Move on to the part that begins after *marker*. One that belongs to no conflict changes nothing."""
+        kind, size = marker[1][:1], len(marker[1])
+        is_ours = bool(self._open) and self._open[-1][0] == size
+        if kind == b"<" and not is_ours and self.side != "base":
+            self._open.append((size, "ours"))
+        elif kind == b"<" and is_ours:
+            self._open[-1] = (size, "ours")
+        elif kind == b">" and is_ours:
+            self._open.pop()
+        elif is_ours:
+            self._open[-1] = (size, "base" if kind == b"|" else "theirs")
+
+
+def _torn(raw: bytes, side: Side) -> Line:
+    if _MARKER.match(bare(raw)):
+        return Line(raw, is_marker=True)
+    line = read_line(raw, side)
+    if line.id is None and line.problem:
+        return line._replace(problem=f"the last line was cut off ({line.problem})")
+    return line
+
+
+def current(lines: Sequence[Line]) -> dict[str, Line]:
+    """Return the last line of each id, removals included. Conflicts are for `merge.current`."""
+    return {id_: lines[number] for id_, number in _winners(lines).items()}
+
+
+def _winners(lines: Sequence[Line]) -> dict[str, int]:
+    """Return where the line that counts for each id stands. Equal lines may be one object, so only places tell."""
+    return {line.id: number for number, line in enumerate(lines) if line.id is not None}
+
+
+def problems(lines: Sequence[Line]) -> list[Problem]:
+    """Return what a person should look at, in line order."""
+    found = [Problem(n, line.problem, line.nameless) for n, line in enumerate(lines, 1) if line.problem]
+    if markers := [n for n, line in enumerate(lines, 1) if line.is_marker]:
+        found.append(Problem(markers[0], f"{CONFLICT} ({len(markers)} marker lines); both sides are merged"))
+    return sorted(found + list(_duplicates(lines)))
+
+
+def _duplicates(lines: Sequence[Line]) -> Iterator[Problem]:
+    """Find records that another line replaces and that no export will take out."""
+    winners = {line.id: number for number, line in enumerate(lines) if not line.side}
+    for number, line in enumerate(lines):
+        if line.memory is None or line.id is None or line.side:
+            continue
+        best = winners[line.id]
+        if number != best and not _replaced(line, lines[best]):
+            yield Problem(number + 1, f"duplicate id {line.id}; a later line wins", harmless=True)
+
+
+def in_conflict(lines: Iterable[Line]) -> bool:
+    """Tell whether git left conflict markers."""
+    return any(line.is_marker for line in lines)
+
+
+def _replaced(line: Line, winner: Line) -> bool:
+    """Tell whether *winner* is the log's word on the record *line*.
+
+    A line that memsync spelled replaces all earlier ones. Two lines with one
+    id that somebody else wrote are left alone and reported.
+    """
+    if winner.memory is None or line.memory is None:
+        return True
+    return bare(line.raw) == bare(winner.raw) or is_canonical(winner.raw)
+
+
+def export(lines: Sequence[Line], *, collapse: bool = False) -> bytes:
+    """Return the canonical form of *lines*: one line an id, sorted by id, LF, final newline.
+
+    Kept lines keep their bytes. Taken out: blank lines, removals and records
+    that the log replaced; with *collapse* also duplicates that memsync did not
+    write. An unreadable line stays behind the record that it followed.
+    """
+    return b"".join(bare(line.raw) + b"\n" for _, _, line in arranged(lines, collapse=collapse))
+
+
+def arranged(lines: Sequence[Line], *, collapse: bool = False) -> list[tuple[str, int, Line]]:
+    """Return the lines that an export keeps, in its order, each behind the id that it has or follows."""
+    winners = _winners(lines)
+    place: dict[str, int] = {}
+    kept: list[tuple[str, int, Line]] = []
+    anchor = ""
+    for number, line in enumerate(lines):
+        if line.id is None:
+            if line.problem:
+                kept.append((anchor, number, line))
+            continue
+        anchor = line.id
+        best = winners.get(line.id, -1)
+        if number == best:
+            if line.memory:
+                # Only a winner that leaves no duplicate behind may take an earlier place: the last line wins.
+                takes_it = anchor in place and (collapse or is_canonical(line.raw))
+                kept.append((anchor, place[anchor] if takes_it else number, line))
+        elif best >= 0 and (collapse or _replaced(line, lines[best])):
+            place.setdefault(anchor, number)
+        else:
+            kept.append((anchor, number, line))
+    kept.sort(key=lambda found: found[:2])
+    return kept

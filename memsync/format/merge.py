@@ -1,0 +1,336 @@
+"""The merge of memory files: one function for git's driver, conflict markers, imports and sync.
+
+Bytes in, bytes out. Symmetric to the byte, so that both clones end with the
+same file; no text, unknown key or unreadable line is ever dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final, NamedTuple
+
+from memsync.format import codec, jsonl, versions
+from memsync.format.codec import Line, bare
+from memsync.format.versions import Outcome
+
+_MARKER: Final = re.compile(rb"([<|=>])\1{6,}")
+_LABELS: Final = (b" one side: this line cannot be read", b" the other side")
+
+
+class Merged(NamedTuple):
+    """A merged file in canonical form.
+
+    `unsettled` counts the places where both sides left different lines that
+    cannot be read: these stand between markers. `copies` are the ids of the
+    records that keep a text that lost.
+    """
+
+    data: bytes
+    unsettled: int = 0
+    copies: tuple[str, ...] = ()
+
+
+def merge(base: bytes, ours: bytes, theirs: bytes, *, size: int = 7) -> Merged:
+    """Merge two files that came from *base*; empty: they have none in common. Markers are *size* letters long.
+
+    `merge(b, x, y) == merge(b, y, x)`, and `merge(b, x, x)` is the canonical form of x.
+    """
+    known: dict[bytes, Line] = {}
+    sides: list[list[Line]] = []
+    for data in (base, ours, theirs):
+        sides.append(settle(jsonl.read_lines(_as_utf8(data), known)))
+        known |= {line.raw: line for line in sides[-1]}
+    same = jsonl.export(sides[1])
+    if same == jsonl.export(sides[2]):
+        return Merged(same)
+    lines = merge_lines(*sides, size=size)
+    data = b"".join(bare(line.raw) + b"\n" for line in lines if not line.deleted_at)
+    before = {line.id for line in chain(*sides)}
+    copies = {line.id: None for line in lines if line.memory and line.memory.conflict_of and line.id not in before}
+    return Merged(data, sum(line.is_marker for line in lines) // 3, tuple(id_ for id_ in copies if id_))
+
+
+def _as_utf8(data: bytes) -> bytes:
+    if not jsonl.is_utf16(data):
+        return data
+    try:
+        return data.decode("utf-16").encode()
+    except UnicodeError:
+        return data
+
+
+def current(lines: Sequence[Line]) -> dict[str, Line]:
+    """Return the line that counts for each id, removals included; both sides of a conflict are merged."""
+    return jsonl.current(settle(lines))
+
+
+def settle(lines: Sequence[Line]) -> list[Line]:
+    """Return *lines* with every conflict merged: by its base where the markers show one.
+
+    What was appended behind the last conflict is the log's word and stays behind.
+    """
+    if not jsonl.in_conflict(lines):
+        return list(lines)
+    whole = _Part(0)
+    stack = [whole]
+    for line in lines:
+        if line.is_marker:
+            _pass_marker(stack, line)
+        else:
+            stack[-1].add(line)
+    while len(stack) > 1:
+        _close(stack)
+    return whole.settled()
+
+
+@dataclass
+class _Part:
+    """The versions of a stretch of lines: those of a whole file, or of a conflict with markers of `size` letters."""
+
+    size: int
+    side: str = ""
+    ours: list[Line] = field(default_factory=list)
+    base: list[Line] = field(default_factory=list)
+    theirs: list[Line] = field(default_factory=list)
+    behind: list[Line] = field(default_factory=list)
+
+    def add(self, line: Line) -> None:
+        """Take in a line of the present side; outside of conflicts it is on all of them."""
+        (getattr(self, self.side) if self.side else self.behind).append(line)
+
+    def take(self, conflict: _Part) -> None:
+        """Take in a conflict that has ended."""
+        if self.side:
+            getattr(self, self.side).extend(conflict.settled())
+            return
+        for name in ("ours", "base", "theirs"):
+            getattr(self, name).extend(self.behind + getattr(conflict, name))
+        self.behind = []
+
+    def settled(self) -> list[Line]:
+        return merge_lines(self.base, self.ours, self.theirs) + self.behind
+
+
+def _pass_marker(stack: list[_Part], marker: Line) -> None:
+    """Move on to the part that begins after *marker*. One that belongs to no conflict changes nothing."""
+    found = _MARKER.match(bare(marker.raw))
+    kind, size = (found[1], len(found[0])) if found else (b"", 0)
+    top = stack[-1]
+    if kind == b"<" and top.side != "base" and top.size != size:
+        stack.append(_Part(size, "ours"))
+    elif top.size == size:
+        if kind in (b"<", b">"):
+            _close(stack)
+            stack += [_Part(size, "ours")] * (kind == b"<")
+        else:
+            top.side = "base" if kind == b"|" else "theirs"
+
+
+def _close(stack: list[_Part]) -> None:
+    conflict = stack.pop()
+    stack[-1].take(conflict)
+
+
+@dataclass
+class _View:
+    """What one version of a file holds: a record or removal for each id, lines that repeat an id, unreadable lines."""
+
+    records: dict[str, Line] = field(default_factory=dict)
+    repeats: dict[str, list[bytes]] = field(default_factory=dict)
+    loose: dict[str, list[bytes]] = field(default_factory=dict)  # by the id that they follow
+
+    @classmethod
+    def of(cls, lines: Sequence[Line]) -> _View:
+        view = cls({id_: line for id_, line in jsonl.current(lines).items() if not line.memory})
+        for anchor, _, line in jsonl.arranged(lines):
+            if line.id is None:
+                view.loose.setdefault(anchor, []).append(bare(line.raw))
+                continue
+            if anchor in view.records:
+                view.repeats.setdefault(anchor, []).append(bare(view.records[anchor].raw))
+            view.records[anchor] = line
+        return view
+
+    def rename(self, id_: str, new: str) -> None:
+        """Give the record *id_* another id, unless it has it already."""
+        line = self.records.pop(id_)
+        self.records.setdefault(new, _with(line, id=new))
+        if repeats := self.repeats.pop(id_, None):
+            self.repeats[new] = [codec.edit(raw, {"id": new}) for raw in repeats]
+
+
+def merge_lines(base: Sequence[Line], ours: Sequence[Line], theirs: Sequence[Line], *, size: int = 0) -> list[Line]:
+    """Merge files as lines, none of them in conflict; the result is in canonical order, removals among it.
+
+    Where both sides left other unreadable lines in one place, markers of *size*
+    letters stand around these, or with 0 both simply stay.
+    """
+    views = b, o, t = _View.of(base), _View.of(ours), _View.of(theirs)
+    _tell_apart(b, o, t)
+    records, copies = _merged_records(b, o, t)
+    repeats = {id_: _counted(*(view.repeats.get(id_, []) for view in views)) for id_ in {*o.repeats, *t.repeats}}
+    for id_, raws in repeats.items():
+        if (line := records.get(id_)) and raws:
+            copies += _as_copies(line, raws)
+    for line in sorted(copies, key=lambda line: line.raw):
+        _put(records, line)
+    anchors = sorted({*records, *repeats, *o.loose, *t.loose})
+    return list(_in_order(anchors, records, repeats, views, size))
+
+
+def _in_order(
+    anchors: Iterable[str],
+    records: dict[str, Line],
+    repeats: dict[str, list[bytes]],
+    views: tuple[_View, _View, _View],
+    size: int,
+) -> Iterator[Line]:
+    for anchor in anchors:
+        yield from map(jsonl.read_line, repeats.get(anchor, ()))
+        if anchor in records:
+            yield records[anchor]
+        loose = tuple(view.loose.get(anchor, []) for view in views)
+        if any(loose[1:]):
+            yield from _loose(*loose, size=size)
+
+
+def _merged_records(b: _View, o: _View, t: _View) -> tuple[dict[str, Line], list[Line]]:
+    """Return what stays under each id, and the versions that lost with a text of their own."""
+    records: dict[str, Line] = {}
+    copies: list[Line] = []
+    stale: set[str] = set()
+    for id_ in o.records.keys() | t.records.keys():
+        outcome = _decided(b.records.get(id_), o.records.get(id_), t.records.get(id_))
+        if outcome:
+            records[id_] = outcome.line
+            if outcome.other:
+                copies.append(outcome.other)
+                stale.add(outcome.stale)
+    for id_ in (stale & records.keys()) - b.records.keys():
+        memory = records[id_].memory
+        if memory and versions.copy_id(memory.conflict_of or "", memory.content) == id_:
+            del records[id_]  # that version was edited since: its new text is here
+    return records, copies
+
+
+def _decided(base: Line | None, ours: Line | None, theirs: Line | None) -> Outcome | None:
+    """Decide on one id: a record, a removal (a line without memory), or nothing there."""
+    if ours is theirs:
+        return Outcome(ours) if ours else None
+    if ours and theirs and ours.memory and theirs.memory:
+        return versions.merged(base, ours, theirs)
+    live, gone = (ours, theirs) if ours and ours.memory else (theirs, ours)
+    if live is None or live.memory is None:
+        gone = max(filter(None, (ours, theirs)), key=lambda line: (line.moment, line.raw), default=None)
+        return Outcome(gone) if gone else None
+    is_left = _outlives(live, base, gone)
+    return Outcome(live) if is_left else Outcome(gone) if gone else None
+
+
+def _outlives(live: Line, base: Line | None, gone: Line | None) -> bool:
+    """Tell whether a record that the other side has not, or has removed, stays: if it is new or was edited.
+
+    Where both are new, as between markers without a base, a removal counts if it is the later.
+    """
+    if base and base.memory:
+        return versions.is_edited(live, base)
+    return not gone or bool(base) or live.moment >= gone.moment
+
+
+def _put(records: dict[str, Line], line: Line) -> None:
+    """Add a record that keeps a lost text, unless it is there already; what has its id by chance is left alone."""
+    memory, length = line.memory, 10
+    assert memory is not None
+    while (held := records.get(line.id or "")) and held.memory and held.memory.content != memory.content:
+        length += 1
+        line = _with(line, id=versions.copy_id(memory.conflict_of or "", memory.content, length=length))
+    if not held or not held.memory:
+        records[line.id or ""] = line
+
+
+def _as_copies(line: Line, raws: list[bytes]) -> list[Line]:
+    """Turn lines that repeat the id of *line* into records, and empty *raws*, if the next export would drop them."""
+    if not codec.is_canonical(line.raw):
+        return []
+    found = [versions.kept(line, jsonl.read_line(raw)) for raw in raws]
+    raws.clear()
+    return [copy for copy in found if copy]
+
+
+def _with(line: Line, **fields: object) -> Line:
+    return codec.decode(codec.edit(bare(line.raw), fields))
+
+
+def _tell_apart(b: _View, o: _View, t: _View) -> None:
+    """Give the later born of two records with one id another id, wherever it stands."""
+    for id_ in sorted(o.records.keys() & t.records.keys()):
+        ours, theirs, base = o.records[id_], t.records[id_], b.records.get(id_)
+        if ours is theirs or _are_one(base, ours, theirs):
+            continue
+        first, second = sorted((ours, theirs), key=lambda line: (versions.born_at(line), line.raw))
+        new = versions.renamed(second)
+        for view, others in ((b, ()), (o, (b, t)), (t, (b, o))):
+            line = view.records.get(id_)
+            if line and line.memory and versions.are_one(line, second) and not versions.are_one(line, first):
+                view.rename(id_, new)
+                if others:
+                    _follow(view, others, id_, new)
+
+
+def _are_one(base: Line | None, ours: Line, theirs: Line) -> bool:
+    """Tell whether the two are versions of one record, perhaps by way of *base*; or one of them is *base*."""
+    if versions.are_one(ours, theirs):
+        return True
+    if base is None:
+        return False
+    alike = [versions.are_one(base, line) for line in (ours, theirs)]
+    return all(alike) or bare(base.raw) in (bare(ours.raw), bare(theirs.raw))
+
+
+def _follow(view: _View, others: tuple[_View, ...], old: str, new: str) -> None:
+    """Let the records that only *view* has name *new* where they named *old*."""
+    for id_, line in view.records.items():
+        memory = line.memory
+        if memory is None or (old not in memory.supersedes and memory.conflict_of != old):
+            continue
+        if any((other := there.records.get(id_)) and bare(other.raw) == bare(line.raw) for there in others):
+            continue
+        fields: dict[str, object] = {"conflict_of": new} if memory.conflict_of == old else {}
+        if old in memory.supersedes:
+            fields["supersedes"] = [new if ref == old else ref for ref in memory.supersedes]
+        view.records[id_] = _with(line, **fields)
+
+
+def _counted(base: list[bytes], ours: list[bytes], theirs: list[bytes]) -> list[bytes]:
+    """Merge lists of lines: what one side added or took out is added or taken out."""
+    if theirs in (ours, base):
+        return list(ours)
+    if base == ours:
+        return list(theirs)
+    counts = tuple(map(Counter, (base, ours, theirs)))
+    return [raw for raw in sorted({*ours, *theirs}) for _ in range(_count(raw, *counts))]
+
+
+def _count(raw: bytes, base: Counter[bytes], ours: Counter[bytes], theirs: Counter[bytes]) -> int:
+    b, o, t = base[raw], ours[raw], theirs[raw]
+    return o if b == t else t if b == o else max(o, t)
+
+
+def _loose(base: list[bytes], ours: list[bytes], theirs: list[bytes], *, size: int) -> Iterator[Line]:
+    """Yield the unreadable lines of one place; those that each side alone has new stand between markers."""
+    lines = _counted(base, ours, theirs)
+    sides = sorted([raw for raw in lines if raw not in base and raw not in other] for other in (theirs, ours))
+    if not size or not all(sides):
+        yield from map(jsonl.read_line, lines)
+        return
+    yield from (jsonl.read_line(raw) for raw in lines if raw not in sides[0] and raw not in sides[1])
+    marker: Callable[[bytes], Line] = lambda raw: Line(raw, is_marker=True)  # noqa: E731
+    yield marker(b"<" * size + _LABELS[0])
+    yield from map(jsonl.read_line, sides[0])
+    yield marker(b"=" * size)
+    yield from map(jsonl.read_line, sides[1])
+    yield marker(b">" * size + _LABELS[1])

@@ -1,0 +1,312 @@
+"""Two or three versions of one record, made into one.
+
+Field by field and on the text of the values, so that what nobody changed keeps
+its bytes. Every rule is symmetric: both clones of a conflict get the same line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from memsync.format import codec
+from memsync.format.codec import Line, Pair, bare
+from memsync.records import DEFAULT_IMPORTANCE, Memory, format_time, hashed_id, parse_time
+
+_FIELD_OF: Final = {key: field for field, keys in codec.ALIASES.items() for key in keys}
+
+Pairs = tuple[Pair, ...]
+Fields = Mapping[str, Pairs]
+
+
+class Outcome(NamedTuple):
+    """One record out of several versions.
+
+    `other` is the version whose text lost, as a record of its own; `stale` is
+    the id of an earlier such record that has become superfluous.
+    """
+
+    line: Line
+    other: Line | None = None
+    stale: str = ""
+
+
+class _Found(NamedTuple):
+    """The pairs that a field has in the end, and whether the text of one version is in none of them."""
+
+    pairs: Pairs
+    lost: bool = False
+
+
+def is_edited(line: Line, since: Line) -> bool:
+    """Tell whether *line* says something else than *since*; another spelling of the same is no edit."""
+    if bare(line.raw) == bare(since.raw):
+        return False
+    new, old = _fields(line), _fields(since)
+    return new.keys() != old.keys() or any(_meaning(new[name]) != _meaning(old[name]) for name in new)
+
+
+def is_earlier(line: Line, of: Line) -> bool:
+    """Tell whether *line* is *of* as it was born: created in the same moment and never edited."""
+    old, new = line.memory, of.memory
+    if old is None or new is None or old.created_at is None or old.created_at != new.created_at:
+        return False
+    return old.updated_at in (None, old.created_at) and bool(new.updated_at and new.updated_at > old.created_at)
+
+
+def are_one(one: Line, other: Line) -> bool:
+    """Tell whether two lines with one id are versions of one record, and no chance meeting of two."""
+    a, b = one.memory, other.memory
+    if a is None or b is None or a.created_at is None or b.created_at is None:
+        return True
+    return a.created_at == b.created_at or a.content == b.content
+
+
+def born_at(line: Line) -> str:
+    """Return when a record was created, as text that sorts; empty if it does not say."""
+    return format_time(line.memory.created_at) if line.memory and line.memory.created_at else ""
+
+
+def renamed(line: Line) -> str:
+    """Return the id for a record whose own another one has: the same wherever and whenever they meet."""
+    return hashed_id("birth", _id(line), born_at(line))
+
+
+def copy_id(id_: str, *texts: str, length: int = 10) -> str:
+    """Return the id of the record that keeps *texts*, which lost against others in *id_*."""
+    return hashed_id("conflict", id_, *texts, length=length)
+
+
+def merged(base: Line | None, ours: Line, theirs: Line) -> Outcome:
+    """Make one record of two live versions and what they came from.
+
+    One side changed a field: that side. Both did: tags as a set, importance
+    the larger, times the later, other values of the version that was written
+    later. A text that loses stays, in `other`. Without a *base*, a version
+    that was never edited since its birth is the base of the other.
+    """
+    if base is None or base.memory is None:
+        base = next((a for a, b in ((ours, theirs), (theirs, ours)) if is_earlier(a, b)), None)
+    for same, result in ((base, theirs), (theirs, ours)):
+        if same and bare(same.raw) == bare(ours.raw):
+            return Outcome(result)
+    if base and bare(base.raw) == bare(theirs.raw):
+        return Outcome(ours)
+    return _merged(base, ours, theirs)
+
+
+def united(stored: Memory, other: Memory) -> Memory:
+    """Return *stored* with what *other*, another version of it, knows: the text written later, the tags of both."""
+    line = merged(None, *(codec.decode(codec.encode(memory)) for memory in (stored, other))).line
+    return line.memory or stored
+
+
+def _merged(base: Line | None, ours: Line, theirs: Line) -> Outcome:
+    first, second = sorted((ours, theirs), key=_order, reverse=True)  # the later one first
+    b, one, two = _fields(base) if base else {}, _fields(first), _fields(second)
+    found = {
+        name: _field(name, b.get(name, ()) if base else None, one.get(name, ()), two.get(name, ()))
+        for name in dict.fromkeys((*one, *two))
+    }
+    fields = {name: field.pairs for name, field in found.items() if field.pairs}
+    line = _spelled(fields, first, second)
+    lost = [name for name, field in found.items() if field.lost]
+    if not lost:
+        return Outcome(line)
+    stale = copy_id(_id(line), base.memory.content) if base and base.memory and "content" in lost else ""
+    return Outcome(line, _copy(line, second, lost), stale)  # what is lost lost against the later one
+
+
+def kept(winner: Line, loser: Line) -> Line | None:
+    """Return *loser* as a record of its own that says what it stood against; None if their text is the same."""
+    if not loser.memory or (winner.memory and loser.memory.content == winner.memory.content):
+        return None
+    return _copy(winner, loser, ["content"])
+
+
+def _order(line: Line) -> tuple[Any, ...]:
+    memory = line.memory
+    return line.moment, memory.content if memory else "", bare(line.raw)
+
+
+def _id(line: Line) -> str:
+    return line.id or ""
+
+
+def _copy(winner: Line, loser: Line, lost: Sequence[str]) -> Line:
+    """Keep *loser* as a record of its own that says what it stood against."""
+    fields, content = _fields(loser), loser.memory.content if loser.memory else ""
+    others = [pair.text for name in sorted(lost) if name != "content" for pair in fields.get(name, ())]
+    id_ = copy_id(_id(winner), content, *others)
+    return codec.decode(codec.edit(bare(loser.raw), {"id": id_, "conflict_of": _id(winner)}))
+
+
+def _fields(line: Line) -> Fields:
+    """Return the pairs of each field: more than one where a key comes twice or has two spellings."""
+    fields: dict[str, Pairs] = {}
+    for pair in codec.split_object(bare(line.raw)):
+        name = _FIELD_OF.get(pair.key, pair.key)
+        fields[name] = (*fields.get(name, ()), pair)
+    return fields
+
+
+def _spelled(fields: Fields, *lines: Line) -> Line:
+    """Return one of *lines* if it has just those fields, else a new line in canonical spelling."""
+    same = [line for line in lines if _fields(line) == fields]
+    if same:
+        return min(same, key=lambda line: bare(line.raw))
+    return codec.decode(codec.join([pair for pairs in fields.values() for pair in pairs]))
+
+
+def _field(name: str, base: Pairs | None, first: Pairs, second: Pairs) -> _Found:
+    """Decide on one field; *first* is of the version written later, *base* None where none is known."""
+    if second in (first, base):
+        return _Found(first)
+    if base == first:
+        return _Found(second)
+    said = [_meaning(pairs) for pairs in (first, second)]
+    if said[0] == said[1]:
+        return _Found(min(first, second))
+    if base is not None and (before := _meaning(base)) in said:
+        return _Found(second if before == said[0] else first)
+    return _both_changed(name, base or (), first, second)
+
+
+def _both_changed(name: str, base: Pairs, first: Pairs, second: Pairs) -> _Found:
+    if name == "importance":
+        return _Found(max(first, second, key=_number))
+    if not first or not second:
+        return _Found(first or second)
+    return _RULES.get(name, _by_shape)(base, first, second)
+
+
+def _meaning(pairs: Pairs) -> str:
+    """Return what the pairs of one field say, whatever their spelling."""
+    said = {pair.key: pair.text for pair in pairs}  # of equal keys the last counts
+    keys = codec.ALIASES.get(_FIELD_OF.get(pairs[0].key, ""), tuple(said)) if pairs else ()
+    values = [_canonical(said[key]) for key in keys if key in said]
+    return next((value for value in values if value not in ('""', "null")), "")
+
+
+def _canonical(text: str) -> str:
+    value = _parsed(text)
+    return text if value is _UNREADABLE else json.dumps(value, sort_keys=True)
+
+
+_UNREADABLE: Final = object()
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):  # more digits than Python reads, or deeper than it goes
+        return _UNREADABLE
+
+
+def _one(pairs: Pairs) -> Any:
+    return _parsed(pairs[-1].text) if pairs else None
+
+
+def _number(pairs: Pairs) -> tuple[Any, ...]:
+    value = _one(pairs) if pairs else DEFAULT_IMPORTANCE
+    is_number = type(value) in (int, float) and value == value  # noqa: PLR0124 - not NaN
+    return is_number, value if is_number else 0, pairs
+
+
+def _moment(pairs: Pairs) -> tuple[Any, ...]:
+    moment = parse_time(_one(pairs))
+    return moment is not None, moment.timestamp() if moment else 0.0, pairs
+
+
+def _written_later(_base: Pairs, first: Pairs, _second: Pairs) -> _Found:
+    return _Found(first)
+
+
+def _text_written_later(_base: Pairs, first: Pairs, _second: Pairs) -> _Found:
+    return _Found(first, lost=True)
+
+
+def _later(_base: Pairs, first: Pairs, second: Pairs) -> _Found:
+    return _Found(max(first, second, key=_moment))
+
+
+def _as_set(base: Pairs, first: Pairs, second: Pairs) -> _Found:
+    """Unite two lists; what one side took out of *base* stays out. In the order of base, then sorted."""
+    b, one, two = (_items(pairs) for pairs in (base, first, second))
+    if one is None or two is None:
+        return _Found(first, lost=True)
+    b = b or {}
+    kept = [item for item in b if item in one and item in two]
+    kept += sorted(item for item in {**one, **two} if item not in b)
+    for pairs, items in sorted(((first, one), (second, two))):
+        if items.keys() == set(kept):
+            return _Found(pairs)
+    spelled = ",".join({**two, **one, **b}[item] for item in kept)
+    return _Found((first[-1]._replace(text=f"[{spelled}]"),))
+
+
+def _items(pairs: Pairs) -> dict[str, str] | None:
+    """Return the entries of a list: what they say, and their text; None if it is none, or repeats itself."""
+    value = _one(pairs)
+    if value is None:
+        return {}
+    if type(value) is str and pairs[-1].key in ("tags", "supersedes", "anchors"):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+        return {json.dumps(part): codec.spell(part) for part in value}
+    if type(value) is not list or len(pairs) > 1:
+        return None
+    items = {_canonical(text): text for text in codec.split_array(pairs[-1].text)}
+    return items if len(items) == len(value) else None
+
+
+def _by_shape(base: Pairs, first: Pairs, second: Pairs) -> _Found:
+    """Decide on a key that memsync does not know by what its values look like."""
+    one, two = _one(first), _one(second)
+    if len(first) > 1 or len(second) > 1:
+        return _Found(first, lost=True)
+    if None in (one, two):
+        return _Found(first if two is None else second)
+    if type(one) is list and type(two) is list:
+        return _as_set(base, first, second)
+    if type(one) is dict and type(two) is dict:
+        return _as_object(base, first, second)
+    for rank in (_number, _moment):
+        if rank(first)[0] and rank(second)[0]:
+            return _Found(max(first, second, key=rank))
+    return _Found(first, lost=not (type(one) is type(two) is bool))
+
+
+def _as_object(base: Pairs, first: Pairs, second: Pairs) -> _Found:
+    """Merge two objects key by key."""
+    b = _inside(base) if base and type(_one(base)) is dict else None
+    one, two = _inside(first), _inside(second)
+    found = {
+        name: _field("", b.get(name, ()) if b is not None else None, one.get(name, ()), two.get(name, ()))
+        for name in dict.fromkeys((*one, *two))
+    }
+    pairs = [pair for field in found.values() for pair in field.pairs]
+    spelled = first[-1]._replace(text=codec.join(pairs).decode())
+    return _Found((spelled,), lost=any(field.lost for field in found.values()))
+
+
+def _inside(pairs: Pairs) -> Fields:
+    fields: dict[str, Pairs] = {}
+    for pair in codec.split_object(pairs[-1].text.encode()):
+        fields[pair.key] = (*fields.get(pair.key, ()), pair)
+    return fields
+
+
+_RULES: Final[Mapping[str, Callable[[Pairs, Pairs, Pairs], _Found]]] = {
+    "content": _text_written_later,
+    "tags": _as_set,
+    "supersedes": _as_set,
+    "anchors": _as_set,
+    "created_at": _later,
+    "updated_at": _later,
+    "archived_at": _later,
+    **dict.fromkeys(
+        ("id", "memory_type", "source_type", "source_session_id", "author", "conflict_of", "deleted_at", "_deleted"),
+        _written_later,
+    ),
+}

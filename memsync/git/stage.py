@@ -1,0 +1,123 @@
+"""Our file in the user's index: what may be staged, and what keeps it back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from memsync.git import attributes
+from memsync.git.check import secret_in
+from memsync.secrets import NOTHING, Allow
+from memsync.store import checkout as repo
+from memsync.store import files
+from memsync.store.checkout import Checkout
+from memsync.store.store import Store
+
+_UNMERGED: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
+
+
+class Left(NamedTuple):
+    """Why the memories were left out of the index; "" and false if they are in it."""
+
+    why: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.why)
+
+
+def path_of(checkout: Checkout, store: Store) -> str:
+    """Return the memory file relative to the top of the checkout, as git names it."""
+    return store.place.memories.relative_to(checkout.top).as_posix()
+
+
+def state(checkout: Checkout, path: str) -> str:
+    """Return git's two letters for *path*: what is staged and what is not; two spaces if nothing changed.
+
+    Raises:
+        GitRefused
+    """
+    return checkout.do("status", "--porcelain", "-z", "--untracked-files=all", "--", path)[:2] or "  "
+
+
+def held_back(checkout: Checkout, store: Store) -> bool:
+    """Tell whether something of the store is not in the index."""
+    letters = state(checkout, path_of(checkout, store))
+    return letters[1] != " " or files.stamp(store.place.pending).size > 0
+
+
+def stage(checkout: Checkout, store: Store, allow: Allow = NOTHING) -> Left:
+    """Export *store* and put its file into the index, unless the user has staged a part of it.
+
+    Nothing else of the user's is touched: only the memory file, and the first
+    time the two small files that belong to it. What looks like a secret is not staged.
+
+    Raises:
+        GitRefused, StoreError
+    """
+    path = path_of(checkout, store)
+    letters = state(checkout, path)
+    if why := _why_not(checkout, letters, path):
+        return Left(why)
+    if exported := store.export().held:
+        return Left(exported)
+    return stage_checked(checkout, store, allow)
+
+
+def stage_checked(checkout: Checkout, store: Store, allow: Allow) -> Left:
+    """Put the file as it is into the index, unless a line that is new looks like a secret.
+
+    Raises:
+        GitRefused, StoreError
+    """
+    path = path_of(checkout, store)
+    since = checkout.run("cat-file", "blob", f"HEAD:{path}").out
+    return Left(secret_in(checkout.top / path, since, allow, named=path)) or stage_whole(checkout, store)
+
+
+def stage_whole(checkout: Checkout, store: Store) -> Left:
+    """Put the file as it is into the index, whatever the user staged of it, and so say that its conflict is resolved.
+
+    Raises:
+        GitRefused
+    """
+    path = path_of(checkout, store)
+    if not os.path.lexists(checkout.top / path):
+        return Left()  # nothing was ever written
+    letters = state(checkout, path)
+    if letters == "  ":
+        return Left("git ignores it" if repo.is_ignored(checkout.top / path) else "")
+    if letters[1] != " ":
+        checkout.do("add", "--", path, *(companions(checkout, store) if letters == "??" else ()))
+    return Left()
+
+
+def _why_not(checkout: Checkout, letters: str, path: str) -> str:
+    if letters in _UNMERGED:
+        return "it is in conflict; `memsync sync` resolves it"
+    if letters[1] == "D" or (letters == "  " and _is_left_out(checkout, path)):
+        return "it is not in the work tree"
+    if letters != "??" and letters[0] != " " and letters[1] != " ":
+        return "you staged a part of it"
+    return ""
+
+
+def _is_left_out(checkout: Checkout, path: str) -> bool:
+    """Tell whether a sparse checkout leaves *path* out."""
+    return (checkout.ask("ls-files", "-t", "--", path) or "").startswith("S ")
+
+
+def companions(checkout: Checkout, store: Store) -> list[str]:
+    """Return the new files that hold nothing but lines of ours."""
+    directory = store.place.directory
+    mine: dict[Path, Callable[[list[bytes]], bool]] = {
+        directory / ".gitignore": lambda rows: rows == [b"local/"],
+        directory.parent / ".gitattributes": attributes.are_ours,
+    }
+    return [
+        name
+        for path, are_ours in mine.items()
+        if state(checkout, name := path.relative_to(checkout.top).as_posix()) == "??"
+        and are_ours(files.read(path)[0].splitlines())
+    ]

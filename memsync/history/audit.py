@@ -1,0 +1,95 @@
+"""Secrets in what is shared: in the files as they are, and in all that git ever had of them. Only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from memsync.format import jsonl
+from memsync.git import check, history
+from memsync.git.history import Commit
+from memsync.history.events import Files, files_of
+from memsync.memories.project import Reach
+from memsync.records import format_time
+from memsync.secrets import Allow, Secret, describe, scan
+from memsync.store import files
+from memsync.store.places import SKILLS
+
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+SHARED: Final = ("project", "global")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exposure:
+    """One place that looks like it shows a secret: a line of a file, or the commit that brought it in."""
+
+    where: str
+    what: str
+    id: str | None = None
+    commit: Commit | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return where it is, what it looks like, and who brought it in."""
+        commit = self.commit
+        return {
+            "where": self.where,
+            "what": self.what,
+            "id": self.id,
+            "commit": commit and commit.id,
+            "author": commit and commit.author,
+            "when": commit and format_time(commit.when),
+        }
+
+
+def current(reach: Reach) -> list[Exposure]:
+    """Return what the shared memory files and the project's skills show as they are now."""
+    places = [reach.stores[scope].place for scope in SHARED if scope in reach.stores]
+    paths = [path for place in places for path in (place.memories, place.pending)]
+    if reach.layout.root:
+        paths += sorted((reach.layout.root / SKILLS).glob("*/SKILL.md"))
+    return [exposure for path in paths if path.is_file() for exposure in _in_file(path, reach.allowed_secrets)]
+
+
+def _in_file(path: Path, allow: Allow) -> Iterator[Exposure]:
+    data, _ = files.read(path)
+    lines = data.split(b"\n")
+    for trouble in check.look(str(path), data, allow=allow):
+        if trouble.kind == "secret":
+            id_ = jsonl.read_line(lines[trouble.line - 1]).id if path.suffix == ".jsonl" else None
+            yield Exposure(where=f"{path}:{trouble.line}", what=trouble.what, id=id_)
+
+
+def past(reach: Reach) -> list[Exposure]:
+    """Return what commits brought in, of every branch, tag and stash, the oldest first; each secret once.
+
+    Raises:
+        NoHistory: not in git, or git failed.
+    """
+    where = files_of(reach)
+    found: dict[tuple[str, str | None], Exposure] = {}
+    for exposure, secret in _in_history(where, reach.allowed_secrets):
+        found[secret.fingerprint, exposure.id] = exposure  # newest first, so the oldest stays
+    return sorted(found.values(), key=lambda exposure: exposure.commit.when if exposure.commit else _NEVER)
+
+
+def _in_history(where: Files, allow: Allow) -> Iterator[tuple[Exposure, Secret]]:
+    head = history.head(where.root)
+    revs = [*([head] if head else []), *history.EVERYWHERE]
+    for step in history.steps(where.root, history.names_of(where.root, where.path, revs), revs=revs):
+        for raw in step.added:
+            line = jsonl.read_line(raw)
+            yield from _exposures(step.commit, step.path, check.secrets_in(line, allow), line.id)
+    for step in history.steps(where.root, [f"{where.folder}{SKILLS}"], revs=revs):
+        text = b"\n".join(step.added).decode("utf-8", "replace")
+        yield from _exposures(step.commit, SKILLS, scan(text, allow), None)
+
+
+def _exposures(
+    commit: Commit, path: str, secrets: Iterable[Secret], id_: str | None
+) -> Iterator[tuple[Exposure, Secret]]:
+    for secret in secrets:
+        what = f"looks like a secret: {describe([secret])}"
+        yield Exposure(where=f"{commit.short} {path}", what=what, id=id_, commit=commit), secret

@@ -1,0 +1,114 @@
+"""What differs between the memories and skills of two moments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memsync.format.codec import Line
+from memsync.git import history
+from memsync.history.events import Event, Files, Kind, differences, files_of, lines_now, live_lines
+from memsync.memories.project import Reach
+from memsync.store.places import SKILLS
+
+
+@dataclass(frozen=True, slots=True)
+class SkillChange:
+    """A skill that differs: its folder's name and both texts; "" where it is not there."""
+
+    name: str
+    before: str
+    after: str
+
+    @property
+    def kind(self) -> Kind:
+        """What happened to it."""
+        return "added" if not self.before else "removed" if not self.after else "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What the memories and skills at *new* have that those at *old* had not, and the other way round."""
+
+    old: str
+    new: str
+    memories: tuple[Event, ...]
+    skills: tuple[SkillChange, ...]
+
+    def count(self, kind: Kind) -> int:
+        """Return how many memories were added, changed or removed."""
+        return sum(event.kind == kind for event in self.memories)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return both ends and every change."""
+        return {
+            "old": self.old,
+            "new": self.new,
+            "memories": [
+                {
+                    key: value
+                    for key, value in event.as_dict().items()
+                    if key in ("id", "kind", "fields", "before", "after")
+                }
+                for event in self.memories
+            ],
+            "skills": [{"name": s.name, "kind": s.kind, "before": s.before, "after": s.after} for s in self.skills],
+        }
+
+
+def _skills_folder(files: Files) -> str:
+    """Return the folder of skills, from the top."""
+    return f"{files.folder}{SKILLS}"
+
+
+def difference(reach: Reach, span: str = "HEAD") -> Difference:
+    """Return what changed from A to B for *span* "A..B", since they parted for "A...B", from A to the work tree for "A".
+
+    Raises:
+        NoHistory: an end names no commit.
+    """
+    files = files_of(reach)
+    old, dots, new = span.partition("...") if "..." in span else span.partition("..")
+    start = _start(files.root, old or "HEAD")
+    if not dots:
+        return _compared(start, "the work tree", _at(files, start), (lines_now(reach), _skills_now(files)))
+    end = history.resolve(files.root, new or "HEAD").id
+    if dots == "..." and start:
+        start = history.merge_base(files.root, start, end)
+    return _compared(start, end[:10], _at(files, start), _at(files, end))
+
+
+def _start(root: Path, rev: str) -> str:
+    """Return the commit that *rev* names; "" for HEAD where nothing is committed yet."""
+    return history.head(root) if rev == "HEAD" else history.resolve(root, rev).id
+
+
+Moment = tuple[Mapping[str, Line], Mapping[str, str]]
+
+
+def _compared(start: str, end: str, old: Moment, new: Moment) -> Difference:
+    names = sorted(old[1].keys() | new[1].keys())
+    skills = [SkillChange(name, old[1].get(name, ""), new[1].get(name, "")) for name in names]
+    changed = tuple(skill for skill in skills if skill.before != skill.after)
+    return Difference(start[:10] or "nothing", end, tuple(differences(old[0], new[0])), changed)
+
+
+def _at(files: Files, commit: str) -> Moment:
+    """Return the memories and the skills of a commit; of none: nothing."""
+    if not commit:
+        return {}, {}
+    paths = [path for path in history.listing(files.root, commit, _skills_folder(files)) if path.endswith("/SKILL.md")]
+    data, *texts = history.read(files.root, [(commit, path) for path in (files.path, *paths)])
+    pairs = zip(paths, texts, strict=True)
+    return live_lines(data), {Path(path).parent.name: _text(text or b"") for path, text in pairs}
+
+
+def _skills_now(files: Files) -> dict[str, str]:
+    folder = files.root / _skills_folder(files)
+    return {path.parent.name: _text(path.read_bytes()) for path in sorted(folder.glob("*/SKILL.md")) if path.is_file()}
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace").replace("\r\n", "\n")

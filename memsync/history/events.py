@@ -1,0 +1,369 @@
+"""The project's memories as git has them: what became of each, and what differs between two moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from memsync.errors import MemoryNotFound, NoHistory
+from memsync.format import jsonl
+from memsync.format.codec import Line, fields_of
+from memsync.git import history
+from memsync.git.history import Commit, Step
+from memsync.memories.edits import refuse_copy
+from memsync.memories.project import Reach
+from memsync.memories.results import Remembered
+from memsync.records import Memory, Scope, find_id, format_time, same_but_for_time, tick
+
+if TYPE_CHECKING:
+    from memsync.memories.service import Memsync
+
+Kind = Literal["added", "changed", "removed"]
+_TIMES: Final = frozenset({"id", "updated_at"})
+_NONE: Final = Line(b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened to one memory. Without a commit: in the work tree, since the last one."""
+
+    id: str
+    commit: Commit | None
+    old: Line
+    new: Line
+
+    @property
+    def before(self) -> Memory | None:
+        """The memory as it was; None if it was not there."""
+        return self.old.memory
+
+    @property
+    def after(self) -> Memory | None:
+        """The memory as it became; None if it is gone."""
+        return self.new.memory
+
+    @property
+    def kind(self) -> Kind:
+        """What happened, in a word."""
+        return "removed" if self.after is None else "added" if self.before is None else "changed"
+
+    @property
+    def born(self) -> str:
+        """When the memory was created, for sorting; "" where nobody knows."""
+        memory = self.after or self.before
+        return format_time(memory.created_at) if memory and memory.created_at else ""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that changed, when it was there before and after; times aside."""
+        if self.before is None or self.after is None:
+            return ()
+        old, new = fields_of(self.before), fields_of(self.after)
+        return tuple(
+            sorted(key for key in old.keys() | new.keys() if key not in _TIMES and old.get(key) != new.get(key))
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return who, when, where and both versions."""
+        commit = self.commit
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "commit": commit and commit.id,
+            "author": commit and commit.author,
+            "when": commit and format_time(commit.when),
+            "subject": commit and commit.subject,
+            "fields": list(self.fields),
+            "before": self.before and fields_of(self.before),
+            "after": self.after and fields_of(self.after),
+        }
+
+    def as_line(self) -> dict[str, Any]:
+        """Return who, when and where, without the versions."""
+        keys = ("id", "kind", "commit", "author", "when", "subject")
+        return {key: value for key, value in self.as_dict().items() if key in keys}
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the memory file of a checkout is, for git: the top of the checkout, and the path from there."""
+
+    root: Path
+    path: str
+
+    @property
+    def folder(self) -> str:
+        """The project from the top, with a slash behind it; "" if it is the top."""
+        return f"{Path(self.path).parent.parent.as_posix()}/".removeprefix("./")
+
+
+def files_of(reach: Reach) -> Files:
+    """Return where git keeps the project's memories.
+
+    Raises:
+        NoHistory: the project is not in a checkout.
+    """
+    git, project = reach.layout.git, reach.layout.project
+    if git is None or project is None:
+        raise NoHistory(f"{reach.layout.start} is not in a git checkout, so there is no history to look into")
+    root = git.root.resolve()
+    return Files(root, (root / reach.store("project").path.relative_to(root)).relative_to(root).as_posix())
+
+
+def notes(reach: Reach) -> list[str]:
+    """Return what to know about the history that there is."""
+    shallow = "this clone is shallow, so older commits are missing; `git fetch --unshallow` gets them"
+    return [shallow] if history.is_shallow(files_of(reach).root) else []
+
+
+def events(reach: Reach, ref: str | None = None) -> list[Event]:
+    """Return what happened to the memory that *ref* names, or to all of them, newest first.
+
+    Looks at what led to HEAD, and for a memory that was never there at every
+    branch, tag and stash.
+
+    Raises:
+        NoHistory, MemoryNotFound, AmbiguousId
+    """
+    files = files_of(reach)
+    if ref is None:
+        return _told(reach, files, None)
+    try:
+        return _about(ref, _told(reach, files, ref))
+    except MemoryNotFound:
+        return _about(ref, _told(reach, files, ref, everywhere=True))
+
+
+def _about(ref: str, found: list[Event]) -> list[Event]:
+    try:
+        id_ = find_id(ref, {event.id for event in found})
+    except MemoryNotFound:
+        raise MemoryNotFound(ref, " that git has ever had, or that is here now") from None
+    return [event for event in found if event.id == id_]
+
+
+def _told(reach: Reach, files: Files, ref: str | None, *, everywhere: bool = False) -> list[Event]:
+    head = history.head(files.root)
+    revs = [*([head] if head else []), *(history.EVERYWHERE if everywhere else ())]
+    needle = "" if everywhere or ref is None else ref.strip().removeprefix("mm-")
+    if needle and any(map(_matcher(ref), reach.store("project").nameless())):
+        needle = ""  # no line has its id
+    wanted = _matcher(ref)
+    names = history.names_of(files.root, files.path, revs) if revs else []
+    steps = list(history.steps(files.root, names, revs=revs, holding=needle)) if names else []
+    found = list(_retold(steps, wanted, lambda asked: _still_there(files.root, asked)))
+    found += [event for event in _uncommitted(reach, files) if wanted(event.id)]
+    return found[::-1]
+
+
+def _matcher(ref: str | None) -> Callable[[str], bool]:
+    if ref is None:
+        return bool
+    lower = ref.strip().lower()
+    return lambda id_: id_.lower().startswith((lower, f"mm-{lower}"))
+
+
+def _retold(
+    steps: Sequence[Step], wanted: Callable[[str], bool], survivors: Callable[[list[Step]], dict[Step, set[str]]]
+) -> Iterator[Event]:
+    """Turn what commits did to lines into what happened to memories, oldest first."""
+    told = [
+        (step, _by_id(step.added, wanted), _by_id(step.replaced, wanted), _by_id(step.removed, wanted))
+        for step in steps
+    ]
+    doubtful = [step for step, added, _, removed in told if removed.keys() - added.keys()]
+    still = survivors(doubtful)
+    latest: dict[str, Line] = {}
+    for step, added, replaced, removed in reversed(told):
+        for id_ in sorted(added.keys() | removed.keys()):
+            if id_ not in added and id_ in still.get(step, ()):
+                continue  # an older line of the log was tidied away
+            before, after = replaced.get(id_) or latest.get(id_, _NONE), added.get(id_, _NONE)
+            latest[id_] = after
+            if not same_but_for_time(before.memory, after.memory):
+                yield Event(id_, step.commit, before, after)
+
+
+def _by_id(raws: Iterable[bytes], wanted: Callable[[str], bool]) -> dict[str, Line]:
+    lines = [line for raw in raws if (line := jsonl.read_line(raw)).id and wanted(line.id or "")]
+    return jsonl.current(lines)
+
+
+def _still_there(root: Path, asked: list[Step]) -> dict[Step, set[str]]:
+    """Return the ids of the memories that the file still had after each step."""
+    blobs = history.read(root, [(step.commit.id, step.path) for step in asked])
+    return {step: set(live_lines(data)) for step, data in zip(asked, blobs, strict=True)}
+
+
+def live_lines(data: bytes | None) -> dict[str, Line]:
+    """Return the lines of the live memories of a file, by id."""
+    return {id_: line for id_, line in jsonl.current(jsonl.read_lines(data or b"")).items() if line.memory}
+
+
+def lines_now(reach: Reach) -> dict[str, Line]:
+    """Return the lines of the memories in the work tree, without their bytes, by id."""
+    store = reach.store("project")
+    store.refresh()
+    return {id_: Line(b"", id_, memory) for id_, memory in store.memories().items()}
+
+
+def _uncommitted(reach: Reach, files: Files) -> list[Event]:
+    (data,) = history.read(files.root, [("HEAD", files.path)])
+    return differences(live_lines(data), lines_now(reach))
+
+
+def differences(old: Mapping[str, Line], new: Mapping[str, Line]) -> list[Event]:
+    """Return what differs: what came, then what changed, then what went; the oldest memory first."""
+    found = [Event(id_, None, old.get(id_, _NONE), new.get(id_, _NONE)) for id_ in old.keys() | new.keys()]
+    differing = (event for event in found if not same_but_for_time(event.before, event.after))
+    return sorted(differing, key=lambda event: (event.kind, event.born, event.id))
+
+
+def blame(reach: Reach, ref: str | None = None) -> list[tuple[str, Event]]:
+    """Return what last changed each memory, the oldest memory first; with *ref* what last set each field of that one.
+
+    As (field, event), the field "" without *ref*.
+
+    Raises:
+        NoHistory, MemoryNotFound, AmbiguousId
+    """
+    live = lines_now(reach)
+    found = events(reach, ref)
+    if ref is None:
+        kept = _set_by(found, live)
+        return [("", event) for event in sorted(kept, key=lambda event: (event.born, event.id))]
+    if found[0].id not in live:
+        raise MemoryNotFound(ref, " that is here now; `memsync memory history` shows what became of it")
+    (last,) = _set_by(found, live)
+    assert last.after
+    now = fields_of(last.after)
+    return [(name, _setter(found, name, now[name]) or last) for name in sorted(now.keys() - _TIMES)]
+
+
+def _set_by(found: Sequence[Event], live: Mapping[str, Line]) -> list[Event]:
+    """Return for each live memory the newest event that made it what it is.
+
+    Two branches both tell of what they changed, and a merge takes one of them: the newest event may have lost.
+    """
+    settled: dict[str, Event] = {}
+    for event in found:
+        if event.id in live and event.after:
+            settled.setdefault(event.id, event)
+            now = live[event.id].memory
+            if not same_but_for_time(settled[event.id].after, now) and same_but_for_time(event.after, now):
+                settled[event.id] = event
+    return list(settled.values())
+
+
+def _setter(found: Sequence[Event], name: str, value: object) -> Event | None:
+    """Return the newest event that gave the field *name* the *value* that it has."""
+    return next(
+        (
+            event
+            for event in found
+            if event.after
+            and (name in event.fields or event.before is None)
+            and fields_of(event.after).get(name) == value
+        ),
+        None,
+    )
+
+
+def as_history(found: Sequence[Event], noted: Sequence[str]) -> dict[str, Any]:
+    """Return the events of one memory and what `notes` says, as both faces answer."""
+    return {"id": found[0].id, "events": [event.as_dict() for event in found], "notes": list(noted)}
+
+
+def as_blame(found: Sequence[tuple[str, Event]], noted: Sequence[str]) -> dict[str, Any]:
+    """Return what `blame` found and what `notes` says, as both faces answer."""
+    return {"lines": [{"field": name or None, **event.as_line()} for name, event in found], "notes": list(noted)}
+
+
+@contextmanager
+def at(reach: Reach, rev: str) -> Iterator[Memsync]:
+    """Open the project's memories as they were at *rev*, for reading: a copy that nobody else sees.
+
+    Raises:
+        NoHistory: *rev* names no commit.
+    """
+    from tempfile import TemporaryDirectory
+
+    from memsync.memories.service import Memsync
+    from memsync.store.places import Layout
+
+    files = files_of(reach)
+    commit = history.resolve(files.root, rev)
+    (data,) = history.read(files.root, [(commit.id, files.path)])
+    with TemporaryDirectory(prefix="memsync-") as directory:
+        root = Path(directory)
+        past = Memsync(Layout(root, root, None, None), clock=reach.clock, env=reach.env)
+        past.__dict__ |= {"loaded": reach.loaded, "author": reach.author}
+        place = past.store("project").place
+        place.directory.mkdir()
+        place.memories.write_bytes(data or b"")
+        with past:
+            yield past
+
+
+def undo(project: Memsync, ref: str, scope: Scope | None = None, rev: str | None = None) -> Remembered:
+    """Undo the last `forget` or `update` of a memory; what this machine does not remember comes from git, as *rev* does.
+
+    Raises:
+        NoHistory, MemoryNotFound, AmbiguousId, SecretFound, InvalidMemory, StoreError: nothing was written.
+    """
+    if rev is not None:
+        return restore(project, ref, rev)
+    try:
+        return project.restore(ref, scope)
+    except MemoryNotFound:
+        if scope not in (None, "project") or project.layout.git is None:
+            raise
+        return restore(project, ref)
+
+
+def restore(project: Memsync, ref: str, rev: str | None = None) -> Remembered:
+    """Bring back a memory from git: as it was at *rev*, else as it was before it was last changed or removed.
+
+    Raises:
+        NoHistory, MemoryNotFound, AmbiguousId, SecretFound, InvalidMemory, StoreError: nothing was written.
+    """
+    id_, raw, whence = _version_at(project, ref, rev) if rev else _last_version(project, ref)
+    memory = jsonl.read_line(raw).memory
+    assert memory
+    scope = project.default_scope
+    project.vetted(memory, scope)
+    store = project.store_to_write(scope)
+    with store.writing():
+        now = store.get(id_)
+        if now and same_but_for_time(now, memory):
+            raise MemoryNotFound(ref, f" that was any different {whence}")
+        refuse_copy(store, id_, memory.content)
+        store.restore(id_, tick(project.clock(), now.written_at if now else None), raw=raw)
+    return Remembered(status="updated", entry=project.get(id_, scope), reason=f"it is as it was {whence}")
+
+
+def _version_at(project: Memsync, ref: str, rev: str) -> tuple[str, bytes, str]:
+    files = files_of(project)
+    commit = history.resolve(files.root, rev)
+    (data,) = history.read(files.root, [(commit.id, files.path)])
+    lines = live_lines(data)
+    try:
+        id_ = find_id(ref, lines)
+    except MemoryNotFound:
+        raise MemoryNotFound(ref, f" at {rev} ({commit.short})") from None
+    return id_, lines[id_].raw, f"at {commit.short}"
+
+
+def _last_version(project: Memsync, ref: str) -> tuple[str, bytes, str]:
+    found = events(project, ref)
+    for event in found:
+        if event.before:
+            where = f"commit {event.commit.short}" if event.commit else "the change that is not committed"
+            return event.id, event.old.raw, f"before {where}"
+    newest = found[0]
+    if newest.commit and not project.store("project").get(newest.id):  # on another branch
+        return newest.id, newest.new.raw, f"at {newest.commit.short}"
+    raise MemoryNotFound(ref, " that has an earlier version, on this machine or in git")

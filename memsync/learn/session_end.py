@@ -1,0 +1,86 @@
+"""What the end of a session teaches without anybody asking: candidates that wait, never more of them than a person reads."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import Path
+from typing import Any, Final
+
+from memsync.errors import InvalidSkill
+from memsync.learn import transcripts
+from memsync.learn.candidates import Candidates
+from memsync.learn.digest import Digest, digest
+from memsync.learn.extract import extract
+from memsync.learn.lessons import learn_skill
+from memsync.memories.service import Memsync
+
+# What nobody has looked at after so many is not going to be looked at; more would only bury it.
+MOST_MEMORIES: Final = 50
+MOST_SKILLS: Final = 5
+_FEWEST_COMMANDS: Final = 2
+_NAME_WORDS: Final = 4
+_SMALL: Final = frozenset(
+    "a an the and or of in on at to for from with by is are be do does did can could would should please how what which"
+    " why when where who i you we me my our your it this that these those there run use make get need want let help"
+    " add fix have has had was were not no so then now just also tell show".split()
+)
+
+
+def why_not(project: Memsync, transcript: str) -> str:
+    """Return why nothing is to be learned from *transcript* now; empty if something may be."""
+    if not project.settings.auto_extract:
+        return "memory.auto_extract is off"
+    if not project.layout.place(project.default_scope).directory.is_dir():
+        return "there is no store here"
+    path = Path(transcript)
+    return "" if path.suffix == ".jsonl" and path.is_file() else "the session has no transcript"
+
+
+def memories_of(project: Memsync, transcript: Path, *, use_model: bool = True) -> dict[str, Any]:
+    """Propose memories from the session that has ended, and return what became of it.
+
+    Raises:
+        ImportFailed, StoreError
+    """
+    waiting = len(Candidates(project).memories())
+    if waiting >= MOST_MEMORIES:
+        return {"extracted": 0, "reason": f"{waiting} candidates wait; `memsync memory candidates` shows them"}
+    found = extract(project, transcript, use_model=use_model, most=MOST_MEMORIES - waiting)
+    return {"extracted": len(found.proposed), "by": found.by, **({"note": found.note} if found.note else {})}
+
+
+def skill_of(project: Memsync, transcript: Path, *, session: str, use_model: bool = True) -> dict[str, Any]:
+    """Draft a skill if the session that has ended found a way, named after what was asked for.
+
+    Raises:
+        ImportFailed, StoreError
+    """
+    found = digest(transcripts.read(transcript))
+    name = name_of(found) if is_lesson(found) else ""
+    if not name:
+        return {"status": "nothing", "reason": "the session found no way that is worth a skill"}
+    candidates = Candidates(project)
+    known = {*candidates.skills(), *(entry.name for entry in project.skills.list())}
+    if name in known or len(candidates.skills()) >= MOST_SKILLS:
+        return {"status": "nothing", "reason": f"{name} is known, or {MOST_SKILLS} skills wait for approval already"}
+    try:
+        done = learn_skill(project, name, session=session, transcript=transcript, use_model=use_model)
+    except InvalidSkill as error:
+        return {"status": "nothing", "reason": str(error)}
+    return {"status": done.status, "name": done.name, "by": done.by}
+
+
+def is_lesson(found: Digest) -> bool:
+    """Tell whether a session found something out: a command worked where others had failed, or the user put one right."""
+    mended = any(one.after for one in found.worked)
+    return len(found.worked) >= _FEWEST_COMMANDS and (mended or bool(found.corrections))
+
+
+def name_of(found: Digest) -> str:
+    """Return a name for what was asked for first; empty if it has too few words of its own."""
+    goal = found.goals[0] if found.goals else ""
+    first = re.split(r"[.?!\n]", goal.strip(), maxsplit=1)[0]
+    plain = unicodedata.normalize("NFKD", first.lower()).encode("ascii", "ignore").decode()
+    words = [word for word in re.findall(r"[a-z0-9]+", plain) if word not in _SMALL]
+    return "-".join(words[:_NAME_WORDS])[:60] if len(words) > 1 else ""

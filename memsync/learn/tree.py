@@ -1,0 +1,63 @@
+"""The files of a project, as its own ignore rules see them, read with a limit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+_SKIPPED: Final = frozenset(
+    ".git .hg .svn .venv venv env node_modules vendor target build dist out .tox .nox .mypy_cache .pytest_cache"
+    " __pycache__ .gradle .idea .vscode .next .cache site-packages Pods .terraform .gobby".split()
+)
+# Bytes of one file that are read, and files that are listed: a scan takes seconds, whatever the tree.
+_LARGEST: Final = 400_000
+_MOST: Final = 200_000
+
+
+class Tree:
+    """The files under *root*; paths are relative, with forward slashes. Links are not followed."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._texts: dict[str, str | None] = {}
+
+    @cached_property
+    def files(self) -> list[str]:
+        """The paths of all files that git would take, sorted; outside git, without what is usually ignored."""
+        from memsync.store.checkout import files_of
+
+        known = files_of(self.root)
+        return sorted(self._walk() if known is None else known)[:_MOST]
+
+    def _walk(self) -> Iterator[str]:
+        for directory, inside, names in os.walk(self.root):
+            inside[:] = sorted(name for name in inside if name not in _SKIPPED)
+            for name in names:
+                yield os.path.relpath(os.path.join(directory, name), self.root).replace(os.sep, "/")
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The same, to ask whether there is one."""
+        return frozenset(self.files)
+
+    def text(self, path: str) -> str:
+        """Return the text of a file; empty if there is none, or it is no text or too large to be worth it."""
+        if path not in self._texts:
+            self._texts[path] = self._read(path) if path in self.names else None
+        return self._texts[path] or ""
+
+    def _read(self, path: str) -> str | None:
+        file = self.root / path
+        try:
+            if file.is_symlink() or file.stat().st_size > _LARGEST:
+                return None
+            return file.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def matching(self, *suffixes: str, depth: int = 1) -> list[str]:
+        """Return the paths that end so, at most *depth* folders deep."""
+        return [path for path in self.files if path.endswith(suffixes) and path.count("/") < depth]

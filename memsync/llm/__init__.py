@@ -1,0 +1,1 @@
+"""Asking a language model, within a time and a budget."""

@@ -1,0 +1,113 @@
+"""What a model says about pairs of texts, in batches that fit its window. A failure leaves pairs without a word."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+from memsync.errors import BudgetSpent, LlmError, LlmNotConfigured
+from memsync.llm.answers import Shape, prompt
+from memsync.llm.llm import MOST_TOKENS, Llm, tokens_of
+
+log = logging.getLogger(__name__)
+
+Word = Literal["duplicate", "contains", "contained", "contradicts", "different", "confirm", "reverse"]
+Item = TypeVar("Item")
+
+_RELATIONS: Final = ("duplicate", "contains", "contained", "contradicts", "different")
+_VERDICTS: Final = ("confirm", "reverse")
+_ANSWER: Final = 48  # tokens of the answer to one pair
+_MOST: Final = 500
+
+
+class Judgement(NamedTuple):
+    """What the model says of one pair, and why."""
+
+    word: Word
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A judgement for each pair, None where there is none; `failed` says why, "" if all were answered."""
+
+    judgements: list[Judgement | None]
+    failed: str = ""
+
+
+class TokenBatchBuilder:
+    """Packs items into batches of at most *percent* of a model's *window* of tokens, 500 items at most (seed 001).
+
+    The answer has a limit too, so a batch has no more items than the model can answer.
+    """
+
+    def __init__(self, window: int, percent: float) -> None:
+        self._tokens = int(window * percent / 100)
+        self._items = min(_MOST, MOST_TOKENS // _ANSWER)
+
+    def batches(self, items: Iterable[tuple[Item, int]]) -> Iterator[list[Item]]:
+        """Yield the items, each given with its tokens, in batches; one too large for any batch is alone."""
+        batch: list[Item] = []
+        used = 0
+        for item, tokens in items:
+            if batch and (used + tokens > self._tokens or len(batch) == self._items):
+                yield batch
+                batch, used = [], 0
+            batch.append(item)
+            used += tokens
+        if batch:
+            yield batch
+
+
+def judge(llm: Llm, pairs: Sequence[tuple[str, str]], *, percent: float = 50) -> Judged:
+    """Say what the first text of each pair (the new one) is to the second (the stored one)."""
+    return _ask(llm, [{"new": new, "old": old} for new, old in pairs], ("dedup_judge", "relation", _RELATIONS), percent)
+
+
+def review(llm: Llm, pairs: Sequence[tuple[str, str]], *, percent: float = 50) -> Judged:
+    """Say whether the first text of each pair was rightly rejected for the second."""
+    shown = [{"rejected": rejected, "kept": kept} for rejected, kept in pairs]
+    return _ask(llm, shown, ("dedup_review", "verdict", _VERDICTS), percent)
+
+
+def _ask(llm: Llm, pairs: Sequence[dict[str, str]], how: tuple[str, str, tuple[str, ...]], percent: float) -> Judged:
+    found: list[Judgement | None] = [None] * len(pairs)
+    sizes = [(number, tokens_of(json.dumps(pair, ensure_ascii=False)) + _ANSWER) for number, pair in enumerate(pairs)]
+    failed = ""
+    for batch in TokenBatchBuilder(llm.window, percent).batches(sizes):
+        try:
+            for number, said in _one_batch(llm, [pairs[number] for number in batch], how):
+                found[batch[number]] = said
+        except LlmError as error:
+            log.info("a batch of %d pairs was not judged: %s", len(batch), error)
+            failed = failed or str(error)
+            if isinstance(error, BudgetSpent | LlmNotConfigured):
+                break
+    return Judged(judgements=found, failed=failed)
+
+
+def _one_batch(
+    llm: Llm, pairs: Sequence[dict[str, str]], how: tuple[str, str, tuple[str, ...]]
+) -> Iterator[tuple[int, Judgement]]:
+    name, field, words = how
+    numbered = [{"n": number, **pair} for number, pair in enumerate(pairs, 1)]
+    answer = llm.ask(prompt(name, pairs=numbered), _shape(field, words))
+    for said in answer["pairs"]:
+        if 1 <= said["n"] <= len(pairs):
+            yield said["n"] - 1, Judgement(said[field], _reason(said))
+
+
+def _reason(said: dict[str, Any]) -> str:
+    return " ".join(str(said.get("reason", "")).split())[:200]
+
+
+def _shape(field: str, words: tuple[str, ...]) -> Shape:
+    of_pair = {
+        "type": "object",
+        "required": ["n", field],
+        "properties": {"n": {"type": "integer"}, field: {"type": "string", "enum": words}},
+    }
+    return {"type": "object", "required": ["pairs"], "properties": {"pairs": {"type": "array", "items": of_pair}}}

@@ -1,0 +1,302 @@
+"""One question to a model: Anthropic's and OpenAI's SDKs, or any program. Each is imported when it is asked.
+
+Knows protocols and keys; neither budgets nor retries. Keys come from the environment only, and go
+nowhere but to whom they are for.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from memsync.errors import LlmBadAnswer, LlmNotConfigured, LlmRefused, LlmUnavailable
+from memsync.index.providers.endpoint import is_local
+from memsync.system import programs
+
+if TYPE_CHECKING:
+    import subprocess
+
+OWN_KEY: Final = "MEMSYNC_LLM_KEY"
+# Set for a program that we ask: an agent that it starts must neither be hooked by us nor ask a model through us.
+INSIDE: Final = "MEMSYNC_INSIDE_LLM"
+_ALONE: Final = {INSIDE: "1", "MEMSYNC_HOOKS": "off"}
+
+_BUSY: Final = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+_NO_KEY: Final = frozenset({401, 403})
+_SHOWN: Final = 200
+
+
+class Completion(NamedTuple):
+    """What a model wrote, and the tokens of question and answer if it says."""
+
+    text: str
+    tokens: int | None
+
+
+class Busy(LlmUnavailable):
+    """The model may answer when asked again, after *wait* seconds if it says so."""
+
+    def __init__(self, message: str, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+class Provider(Protocol):
+    """Answers one question. `name` is for messages."""
+
+    @property
+    def name(self) -> str:
+        """Who is asked."""
+        ...
+
+    def complete(self, system: str, prompt: str, *, most_tokens: int, seconds: float) -> Completion:
+        """Return what the model writes.
+
+        Raises:
+            Busy, LlmUnavailable, LlmNotConfigured, LlmRefused, LlmBadAnswer
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """Where a model answers over HTTP, and the key for it."""
+
+    url: str
+    key: str
+    is_local: bool
+
+
+def server(env: Mapping[str, str], setting: str, *, default: str, vendor: str) -> Server:
+    """Return the server that the setting, else the environment, else *default* names.
+
+    The vendor's own key goes to the vendor, to where the environment points it, and to this machine;
+    to any other server only MEMSYNC_LLM_KEY does.
+
+    Raises:
+        LlmNotConfigured: the URL is none, or there is no key for it.
+    """
+    pointed = env.get(f"{vendor}_BASE_URL", "").strip()
+    url = (setting or pointed or default).rstrip("/")
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        host = ""
+    if not host or parts.scheme not in ("http", "https") or parts.username is not None:
+        raise LlmNotConfigured("llm.base_url is no address; write it as https://HOST/v1, without a user or a key")
+    local = is_local(host)
+    is_theirs = local or any(f"{url}/".startswith(f"{base.rstrip('/')}/") for base in (default, pointed) if base)
+    key = env.get(OWN_KEY, "").strip() or (env.get(f"{vendor}_API_KEY", "").strip() if is_theirs else "")
+    if not key and not local:
+        name = f"{vendor}_API_KEY" if is_theirs else OWN_KEY
+        raise LlmNotConfigured(f"there is no key for {url}; set {name} in the environment")
+    if not (key.isascii() and key.isprintable()) and key:
+        raise LlmNotConfigured(f"the key in {OWN_KEY} or {vendor}_API_KEY has a character no key has; set it again")
+    return Server(url=url, key=key or "none", is_local=local)
+
+
+@contextmanager
+def _translated(sdk: Any, who: str, key: str) -> Iterator[None]:
+    """Turn what both SDKs raise into our errors, without the key in any message."""
+    try:
+        yield
+    except sdk.APITimeoutError:
+        raise LlmUnavailable(f"{who} did not answer in time; try again, or raise llm.timeout") from None
+    except sdk.APIResponseValidationError as error:
+        raise LlmBadAnswer(f"{who} answers with something else than its protocol ({_said(error, key)})") from None
+    except sdk.APIConnectionError as error:
+        cause = error.__cause__ or error
+        raise Busy(f"{who} cannot be reached ({_said(cause, key)}); check llm.base_url and the network") from None
+    except sdk.APIStatusError as error:
+        raise _refusal(who, error.status_code, _said(error, key), _wait(error.response.headers)) from None
+    except ValueError as error:  # a body that is not JSON
+        raise LlmBadAnswer(f"{who} answers with something else than its protocol ({_said(error, key)})") from None
+
+
+def _refusal(who: str, code: int, said: str, wait: float | None) -> Exception:
+    if code in _BUSY:
+        return Busy(f"{who} is busy or broken ({said}); try again later", wait)
+    if code in _NO_KEY:
+        return LlmNotConfigured(f"{who} refuses the key ({said}); set it again in the environment")
+    if code == 404:
+        return LlmNotConfigured(f"{who} has no such model or address ({said}); check llm.model and llm.base_url")
+    return LlmRefused(f"{who} does not take the question ({said})")
+
+
+def _said(error: BaseException, key: str) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    shown = "".join(letter for letter in text if letter.isprintable())
+    return (shown.replace(key, "***") if len(key) > 4 else shown)[:_SHOWN]
+
+
+def _wait(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that the server asks to wait; the form with a date is not used by these servers."""
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        with suppress(ValueError):
+            return max(float(headers.get(name, "")) / unit, 0.0)
+    return None
+
+
+def _sdk(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        from memsync import origin
+
+        why = f"llm.provider is {name}, but its SDK is not installed; run {origin.advice(name)}"
+        raise LlmNotConfigured(why) from None
+
+
+def _http(sdk: Any, at: Server) -> Any:
+    # A redirect would carry the key and the memories to a server that nobody chose; a proxy cannot reach this machine.
+    return sdk.DefaultHttpxClient(follow_redirects=False, trust_env=not at.is_local)
+
+
+class Anthropic:
+    """Anthropic's Messages API."""
+
+    def __init__(self, at: Server, model: str) -> None:
+        self._at, self._model = at, model
+        self.name = f"anthropic {model}"
+
+    def complete(self, system: str, prompt: str, *, most_tokens: int, seconds: float) -> Completion:
+        """Return what the model writes."""
+        sdk = _sdk("anthropic")
+        asked: dict[str, Any] = {"model": self._model, "max_tokens": most_tokens, "system": system}
+        with (
+            _http(sdk, self._at) as http,
+            sdk.Anthropic(
+                api_key=self._at.key, base_url=self._at.url, timeout=seconds, max_retries=0, http_client=http
+            ) as client,
+            _translated(sdk, self.name, self._at.key),
+        ):
+            said = client.messages.create(messages=[{"role": "user", "content": prompt}], **asked)
+        return _checked(self.name, lambda: _from_anthropic(self.name, said))
+
+
+def _from_anthropic(who: str, said: Any) -> Completion:
+    if said.stop_reason == "refusal":
+        raise LlmRefused(f"{who} declines to answer")
+    if said.stop_reason in ("max_tokens", "model_context_window_exceeded"):
+        raise LlmBadAnswer(f"{who} did not finish its answer ({said.stop_reason})")
+    text = "".join(part.text for part in said.content if part.type == "text")
+    return Completion(text, said.usage.input_tokens + said.usage.output_tokens)
+
+
+class OpenAi:
+    """The chat completions of OpenAI and of every server that speaks as it does."""
+
+    def __init__(self, at: Server, model: str) -> None:
+        self._at, self._model = at, model
+        self.name = f"openai {model}"
+
+    def complete(self, system: str, prompt: str, *, most_tokens: int, seconds: float) -> Completion:
+        """Return what the model writes."""
+        sdk = _sdk("openai")
+        # Newer models of OpenAI take only the long name, other servers mostly only the short one.
+        limit = "max_completion_tokens" if urlsplit(self._at.url).hostname == "api.openai.com" else "max_tokens"
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
+        with (
+            _http(sdk, self._at) as http,
+            sdk.OpenAI(
+                api_key=self._at.key, base_url=self._at.url, timeout=seconds, max_retries=0, http_client=http
+            ) as client,
+            _translated(sdk, self.name, self._at.key),
+        ):
+            said = client.chat.completions.create(model=self._model, messages=messages, **{limit: most_tokens})
+        return _checked(self.name, lambda: _from_openai(self.name, said))
+
+
+def _from_openai(who: str, said: Any) -> Completion:
+    choice = said.choices[0]
+    if choice.finish_reason == "content_filter" or getattr(choice.message, "refusal", None):
+        raise LlmRefused(f"{who} declines to answer")
+    if choice.finish_reason == "length":
+        raise LlmBadAnswer(f"{who} did not finish its answer (length)")
+    return Completion(choice.message.content or "", said.usage.total_tokens if said.usage else None)
+
+
+def _checked(who: str, take: Callable[[], Completion]) -> Completion:
+    """Take an answer apart; the SDKs build objects of any JSON, whatever is missing in it."""
+    try:
+        return take()
+    except (AttributeError, TypeError, IndexError, KeyError) as error:
+        raise LlmBadAnswer(f"{who} answers with something else than its protocol ({error})") from None
+
+
+class Command:
+    """Any program: the question on standard input, the answer on standard output, 0 as its exit code.
+
+    It runs in an empty directory, so that an agent finds no project to work on.
+    """
+
+    def __init__(self, line: str, env: Mapping[str, str]) -> None:
+        try:
+            self._words = shlex.split(line)
+        except ValueError as error:
+            raise LlmNotConfigured(f"llm.command cannot be read ({error}); quote it as for a shell") from None
+        if not self._words:
+            raise LlmNotConfigured("llm.provider is command, but llm.command is empty; for example `claude -p`")
+        # A coding agent refuses to start inside another one.
+        kept = {name: text for name, text in env.items() if not name.startswith("CLAUDECODE")}
+        self._env = programs.child_env(kept) | _ALONE
+        self.name = os.path.basename(self._words[0])
+
+    def complete(self, system: str, prompt: str, *, most_tokens: int, seconds: float) -> Completion:  # noqa: ARG002
+        """Return what the program prints."""
+        import subprocess
+        from tempfile import TemporaryDirectory
+
+        with TemporaryDirectory(prefix="memsync-") as directory:
+            try:
+                process = subprocess.Popen(
+                    [programs.find(self._words[0], self._env), *self._words[1:]],
+                    cwd=directory,
+                    env=self._env,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise LlmNotConfigured(
+                    f"{self.name} cannot be run ({error.strerror or error}); check llm.command"
+                ) from None
+            with process:
+                out, err = self._talk(process, f"{system}\n\n{prompt}".encode("utf-8", "replace"), seconds)
+        if process.returncode:
+            said = " ".join(err.decode("utf-8", "replace").split())[-_SHOWN:]
+            raise LlmUnavailable(f"{self.name} ended with {process.returncode}{f': {said}' if said else ''}")
+        return Completion(out.decode("utf-8", "replace"), None)
+
+    def _talk(self, process: subprocess.Popen[bytes], asked: bytes, seconds: float) -> tuple[bytes, bytes]:
+        import subprocess
+
+        try:
+            return process.communicate(asked, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise LlmUnavailable(f"{self.name} did not answer in time; try again, or raise llm.timeout") from None
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the program and all that it started, if any of it still runs."""
+    if process.poll() is not None:
+        return
+    import signal
+
+    with suppress(OSError):
+        if sys.platform != "win32":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()

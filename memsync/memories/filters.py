@@ -1,0 +1,85 @@
+"""Which memories answer a query, and in what order. Filters come before the cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final, TypeVar
+
+from memsync.index.rank import Match
+from memsync.memories.results import Entry, Hit
+from memsync.records import SCOPES, Memory, Scope
+
+SHOWN: Final = 5  # memories that an agent is shown unasked at most
+NEAR: Final = 0.6  # share of the floor; up to here no judged question lost its answer, and a tenth of the lines went
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Which memories count at all. `min_importance` is compared after decay; `exclude` holds ids; `keep` has the last word."""
+
+    scopes: Collection[Scope] = SCOPES
+    memory_type: str | None = None
+    tags_all: Collection[str] = ()
+    tags_any: Collection[str] = ()
+    tags_none: Collection[str] = ()
+    min_importance: float = 0.0
+    archived: bool = False
+    exclude: Collection[str] = field(default=frozenset())
+    keep: Callable[[Entry], bool] | None = None
+
+    def allow(self, entry: Entry) -> bool:
+        """Tell whether *entry* passes every filter."""
+        memory = entry.memory
+        return (
+            entry.scope in self.scopes
+            and memory.id not in self.exclude
+            and (self.archived or memory.archived_at is None)
+            and (self.memory_type is None or memory.memory_type == self.memory_type)
+            and self._has_tags(memory)
+            and entry.effective_importance >= self.min_importance
+            and (self.keep is None or self.keep(entry))
+        )
+
+    def _has_tags(self, memory: Memory) -> bool:
+        if not (self.tags_all or self.tags_any or self.tags_none):
+            return True
+        tags = {tag.lower() for tag in memory.tags}
+        return (
+            all(tag.lower() in tags for tag in self.tags_all)
+            and (not self.tags_any or any(tag.lower() in tags for tag in self.tags_any))
+            and not any(tag.lower() in tags for tag in self.tags_none)
+        )
+
+
+def as_hit(entry: Entry, match: Match | None = None) -> Hit:
+    """Return *entry* as a hit; without a *match* nothing was asked and it scores 0."""
+    parts = match.parts._asdict() | {"boost": match.order / (match.parts.score or 1.0)} if match else {}
+    return Hit(
+        memory=entry.memory,
+        scope=entry.scope,
+        effective_importance=entry.effective_importance,
+        access_count=entry.access_count,
+        score=match.parts.score if match else 0.0,
+        parts=parts,
+        copy_of=match.copy_of if match else None,
+    )
+
+
+def unasked(
+    ranked: Iterable[T], score: Callable[[T], float], *, gate: float, floor: float, limit: int = SHOWN
+) -> list[T]:
+    """Return what of *ranked* an agent may be shown without having asked: nothing from a gate below the floor.
+
+    Beside the best, a hit must come near the floor itself.
+    """
+    if gate < floor:
+        return []
+    return [hit for hit in islice(ranked, limit) if score(hit) >= NEAR * floor]
+
+
+def most_important(entries: Iterable[Entry]) -> list[Entry]:
+    """Order *entries* as a recall without a query does: by importance after decay, ties by id."""
+    return sorted(entries, key=lambda entry: (-entry.effective_importance, entry.id, entry.scope))

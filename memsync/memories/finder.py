@@ -1,0 +1,299 @@
+"""Looking through all stores in reach: the warm index, its cache on disk, and the one-shot query.
+
+The cache is derived and may be deleted at any time. It says which files, with
+which stamps, it was made from; if one differs, only what changed is done again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from memsync.errors import ConfigError, StoreError
+from memsync.format import codec
+from memsync.index import cache
+from memsync.index.embed import Meaning, choose
+from memsync.index.rank import Allow, Ranking, Record
+from memsync.index.scale import LEXICON
+from memsync.index.sound import is_sound
+from memsync.records import SCOPES, Memory, Scope
+from memsync.store import files
+from memsync.store.places import Place
+from memsync.store.store import NOWHERE, Stamps, Store
+
+if TYPE_CHECKING:
+    from memsync.index.core import Arrays, Index
+
+log = logging.getLogger(__name__)
+
+Files = tuple[BinaryIO | None, BinaryIO | None]
+
+_BUILT: Final = frozenset({"builtin", "none"})
+
+
+class Finder:
+    """Answers queries over *stores*. The first may be answered from the cache alone, without reading a store."""
+
+    def __init__(self, stores: Mapping[Scope, Store], place: Place | None, *, embedder: str, stop_words: bool) -> None:
+        self._stores = stores
+        self._place = place
+        self._spec = embedder
+        self._stop_words = stop_words
+        self._index: Index | None = None
+        self._asked = False
+        self._mutex = threading.RLock()
+        self._saved = ""
+        self.problems: Mapping[str, Any] = {}
+        try:
+            self.meaning: Meaning | None = choose(embedder)
+        except ValueError as error:
+            raise ConfigError(f"memory.embedder: {error}") from None
+
+    @property
+    def path(self) -> Path | None:
+        """Where the cache is, if there is a place for one."""
+        return self._place.local / "index" / "index.bin" if self._place else None
+
+    def search(self, text: str, *, limit: int, allow: Allow, is_mine: Callable[[Memory], bool]) -> Ranking:
+        """Return the best *limit* of the allowed memories.
+
+        Raises:
+            StoreUnreadable, OutsideTree
+        """
+        how: dict[str, Any] = {"limit": limit, "allow": allow, "is_mine": is_mine}
+        with self._mutex:
+            is_first, self._asked = not self._asked and self._index is None, True
+        if is_first and (found := self._ask_once(text, how)) is not None:
+            return found
+        self.refresh()
+        return self.index.search(text, **how)
+
+    def nominate(self, text: str, *, limit: int, allow: Allow) -> Ranking | None:
+        """Return what is most like *text*, which is about to be written: the caller holds a store's lock.
+
+        None: call `prepare` first, without the lock, for it takes the locks of all stores.
+
+        Raises:
+            StoreUnreadable, OutsideTree
+        """
+        how: dict[str, Any] = {"limit": limit, "allow": allow, "is_mine": lambda _: False}
+        if (index := self._index) is not None:
+            return index.search(text, **how)
+        return self._ask_once(text, how)
+
+    def prepare(self) -> None:
+        """Have the warm index ready; whoever writes next saves it, when that is done.
+
+        Raises:
+            StoreUnreadable, OutsideTree
+        """
+        with self._mutex:
+            if self._index is None:
+                self._index = self._made(self._known())
+
+    def refresh(self) -> None:
+        """Take in what changed in the stores; the index follows them."""
+        for store in self._stores.values():
+            store.refresh()
+
+    @property
+    def index(self) -> Index:
+        """The warm index, from the cache where that still fits, kept up to date by the stores."""
+        with self._mutex:
+            if self._index is None:
+                self._index = self._made(self._known())
+                self.save()
+            return self._index
+
+    def _made(self, known: Arrays | None) -> Index:
+        from memsync.index.core import Index
+
+        self.refresh()
+        held = {scope: store.memories() for scope, store in self._stores.items()}
+        index = Index([], self.meaning, stop_words=self._stop_words)
+        index.start([(scope, memory) for scope in held for memory in held[scope].values()], known)
+        for scope, store in self._stores.items():
+            store.follow(partial(index.apply, scope), held[scope])
+        return index
+
+    def rebuild(self) -> int:
+        """Make the index anew from the files, whatever the cache says, and return how many memories it has."""
+        with self._mutex:
+            self._index = self._made(None)
+            self._saved = ""
+            self.save()
+            return len(self._index)
+
+    def status(self) -> dict[str, Any]:
+        """Return where the cache is, whether it fits the files, and what finds by meaning."""
+        cached = self._cached()
+        stamps = {scope: _plain(store.look()) for scope, store in self._stores.items()}
+        return {
+            "path": str(self.path) if self.path else None,
+            "memories": len(cached.views["keys"]) if cached else 0,
+            "bytes": self.path.stat().st_size if cached and self.path else 0,
+            "fresh": bool(cached and self._fits(cached) and cached.about["stamps"] == stamps),
+            "embedder": self._kind()["embedder"] or "none",
+            "vectors": bool(cached and "vectors.numbers" in cached.views),
+            "degraded": self.meaning.failed if self.meaning else "",
+        }
+
+    def save(self) -> None:
+        """Write the cache if it is not what was written or read last; where that fails, there is none."""
+        if self.path is None or self._place is None or self._index is None:
+            return
+        now = {scope: store.stamp or NOWHERE for scope, store in self._stores.items()}
+        if self._about(now) == self._saved:
+            return
+        try:
+            found = self._snapshot(self._index)
+            if found is not None:
+                files.make_local(self._place.local, private=self._place.private, tree=self._place.tree)
+                files.make_dirs(self.path.parent, private=self._place.private)
+                cache.save(self.path, found[1], json.loads(found[0]), private=self._place.private)
+                self._saved = found[0]
+        except (OSError, StoreError) as error:
+            log.info("the index is not cached: %s", error)
+
+    def _snapshot(self, index: Index) -> tuple[str, dict[str, Any]] | None:
+        """Return what a cache says of itself, and its arrays; None if a write is under way."""
+        records, arrays = index.snapshot()
+        spans = {scope: store.spans() for scope, store in self._stores.items()}
+        if len(records) != sum(len(found) for _, found in spans.values()):
+            return None
+        lines = []
+        for scope, memory in records:
+            span = spans[scope][1].get(memory.id)
+            if span is None or (span.memory is not memory and span.memory != memory):
+                return None
+            lines += [SCOPES.index(scope) + len(SCOPES) * span.file, span.start, span.end]
+        return self._about({scope: stamp for scope, (stamp, _) in spans.items()}), _flat(lines, arrays)
+
+    def _about(self, stamps: Mapping[Scope, Stamps]) -> str:
+        """Return what a cache made now says of itself, as JSON."""
+        about = {
+            **self._kind(),
+            "unrelated": self.meaning.unrelated if self.meaning and not self.meaning.failed else None,
+            "made": self._index.made if self._index else None,
+            "stamps": stamps,
+            "problems": {scope: store.first_problem() for scope, store in self._stores.items()},
+        }
+        return json.dumps(about, sort_keys=True)
+
+    def _kind(self) -> dict[str, Any]:
+        return {"lexicon": LEXICON, "stop_words": self._stop_words, "embedder": self.meaning.id if self.meaning else ""}
+
+    def _fits(self, cached: cache.Cached, *names: str) -> bool:
+        """Tell whether *cached* was made as we would make it, in everything or in what *names* say."""
+        kind = self._kind()
+        return all(cached.about.get(name) == kind[name] for name in names or kind)
+
+    def _cached(self) -> cache.Cached | None:
+        """Return the cache, if its arrays can be those of an index."""
+        found = cache.load(self.path) if self.path else None
+        try:
+            return found if found and is_sound(found.views) and _is_head_sound(found.about) else None
+        except (LookupError, TypeError, ValueError):
+            return None  # not of our making
+
+    def _known(self) -> Arrays | None:
+        """Return the arrays of the cache as far as they can be used: at least with the same terms."""
+        from memsync.index.core import Arrays
+        from memsync.index.lexical import Base
+        from memsync.index.spelling import Grams
+        from memsync.index.vectors import Rows
+
+        cached = self._cached()
+        if cached is None or not self._fits(cached, "lexicon", "stop_words"):
+            return None
+
+        def group(name: str) -> dict[str, Any]:
+            return {key.partition(".")[2]: cached.array(key) for key in cached.views if key.startswith(f"{name}.")}
+
+        has_vectors = self._fits(cached, "embedder") and "vectors.numbers" in cached.views
+        if has_vectors != (self.meaning is not None):
+            return None
+        if has_vectors and self.meaning:
+            self.meaning.calibrate(cached.about["unrelated"])
+        self._saved = json.dumps(cached.about, sort_keys=True)
+        return Arrays(
+            keys=cached.array("keys"),
+            texts=cached.array("texts"),
+            base=Base(**group("base")),
+            grams=Grams(**group("grams")),
+            vectors=Rows(**group("vectors")) if has_vectors else None,
+        )
+
+    def _ask_once(self, text: str, how: dict[str, Any]) -> Ranking | None:
+        """Answer from the cache alone, if it is what the files are now."""
+        cached = self._cached() if self._spec in _BUILT else None
+        if cached is None or not self._fits(cached):
+            return None
+        try:
+            return self._ask_cached(cached, text, how)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with the cache, the files have it right
+            log.info("the cached index is of no use: %s", error)
+            return None
+
+    def _ask_cached(self, cached: cache.Cached, text: str, how: dict[str, Any]) -> Ranking | None:
+        with ExitStack() as stack:
+            opened = {scope: _opened(store, stack) for scope, store in self._stores.items()}
+            if cached.about["stamps"] != {scope: _plain(stamps) for scope, (_, stamps) in opened.items()}:
+                return None
+            from memsync.index.oneshot import OneShot
+
+            if self.meaning:
+                self.meaning.calibrate(cached.about["unrelated"])
+            self.problems = dict(cached.about["problems"])
+            record = partial(_read_record, cached.views["lines"], {scope: both for scope, (both, _) in opened.items()})
+            return OneShot(cached, record, self.meaning, stop_words=self._stop_words).search(text, **how)
+
+
+def _is_head_sound(about: Mapping[str, Any]) -> bool:
+    return isinstance(about["stamps"], dict) and isinstance(about["unrelated"], float | int | None)
+
+
+def _plain(stamps: Stamps) -> list[list[int]]:
+    """Return *stamps* as they come out of JSON."""
+    return [list(stamp) for stamp in stamps]
+
+
+def _opened(store: Store, stack: ExitStack) -> tuple[Files, Stamps]:
+    """Open both files of *store*, the pending one first as `refresh` does, and say what is open."""
+    (held, held_stamp), (file, stamp) = (files.open_stamped(path) for path in (store.place.pending, store.path))
+    for one in (held, file):
+        if one is not None:
+            stack.callback(one.close)
+    return (file, held), (stamp, held_stamp)
+
+
+def _flat(lines: list[int], arrays: Arrays) -> dict[str, Any]:
+    """Return all arrays by name, with the scope and the place of each record's line."""
+    import numpy as np
+
+    parts: dict[str, Any] = {"lines": np.array(lines, np.int64), "keys": arrays.keys, "texts": arrays.texts}
+    for group in ("base", "grams", "vectors"):
+        if (value := getattr(arrays, group)) is not None:
+            parts |= {f"{group}.{name}": getattr(value, name) for name in value.__dataclass_fields__}
+    return parts
+
+
+def _read_record(lines: Any, opened: Mapping[Scope, Files], slot: int) -> Record | None:
+    """Read the line of *slot* from its file, opened when the cache was found to fit it."""
+    number, start, end = lines[3 * slot : 3 * slot + 3].tolist()
+    which, at = divmod(number, len(SCOPES))
+    scope = SCOPES[at]
+    file = opened[scope][which]
+    if file is None:
+        return None
+    file.seek(start)
+    memory = codec.decode(file.read(end - start)).memory
+    return (scope, memory) if memory else None

@@ -1,0 +1,186 @@
+"""Bringing in memories of others: deciding on each item as if those before it had been written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple, cast
+
+from memsync.dedup import MERGED, Thresholds, Verdict, decide
+from memsync.dedup.nominate import Nominees
+from memsync.errors import InvalidMemory
+from memsync.format import codec, versions
+from memsync.memories.results import ImportReport, Outcome
+from memsync.records import Memory, check_size, clean_content, clean_tags, content_hash, new_id, tick
+from memsync.store.state import Decision, Dedup
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One item of a foreign file: a memory (its id may be empty), or why there is none."""
+
+    where: str
+    memory: Memory | None
+    problem: str = ""
+
+
+class Folded(NamedTuple):
+    """An item that came in, the memory that it was folded into, as that was, and why."""
+
+    new: Memory
+    known: Memory
+    verdict: Verdict
+
+    def row(self, now: datetime, owner: str | None) -> Dedup:
+        """Return what the dedup log should say of it."""
+        return Dedup(
+            created_at=now,
+            new_text=self.new.content,
+            existing_id=self.known.id,
+            existing_text=self.known.content,
+            similarity=round(self.verdict.similarity, 4),
+            decision=cast("Decision", self.verdict.decision),
+            reasoning=self.verdict.reason,
+            owner=owner,
+            rejected=codec.encode(self.known if self.verdict.relation == "contains" else self.new),
+        )
+
+
+class Plan:
+    """Decides on candidates one by one, as if each had been written already."""
+
+    def __init__(
+        self,
+        get: Callable[[str], Memory | None],
+        by_hash: Callable[[str], Memory | None],
+        *,
+        vet: Callable[[Memory], Memory],
+        like: Nominees,
+        thresholds: Thresholds,
+        is_taken: Callable[[str], bool],
+        count: int,
+        now: datetime,
+    ) -> None:
+        self.folded: list[Folded] = []
+        self._like, self._thresholds = like, thresholds
+        self.added: dict[str, Memory] = {}
+        self.edited: dict[str, Memory] = {}
+        self._outcomes: list[Outcome] = []
+        self._get, self._by_hash, self._vet, self._is_taken = get, by_hash, vet, is_taken
+        self._count, self._now = count, now
+        self._hashes: dict[str, str] = {}
+
+    def report(self, *, dry_run: bool) -> ImportReport:
+        """Return what was decided."""
+        return ImportReport(outcomes=tuple(self._outcomes), dry_run=dry_run)
+
+    def rows(self, owner: str | None) -> list[Dedup]:
+        """Return what the dedup log should say of each item that was folded into a memory."""
+        return [folded.row(self._now, owner) for folded in self.folded]
+
+    def take(self, candidate: Candidate) -> None:
+        """Decide on one candidate: a new memory, a newer version, a copy, or nothing to keep."""
+        if candidate.memory is None:
+            return self._end(candidate, "skipped", None, candidate.problem)
+        try:
+            memory = self._cleaned(candidate.memory)
+        except InvalidMemory as error:
+            return self._end(candidate, "skipped", candidate.memory.id or None, str(error))
+        known = self._known(memory.id)
+        hash_ = content_hash(memory.content)
+        if known is not None:
+            return self._take_known(candidate, known, memory, hash_)
+        if same := self._same_text(hash_):
+            return self._end(candidate, "duplicate", same, f"the same text as {same}")
+        if folded := self._said_by(memory):
+            return self._fold(candidate, folded)
+        if not memory.id:
+            memory = memory._replace(id=self._new_id(memory))
+        self.added[memory.id] = memory
+        self._keep(memory, hash_)
+        return self._end(candidate, "created", memory.id, "")
+
+    def _keep(self, memory: Memory, hash_: str) -> None:
+        self._hashes[hash_] = memory.id
+        self._like.put(memory.id, memory.content)
+
+    def _said_by(self, memory: Memory) -> Folded | None:
+        """Return the memory that says what *memory* says, or less of it, by the decision that writing uses."""
+        for id_ in self._like.near(memory.content):
+            known = self._known(id_)
+            if known and known.archived_at is None and known.conflict_of is None:
+                verdict = decide(memory.content, known.content, 1.0, thresholds=self._thresholds)
+                if verdict.decision in MERGED:
+                    return Folded(memory, known, verdict)
+        return None
+
+    def _fold(self, candidate: Candidate, folded: Folded) -> None:
+        memory, known, verdict = folded
+        self.folded.append(folded if memory.id else Folded(memory._replace(id=self._new_id(memory)), known, verdict))
+        if verdict.relation != "contains":
+            return self._end(candidate, "duplicate", known.id, f"{known.id} says it: {verdict.reason}")
+        richer = known._replace(
+            content=memory.content,
+            tags=clean_tags((*known.tags, *memory.tags)),
+            importance=max(known.importance, memory.importance),
+            updated_at=tick(self._now, known.written_at),
+        )
+        (self.added if known.id in self.added else self.edited)[known.id] = richer
+        self._keep(richer, content_hash(richer.content))
+        return self._end(candidate, "updated", known.id, f"more than {known.id} said")
+
+    def _known(self, id_: str) -> Memory | None:
+        return self.added.get(id_) or self.edited.get(id_) or (self._get(id_) if id_ else None)
+
+    def _same_text(self, hash_: str) -> str | None:
+        """Return the id of a memory that says the same, after all that was decided so far."""
+        stored = self._by_hash(hash_)
+        for id_ in (self._hashes.get(hash_), stored.id if stored else None):
+            if id_ and (memory := self._known(id_)) and content_hash(memory.content) == hash_:
+                return id_
+        return None
+
+    def _take_known(self, candidate: Candidate, known: Memory, memory: Memory, hash_: str) -> None:
+        is_copy = content_hash(known.content) == hash_
+        if not is_copy and (memory.written_at or self._now) <= (known.written_at or self._now):
+            return self._end(candidate, "skipped", known.id, f"older than what is stored as {known.id}")
+        is_older = (memory.written_at or self._now) < (known.written_at or self._now)
+        both = known if is_older else versions.united(known, memory)
+        if (
+            is_copy
+            and both._replace(content=known.content, created_at=known.created_at, updated_at=known.updated_at) == known
+        ):
+            return self._end(candidate, "duplicate", known.id, "the same id and text")
+        target = self.added if known.id in self.added else self.edited
+        target[known.id] = both
+        self._keep(both, hash_)
+        why = "the same text, with more beside it" if is_copy else "newer than what was stored"
+        return self._end(candidate, "updated", known.id, why)
+
+    def _end(
+        self,
+        candidate: Candidate,
+        status: Literal["created", "updated", "duplicate", "skipped"],
+        id_: str | None,
+        why: str,
+    ) -> None:
+        self._outcomes.append(Outcome(status=status, where=candidate.where, id=id_, reason=why))
+
+    def _cleaned(self, memory: Memory) -> Memory:
+        """Return *memory* as it may be stored, with the times it lacks."""
+        created = memory.created_at or self._now
+        cleaned = memory._replace(
+            content=clean_content(memory.content),
+            tags=clean_tags(memory.tags),
+            created_at=created,
+            updated_at=memory.updated_at or created,
+        )
+        check_size(cleaned)
+        return self._vet(cleaned)
+
+    def _new_id(self, memory: Memory) -> str:
+        def is_taken(id_: str) -> bool:
+            return id_ in self.added or self._is_taken(id_)
+
+        return new_id(memory.content, self._now, is_taken=is_taken, count=self._count + len(self.added))

@@ -1,0 +1,262 @@
+"""What the calls of `Memsync` return: plain, frozen values that turn into JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from memsync.format.codec import fields_of
+from memsync.records import Memory, Scope
+
+if TYPE_CHECKING:
+    from memsync.dedup import Relation, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A memory where it lives, with what its importance (0-1) is worth today.
+
+    `stale` says what of the files that it speaks of is no longer so. `flagged` says why it reads like an
+    order to an agent, which nobody of this machine has approved.
+    """
+
+    memory: Memory
+    scope: Scope
+    effective_importance: float
+    access_count: int = 0
+    stale: tuple[str, ...] = ()
+    flagged: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id of the memory."""
+        return self.memory.id
+
+    @property
+    def content(self) -> str:
+        """The text of the memory."""
+        return self.memory.content
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the record with every named field, plus scope and today's importance."""
+        memory = self.memory
+        named = {
+            "memory_type": memory.memory_type,
+            "importance": memory.importance,
+            "tags": list(memory.tags),
+            "source_type": memory.source_type,
+        }
+        return {
+            **fields_of(memory),
+            **named,
+            "scope": self.scope,
+            "effective_importance": round(self.effective_importance, 4),
+            "access_count": self.access_count,
+            **({"stale": list(self.stale)} if self.stale else {}),
+            **({"flagged": self.flagged} if self.flagged else {}),
+        }
+
+
+def listed(found: Sequence[Entry]) -> dict[str, Any]:
+    """Return *found* as a list answers."""
+    return {"count": len(found), "memories": [entry.as_dict() for entry in found]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit(Entry):
+    """An entry that a query found; `score` compares only within one recall. `parts` explains it."""
+
+    score: float
+    parts: Mapping[str, float]
+    copy_of: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the entry with its score and the parts of it."""
+        parts = {name: round(value, 4) for name, value in self.parts.items()}
+        copy = {"copy_of": self.copy_of} if self.copy_of else {}
+        return {**Entry.as_dict(self), "score": round(self.score, 4), "parts": parts, **copy}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall(Sequence[Hit]):
+    """The hits of one query, best first; a sequence of them.
+
+    From a `gate` below the `floor` nothing should be shown to an agent unasked.
+    `degraded` says what was missing, such as vectors; "" if nothing was. `refused` are
+    the ids that the filters left out and that the floor would have let through.
+    """
+
+    hits: tuple[Hit, ...]
+    query: str | None = None
+    gate: float = 0.0
+    floor: float = 0.0
+    degraded: str = ""
+    refused: tuple[str, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the query, the hits and how far to trust them."""
+        return {
+            "query": self.query,
+            "count": len(self.hits),
+            "memories": [hit.as_dict() for hit in self.hits],
+            "gate": round(self.gate, 4),
+            "floor": self.floor,
+            "degraded": self.degraded,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similar(Entry):
+    """A stored memory beside a new text: how alike they are (0-1), what the new text is to it, and why."""
+
+    score: float
+    relation: Relation
+    reason: str
+
+    @classmethod
+    def of(cls, entry: Entry, verdict: Verdict) -> Similar:
+        """Return *entry* with what was found out about it."""
+        return cls(
+            memory=entry.memory,
+            scope=entry.scope,
+            effective_importance=entry.effective_importance,
+            access_count=entry.access_count,
+            flagged=entry.flagged,
+            score=verdict.similarity,
+            relation=verdict.relation,
+            reason=verdict.reason,
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the entry with score, relation and reason."""
+        verdict = {"score": round(self.score, 4), "relation": self.relation, "reason": self.reason}
+        return {**Entry.as_dict(self), **verdict}
+
+
+Status = Literal["created", "updated", "exists", "superseded", "blocked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What became of a text: `status` says whether something new was stored, `entry` is what holds it now.
+
+    `similar` are other memories that the caller may want to look at, the most alike first;
+    `degraded` says what kept us from looking well, such as missing vectors.
+    """
+
+    status: Status
+    entry: Entry
+    reason: str = ""
+    similar: tuple[Similar, ...] = ()
+    degraded: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return status, memory, reason, similar, and how far to trust them."""
+        return {
+            "status": self.status,
+            "memory": self.entry.as_dict(),
+            "reason": self.reason,
+            "similar": [each.as_dict() for each in self.similar],
+            "degraded": self.degraded,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one item of an import."""
+
+    status: Literal["created", "updated", "duplicate", "skipped"]
+    where: str
+    id: str | None
+    reason: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the four fields."""
+        return {"status": self.status, "where": self.where, "id": self.id, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What an import did, or with `dry_run` would do, item by item."""
+
+    outcomes: tuple[Outcome, ...]
+    dry_run: bool
+
+    def count(self, status: str) -> int:
+        """Return how many items ended as *status*."""
+        return sum(outcome.status == status for outcome in self.outcomes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts, and every item that was not simply created."""
+        counts = {name: self.count(name) for name in ("created", "updated", "duplicate", "skipped")}
+        told = [outcome.as_dict() for outcome in self.outcomes if outcome.status != "created"]
+        return {**counts, "dry_run": self.dry_run, "items": told}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStatus:
+    """One store at a glance. `pending`: an export would change the file; `waiting` memories wait for a commit.
+
+    `new` were neither written nor shown on this machine; `flagged` read like orders to an agent, and wait for approval.
+    """
+
+    scope: Scope
+    path: Path
+    memories: int
+    problems: int
+    pending: bool
+    waiting: int
+    new: int
+    flagged: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields, the path as text."""
+        return {
+            "scope": self.scope,
+            "path": str(self.path),
+            "memories": self.memories,
+            "problems": self.problems,
+            "pending": self.pending,
+            "waiting": self.waiting,
+            "new": self.new,
+            "flagged": self.flagged,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """Counts over the memories in reach."""
+
+    total: int
+    by_type: Mapping[str, int]
+    by_scope: Mapping[str, int]
+    by_source: Mapping[str, int]
+    by_tag: Mapping[str, int]
+    average_importance: float
+    archived: int = 0
+    most_used: tuple[Entry, ...] = field(default=())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts as JSON."""
+        return {
+            "total": self.total,
+            "by_type": dict(self.by_type),
+            "by_scope": dict(self.by_scope),
+            "by_source": dict(self.by_source),
+            "by_tag": dict(self.by_tag),
+            "average_importance": round(self.average_importance, 4),
+            "archived": self.archived,
+            "most_used": [entry.as_dict() for entry in self.most_used],
+        }

@@ -1,0 +1,161 @@
+"""What each client knows of memsync: from the project's settings, from the user's, by a plugin. Looking writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from memsync.agents.client import CLIENTS, ClientName
+from memsync.errors import MemsyncError
+from memsync.memories.project import Reach
+from memsync.setup import json_entries, toml_entries
+from memsync.setup.clients import read
+from memsync.setup.entries import SERVER, is_server
+from memsync.setup.settings_files import Target, detect, home_of, targets
+from memsync.store import checkout, files
+from memsync.system import limits
+
+Wiring = Literal["installed", "stale", "missing"]
+LOCAL_SERVER: Final = "claude mcp add --scope local memsync -- memsync mcp"
+
+
+class Source(NamedTuple):
+    """One place that tells a client of memsync."""
+
+    where: str
+    hooks: Wiring
+    server: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientStatus:
+    """How one client is wired. `where`: the files, or the plugin, that say so; `notes`: what to do."""
+
+    client: ClientName
+    used: bool
+    hooks: Wiring
+    server: Wiring
+    where: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        lists = {"where": list(self.where), "notes": list(self.notes)}
+        return {"client": self.client, "used": self.used, "hooks": self.hooks, "mcp": self.server, **lists}
+
+
+def survey(reach: Reach) -> list[ClientStatus]:
+    """Return the status of every client."""
+    used = detect(reach)
+    return [_survey_one(reach, client, used=client in used) for client in CLIENTS]
+
+
+def _survey_one(reach: Reach, client: ClientName, *, used: bool) -> ClientStatus:
+    sources: list[Source] = []
+    notes: list[str] = []
+    for target in [*targets(client, reach, stealth=False), *targets(client, reach, stealth=True)]:
+        try:
+            sources += _in_file(target)
+        except MemsyncError as error:
+            notes.append(str(error))
+        except ValueError as error:
+            notes.append(f"{target.path} cannot be read: {error}")
+    notes += _leaks(reach, sources)
+    sources += _elsewhere(reach, client)
+    hooks = _best([source.hooks for source in sources])
+    server: Wiring = "installed" if any(source.server for source in sources) else "missing"
+    if used or sources:
+        notes += _advice(client, hooks, server, is_wired=bool(sources), stealth=reach.settings.stealth)
+    where = tuple(source.where for source in sources)
+    return ClientStatus(client=client, used=used, hooks=hooks, server=server, where=where, notes=tuple(notes))
+
+
+def _leaks(reach: Reach, sources: Iterable[Source]) -> Iterator[str]:
+    """Yield what is of ours in the work tree although stealth is on, unless git tracks it."""
+    if reach.settings.stealth and (root := reach.layout.root):
+        for path in (Path(source.where) for source in sources):
+            if path.is_relative_to(root) and not (reach.layout.git and checkout.is_tracked(path)):
+                yield f"stealth is on, but {path} is in the work tree; `memsync init --stealth` moves what is ours"
+
+
+def _best(found: Iterable[Wiring]) -> Wiring:
+    order: tuple[Wiring, ...] = ("installed", "stale", "missing")
+    return min(found, key=order.index, default="missing")
+
+
+def _advice(client: ClientName, hooks: Wiring, server: Wiring, *, is_wired: bool, stealth: bool) -> Iterator[str]:
+    again = f"`memsync init --agent {client}`"
+    if not is_wired:
+        yield f"{again} connects it"
+    elif hooks != "installed":
+        yield f"{again} writes its hooks{' anew' if hooks == 'stale' else ''}"
+    elif server != "installed":
+        yield f"`{LOCAL_SERVER}` adds the tools" if client == "claude" and stealth else f"{again} adds the tools"
+
+
+def _in_file(target: Target) -> Iterator[Source]:
+    _, text = read(target)
+    if not target.wanted:
+        if toml_entries.has(text):
+            yield Source(str(target.path), "missing", server=True)
+        return
+    found = json_entries.look(text, target.wanted)
+    wanted = [one.keys[-1] for one in target.wanted if one.is_element]
+    present = [event for event in found.present if event in wanted]
+    if found.present or found.stale:
+        whole = present == wanted and not found.stale
+        hooks: Wiring = "missing" if not (present or found.stale) else "installed" if whole else "stale"
+        yield Source(str(target.path), hooks, server=SERVER in found.present)
+
+
+def _elsewhere(reach: Reach, client: ClientName) -> Iterator[Source]:
+    """Yield what tells *client* of memsync and is not ours to write: a plugin, Claude Code's own registry."""
+    home = home_of(client, reach.env)
+    if home is None:
+        return
+    if client == "gemini" and (home / "extensions" / "memsync" / "gemini-extension.json").is_file():
+        yield Source(f"{home / 'extensions' / 'memsync'}", "installed", server=True)
+    if client == "codex" and _enables(_said(home / "config.toml").get("plugins"), "enabled"):
+        yield Source(f"{home / 'config.toml'} (plugin)", "installed", server=True)
+    if client == "claude":
+        yield from _elsewhere_in_claude(home, reach.layout.root)
+
+
+def _elsewhere_in_claude(home: Path, root: Path | None) -> Iterator[Source]:
+    for directory in (home, *([root / ".claude"] if root else ())):
+        for path in (directory / "settings.json", directory / "settings.local.json"):
+            if _enables(_said(path).get("enabledPlugins")):
+                yield Source(f"{path} (plugin)", "installed", server=True)
+    registry = home.parent / ".claude.json" if home.name == ".claude" else home / ".claude.json"
+    if _registers(_said(registry), root):
+        yield Source(str(registry), "missing", server=True)
+
+
+def _said(path: Path) -> dict[str, Any]:
+    """Return what the JSON or TOML file *path* says; nothing if it cannot be read."""
+    try:
+        text = files.read(path)[0].decode()
+        found = toml_entries.read(text) if path.suffix == ".toml" else limits.read_json(text)
+    except (MemsyncError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _enables(plugins: object, key: str = "") -> bool:
+    """Tell whether our plugin, from whatever marketplace, is switched on in *plugins*."""
+    if not isinstance(plugins, dict):
+        return False
+    ours = [value for name, value in plugins.items() if name.partition("@")[0] == "memsync"]
+    return any((value.get(key, True) if isinstance(value, dict) else value) is True for value in ours)
+
+
+def _registers(registry: Mapping[str, Any], root: Path | None) -> bool:
+    projects = registry.get("projects")
+    project = projects.get(str(root)) if isinstance(projects, dict) else None
+    for holder in (registry, project):
+        servers = holder.get("mcpServers") if isinstance(holder, dict) else None
+        if isinstance(servers, dict) and is_server(servers.get(SERVER)):
+            return True
+    return False

@@ -1,0 +1,243 @@
+"""Writing our entries into the clients' settings, and taking them out again.
+
+Everything is decided before anything is written: one file that cannot be
+edited refuses the whole. What was there before is noted in `local/clients.json`
+of the store, so that an empty list or an empty file of the user comes back as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from memsync.agents.client import ClientName
+from memsync.errors import SettingsRefused, StoreError, blaming
+from memsync.memories.project import Reach
+from memsync.setup import json_entries, toml_entries
+from memsync.setup.entries import NAMES
+from memsync.setup.jsonedit import NotJson, first_comment
+from memsync.setup.settings_files import Target, targets
+from memsync.store import files
+from memsync.store.places import Place
+
+_NOTES: Final = "clients.json"
+_USERS: Final = (
+    "projects"  # in the notes of the home store: client -> keys of the private projects that use its settings
+)
+_LINE: Final = re.compile(r"at line (\d+)")
+
+
+class Change(NamedTuple):
+    """What becomes of one settings file; None: there is no file."""
+
+    target: Target
+    before: bytes | None
+    after: bytes | None
+
+    def __str__(self) -> str:
+        """Return what is done, in words."""
+        name, path = NAMES[self.target.client], self.target.path
+        if self.after is None:
+            return f"{name}: removed {path}, which held nothing else"
+        verb = "wrote" if self.before is None else "changed"
+        return f"{name}: {verb} {path} ({_what(self.target)})"
+
+
+def _what(target: Target) -> str:
+    has_hooks = any(one.is_element for one in target.wanted)
+    has_server = not target.wanted or any(not one.is_element for one in target.wanted)
+    return " and ".join(["hooks"] * has_hooks + ["MCP server"] * has_server)
+
+
+def plan(reach: Reach, clients: Iterable[ClientName], *, stealth: bool) -> list[Change]:
+    """Return what has to change so that *clients* know memsync; nothing for what is as it shall be.
+
+    Raises:
+        SettingsRefused, StoreError
+    """
+    found = [target for client in clients for target in targets(client, reach, stealth=stealth)]
+    return [change for change in map(_adding, found) if change.before != change.after]
+
+
+def _adding(target: Target) -> Change:
+    before, text = read(target)
+    with _refusal(target):
+        new = json_entries.add(text, target.wanted) if target.wanted else toml_entries.add(text)
+    return Change(target, before, new.encode())
+
+
+def plan_removal(reach: Reach, clients: Iterable[ClientName], *, stealth: bool) -> list[Change]:
+    """Return what has to change so that *clients* do not know memsync any more.
+
+    Raises:
+        SettingsRefused, StoreError
+    """
+    notes = _notes(_place(reach, stealth=stealth))
+    found = [target for client in clients for target in targets(client, reach, stealth=stealth)]
+    changes = [_removing(target, notes.get(str(target.path), {})) for target in found]
+    return [change for change in changes if change.before != change.after]
+
+
+def enroll(reach: Reach, clients: Iterable[ClientName], *, leave: bool = False) -> None:
+    """Note that this private project uses the user's own settings of *clients*, or, to *leave*, does not any more.
+
+    Raises:
+        StoreError
+    """
+    place, key = reach.layout.place("global"), reach.layout.place("stealth").directory.name
+    notes = _notes(place)
+    users = {name: set(keys) for name, keys in notes.get(_USERS, {}).items()}
+    for client in clients:
+        mine = users.setdefault(client, set())
+        (mine.discard if leave else mine.add)(key)
+    files.make_local(place.local, private=True)
+    _save(place, {**notes, _USERS: {name: sorted(keys) for name, keys in users.items()}})
+
+
+def enrolled(reach: Reach, client: ClientName) -> tuple[bool, int]:
+    """Return whether this project uses the user's own settings of *client*, and how many others do."""
+    if reach.layout.global_ is None or reach.layout.stealth is None:
+        return False, 0
+    users = set(_notes(reach.layout.global_).get(_USERS, {}).get(client, ()))
+    key = reach.layout.stealth.directory.name
+    return key in users, len(users - {key})
+
+
+def _removing(target: Target, note: Mapping[str, Any]) -> Change:
+    before, text = read(target)
+    if before is None or not text.strip(json_entries.BLANK):
+        return Change(target, before, before)
+    with _refusal(target):
+        kept = {tuple(keys) for keys in note.get("kept", ())}
+        new = json_entries.remove(text, kept) if target.wanted else toml_entries.remove(text)
+    if new == text or new.strip(json_entries.BLANK) not in ("", "{}"):
+        return Change(target, before, new.encode())
+    was = note.get("was")
+    return Change(target, before, was.encode() if isinstance(was, str) else None)
+
+
+class _refusal:  # noqa: N801 - reads as a word: with _refusal(target)
+    """Turn what the text of *target* is wrong with into the error for the user."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        path = self._target.path
+        if isinstance(error, NotJson):
+            raise SettingsRefused(path, error.line, f"not JSON ({error})", "mend it") from None
+        if isinstance(error, json_entries.Misfit):
+            raise SettingsRefused(path, error.line, str(error), "make it one, or remove it") from None
+        if isinstance(error, toml_entries.NotToml):
+            line = _LINE.search(str(error))
+            why = f"not TOML that can be edited ({error})"
+            raise SettingsRefused(path, int(line[1]) if line else None, why, "mend it") from None
+
+
+def read(target: Target) -> tuple[bytes | None, str]:
+    """Return the bytes of the file, None if there is none, and its text.
+
+    Raises:
+        SettingsRefused, StoreError
+    """
+    data, stamp = files.read(files.resolve_inside(target.path, target.tree))
+    if stamp == files.ABSENT:
+        return None, ""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SettingsRefused(target.path, line, "not UTF-8", "save it as UTF-8") from None
+    if target.wanted and not target.allows_comments and (at := first_comment(text)):
+        name = NAMES[target.client]
+        raise SettingsRefused(target.path, at, f"a comment, because of which {name} ignores the file", "remove it")
+    return data, text
+
+
+def apply(reach: Reach, changes: Iterable[Change], *, stealth: bool) -> None:
+    """Write *changes*; each file is replaced atomically, with its mode.
+
+    Raises:
+        SettingsRefused: a file changed in between.
+        StoreError: this file and those after it are as they were.
+    """
+    place = _place(reach, stealth=stealth)
+    for change in changes:
+        files.make_local(place.local, private=place.private, tree=place.tree)
+        _note(place, change)
+        _write(change, place)
+
+
+def _write(change: Change, place: Place) -> None:
+    target = change.target
+    path = files.resolve_inside(target.path, target.tree)
+    if change.after is None:
+        _remove(path, stays=target.tree is None)
+        return
+    files.make_dirs(path.parent, private=target.tree is None)
+    # Beside the file, unless there is a directory that git ignores.
+    temp = (path.parent if target.tree is None or place.private else place.local) / f"{path.name}.{os.getpid()}.memsync"
+    was = change.before or b""
+    if files.replace(path, change.after, was=was, temp=temp, private=target.tree is None) is None:
+        raise SettingsRefused(path, None, "changed while it was written", "look at it")
+
+
+def _remove(path: Path, *, stays: bool) -> None:
+    """Remove a file that held nothing but ours and, unless that *stays*, its directory if it is empty now."""
+    with blaming(path):
+        path.unlink(missing_ok=True)
+    with suppress(OSError):
+        if not stays:
+            path.parent.rmdir()
+
+
+def _place(reach: Reach, *, stealth: bool) -> Place:
+    """Return the store whose notes tell of the files: the project's if it has one, else the home store."""
+    project = reach.layout.project
+    return project if project and project.directory.is_dir() and not stealth else reach.layout.place("global")
+
+
+def _notes(place: Place) -> dict[str, Any]:
+    try:
+        found = json.loads(files.read(place.local / _NOTES)[0] or b"{}")
+    except (ValueError, StoreError):
+        return {}  # without notes what we emptied is taken out: the same for everybody who had nothing there
+    return found if isinstance(found, dict) else {}
+
+
+def _note(place: Place, change: Change) -> None:
+    """Note what the file was like before the first entry of ours; forget it with the last."""
+    notes = _notes(place)
+    name = str(change.target.path)
+    text = (change.before or b"").decode()
+    had_ours = change.before is not None and bool(settings_of(change.target, text))
+    if not had_ours:
+        is_blank = text.strip(json_entries.BLANK) in ("", "{}")
+        kept = json_entries.empty_containers(text, change.target.wanted) if not is_blank else []
+        notes[name] = {"was": text if is_blank and change.before is not None else None, "kept": kept}
+    elif change.after is None or not settings_of(change.target, change.after.decode()):
+        notes.pop(name, None)
+    _save(place, notes)
+
+
+def _save(place: Place, notes: Mapping[str, Any]) -> None:
+    path = place.local / _NOTES
+    was = files.read(path)[0]
+    data = json.dumps(notes, indent=1).encode()  # escaped: a path need not be UTF-8
+    files.replace(path, data, was=was, temp=path.with_name(f"{_NOTES}.{os.getpid()}.tmp"), private=place.private)
+
+
+def settings_of(target: Target, text: str) -> list[str]:
+    """Return the names of our entries in *text*: events, and the server."""
+    if not target.wanted:
+        return ["memsync"] if toml_entries.has(text) else []
+    found = json_entries.look(text, target.wanted)
+    return [*found.present, *found.stale]

@@ -1,0 +1,97 @@
+"""The story of memsync in a temporary git repository, told by doing it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from memsync.errors import MemsyncError
+from memsync.memories.results import Entry
+from memsync.memories.service import Memsync
+from memsync.setup import repository
+from memsync.store import checkout
+from memsync.transfer import readers
+
+_SET: Final = Path(__file__).parents[1] / "templates" / "demo.jsonl"
+_WIDTH: Final = 92
+
+
+def tell(*, keep: bool = False) -> Iterator[str]:
+    """Yield the lines of the story; each is the result of the real thing.
+
+    Raises:
+        MemsyncError: something did not work as the story says.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="memsync-demo-"))
+    try:
+        yield from _chapters(directory)
+        if keep:
+            yield f"the repository is {directory}"
+    finally:
+        if not keep:
+            with suppress(OSError):
+                shutil.rmtree(directory)
+
+
+def _chapters(directory: Path) -> Iterator[str]:
+    project = directory / "shop"
+    project.mkdir()
+    checkout.create(project, name="Demo", email="demo@example.org")
+    with Memsync.open(project, env={"MEMSYNC_HOME": str(directory / "home")}) as memsync:
+        yield from _opening(memsync)
+        yield from _questions(memsync)
+        yield from _a_copy(memsync)
+        yield from _a_hand_edit(memsync, project / ".gobby" / "memories.jsonl")
+    repo_line = checkout.commit_all(project, "Remember how the shop works")
+    yield _says("git commit", f"{repo_line}: memories travel with the code")
+
+
+def _opening(memsync: Memsync) -> Iterator[str]:
+    repository.init(memsync)
+    yield _says("memsync init", "created .gobby/memories.jsonl, the only place where memories live")
+    report = memsync.import_(readers.read_file(_SET))
+    yield _says("memsync memory import team.jsonl", f"{report.count('created')} created, 0 lost, one line each")
+
+
+def _questions(memsync: Memsync) -> Iterator[str]:
+    question = "which node version does CI need?"
+    yield _says(f'memsync memory recall "{question}"', _line(_found(memsync, question, "Node 20")))
+    typo = "intergation tets with dokcer"
+    yield _says(f'memsync memory recall "{typo}"   (typos)', _line(_found(memsync, typo, "make itest")))
+    code = "payment gateway"
+    yield _says(
+        f'memsync memory recall "{code}"   (parts of PaymentGateway)', _line(_found(memsync, code, "idempotent"))
+    )
+
+
+def _a_copy(memsync: Memsync) -> Iterator[str]:
+    again = memsync.remember("prices are integers in  CENTS everywhere; only the views format them.")
+    if again.status != "exists":
+        raise MemsyncError(f"the demo stored a copy as {again.entry.id}; please report this")
+    yield _says("memsync memory remember (the same text again)", f"{again.status}: {again.entry.id}, {again.reason}")
+
+
+def _a_hand_edit(memsync: Memsync, path: Path) -> Iterator[str]:
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("port 5432", "port 5433"), encoding="utf-8")
+    yield _says("an editor changes 5432 to 5433 in the file", _line(_found(memsync, "postgres port", "5433")))
+
+
+def _found(memsync: Memsync, query: str, expected: str) -> Entry:
+    hits = memsync.recall(query, limit=1)
+    if not hits or expected not in hits[0].content:
+        raise MemsyncError(f"the demo did not find {expected!r} for {query!r}; please report this")
+    return hits[0]
+
+
+def _line(entry: Entry) -> str:
+    text = f"{entry.id} ({entry.memory.memory_type}) {entry.content}"
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+def _says(command: str, result: str) -> str:
+    return f"$ {command}\n    {result}"

@@ -1,0 +1,228 @@
+"""What is wrong, and what can safely be done about it. Looking never writes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from memsync.errors import MemsyncError, blaming
+from memsync.git import conflict
+from memsync.history import audit
+from memsync.memories.project import Reach
+from memsync.records import shown_id
+from memsync.store import checkout
+from memsync.store.store import Store
+
+Level = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing to know. `fixable`: `doctor --fix` mends it without losing anything."""
+
+    level: Level
+    where: str
+    what: str
+    fixable: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the four fields."""
+        return {"level": self.level, "where": self.where, "what": self.what, "fixable": self.fixable}
+
+
+def examine(reach: Reach) -> list[Finding]:
+    """Return what a look at every store, the settings and git shows."""
+    found = [Finding(level="warning", where="settings", what=text) for text in reach.loaded.warnings]
+    found += [Finding(level="warning", where="stores", what=text) for text in reach.layout.notes]
+    if reach.layout.root is None and not reach.layout.refused:
+        found.append(
+            Finding(level="note", where=str(reach.layout.start), what="a bare repository: no project memories")
+        )
+    if reach.layout.home is None:
+        found.append(Finding(level="warning", where="HOME", what="no home directory: no global or private memories"))
+    found += _examine_trust(reach)
+    found += _secrets(reach)
+    for store in reach.stores.values():
+        try:
+            found += _examine_store(reach, store)
+        except MemsyncError as error:
+            found.append(Finding(level="error", where=str(store.place.memories), what=str(error)))
+    found += _examine_clients(reach)
+    found += _examine_embedder(reach)
+    return found
+
+
+def _examine_trust(reach: Reach) -> Iterator[Finding]:
+    from memsync.store import workflow
+
+    for one in reach.waiting:
+        what = "waits for your approval, and does nothing; `memsync trust --show` shows it"
+        yield Finding(level="note", where=one.name, what=what)
+    for problem in workflow.load(reach.layout).problems:
+        yield Finding(level="warning", where="workflows", what=problem)
+
+
+def _examine_embedder(reach: Reach) -> Iterator[Finding]:
+    from memsync.index import static
+
+    if reach.settings.embedder == "builtin" and not static.StaticEmbedder(static.BUILTIN).intact():
+        what = "damaged, so memories are found by wrong meanings; install memsync again"
+        yield Finding(level="error", where=str(static.BUILTIN), what=what)
+
+
+def _examine_clients(reach: Reach) -> Iterator[Finding]:
+    from memsync.setup.client_status import survey
+
+    for client in survey(reach):
+        if client.where:  # connected, so what is wrong about it is worth a word
+            for note in client.notes:
+                yield Finding(level="warning", where=client.client, what=note)
+
+
+def _secrets(reach: Reach) -> list[Finding]:
+    try:
+        shown = audit.current(reach)
+    except MemsyncError:
+        return []  # a file that cannot be read, which is told anyway
+    hint = "take it out, or see docs/security.md"
+    return [Finding(level="warning", where=exposure.where, what=f"{exposure.what}; {hint}") for exposure in shown]
+
+
+def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
+    store.refresh()
+    path = store.place.memories
+    for problem in store.problems():
+        yield Finding(
+            level="note" if problem.harmless else "warning",
+            where=f"{path}:{problem.number}",
+            what=problem.why,
+            fixable=problem.harmless or problem.is_conflict,
+        )
+    yield from _examine_memories(reach, store)
+    if not store.is_canonical():
+        yield Finding(level="note", where=str(path), what="not in canonical form yet", fixable=True)
+    if store.waiting and not store.on_commit:
+        what = f"{store.waiting} memories wait; the next write, commit or `memsync sync` takes them along"
+        yield Finding(level="note", where=str(store.place.pending), what=what)
+    if store.place.private:
+        yield from _examine_modes(store)
+    elif store.place.directory.exists():
+        yield from _examine_tree(reach, store)
+        yield from _examine_git(reach)
+
+
+def _examine_memories(reach: Reach, store: Store) -> Iterator[Finding]:
+    for id_, memory in sorted(store.memories().items()):
+        where = f"{store.place.memories}: {shown_id(id_)}"
+        if why := reach.screened(reach.entry(store.place.scope, memory)).flagged:
+            what = f"{why}; no agent is given it unasked. Read it, then `memsync memory approve` or `forget` it"
+            yield Finding(level="note", where=where, what=what)
+        if shown_id(id_) != id_:
+            what = (
+                "its id holds other signs than letters, digits and dashes, so this name stands for it; give it another"
+            )
+            yield Finding(level="note", where=where, what=what)
+        if memory.conflict_of:
+            what = f"keeps a text that lost against {shown_id(memory.conflict_of)} in a merge; `memory update` it to keep it, or forget it"
+            yield Finding(level="note", where=where, what=what)
+        if memory.anchors and memory.archived_at is None:
+            for why in reach.marked(reach.entry(store.place.scope, memory)).stale:
+                yield Finding(level="note", where=where, what=f"may be out of date: {why}")
+
+
+def _examine_modes(store: Store) -> Iterator[Finding]:
+    if os.name != "posix":
+        return
+    for path, wanted in _private_paths(store):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077:
+            yield Finding(level="warning", where=str(path), what=f"mode {mode:o}, should be {wanted:o}", fixable=True)
+
+
+def _private_paths(store: Store) -> Iterator[tuple[Path, int]]:
+    place = store.place
+    projects = [place.directory / "projects"] if place.scope == "global" else []
+    for path in (place.directory, place.local, *projects):
+        if path.is_dir():
+            yield path, 0o700
+    for path in (place.memories, place.config, *(place.local.iterdir() if place.local.is_dir() else ())):
+        if path.is_file():
+            yield path, 0o600
+
+
+def _examine_tree(reach: Reach, store: Store) -> Iterator[Finding]:
+    place = store.place
+    if reach.layout.git and place.memories.exists() and checkout.is_ignored(place.memories):
+        yield Finding(level="warning", where=str(place.memories), what="git ignores it, so it will not be committed")
+    if (
+        reach.settings.stealth
+        and place.memories.exists()
+        and not (reach.layout.git and checkout.is_tracked(place.memories))
+    ):
+        what = "stealth is on, but the file is in the work tree; run `memsync memory config --stealth on` again"
+        yield Finding(level="warning", where=str(place.memories), what=what)
+
+
+def _examine_git(reach: Reach) -> Iterator[Finding]:
+    if reach.layout.git is None or reach.layout.root is None or reach.settings.stealth:
+        return
+    from memsync.git.install import ROOTS, status
+    from memsync.store.checkout import Checkout
+
+    if Checkout(reach.layout.git.root).ask("config", "--local", "--get-all", ROOTS) is None:
+        return  # nobody asked for hooks in this clone
+    states = status(reach.layout)
+    for name, state in states["hooks"].items():
+        if state != "installed":
+            what = f"the hook {name} of memsync is {state}; `memsync git install` puts it in"
+            yield Finding(level="note", where=states["hooks_path"], what=what)
+
+
+def mend(reach: Reach) -> list[str]:
+    """Do what is safe, and say what was done: conflicts settled, canonical form, missing ids, modes.
+
+    Duplicates are collapsed to their last line; the others stay in the local history.
+
+    Raises:
+        StoreError
+    """
+    done: list[str] = []
+    for store in reach.stores.values():
+        if not store.place.directory.exists():
+            continue
+        done += _mend_file(reach, store)
+        if store.place.private:
+            done += _mend_modes(store)
+    return done
+
+
+def _mend_file(reach: Reach, store: Store) -> Iterator[str]:
+    if store.place.scope == "project" and reach.settings.stealth:
+        return
+    store.refresh()
+    if any(problem.is_conflict for problem in store.problems()) and conflict.resolve(store).changed:
+        yield f"{store.place.memories}: settled the git conflict; every text of both sides is there"
+    nameless = store.nameless()
+    if nameless:
+        with store.writing():
+            store.update({id_: {} for id_ in nameless})
+        yield f"{store.place.memories}: wrote {len(nameless)} missing ids"
+    if store.on_commit and store.is_canonical() and not store.problems():
+        return  # what waits for a commit is in order
+    exported = store.export(collapse=True)
+    if exported.changed:
+        yield f"{store.place.memories}: put in canonical form"
+    if exported.held:
+        yield f"{store.place.memories}: left alone; {exported.held}"
+
+
+def _mend_modes(store: Store) -> Iterator[str]:
+    for path, wanted in _private_paths(store):
+        if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
+            with blaming(path):
+                path.chmod(wanted)
+            yield f"{path}: mode {wanted:o}"

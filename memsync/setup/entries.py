@@ -1,0 +1,98 @@
+"""What each client is told about memsync: its hooks and its MCP server, as data.
+
+Clients remember what a user has approved by these very strings, so they never
+change between releases; `tests/unit/setup/test_entries.py` pins them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, NamedTuple
+
+from memsync.agents.client import ClientName
+
+NAMES: Final = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
+SERVER: Final = "memsync"
+
+# A hook of ours, however the program is spelled: with its path, in quotes, as an .exe.
+_OURS: Final = re.compile(r"(?:^|[\s/\\\"'])memsync(?:\.exe)?[\"']? hook ([a-z-]+) --client ([a-z]+)\s*$")
+
+
+class Hook(NamedTuple):
+    """One event of a client and what is run on it; the time limit is in seconds."""
+
+    event: str
+    name: str
+    limit: int
+    matcher: str | None = None
+
+
+HOOKS: Final[dict[ClientName, tuple[Hook, ...]]] = {
+    "claude": (
+        Hook("SessionStart", "session-start", 10, "startup|resume|clear|compact|fork"),
+        Hook("UserPromptSubmit", "prompt", 5),
+        Hook("PreCompact", "pre-compact", 5),
+        Hook("SessionEnd", "session-end", 5),
+    ),
+    "codex": (
+        Hook("SessionStart", "session-start", 10, "startup|resume|clear|compact|fork"),
+        Hook("UserPromptSubmit", "prompt", 5),
+        Hook("PreCompact", "pre-compact", 5),
+        Hook(
+            "PostCompact", "post-compact", 5
+        ),  # its SessionStart(compact) is lost if the user leaves before the next turn
+        Hook("SessionEnd", "session-end", 3),  # Codex gives no more, and warns about more
+    ),
+    # PreCompress comes before every model request, so nothing of ours runs on it.
+    "gemini": (
+        Hook("SessionStart", "session-start", 10, "*"),
+        Hook("BeforeAgent", "prompt", 5),
+        Hook("SessionEnd", "session-end", 5),
+    ),
+}
+
+
+class Wanted(NamedTuple):
+    """A value that a settings file shall hold: the member at *keys*, or an element of the list there."""
+
+    keys: tuple[str, ...]
+    value: Any
+    is_element: bool
+
+
+def command(hook: Hook, client: str) -> str:
+    """Return what *client* runs on *hook*."""
+    return f"memsync hook {hook.name} --client {client}"
+
+
+def hooks(client: ClientName, spoken_to: str | None = None) -> list[Wanted]:
+    """Return the hooks of *client*, in the form of its settings; *spoken_to* is named in the commands instead."""
+    return [Wanted(("hooks", hook.event), _group(hook, client, spoken_to or client), True) for hook in HOOKS[client]]
+
+
+def _group(hook: Hook, client: ClientName, spoken_to: str) -> dict[str, Any]:
+    run: dict[str, Any] = {"type": "command", "command": command(hook, spoken_to), "timeout": hook.limit}
+    if client == "gemini":  # counts in milliseconds, and asks the user about a hook by its name
+        run = {"name": f"memsync-{hook.name}", **run, "timeout": hook.limit * 1000}
+    return {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [run]}
+
+
+def server(client: ClientName) -> Wanted:
+    """Return the MCP server, in the form of *client*."""
+    typed = {"type": "stdio"} if client == "claude" else {}
+    return Wanted(("mcpServers", SERVER), {**typed, "command": "memsync", "args": ["mcp"]}, False)
+
+
+def hook_of(handler: Any) -> tuple[str, str] | None:
+    """Return the name and client of a hook of ours that *handler* runs; None for anybody else's."""
+    text = handler.get("command") if isinstance(handler, dict) else None
+    found = _OURS.search(text) if isinstance(text, str) else None
+    return (found[1], found[2]) if found else None
+
+
+def is_server(value: Any) -> bool:
+    """Tell whether *value* starts our MCP server, wherever the program is and with whatever environment."""
+    if not isinstance(value, dict) or not isinstance(value.get("command"), str):
+        return False
+    program = re.split(r"[/\\]", value["command"])[-1].removesuffix(".exe")
+    return program == "memsync" and value.get("args") == ["mcp"]

@@ -1,0 +1,170 @@
+"""Our entries in a client's settings: put in, take out, look. Text in, text out; what is not ours keeps its bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from memsync.setup import jsonedit
+from memsync.setup.entries import SERVER, Wanted, hook_of, is_server
+from memsync.setup.jsonedit import Child, Node
+
+BLANK: Final = "\ufeff \t\r\n"
+_EMPTY: Final = "{}\n"
+Keys = tuple[str, ...]
+
+
+class Misfit(ValueError):
+    """The settings hold something else where our entry belongs; `line` counts from 1."""
+
+    def __init__(self, why: str, line: int) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+class Own(NamedTuple):
+    """An entry of ours in a file: where, the node that holds it, its place there, and what it does."""
+
+    keys: Keys
+    container: Node
+    at: int
+    does: tuple[str, str] | None  # name and client of a hook; None for the server
+
+
+def add(text: str, wanted: Sequence[Wanted]) -> str:
+    """Return *text* with every entry of *wanted*, and without hooks of ours that are not wanted any more.
+
+    An entry that is there keeps its spelling: somebody may have given it a path or a longer time limit.
+
+    Raises:
+        NotJson, Misfit: it cannot be done without destroying something.
+    """
+    text = text if text.strip(BLANK) else _EMPTY
+    text = _drop(text, lambda own: own.does is not None and not any(_is_wanted_by(own, one) for one in wanted), ())
+    for one in wanted:
+        text = _add(text, one)
+    return text
+
+
+def _add(text: str, wanted: Wanted) -> str:
+    node = jsonedit.parse(text)
+    _check(text, node, "{", ())
+    for depth, key in enumerate(wanted.keys):
+        child = node.get(key)
+        if child is None:
+            value = [wanted.value] if wanted.is_element else wanted.value
+            for outer in reversed(wanted.keys[depth + 1 :]):
+                value = {outer: value}
+            return jsonedit.add(text, node, key, value)
+        is_last = depth + 1 == len(wanted.keys)
+        if is_last and not wanted.is_element:
+            return text
+        _check(text, child, "[" if is_last else "{", wanted.keys[: depth + 1])
+        node = child
+    is_there = any(_is_wanted_by(own, wanted) for own in owned(jsonedit.parse(text)))
+    return text if is_there else jsonedit.add(text, node, None, wanted.value)
+
+
+def _check(text: str, node: Node, kind: str, keys: Keys) -> None:
+    if node.kind != kind:
+        name = "object" if kind == "{" else "list"
+        raise Misfit(f"{'.'.join(keys) or 'the file'} is no {name}", text.count("\n", 0, node.start) + 1)
+
+
+def _is_wanted_by(own: Own, wanted: Wanted) -> bool:
+    if not wanted.is_element:
+        return own.does is None
+    return own.keys == wanted.keys and own.does == hook_of(wanted.value["hooks"][0])
+
+
+def remove(text: str, kept: Collection[Keys] = ()) -> str:
+    """Return *text* without anything of ours, nor the containers that this empties, except those *kept*.
+
+    Raises:
+        NotJson
+    """
+    return _drop(text, lambda _: True, kept)
+
+
+def _drop(text: str, is_meant: Callable[[Own], bool], kept: Collection[Keys]) -> str:
+    while own := next(filter(is_meant, owned(jsonedit.parse(text))), None):
+        text = _prune(jsonedit.drop(text, own.container, own.at), own.keys, kept)
+    return text
+
+
+def _prune(text: str, keys: Keys, kept: Collection[Keys]) -> str:
+    """Take out the container that a dropped entry was in, and those around it, as far as they are empty now."""
+    for depth in range(len(keys), 0, -1):
+        *_, parent, node = _walk(jsonedit.parse(text), keys[:depth])
+        if node.children or keys[:depth] in kept:
+            break
+        index = max(at for at, child in enumerate(parent.children) if child.key == keys[depth - 1])
+        text = jsonedit.drop(text, parent, index)
+    return text
+
+
+def _walk(node: Node, keys: Keys) -> list[Node]:
+    """Return *node* and what each of *keys* leads to, as far as there is something."""
+    nodes = [node]
+    for key in keys:
+        found = nodes[-1].get(key)
+        if found is None:
+            break
+        nodes.append(found)
+    return nodes
+
+
+def empty_containers(text: str, wanted: Sequence[Wanted]) -> list[Keys]:
+    """Return which of the containers that our entries go to are there, and empty: they are the user's."""
+    found: list[Keys] = []
+    root = jsonedit.parse(text) if wanted else None
+    for keys in {one.keys[:depth] for one in wanted for depth in range(1, len(one.keys) + 1)}:
+        nodes = _walk(root, keys) if root else []
+        if len(nodes) == len(keys) + 1 and nodes[-1].kind and not nodes[-1].children:
+            found.append(keys)
+    return sorted(found)
+
+
+def owned(root: Node) -> Iterator[Own]:
+    """Yield every entry of ours in the settings *root*."""
+    for event in _children(root.get("hooks"), "{"):
+        for at, group in enumerate(_children(event.node, "[")):
+            yield from _owned_of_group(("hooks", event.key or ""), event.node, at, group.node)
+    servers = root.get("mcpServers")
+    for at, child in enumerate(_children(servers, "{")):
+        if servers and child.key == SERVER and is_server(child.node.value):
+            yield Own(("mcpServers",), servers, at, None)
+
+
+def _children(node: Node | None, kind: str) -> tuple[Child, ...]:
+    return node.children if node and node.kind == kind else ()
+
+
+def _owned_of_group(keys: Keys, event: Node, at: int, group: Node) -> Iterator[Own]:
+    handlers = group.get("hooks")
+    does = [hook_of(child.node.value) for child in _children(handlers, "[")]
+    if handlers and all(does):
+        yield from (Own(keys, event, at, one) for one in does if one)
+    elif handlers:
+        yield from (Own(keys, handlers, index, one) for index, one in enumerate(does) if one)
+
+
+class Look(NamedTuple):
+    """What of ours is in a file: names of hooks and servers that are there, that are missing, that should not be."""
+
+    present: list[str]
+    missing: list[str]
+    stale: list[str]
+
+
+def look(text: str, wanted: Sequence[Wanted]) -> Look:
+    """Compare *text* with *wanted*.
+
+    Raises:
+        NotJson
+    """
+    found = list(owned(jsonedit.parse(text))) if text.strip(BLANK) else []
+    present = [one for one in wanted if any(_is_wanted_by(own, one) for own in found)]
+    missing = [one for one in wanted if one not in present]
+    stale = [own.keys[-1] for own in found if not any(_is_wanted_by(own, one) for one in wanted)]
+    return Look([one.keys[-1] for one in present], [one.keys[-1] for one in missing], stale)

@@ -1,0 +1,116 @@
+"""Setting up a project: its store, and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from memsync.errors import ConfigError, UsageError
+from memsync.git import attributes
+from memsync.memories.project import Reach
+from memsync.records import Scope
+from memsync.store import config, files, trust
+from memsync.store.places import Place
+
+GITIGNORE: Final = "local/\n"
+
+
+class Step(NamedTuple):
+    """Something to do, and what is said once it is done."""
+
+    text: str
+    do: Callable[[], object]
+
+
+def init(reach: Reach) -> list[str]:
+    """Make the project ready for memories, and say what was made. Does nothing the second time.
+
+    Raises:
+        NoStore, StoreError
+    """
+    place = reach.layout.place(reach.default_scope)
+    files.make_local(place.local, private=place.private, tree=place.tree)
+    done = []
+    for step in steps(reach, reach.default_scope):
+        step.do()
+        done.append(step.text)
+    return done
+
+
+def steps(reach: Reach, scope: Scope) -> Iterator[Step]:
+    """Yield what the store of *scope* still lacks; looking writes nothing.
+
+    Raises:
+        NoStore, StoreError
+    """
+    place = reach.layout.place(scope)
+    if not place.memories.exists():
+        yield Step(f"created {place.memories}", lambda: files.create(place.memories, b"", private=place.private))
+    if place.private:
+        return
+    ignore = place.directory / ".gitignore"
+    if not ignore.exists():
+        yield Step(f"created {ignore}", lambda: files.create(ignore, GITIGNORE.encode(), private=False))
+    if reach.layout.git:
+        yield from _git_steps(place)
+
+
+def _git_steps(place: Place) -> Iterator[Step]:
+    path = files.resolve_inside(place.directory.parent / ".gitattributes", place.tree)
+    data, _ = files.read(path)
+    if (new := attributes.added(data)) != data:
+        yield Step(f"added our lines to {path}", lambda: files.rewrite(path, new, was=data))
+
+
+def set_value(reach: Reach, key: str, value: str, *, is_global: bool) -> Path:
+    """Set one setting in the project's config file, under stealth in its private one, or in the user's.
+
+    Raises:
+        ConfigError, NoStore, StoreError: nothing was changed.
+    """
+    parsed = config.parse_value(key, value)
+    if key == "memory.embedder":
+        _check_embedder(parsed)
+    if key == "memory_sync.stealth":
+        raise UsageError("stealth also moves memories; use `memsync memory config --stealth on` or `off`")
+    name = config.name_of(key)
+    scope: Scope = "global" if is_global else _scope_of(reach, name, parsed)
+    place = reach.layout.place(scope)
+    if scope == "stealth":
+        reach.keep_key()
+    with reach.store(scope).writing():
+        if scope == "project":
+            said = trust.of_setting(reach.layout, place.config, name, parsed)
+            _approve_own(reach, said, acts=trust.acts(name, parsed))
+        config.store(place, key, value)
+    del reach.loaded
+    return place.config
+
+
+def _scope_of(reach: Reach, name: str, value: object) -> Scope:
+    """Return whose file says the setting *name*: the repository's if that may say it, unless the user's own for the project does already."""
+    own = config.load_own(reach.layout)
+    private = reach.layout.stealth
+    if private and own.sources.get(name) == private.config:
+        return "stealth"
+    verdict = trust.judge(name, value, config.get(own.settings, name))
+    return "stealth" if verdict == "refused" else reach.default_scope
+
+
+def _approve_own(reach: Reach, set_: trust.Instruction, *, acts: bool) -> None:
+    """Approve what the user sets, if it acts, and nothing else that this setting ever was."""
+    approvals = trust.Approvals(reach.layout)
+    approvals.remove([set_.name])
+    if acts:
+        reach.keep_key()
+        approvals.add([set_])
+
+
+def _check_embedder(spec: str) -> None:
+    from memsync.index.embed import choose
+
+    try:
+        choose(spec)
+    except ValueError as error:
+        raise ConfigError(f"memory.embedder: {error}") from None

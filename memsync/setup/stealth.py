@@ -1,0 +1,353 @@
+"""Switching stealth: what leaves the work tree and what may come back into it, first as data, then done.
+
+`turn_on` keeps what it takes, byte for byte (`parked`), and `put_back` gives
+it back. Memories come back only where a plan says so, which holds nothing
+that anybody wanted private (`bystealth`) or that `share` would refuse.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
+
+from memsync.errors import ConfigError, NotShared, SecretFound, StoreNotWritable
+from memsync.format import jsonl, merge
+from memsync.git import attributes, driver
+from memsync.memories import sharing
+from memsync.memories.project import Reach
+from memsync.memories.results import Entry
+from memsync.setup import parked
+from memsync.setup.parked import Parked, Taken
+from memsync.setup.repository import GITIGNORE, steps
+from memsync.skills.store import SkillStore
+from memsync.store import bystealth, checkout, config, files, local_history
+from memsync.store.places import Place
+from memsync.store.state import State
+from memsync.store.store import Store
+
+_KEY: Final = "memory_sync.stealth"
+
+R = TypeVar("R", bound=Reach)
+
+
+class Stay(NamedTuple):
+    """A memory that stays private although stealth put it there, and why."""
+
+    id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """What switching stealth off could move into the work tree, what it could not, and how much was private anyway."""
+
+    moves: tuple[Entry, ...] = ()
+    stays: tuple[Stay, ...] = ()
+    private: int = 0
+
+
+def plan_off(reach: Reach) -> Off:
+    """Return what may come back: what was written because stealth was on, and passes the checks of `share`.
+
+    Raises:
+        NoStore, StoreError
+    """
+    store = reach.store("stealth")
+    reach.refresh()
+    notes = bystealth.read(store.place.local)
+    found = [reach.entry("stealth", memory) for memory in store.memories().values()]
+    ours = [entry for entry in found if bystealth.note_of(entry.memory) in notes]
+    refused = {entry.id: why for entry in ours if (why := _why_not(reach, entry))}
+    return Off(
+        tuple(entry for entry in ours if entry.id not in refused),
+        tuple(Stay(id_, why) for id_, why in refused.items()),
+        len(found) - len(ours),
+    )
+
+
+def _why_not(reach: Reach, entry: Entry) -> str:
+    try:
+        sharing.check(reach, entry)
+    except SecretFound as found:
+        return f"it looks like it holds a secret ({found.what})"
+    except NotShared as error:
+        return str(error)
+    return ""
+
+
+def base_of(reach: Reach) -> Path:
+    """Return the directory that the paths of what is taken are relative to: the top of the checkout, else the root."""
+    base = reach.layout.git.root if reach.layout.git else reach.layout.root
+    assert base is not None
+    return base
+
+
+def at_its_root(reach: R) -> R:
+    """Return *reach* with the root that something was taken out of: without its `.gobby` it is not found any more."""
+    layout = reach.layout
+    if layout.stealth is None or layout.root is None:
+        return reach
+    upwards = [path for path in (layout.start, *layout.start.parents) if path.is_relative_to(layout.root)]
+    local = layout.stealth.local
+    root = next((path for path in upwards if parked.directory_of(local, path).is_dir()), layout.root)
+    if root == layout.root:
+        return reach
+    return type(reach)(replace(layout, root=root), clock=reach.clock, env=reach.env)
+
+
+def turn_on(reach: Reach, *, move: bool, also: Sequence[Taken], clients: Sequence[str]) -> list[str]:
+    """Switch stealth on, and say what happened; *also* are files of the *clients* that go.
+
+    With *move* the memories go into the private store, with all that is known
+    of them, which leaves nothing of ours in the work tree unless git tracks it.
+
+    Raises:
+        NoStore, ConfigError, GitFailed, StoreError: the setting is as before.
+    """
+    place, project = reach.layout.place("stealth"), reach.layout.project
+    reach.keep_key()
+    done: list[str] = []
+    if project and project.directory.exists():
+        is_tracked = bool(reach.layout.git) and checkout.is_tracked(project.memories)
+        ours = [*also, *_store_files(reach, project)] if move else also
+        done += _leave(reach, ours, clients, is_tracked=is_tracked, move=move)
+    take(reach, also, clients)
+    _set(reach, place, on=True)
+    return ["stealth is on for this project", *done]
+
+
+def take(reach: Reach, also: Sequence[Taken], clients: Sequence[str]) -> None:
+    """Take *also* out of the work tree, files of *clients*, and keep them for the way back.
+
+    Raises:
+        StoreError
+    """
+    if also:
+        _park(reach, also, clients)
+    for one in also:
+        parked.take(base_of(reach), one)
+
+
+def _set(reach: Reach, place: Place, *, on: bool) -> None:
+    with reach.store("stealth").writing():
+        config.store(place, _KEY, on)
+    del reach.loaded
+    reach.__dict__.pop("finder", None)  # its cache is in the wrong place now
+
+
+def _leave(reach: Reach, ours: Sequence[Taken], clients: Sequence[str], *, is_tracked: bool, move: bool) -> list[str]:
+    """Take the project's store out of the work tree, as far as that may be. Nothing happens without both locks."""
+    project, stealth = reach.store("project"), reach.store("stealth")
+    stays = f"{project.place.memories} is tracked by git and stays as it is; new memories are private"
+    if not move:
+        _park(reach, ours, clients)
+        return [stays] if is_tracked else []
+    with project.writing(), stealth.writing():
+        park = _park(reach, ours, clients, None if is_tracked else _bytes(project.path))
+        if is_tracked and project.waiting:
+            kept = f"{project.waiting} of its memories wait for a commit in {project.place.local}, which is kept too"
+            return [stays, kept]
+        said = [stays] if is_tracked else _move_out(reach, project, stealth)
+        if is_tracked or project.is_spent():
+            local_history.keep(stealth.place.local, list(project.replaced().values()), private=True)
+            left = _leave_tree(reach, park, is_tracked=is_tracked)
+            said += [] if is_tracked else left
+        else:
+            said.append(f"{project.place.memories} is kept, because it holds lines that are no memories")
+    for store in (stealth, project):
+        if store.in_log_form:
+            store.export()
+    return said
+
+
+def _park(reach: Reach, taken: Sequence[Taken], clients: Sequence[str], memories: bytes | None = None) -> Parked:
+    new = Parked(root=str(reach.layout.root), files=tuple(taken), memories=memories, settings={}, clients=(*clients,))
+    return parked.save(_directory(reach), new)
+
+
+def _bytes(path: Path) -> bytes | None:
+    data, seen = files.read(path)
+    return None if seen == files.ABSENT else data
+
+
+def _directory(reach: Reach) -> Path:
+    return parked.directory_of(reach.layout.place("stealth").local, reach.layout.root or reach.layout.start)
+
+
+def _move_out(reach: Reach, project: Store, stealth: Store) -> list[str]:
+    bystealth.add(stealth.place.local, [m for id_, m in project.memories().items() if stealth.get(id_) is None])
+    moved = stealth.adopt(project)
+    project.remove([id_ for id_ in moved if project.get(id_)], reach.clock(), keep=False)
+    kept = len(project.memories())
+    rest = f"; {kept} stay, because the other store has a different text under the same id" if kept else ""
+    return [f"moved {_count(len(moved))} to {stealth.place.memories}{rest}"]
+
+
+def _count(number: int) -> str:
+    return "1 memory" if number == 1 else f"{number} memories"
+
+
+def _store_files(reach: Reach, place: Place) -> Iterator[Taken]:
+    """Yield what is ours beside the memories and in no index: that may leave the work tree."""
+    base, git = base_of(reach), reach.layout.git
+    for path, is_ours in ((place.config, config.said(place, _KEY) is not True), (place.directory / ".gitignore", True)):
+        is_known = path.exists() and is_ours and not (git and checkout.is_tracked(path))
+        if is_known and (path == place.config or path.read_bytes() == GITIGNORE.encode()):
+            yield parked.taking(base, path, None)
+    path = files.resolve_inside(place.directory.parent / ".gitattributes", place.tree)
+    data, _ = files.read(path)
+    rest = attributes.removed(data, b"\n".join((checkout.committed(path) or b"", checkout.staged(path) or b"")))
+    if rest != data:
+        yield parked.taking(base, path, rest or None)
+    if git:
+        from memsync.git import install
+
+        for path, after in install.blocks_in_tree(reach.layout):
+            yield parked.taking(base, path, after)
+
+
+def _leave_tree(reach: Reach, park: Parked, *, is_tracked: bool) -> list[str]:
+    """Take what is ours out of the work tree, unless it holds something else or git tracks it. Under both locks."""
+    place, private = reach.layout.place("project"), reach.layout.place("stealth")
+    _carry_local(place, private)
+    names = {one.path for one in park.files}
+    if place.config.relative_to(base_of(reach)).as_posix() in names:
+        theirs = [key for key, path in reach.loaded.sources.items() if path == place.config]
+        in_force = {key: config.get(reach.settings, key) for key in theirs}
+        parked.save(_directory(reach), replace(park, settings=config.copy(in_force, private)))
+    try:
+        for one in park.files:
+            parked.take(base_of(reach), one)
+        if not is_tracked:
+            place.memories.unlink(missing_ok=True)
+        shutil.rmtree(place.local, ignore_errors=True)
+        with suppress(OSError):
+            place.directory.rmdir()
+        if reach.layout.git:
+            driver.drop_cache(reach.layout.git.root)
+    except OSError as error:
+        why = f"{error.strerror or error}; the memories are in {private.memories} now"
+        raise StoreNotWritable(
+            place.directory, why, "remove what is left of it by hand, and switch stealth on again"
+        ) from error
+    stays = place.directory.exists()
+    return [
+        f"{place.directory} holds other files and stays" if stays else f"nothing of memsync is left in {place.tree}"
+    ]
+
+
+def _carry_local(place: Place, private: Place) -> None:
+    """Make what is known of the memories, and what waits, known to the private store, and keep it for the way back."""
+    from memsync.learn import candidates
+
+    _state(private).absorb(_state(place))
+    candidates.carry(place, private)
+    parked.keep_local(parked.directory_of(private.local, place.directory.parent) / "local", place.local)
+
+
+def _state(place: Place) -> State:
+    return State(place.local / "state.db", private=place.private, tree=place.tree)
+
+
+def refuse_other_files(reach: Reach) -> None:
+    """Refuse to switch stealth off where a file says on that is not ours to change.
+
+    Raises:
+        ConfigError: it names the file.
+    """
+    for place in (reach.layout.project, reach.layout.global_):
+        if place and config.said(place, _KEY):
+            raise ConfigError(
+                f"stealth stays on, because {place.config} says {_KEY}: true; take that out, and run it again"
+            )
+
+
+class Returned(NamedTuple):
+    """What `put_back` found: what was kept, and the files that it left alone because somebody changed them since."""
+
+    park: Parked
+    changed: tuple[Path, ...]
+
+
+def put_back(reach: Reach) -> Returned | None:
+    """Put every file back that `turn_on` took out of this work tree; None if it took nothing.
+
+    Raises:
+        StoreError: run it again; what is back stays so.
+    """
+    park, place = parked.load(_directory(reach)), reach.layout.project
+    if park is None or place is None:
+        return None
+    from memsync.learn import candidates
+
+    base, private = base_of(reach), reach.layout.place("stealth")
+    kept = Place("stealth", _directory(reach), None, private=True)
+    if kept.local.is_dir():
+        files.make_local(place.local, private=False, tree=place.tree)
+        candidates.carry_back(private, kept, place)
+        parked.return_local(kept.local, place.local)
+    changed = [base / one.path for one in park.files if not parked.put_back(base, one)]
+    if park.memories is not None:
+        files.make_dirs(place.directory, private=False)
+        files.create(place.memories, b"", private=False)
+    if any(path.name == ".gitattributes" for path in changed):
+        for step in steps(reach, "project"):
+            step.do()
+    with reach.store("stealth").writing():
+        for key, value in park.settings.items():
+            config.drop(private, key, value)
+    return Returned(park, tuple(changed))
+
+
+def turn_off(reach: Reach, plan: Off, park: Parked | None) -> list[str]:
+    """Switch stealth off, move the memories of *plan* into the work tree, and say what happened.
+
+    Raises:
+        NoStore, ConfigError, SecretFound, NotShared, StoreError: no memory was moved.
+    """
+    private, project = reach.layout.place("stealth"), reach.layout.project
+    _set(reach, private, on=False)
+    moved = _move_in(reach, plan, park) if plan.moves else []
+    if project and park:
+        known = [*reach.store("project").memories(), *SkillStore(project).skills()]
+        _state(private).hand_back(_state(project), set(known))
+    return ["stealth is off for this project", *moved]
+
+
+def _move_in(reach: Reach, plan: Off, park: Parked | None) -> list[str]:
+    if park and park.memories and _is_as_it_was(reach, plan, park.memories):
+        place, path = reach.layout.place("project"), reach.store("project").path
+        files.replace(path, park.memories, was=b"", temp=place.local / "export.tmp", private=False)
+    moved = sharing.bring(reach, plan.moves)
+    for scope in ("project", "stealth"):
+        if reach.stores[scope].in_log_form:
+            reach.stores[scope].export()
+    ids = ", ".join(entry.id for entry in moved)
+    return [f"moved {_count(len(moved))} to {reach.layout.place('project').memories}: {ids}"]
+
+
+def _is_as_it_was(reach: Reach, plan: Off, before: bytes) -> bool:
+    """Tell whether the file that was there says just what would come back, so that its very bytes can."""
+    store = reach.store("project")
+    if store.on_commit or store.hold() or files.read(store.path)[0]:
+        return False
+    lines = jsonl.read_lines(before)
+    was: dict[str, Any] = {id_: line.memory for id_, line in merge.current(lines).items() if line.memory}
+    same = was == {entry.id: entry.memory for entry in plan.moves}
+    return same and all(sharing.check(reach, entry) == entry.memory for entry in plan.moves)
+
+
+def finish(reach: Reach) -> list[str]:
+    """Forget what was kept for this work tree, and say where else something waits."""
+    parked.forget(_directory(reach))
+    others = parked.roots(reach.layout.place("stealth").local)
+    return [
+        f"stealth took files out of {root} as well; `memsync memory config --stealth off` there puts them back"
+        for root in others
+        if os.path.isdir(root)
+    ]

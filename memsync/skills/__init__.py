@@ -1,0 +1,1 @@
+"""SKILL.md: reading, checking, editing, merging, finding."""

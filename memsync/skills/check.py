@@ -1,0 +1,285 @@
+"""What the Agent Skills specification and the clients ask of a SKILL.md, and mending it.
+
+Measured: the specification's validator refuses unknown keys and flow style; Codex and Gemini
+load no file with a BOM or without a description; no client minds the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from memsync.errors import InvalidSkill
+from memsync.format.jsonl import Problem
+from memsync.skills.file import (
+    BOM,
+    PLACES,
+    Parts,
+    SkillFile,
+    as_tags,
+    as_text,
+    compose,
+    edit,
+    entries_of,
+    get,
+    read,
+    set_value,
+    split,
+    tag_text,
+    value_of,
+)
+
+MAX_NAME: Final = 64
+MAX_DESCRIPTION: Final = 1024
+MAX_COMPATIBILITY: Final = 500
+MAX_LINES: Final = 500
+# Seconds that a trigger may take on a prompt; one that backtracks without end takes for ever.
+TRIGGER_TIME: Final = 0.1
+
+_KEYS: Final = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_RESERVED: Final = frozenset(
+    ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
+)
+_PROBE: Final = "a" * 2_000 + " " + "0 " * 500 + "_!"
+# "mapping values are not allowed" and the like: a value that ends where YAML sees the beginning of another.
+_UNQUOTED: Final = re.compile(r"^(\s*[A-Za-z][\w-]*:[ \t]+)([^\s\"'\[{|>#].*?)(\r?)$")
+
+
+def clean_name(name: str) -> str:
+    """Return *name*, as a folder and the specification take it.
+
+    Raises:
+        InvalidSkill
+    """
+    if len(name) > MAX_NAME or not _NAME.fullmatch(name):
+        raise InvalidSkill(
+            f"{name!r} is no skill name: use 1 to {MAX_NAME} of a-z, 0-9 and single hyphens between them, as in run-tests"
+        )
+    if name in _RESERVED:
+        raise InvalidSkill(f"{name!r} is a device on Windows, where no folder can be called so; choose another name")
+    return name
+
+
+def clean_description(text: str) -> str:
+    """Return *text* on one line.
+
+    Raises:
+        InvalidSkill: it is empty, too long or has control characters.
+    """
+    text = as_text(text)
+    if not text:
+        raise InvalidSkill("the description is empty; say what the skill does and when to use it")
+    if len(text) > MAX_DESCRIPTION:
+        raise InvalidSkill(f"the description has {len(text):,} characters, more than {MAX_DESCRIPTION:,}")
+    if not text.isprintable():
+        raise InvalidSkill("the description has control characters")
+    return text
+
+
+def clean_trigger(pattern: str) -> str:
+    """Return *pattern*, a regular expression that answers in time.
+
+    Raises:
+        InvalidSkill
+    """
+    if why := _trigger_trouble(pattern):
+        raise InvalidSkill(f"the trigger pattern {why}")
+    return pattern
+
+
+def _trigger_trouble(pattern: str) -> str:
+    import regex
+
+    try:
+        regex.search(pattern, _PROBE, timeout=TRIGGER_TIME)
+    except regex.error as error:
+        return f"{pattern!r} is no regular expression: {error}"
+    except TimeoutError:
+        return f"{pattern!r} takes too long on ordinary text; avoid repetitions inside repetitions"
+    return ""
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Tell whether the trigger *pattern* is found in *text*; one that is broken or too slow is not."""
+    import regex
+
+    try:
+        return bool(pattern and regex.search(pattern, text, flags=regex.IGNORECASE, timeout=TRIGGER_TIME))
+    except (regex.error, TimeoutError):
+        return False
+
+
+def check(data: bytes, folder: str) -> list[Problem]:
+    """Return what is wrong with the file of the skill in *folder*, by line. Harmless: no client and no validator minds."""
+    file = read(data, folder)
+    if file.problems:
+        return list(file.problems)
+    text = data.decode()
+    parts = split(text)
+    assert parts is not None
+    try:
+        places = entries_of(compose(parts.head))
+    except InvalidSkill as error:
+        return [Problem(2, str(error))]
+
+    def line(*path: str) -> int:
+        found = places.get(path) or places.get(path[:1])
+        return parts.head.count("\n", 0, found.key) + 2 if found else 1
+
+    found = [Problem(line(*path), why) for path, why in _about_front(file, folder)]
+    if text.startswith(BOM):
+        found.append(Problem(1, "begins with a byte order mark; Codex and Gemini do not load it"))
+    found += [
+        Problem(line(*path), f"{'.'.join(path)} is in flow style; the specification's validator takes block style only")
+        for path, entry in places.items()
+        if entry.is_flow
+    ]
+    if (count := parts.body.count("\n")) > MAX_LINES:
+        why = f"{count} lines of instructions; above {MAX_LINES}, move parts to files beside it"
+        found.append(Problem(text.count("\n") - count + MAX_LINES, why, harmless=True))
+    return sorted(found)
+
+
+def _about_front(file: SkillFile, folder: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    front = file.front
+    yield from _about_name(front, folder)
+    description = front.get("description")
+    if not as_text(description):
+        yield ("description",), "no description; Codex and Gemini do not load the skill"
+    elif not isinstance(description, str):
+        yield ("description",), "the description is no text; quote it"
+    elif len(description) > MAX_DESCRIPTION:
+        yield ("description",), f"the description has more than {MAX_DESCRIPTION:,} characters"
+    if len(as_text(front.get("compatibility"))) > MAX_COMPATIBILITY:
+        yield ("compatibility",), f"compatibility has more than {MAX_COMPATIBILITY} characters"
+    for key in front.keys() - set(_KEYS):
+        ours = any((key,) in places for places in PLACES.values())
+        yield (str(key),), f"{key} is no key of the specification" + ("; it belongs under metadata" if ours else "")
+    yield from _about_metadata(front.get("metadata"))
+    if file.skill.trigger_pattern and (why := _trigger_trouble(file.skill.trigger_pattern)):
+        path = next(path for path in PLACES["trigger_pattern"] if get(front, path) is not None)
+        yield path, why
+
+
+def _about_name(front: Mapping[str, Any], folder: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    name = front.get("name")
+    if name is None:
+        yield ("name",), "no name"
+    elif as_text(name) != folder:
+        yield ("name",), f"the name {as_text(name)!r} is not that of the folder, {folder}"
+    if not _NAME.fullmatch(folder) or len(folder) > MAX_NAME:
+        yield ("name",), f"the folder {folder!r} is no skill name: 1 to {MAX_NAME} of a-z, 0-9 and single hyphens"
+    if folder in _RESERVED:
+        yield ("name",), f"the folder {folder!r} is a device on Windows and cannot be checked out there"
+
+
+def _about_metadata(metadata: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    if metadata is None:
+        return
+    if not isinstance(metadata, Mapping):
+        yield ("metadata",), "metadata is no mapping"
+        return
+    for key, value in metadata.items():
+        if not isinstance(value, str):
+            yield ("metadata", str(key)), f"metadata.{key} is no text; quote it"
+
+
+def mend(data: bytes, folder: str) -> bytes:
+    """Return *data* with what can safely be mended: nothing is dropped but a BOM.
+
+    Values that YAML refuses are quoted, the seeds' top-level keys go under `metadata`, the name becomes
+    the folder's, and a missing description is taken from the first line of the text.
+
+    Raises:
+        InvalidSkill: there is something that only a person can mend.
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidSkill("not UTF-8; save it as UTF-8") from None
+    if any("conflict" in problem.why for problem in read(data, folder).problems):
+        raise InvalidSkill("it has git conflict markers; resolve the conflict first")
+    text = _quoted(text.removeprefix(BOM))
+    file = read(text.encode(), folder)
+    clean_name(folder)
+    changes: dict[str, Any] = {}
+    if as_text(file.front.get("name")) != folder:
+        changes["name"] = folder
+    if not file.skill.description:
+        changes["description"] = _first_sentence(file.skill.instructions)
+    data = edit(text.encode(), changes) if changes else text.encode()
+    parts = split(data.decode())
+    assert parts is not None
+    return _in_place(parts, read(data, folder).front).text().encode()
+
+
+def _first_sentence(text: str) -> str:
+    lines = (line.strip("#*- \t") for line in text.splitlines())
+    found = next(filter(None, lines), "")
+    if not found:
+        raise InvalidSkill("no description, and no text to take one from")
+    return as_text(found)[:MAX_DESCRIPTION]
+
+
+def _quoted(text: str) -> str:
+    """Quote the values of the front matter that YAML refuses, as the clients read them: to the end of the line."""
+    for _ in range(text.count("\n")):
+        parts = split(text)
+        wrong = [p for p in read(text.encode(), "").problems if p.why.startswith("not YAML")]
+        if not parts or not wrong:
+            break
+        rows = parts.head.split("\n")
+        number = min(wrong[0].number - 2, len(rows) - 1)
+        row = _UNQUOTED.match(rows[number])
+        if not row:
+            break
+        rows[number] = row[1] + json.dumps(row[2], ensure_ascii=False) + row[3]
+        text = parts._replace(head="\n".join(rows)).text()
+    return text
+
+
+def _in_place(parts: Parts, front: Mapping[str, Any]) -> Parts:
+    """Move what is ours under `metadata`, as text, in block style."""
+    metadata = front.get("metadata")
+    if isinstance(metadata, Mapping) and entries_of(compose(parts.head))["metadata",].is_flow:
+        parts, front = _unfolded(parts, front, metadata)
+    for field, places in PLACES.items():
+        if len(places) > 1 and (value := value_of(front, field)) is not None:
+            parts, front = _moved(parts, front, places, tag_text(as_tags(value)) if field == "tags" else as_text(value))
+    for key, value in dict(front.get("metadata") or {}).items():
+        if isinstance(value, bool | int | float):
+            parts, front = set_value(parts, front, ("metadata", str(key)), _as_written(parts, str(key)))
+    return parts
+
+
+def _moved(
+    parts: Parts, front: Mapping[str, Any], places: Sequence[tuple[str, ...]], text: str
+) -> tuple[Parts, Mapping[str, Any]]:
+    comment = ""
+    for path in places:
+        if get(front, path) is not None and (path != places[0] or isinstance(get(front, path), list)):
+            comment += _comment(parts, path)
+            parts, front = set_value(parts, front, path, None)
+    return set_value(parts, front, places[0], text, comment=comment)
+
+
+def _comment(parts: Parts, path: tuple[str, ...]) -> str:
+    """Return the comment behind the value at *path*, with the space before it."""
+    rest = parts.head[entries_of(compose(parts.head))[path].end :].partition("\n")[0].rstrip()
+    return rest if rest.lstrip().startswith("#") else ""
+
+
+def _unfolded(parts: Parts, front: Mapping[str, Any], metadata: Mapping[str, Any]) -> tuple[Parts, Mapping[str, Any]]:
+    parts, front = set_value(parts, front, ("metadata",), None)
+    for key, value in metadata.items():
+        text = tag_text(as_tags(value)) if isinstance(value, list) else as_text(value)
+        parts, front = set_value(parts, front, ("metadata", str(key)), text)
+    return parts, front
+
+
+def _as_written(parts: Parts, key: str) -> str:
+    entry = entries_of(compose(parts.head))["metadata", key]
+    return parts.head[entry.start : entry.end]

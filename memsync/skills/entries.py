@@ -1,0 +1,89 @@
+"""What the calls about skills return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memsync.format.jsonl import Problem
+from memsync.records import Scope, Skill
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillEntry:
+    """A skill where it lives, and how it was used on this machine. `score` compares only within one search."""
+
+    skill: Skill
+    scope: Scope
+    path: Path
+    problems: tuple[Problem, ...] = ()
+    use_count: int = 0
+    success_rate: float | None = None
+    score: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the skill."""
+        return self.skill.name
+
+    @property
+    def flagged(self) -> str:
+        """Why it reads like an order to an agent to ignore or betray its user; "" if it does not."""
+        from memsync.poison.screen import suspicious
+
+        skill = self.skill
+        texts = (skill.name, skill.description, skill.trigger_pattern, *skill.tags, skill.instructions)
+        return next(filter(None, map(suspicious, texts)), "")
+
+    def as_dict(self, *, whole: bool = True) -> dict[str, Any]:
+        """Return the skill by the seeds' names; without the instructions where they would be too much."""
+        skill = self.skill
+        fields = {
+            "id": skill.id,
+            "name": skill.name,
+            "description": skill.description,
+            "trigger_pattern": skill.trigger_pattern or None,
+            "tags": list(skill.tags),
+            "scope": self.scope,
+            "path": str(self.path),
+            "use_count": self.use_count,
+            "success_rate": self.success_rate,
+            "problems": [{"line": p.number, "what": p.why} for p in self.problems],
+            **({"flagged": why} if (why := self.flagged) else {}),
+        }
+        more = {} if self.score is None else {"score": round(self.score, 4)}
+        source = {"source_session_id": skill.source_session_id} if skill.source_session_id else {}
+        return {**fields, **source, **more, **({"instructions": skill.instructions} if whole else {})}
+
+
+def listed_skills(found: Sequence[SkillEntry]) -> dict[str, Any]:
+    """Return *found* as a list answers, without the instructions."""
+    return {"count": len(found), "skills": [entry.as_dict(whole=False) for entry in found]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the look at one skill found. `mended`: its file was changed."""
+
+    name: str
+    path: Path
+    problems: tuple[Problem, ...]
+    mended: bool = False
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether every client loads it and the specification's validator takes it."""
+        return all(problem.harmless for problem in self.problems)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields, each problem with its line."""
+        problems = [{"line": p.number, "what": p.why, "harmless": p.harmless} for p in self.problems]
+        return {
+            "name": self.name,
+            "path": str(self.path),
+            "valid": self.is_valid,
+            "mended": self.mended,
+            "problems": problems,
+        }

@@ -1,0 +1,356 @@
+"""Skills as plain calls: find, write, use and pass them on."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import shutil
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from memsync.errors import AmbiguousSkill, InvalidSkill, SecretFound, SkillNotFound, UsageError, blaming
+from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, clean_tags, new_id, valid_text
+from memsync.skills import check, file
+from memsync.skills.entries import Checked, SkillEntry
+from memsync.skills.store import SkillStore
+
+if TYPE_CHECKING:
+    from memsync.index.core import Index
+    from memsync.memories.project import Reach
+    from memsync.store.state import Outcomes
+
+# Characters of the instructions that a search sees; what a skill is for stands at its beginning.
+_SEARCHED: Final = 4_000
+# What a matching trigger adds to a score (0-1 and more): as much as a good match of words.
+_TRIGGERED: Final = 0.5
+_BESIDE: Final = 5  # skills that are shown after memories
+
+
+class Skills:
+    """The skills in reach of a directory: its project's, its private ones and the user's."""
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+        self.stores: dict[Scope, SkillStore] = {scope: SkillStore(store.place) for scope, store in reach.stores.items()}
+        self._indexed: tuple[tuple[tuple[Scope, str, Skill], ...], Index] | None = None
+
+    def list(
+        self, query: str | None = None, *, scope: Scope | None = None, limit: int | None = None
+    ) -> builtins.list[SkillEntry]:
+        """Return the skills by name; with a *query* those that answer it, best first."""
+        if query and query.strip():
+            return self.search(query, scope=scope, limit=limit)
+        return sorted(self._entries(scope), key=lambda entry: (entry.name, SCOPES.index(entry.scope)))[:limit]
+
+    def _entries(self, scope: Scope | None = None) -> builtins.list[SkillEntry]:
+        found = []
+        for where, store in self.stores.items():
+            if scope in (None, where):
+                usage, outcomes = self._reach.state(where).usage(), self._reach.state(where).outcomes()
+                for name, file in store.skills().items():
+                    used = usage.get(file.skill.id)
+                    entry = SkillEntry(
+                        skill=file.skill,
+                        scope=where,
+                        path=store.path(name),
+                        problems=file.problems,
+                        use_count=used.access_count if used else 0,
+                        success_rate=_rate(outcomes.get(file.skill.id)),
+                    )
+                    found.append(entry)
+        return found
+
+    def get(self, ref: str, scope: Scope | None = None) -> SkillEntry:
+        """Return the skill that *ref* names: a name, an id, or the beginning of an id.
+
+        A project's skill comes before a private one of the same name, and that before a global one.
+
+        Raises:
+            SkillNotFound, AmbiguousSkill
+        """
+        if scope:
+            self._store(scope)
+        found = sorted(self._entries(scope), key=lambda entry: SCOPES.index(entry.scope))
+        for entry in found:
+            if ref in (entry.name, entry.skill.id):
+                return entry
+        lower = ref.lower()
+        fits = [e for e in found if lower and e.skill.id.startswith((lower, SKILL_PREFIX + lower))]
+        if len(fits) > 1:
+            raise AmbiguousSkill(ref, [e.skill.id for e in fits])
+        if not fits:
+            raise SkillNotFound(ref)
+        return fits[0]
+
+    def search(self, query: str, *, scope: Scope | None = None, limit: int | None = None) -> builtins.list[SkillEntry]:
+        """Return the skills that answer *query* by their words, their meaning or their trigger, best first."""
+        entries = {(entry.scope, entry.skill.id): entry for entry in self._entries(scope)}
+        ranking = self._index().search(
+            query,
+            limit=max(len(entries), 1),
+            allow=lambda where, memory: 1.0 if (where, memory.id) in entries else None,
+        )
+        scores = {(match.scope, match.memory.id): match.parts.score for match in ranking.matches}
+        for key, entry in entries.items():
+            if check.matches(entry.skill.trigger_pattern, query):
+                scores[key] = scores.get(key, 0.0) + _TRIGGERED
+        best = sorted(scores, key=lambda key: (-scores[key], entries[key].name))
+        return [_scored(entries[key], scores[key]) for key in best[:limit]]
+
+    def beside(
+        self, query: str | None, *, scope: Scope | None = None, at: str | None = None
+    ) -> builtins.list[SkillEntry]:
+        """Return the skills to show after the memories that answer *query*; their scores do not compare with those.
+
+        Raises:
+            UsageError: there is no query, or it is about another time (*at*) than now.
+        """
+        if at is not None:
+            raise UsageError("skills are found as they are now; leave out the skills or the revision")
+        if not query or not query.strip():
+            raise UsageError("which skills fit depends on a query; give one")
+        return self.search(query, scope=scope, limit=_BESIDE)
+
+    def _index(self) -> Index:
+        from memsync.index.core import Index
+
+        skills = tuple(
+            (scope, name, file.skill) for scope, store in self.stores.items() for name, file in store.skills().items()
+        )
+        if self._indexed is None or self._indexed[0] != skills:
+            records = [(scope, _as_record(skill)) for scope, _, skill in skills]
+            index = Index(records, self._reach.finder.meaning, stop_words=self._reach.settings.stop_words)
+            self._indexed = skills, index
+        return self._indexed[1]
+
+    def refresh(self) -> None:
+        """Take in what changed in the folders of skills."""
+        if any(store.skills() for store in self.stores.values()):
+            self._index()
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts, and the most used skills."""
+        entries = self._entries()
+        used = sorted((e for e in entries if e.use_count), key=lambda e: (-e.use_count, e.name))
+        return {
+            "total": len(entries),
+            "by_scope": {scope: sum(e.scope == scope for e in entries) for scope in self.stores},
+            "uses": sum(e.use_count for e in entries),
+            "most_used": [e.as_dict(whole=False) for e in used[:5]],
+            "with_problems": sorted(e.name for e in entries if e.problems),
+        }
+
+    def create(
+        self,
+        name: str,
+        instructions: str,
+        *,
+        description: str | None = None,
+        trigger_pattern: str = "",
+        tags: Collection[str] = (),
+        scope: Scope | None = None,
+        source_session_id: str | None = None,
+    ) -> SkillEntry:
+        """Write a new skill. *instructions* may be a whole SKILL.md; without a description its first line is one.
+
+        Raises:
+            InvalidSkill, StoreError: nothing was written.
+        """
+        check.clean_name(name)
+        store = self.writable(scope or self._reach.default_scope)
+        fields = {
+            "name": name,
+            "description": check.clean_description(description) if description is not None else None,
+            "id": new_id(name, self._reach.clock(), is_taken=self._is_taken, count=0, prefix=SKILL_PREFIX),
+            "trigger_pattern": check.clean_trigger(trigger_pattern),
+            "tags": clean_tags(tags),
+            "source_session_id": source_session_id,
+        }
+        data = file.made_of(_clean_text(instructions), {key: value for key, value in fields.items() if value})
+        data = check.mend(data, name)
+        _refuse_invalid(data, name)
+        self._refuse_secret(data, store.place.scope)
+        with store.writing():
+            store.create(name, data)
+        return self.get(name, store.place.scope)
+
+    def update(
+        self,
+        ref: str,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        instructions: str | None = None,
+        trigger_pattern: str | None = None,
+        tags: Collection[str] | None = None,
+        scope: Scope | None = None,
+    ) -> SkillEntry:
+        """Change the given fields; every other line of the file keeps its bytes. The old file stays in the trash.
+
+        Raises:
+            SkillNotFound, InvalidSkill, StoreError: nothing was changed.
+        """
+        entry = self.get(ref, scope)
+        store = self.writable(entry.scope)
+        wanted = {
+            "name": check.clean_name(name) if name is not None else None,
+            "description": check.clean_description(description) if description is not None else None,
+            "instructions": _clean_text(instructions) if instructions is not None else None,
+            "trigger_pattern": check.clean_trigger(trigger_pattern) if trigger_pattern is not None else None,
+            "tags": clean_tags(tags) if tags is not None else None,
+        }
+        changes: dict[str, Any] = {k: v for k, v in wanted.items() if v is not None and v != getattr(entry.skill, k)}
+        with store.writing():
+            data, _ = store.read(entry.name)
+            self._refuse_secret(new := file.edit(data, changes), entry.scope)
+            name = changes.pop("name", entry.name)
+            if name != entry.name:  # an id that is only derived from the name would be lost with it
+                renamed = file.edit(data, {"name": name, "id": entry.skill.id})
+                store.rename(entry.name, name, renamed, was=data)
+                data, new = renamed, file.edit(renamed, changes)
+            store.rewrite(name, new, was=data)
+        return self.get(name, entry.scope)
+
+    def delete(self, ref: str, scope: Scope | None = None) -> SkillEntry:
+        """Move a skill with all its files to the local trash, and return it; `restore` brings it back.
+
+        Raises:
+            SkillNotFound, StoreError
+        """
+        entry = self.get(ref, scope)
+        store = self.writable(entry.scope)
+        with store.writing():
+            store.remove(entry.name)
+        return entry
+
+    def restore(self, name: str, scope: Scope | None = None) -> SkillEntry:
+        """Undo the last `update` or `delete` of a skill on this machine; over a living one, twice is redo.
+
+        Raises:
+            SkillNotFound, StoreError
+        """
+        known = [where for where, store in self.stores.items() if scope in (None, where) and name in store.trashed()]
+        if not known:
+            raise SkillNotFound(name, " that was changed or removed on this machine")
+        store = self.writable(known[0])
+        with store.writing():
+            store.restore(name)
+        return self.get(name, known[0])
+
+    def apply(self, ref: str, *, outcome: bool | None = None, scope: Scope | None = None) -> SkillEntry:
+        """Return a skill to work by, and count the use; with an *outcome* count that instead.
+
+        Raises:
+            SkillNotFound, AmbiguousSkill
+        """
+        entry = self.get(ref, scope)
+        state = self._reach.state(entry.scope)
+        if outcome is None:
+            state.record_use([(entry.skill.id, self._reach.clock())])
+        else:
+            state.record_outcome(entry.skill.id, success=outcome)
+        return self.get(ref, scope)
+
+    def validate(self, refs: Iterable[str] = (), *, fix: bool = False) -> builtins.list[Checked]:
+        """Look at the given skills, else at all, as clients and the specification's validator do; with *fix* mend them.
+
+        Raises:
+            SkillNotFound, StoreError
+        """
+        entries = [self.get(ref) for ref in refs] or self.list()
+        return [self._validate(entry, fix=fix) for entry in entries]
+
+    def _validate(self, entry: SkillEntry, *, fix: bool) -> Checked:
+        store, name = self.stores[entry.scope], entry.name
+        data, _ = store.read(name)
+        problems, mended = check.check(data, name), False
+        if fix and any(not problem.harmless for problem in problems):
+            try:
+                new = check.mend(data, name)
+            except InvalidSkill:
+                new = data
+            if new != data:
+                with self.writable(entry.scope).writing():
+                    store.rewrite(name, new, was=data)
+                problems, mended = check.check(new, name), True
+        return Checked(name=name, path=entry.path, problems=tuple(problems), mended=mended)
+
+    def export(self, directory: Path, *, scope: Scope | None = None, force: bool = False) -> builtins.list[Path]:
+        """Copy the skills with all their files into *directory*, and return the folders.
+
+        Raises:
+            InvalidSkill: one is there already and differs, and *force* is off; nothing was copied.
+            StoreError
+        """
+        entries = {entry.name: entry for entry in reversed(self.list(scope=scope))}
+        targets = {directory / name: entry.path.parent for name, entry in sorted(entries.items())}
+        other = [target for target, source in targets.items() if target.exists() and not _same(source, target)]
+        if other and not force:
+            raise InvalidSkill(f"{other[0]} is there already and differs; --force replaces its files")
+        for target, source in targets.items():
+            with blaming(target):
+                if not target.exists() or target in other:
+                    shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True)
+        return list(targets)
+
+    def _store(self, scope: Scope) -> SkillStore:
+        self._reach.store(scope)
+        return self.stores[scope]
+
+    def writable(self, scope: Scope) -> SkillStore:
+        """Return the store of *scope* for a write.
+
+        Raises:
+            NoStore: there is none here, or stealth is on and it is the project's.
+        """
+        store = self._store(scope)
+        self._reach.allow_write(scope, store.directory)
+        return store
+
+    def _refuse_secret(self, data: bytes, scope: Scope) -> None:
+        from memsync import secrets
+
+        if scope != "stealth" and (found := secrets.scan(data.decode(), self._reach.allowed_secrets)):
+            raise SecretFound(secrets.describe(found))
+
+    def _is_taken(self, id_: str) -> bool:
+        return any(entry.skill.id == id_ for entry in self._entries())
+
+
+def _rate(outcomes: Outcomes | None) -> float | None:
+    return round(outcomes.successes / (outcomes.successes + outcomes.failures), 4) if outcomes else None
+
+
+def _scored(entry: SkillEntry, score: float) -> SkillEntry:
+    return replace(entry, score=score)
+
+
+def _as_record(skill: Skill) -> Memory:
+    text = f"{skill.name.replace('-', ' ')}: {skill.description}\n{skill.instructions[:_SEARCHED]}"
+    return Memory(id=skill.id, content=text, memory_type="skill", tags=skill.tags)
+
+
+def _clean_text(text: str) -> str:
+    text = valid_text(text, "instructions").replace("\r\n", "\n").strip()
+    if not text:
+        raise InvalidSkill("the instructions are empty; say what to do, step by step")
+    return text
+
+
+def _refuse_invalid(data: bytes, name: str) -> None:
+    wrong = [problem for problem in check.check(data, name) if not problem.harmless]
+    if wrong:
+        raise InvalidSkill(f"line {wrong[0].number} of the SKILL.md: {wrong[0].why}")
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Tell whether two folders hold the same files with the same bytes, as far as *one* goes."""
+    for root, _, names in os.walk(one):
+        for name in names:
+            source = Path(root, name)
+            target = other / source.relative_to(one)
+            if not target.is_file() or source.read_bytes() != target.read_bytes():
+                return False
+    return True

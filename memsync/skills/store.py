@@ -1,0 +1,213 @@
+"""The only writer of skills: a folder each, with a SKILL.md and whatever lies beside it.
+
+What is replaced or removed stays in the local trash, from which `restore` takes it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from memsync.errors import InvalidSkill, MemsyncError, SkillNotFound, StoreNotWritable, blaming
+from memsync.format.jsonl import Problem
+from memsync.skills import file as skillfile
+from memsync.skills.file import SkillFile
+from memsync.store import files
+from memsync.store.files import Stamp
+from memsync.store.places import Place
+from memsync.system import local
+
+log = logging.getLogger(__name__)
+
+SKILL_FILE: Final = "SKILL.md"
+# Bytes. Clients read a skill whole into the context, so a larger file is a mistake.
+MAX_FILE: Final = 1_000_000
+_KEPT: Final = 200
+
+
+class SkillStore:
+    """The skills of one place. Threads and processes may share it."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.directory = place.skills
+        self._held: dict[str, tuple[Stamp, SkillFile]] = {}
+        self._warned: set[tuple[str, Problem]] = set()
+
+    def path(self, name: str) -> Path:
+        """Return where the file of the skill *name* is."""
+        return self.directory / name / SKILL_FILE
+
+    def skills(self) -> Mapping[str, SkillFile]:
+        """Return the skills by folder name; only files that changed are read again.
+
+        One that has become unreadable is given as it last was, with what is wrong now.
+        """
+        held = {name: self._look(name) for name in self._names()}
+        self._held = {name: found for name, found in held.items() if found}
+        return {name: file for name, (_, file) in self._held.items()}
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(entry.name for entry in os.scandir(self.directory) if self.path(entry.name).is_file())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            log.warning("%s: %s; its skills are left out", self.directory, error.strerror or error)
+            return []
+
+    def _look(self, name: str) -> tuple[Stamp, SkillFile] | None:
+        path, known = self.path(name), self._held.get(name)
+        if known and known[0] == files.stamp(path):
+            return known
+        try:
+            data, seen = self.read(name)
+        except MemsyncError as error:
+            self._warn(name, Problem(1, str(error)))
+            return None
+        file = skillfile.read(data, name)
+        for problem in file.problems:
+            self._warn(name, problem)
+        if file.problems and known:
+            file = known[1]._replace(problems=file.problems)
+        return seen, file
+
+    def _warn(self, name: str, problem: Problem) -> None:
+        if (name, problem) not in self._warned:
+            self._warned.add((name, problem))
+            log.warning("%s:%d: %s", self.path(name), problem.number, problem.why)
+
+    def read(self, name: str) -> tuple[bytes, Stamp]:
+        """Return the bytes of a SKILL.md and their stamp.
+
+        Raises:
+            StoreUnreadable, InvalidSkill: it is too large.
+            OutsideTree: a link leads out of the repository.
+        """
+        path = self.path(name)
+        files.resolve_inside(path, self.place.tree)
+        if files.stamp(path).size > MAX_FILE:
+            raise InvalidSkill(f"{path} has more than {MAX_FILE:,} bytes; no client can load it")
+        return files.read(path)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the lock of the skills: decide and write inside.
+
+        Raises:
+            LockTimeout, StoreNotWritable, OutsideTree
+        """
+        files.make_local(self.place.local, private=self.place.private, tree=self.place.tree)
+        with files.lock(self.place.local / "skills.lock"):
+            yield
+
+    def create(self, name: str, data: bytes) -> None:
+        """Write the file of a new skill. Under the lock.
+
+        Raises:
+            InvalidSkill: there is a folder of that name.
+        """
+        folder = self.directory / name
+        files.resolve_inside(folder, self.place.tree)
+        if os.path.lexists(self.path(name)):
+            raise InvalidSkill(f"there is a skill {name} already; `memsync skill update {name}` changes it")
+        files.make_dirs(folder, private=self.place.private)
+        if not files.create(self.path(name), data, private=self.place.private):
+            raise InvalidSkill(f"{self.path(name)} was made by somebody else just now; look at it first")
+
+    def rewrite(self, name: str, data: bytes, *, was: bytes) -> None:
+        """Replace the file of a skill atomically; the old one goes to the trash. Under the lock.
+
+        Raises:
+            InvalidSkill: it is no longer what it *was*; nothing was changed.
+        """
+        if data == was:
+            return
+        kept = self._new_trash(name)
+        files.create(kept / SKILL_FILE, was, private=self.place.private)
+        self._replace(name, data, was)
+
+    def _replace(self, name: str, data: bytes, was: bytes) -> None:
+        path = files.resolve_inside(self.path(name), self.place.tree)
+        temp = self.place.local / "skill.tmp"
+        if files.replace(path, data, was=was, temp=temp, private=self.place.private) is None:
+            raise InvalidSkill(f"{path} was changed by somebody else just now; look at it, and try again")
+
+    def rename(self, name: str, new: str, data: bytes, *, was: bytes) -> None:
+        """Give the folder another name, and its file the *data* that says so. Under the lock.
+
+        The trash keeps nothing of it: to undo a rename is to rename again.
+
+        Raises:
+            InvalidSkill: the new name is taken, or the file is no longer what it *was*; nothing was changed.
+        """
+        folder, target = self.directory / name, self.directory / new
+        if os.path.lexists(target):
+            raise InvalidSkill(f"{target} is there already")
+        self._replace(name, data, was)
+        with _told(folder):
+            folder.rename(target)
+
+    def remove(self, name: str) -> Path:
+        """Move the folder of a skill with all that is in it to the trash, and return where it is. Under the lock."""
+        folder = self.directory / name
+        if folder.is_symlink():
+            raise InvalidSkill(f"{folder} is a symbolic link; remove it by hand")
+        kept = self._new_trash(name)
+        with _told(folder):
+            kept.rmdir()
+            shutil.move(folder, kept)
+        return kept
+
+    def restore(self, name: str) -> None:
+        """Bring back what was last replaced or removed under *name*; what is there now goes to the trash. Under the lock.
+
+        Raises:
+            SkillNotFound: the trash holds no such skill.
+        """
+        kept = next((path for number, path in reversed(self._trash()) if path.name[7:] == name), None)
+        if kept is None:
+            raise SkillNotFound(name, " that was changed or removed on this machine")
+        if not self.path(name).exists():
+            with _told(self.directory / name):
+                files.make_dirs(self.directory, private=self.place.private)
+                shutil.copytree(kept, self.directory / name, dirs_exist_ok=True, symlinks=True)
+        else:
+            was, _ = self.read(name)
+            self.rewrite(name, files.read(kept / SKILL_FILE)[0], was=was)
+        shutil.rmtree(kept, ignore_errors=True)
+
+    def trashed(self) -> list[str]:
+        """Return the names that `restore` knows."""
+        return sorted({path.name[7:] for _, path in self._trash()})
+
+    def _trash(self) -> list[tuple[int, Path]]:
+        """Return what is in the trash, the oldest first: folders `000001-name`."""
+        local.refuse_links(self.place.local / "trash")
+        found = (self.place.local / "trash").glob("[0-9][0-9][0-9][0-9][0-9][0-9]-*")
+        return sorted((int(path.name[:6]), path) for path in found if path.is_dir())
+
+    def _new_trash(self, name: str) -> Path:
+        kept = self._trash()
+        for _, old in kept[: 1 - _KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
+        path = self.place.local / "trash" / f"{(kept[-1][0] if kept else 0) + 1:06}-{name}"
+        files.make_dirs(path, private=self.place.private)
+        return path
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn what the system says into an error that says what to do."""
+    with blaming(path):
+        try:
+            yield
+        except shutil.Error as error:  # of several files
+            raise StoreNotWritable(
+                path, str(error), "check the owner, the mode and the mount, then try again"
+            ) from error

@@ -1,0 +1,207 @@
+"""Asking git in one checkout.
+
+Short questions go to the git program: one call costs 4 ms, importing GitPython
+60 to 120. Making a repository goes through GitPython.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from memsync.errors import GitFailed, GitRefused
+from memsync.system import programs
+
+if TYPE_CHECKING:
+    from git import Repo
+
+
+# What git sets for its hooks. A leaked GIT_DIR wins over the directory that git is started in, and a relative
+# GIT_INDEX_FILE is read from there, so only a hook at the top of its own checkout may keep them.
+_OF_HOOKS: Final = frozenset(
+    "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX GIT_COMMON_DIR GIT_OBJECT_DIRECTORY"
+    " GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_IMPLICIT_WORK_TREE GIT_INTERNAL_SUPER_PREFIX GIT_SHALLOW_FILE".split()
+)
+_LONGEST: Final = 120.0
+
+
+class Done(NamedTuple):
+    """How a git command ended; 255 where there is no git, or it took too long."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        """The output without its last newline."""
+        return self.out.decode("utf-8", "surrogateescape").rstrip("\n")
+
+    @property
+    def paths(self) -> list[str]:
+        """The output of a command with -z."""
+        return [part for part in self.out.decode("utf-8", "surrogateescape").split("\0") if part]
+
+
+def clean_env(env: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return *env* without what binds git to another repository or index."""
+    return {name: value for name, value in programs.child_env(env).items() if name not in _OF_HOOKS}
+
+
+class Checkout:
+    """Git in the work tree whose top is *top*. `in_hook`: git itself started us there, so its index counts."""
+
+    def __init__(self, top: Path, *, in_hook: bool = False) -> None:
+        self.top = top
+        self._env = programs.child_env() if in_hook else clean_env()
+
+    def run(
+        self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None, patience: float = _LONGEST
+    ) -> Done:
+        """Run `git WORDS` at the top for *patience* seconds at most and return how it ended; never asks a question."""
+        import subprocess
+
+        quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
+        try:
+            done = subprocess.run(
+                [programs.find("git"), *words],
+                cwd=self.top,
+                input=stdin,
+                capture_output=True,
+                env={**self._env, **quiet, **(env or {})},
+                timeout=patience,
+                check=False,
+            )
+        except OSError as error:
+            return Done(255, b"", f"it cannot be run ({error.strerror or error}); install git, or put it into the PATH")
+        except subprocess.SubprocessError as error:
+            return Done(255, b"", str(error))
+        return Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+
+    def ask(self, *words: str) -> str | None:
+        """Return what `git WORDS` prints; None if it fails."""
+        done = self.run(*words)
+        return done.text if done.code == 0 else None
+
+    def do(self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> str:
+        """Run `git WORDS` and return what it prints.
+
+        Raises:
+            GitRefused: it failed.
+        """
+        done = self.run(*words, stdin=stdin, env=env)
+        if done.code:
+            raise GitRefused(words[0], done.err)
+        return done.text
+
+
+def ask(directory: Path, *words: str) -> str | None:
+    """Return what `git WORDS` prints in *directory*; None if it fails or there is no git."""
+    return Checkout(directory).ask(*words)
+
+
+def user_name(directory: Path) -> str | None:
+    """Return the name that commits made in *directory* would carry."""
+    return ask(directory, "config", "--get", "user.name") or ask(directory, "config", "--get", "user.email")
+
+
+def is_tracked(path: Path) -> bool:
+    """Tell whether git tracks *path*, which is in a checkout.
+
+    Raises:
+        GitFailed: there is no git, or it refuses to look here.
+    """
+    found = ask(path.parent, "ls-files", "--", path.name)
+    if found is None:
+        raise GitFailed(path)
+    return bool(found)
+
+
+def stages(path: Path) -> dict[int, bytes]:
+    """Return what the index holds of *path* while git merges it: 1 the base, 2 ours, 3 theirs; empty otherwise."""
+    git = Checkout(path.parent)
+    rows = [row.partition("\t")[0].split() for row in (git.ask("ls-files", "-u", "--", path.name) or "").splitlines()]
+    found = {int(stage): git.run("cat-file", "blob", blob) for _, blob, stage in rows}
+    return {stage: done.out for stage, done in found.items() if done.code == 0}
+
+
+def merge_text(directory: Path, texts: Sequence[bytes], *, size: int = 7) -> tuple[int, bytes]:
+    """Merge *texts* (base, ours, theirs) as git in *directory* does by itself.
+
+    Returns how many conflicts there are, and the text with their markers.
+
+    Raises:
+        OSError: there is no git, or it does not merge these (they are binary).
+    """
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as name:
+        paths = [Path(name) / part for part in ("base", "ours", "theirs")]
+        for path, data in zip(paths, texts, strict=True):
+            path.write_bytes(data)
+        words = ["-L", "ours", "-L", "base", "-L", "theirs", *(str(paths[number]) for number in (1, 0, 2))]
+        done = Checkout(directory).run("merge-file", "-p", "-q", f"--marker-size={size}", *words)
+    if done.code > 127:
+        raise OSError(done.err.strip())
+    return done.code, done.out
+
+
+def is_unmerged(path: Path) -> bool:
+    """Tell whether git waits for somebody to resolve a conflict in *path*."""
+    return bool(ask(path.parent, "ls-files", "-u", "--", path.name))
+
+
+def is_ignored(path: Path) -> bool:
+    """Tell whether a .gitignore keeps *path* from being committed."""
+    return ask(path.parent, "check-ignore", "--", path.name) is not None
+
+
+def _gitpython() -> type[Repo]:
+    os.environ.setdefault("GIT_PYTHON_GIT_EXECUTABLE", programs.find("git"))
+    from git import Repo
+
+    return Repo
+
+
+def create(directory: Path, *, name: str, email: str) -> None:
+    """Make a repository in *directory* with its own user, on branch main."""
+    with _gitpython().init(directory, initial_branch="main") as repo, repo.config_writer() as config:
+        config.set_value("user", "name", name)
+        config.set_value("user", "email", email)
+        config.set_value("commit", "gpgsign", "false")
+
+
+def commit_all(directory: Path, message: str) -> str:
+    """Commit everything in *directory* and return git's one-line summary of the commit."""
+    with _gitpython()(directory) as repo:
+        repo.git.add("--all")
+        repo.git.commit("--quiet", "--message", message)
+        return str(repo.git.show("--stat", "--format=%h %s", "HEAD")).splitlines()[0]
+
+
+def committed(path: Path) -> bytes | None:
+    """Return the bytes of *path* in HEAD; None if HEAD has no such file."""
+    done = Checkout(path.parent).run("cat-file", "blob", f"HEAD:./{path.name}")
+    return done.out if done.code == 0 else None
+
+
+def staged(path: Path) -> bytes | None:
+    """Return the bytes of *path* in the index; None if it has no such file."""
+    done = Checkout(path.parent).run("show", f":./{path.name}")
+    return done.out if done.code == 0 else None
+
+
+def has_removed(path: Path, id_: str) -> bool:
+    """Tell whether HEAD has the memory file *path*, but no record *id_* in it: others may know that it is gone."""
+    from memsync.format.jsonl import current, read_lines
+
+    data = committed(path)
+    return data is not None and id_ not in current(read_lines(data))
+
+
+def files_of(directory: Path) -> list[str] | None:
+    """Return the paths of all files in *directory* that git tracks or would take, relative to it; None outside git."""
+    found = ask(directory, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    return None if found is None else [path for path in found.split("\0") if path]

@@ -1,0 +1,351 @@
+"""Files that survive a crash: stamps, append with fsync, atomic replace, the lock.
+
+Knows nothing of what is in them. Every write either happens whole or leaves
+the file as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from memsync.errors import (
+    LockTimeout,
+    OutsideTree,
+    StoreError,
+    StoreNotWritable,
+    StoreUnreadable,
+    blaming,
+    write_failed,
+)
+from memsync.store import places
+from memsync.system import local as below
+
+LOCK_WAIT: Final = 10.0
+_POLL: Final = 0.002
+
+
+class Stamp(NamedTuple):
+    """What a file looked like; equal stamps mean that nobody wrote it in between."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+ABSENT: Final = Stamp(0, -1, 0, 0)
+_UNKNOWN: Final = Stamp(0, -2, 0, 0)  # equals the stamp of no file
+
+
+def stamp(path: Path) -> Stamp:
+    """Return the stamp of *path*, ABSENT if there is no file."""
+    try:
+        return _stamp(os.stat(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return ABSENT
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return Stamp(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def read(path: Path) -> tuple[bytes, Stamp]:
+    """Return the bytes of *path* and their stamp; no bytes and ABSENT if there is no file.
+
+    Raises:
+        StoreUnreadable: it is a directory, a device or a pipe, or may not be read.
+        OutsideTree: it is below `.gobby/local`, and a link stands on the way.
+    """
+    try:
+        with open(below.open_file(path, os.O_RDONLY), "rb") as file:
+            before = _stamp(os.fstat(file.fileno()))
+            data = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return b"", ABSENT
+    except OSError as error:
+        raise StoreUnreadable(path, error.strerror or str(error), "check its owner and mode") from error
+    # A writer in the middle of an append: what was read is what counts, and the next look sees the rest.
+    return data, before._replace(size=len(data))
+
+
+def open_stamped(path: Path) -> tuple[BinaryIO | None, Stamp]:
+    """Open *path* for reading and return it with the stamp of what is open; None and ABSENT without a file.
+
+    What is no readable file has a stamp that equals none: whoever reads it in earnest says what is wrong.
+    """
+    try:
+        file = open(below.open_file(path, os.O_RDONLY), "rb")  # noqa: SIM115 - the caller's to close
+    except (FileNotFoundError, NotADirectoryError):
+        return None, ABSENT
+    except (OSError, StoreError):
+        return None, _UNKNOWN
+    return file, _stamp(os.fstat(file.fileno()))
+
+
+def resolve_inside(path: Path, tree: Path | None) -> Path:
+    """Return *path* with symbolic links followed.
+
+    Raises:
+        OutsideTree: a link leads out of *tree*; a repository must not be able
+            to make an agent read or write anywhere else.
+    """
+    real = Path(os.path.realpath(path))
+    if tree is not None and real != path and not real.is_relative_to(os.path.realpath(tree)):
+        raise OutsideTree(path, f"leads out of the repository, to {real}", "replace the link by a file")
+    return real
+
+
+def make_dirs(path: Path, *, private: bool) -> None:
+    """Create *path* and its missing parents; the new ones are 0700 if *private* or `.gobby/local`.
+
+    Raises:
+        OutsideTree: a link stands on the way below `.gobby/local`.
+        StoreNotWritable, StoreFull
+    """
+    below.refuse_links(path)
+    if path.is_dir():
+        return
+    with blaming(path):
+        if not path.parent.is_dir():
+            make_dirs(path.parent, private=private)
+        with suppress(FileExistsError):
+            path.mkdir(mode=below.dir_mode(path, private=private))
+
+
+def make_local(local: Path, *, private: bool, tree: Path | None = None) -> None:
+    """Make the directory *local* of files that git ignores wherever it is; it is its owner's alone, or its group's as git's are.
+
+    Raises:
+        OutsideTree: a link leads out of *tree*, or is in the way.
+        StoreNotWritable, StoreFull
+    """
+    if tree is not None and local.is_relative_to(tree):
+        resolve_inside(local, tree)
+    below.refuse_links(local)
+    ignore = local / ".gitignore"
+    if stamp(ignore).size <= 0:  # missing, or left empty by a crash
+        make_dirs(local, private=private)
+        if tree is not None:
+            _share(local)
+        append(ignore, b"*\n", private=private)
+    elif tree is not None and os.lstat(local).st_mode & 0o077:
+        _share(local)
+
+
+def _share(local: Path) -> None:
+    """Give *local* the mode that it should have; what an older memsync made there is closed with it."""
+    git = places.find_git(local)
+    wanted = stat.S_IMODE(os.lstat(local).st_mode) & stat.S_ISGID | (0o770 if git and places.is_shared(git) else 0o700)
+    with suppress(OSError):  # somebody else's, or a disk without modes
+        if stat.S_IMODE(os.lstat(local).st_mode) != wanted:
+            os.chmod(local, wanted)
+
+
+def create(path: Path, data: bytes, *, private: bool) -> bool:
+    """Write a small new file; do nothing and return False if there is one already.
+
+    Raises:
+        StoreNotWritable, StoreFull
+    """
+    try:
+        fd = below.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, below.file_mode(path, private=private))
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise write_failed(path, error) from error
+    try:
+        _write_or_undo(fd, data, 0)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise write_failed(path, error) from error
+    finally:
+        os.close(fd)
+    return True
+
+
+def append(path: Path, data: bytes, *, private: bool) -> tuple[Stamp, Stamp]:
+    """Add *data* (whole lines) to the end of *path*, fsync, and return the stamps before and after.
+
+    The caller holds the lock. A last line without its newline gets one first.
+    If an editor swaps the file while this runs, the data goes to the new file.
+
+    Raises:
+        StoreFull, StoreNotWritable: nothing was added.
+    """
+    while True:
+        with blaming(path):
+            before, after = _append_once(path, data, below.file_mode(path, private=private))
+        if stamp(path).inode == after.inode:
+            return before, after
+
+
+def _append_once(path: Path, data: bytes, mode: int) -> tuple[Stamp, Stamp]:
+    is_new = not path.exists()
+    fd = below.open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
+    try:
+        before = _stamp(os.fstat(fd))
+        if before.size and _byte_at(fd, before.size - 1) != b"\n":
+            data = b"\n" + data
+        try:
+            _write_or_undo(fd, data, before.size)
+        except OSError:
+            if is_new and os.fstat(fd).st_size == 0:
+                path.unlink(missing_ok=True)
+            raise
+        if is_new:
+            _sync_dir(path.parent)
+        after = _stamp(os.fstat(fd))
+        if after.size != before.size + len(data):
+            return _UNKNOWN, after  # somebody else wrote too
+        return (ABSENT if is_new and not before.size else before), after
+    finally:
+        os.close(fd)
+
+
+def _byte_at(fd: int, at: int) -> bytes:
+    os.lseek(fd, at, os.SEEK_SET)
+    return os.read(fd, 1)
+
+
+def _write_or_undo(fd: int, data: bytes, size: int) -> None:
+    """Write and fsync; on failure cut the file back to *size*, unless others wrote since."""
+    done = 0
+    try:
+        while done < len(data):
+            done += os.write(fd, data[done:])
+        os.fsync(fd)
+    except OSError:
+        if os.fstat(fd).st_size == size + done:
+            os.ftruncate(fd, size)
+        raise
+
+
+def replace(path: Path, data: bytes, *, was: bytes, temp: Path, private: bool, may_grow: bool = False) -> bytes | None:
+    """Put *data* in the place of *path* atomically, mode kept; readers see the old or the new file.
+
+    Returns None, having done nothing, if the file is no longer what *data* was
+    made from: *was*, or where it *may_grow* that with lines appended, which are
+    taken over. Else returns the lines that somebody without the lock wrote to the old file in
+    the very last moment, which the caller must add again (mostly none).
+    *temp* is on the same disk and is overwritten.
+
+    Raises:
+        StoreFull, StoreNotWritable: nothing was changed.
+    """
+    try:
+        _write_new(temp, data, _mode(path, private=private))
+        with open(below.open_file(path, os.O_RDONLY) if path.exists() else os.devnull, "rb") as old:
+            seen, before = _stamp(os.fstat(old.fileno())), old.read()
+            late = before.removeprefix(was)
+            is_whole = not was or was.endswith(b"\n")
+            if not before.startswith(was) or (late and not (may_grow and is_whole)):
+                return None
+            if late:
+                _append_once(temp, late, 0o600)
+            if seen.size and stamp(path).inode != seen.inode:
+                return None  # an editor has just put another file there
+            os.replace(temp, path)
+            _sync_dir(path.parent)
+            return _late_lines(old.fileno(), before, seen)
+    except OSError as error:
+        raise write_failed(path, error) from error
+    finally:
+        with suppress(OSError):
+            temp.unlink(missing_ok=True)
+
+
+def rewrite(path: Path, data: bytes, *, was: bytes) -> None:
+    """Put *data* in the place of *path*, a small public file, unless it is no longer what it *was*.
+
+    Raises:
+        StoreNotWritable: somebody else changed it in this moment; nothing was changed.
+        StoreFull
+    """
+    if replace(path, data, was=was, temp=_temp_of(path), private=False) is None:
+        raise StoreNotWritable(path, "changed while it was written", "try again")
+
+
+def drop_temp(path: Path) -> None:
+    """Remove what a `rewrite` of *path* leaves when its process is killed."""
+    with blaming(path):
+        _temp_of(path).unlink(missing_ok=True)
+
+
+def _temp_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.memsync-new")
+
+
+def _mode(path: Path, *, private: bool) -> int | None:
+    """Return the mode that the new file gets; None: what the umask gives."""
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except FileNotFoundError:
+        mode = below.file_mode(path, private=private)
+        return None if mode == 0o666 else mode
+
+
+def _write_new(temp: Path, data: bytes, mode: int | None) -> None:
+    temp.unlink(missing_ok=True)
+    fd = below.open_file(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600)
+    try:
+        _write_or_undo(fd, data, 0)
+    finally:
+        os.close(fd)
+    if mode is not None:
+        os.chmod(temp, mode)
+
+
+def _late_lines(fd: int, before: bytes, seen: Stamp) -> bytes:
+    now = _stamp(os.fstat(fd))
+    if (now.size, now.mtime_ns) == (seen.size, seen.mtime_ns):
+        return b""
+    os.lseek(fd, 0, os.SEEK_SET)
+    known = set(before.split(b"\n"))
+    with open(fd, "rb", closefd=False) as old:
+        late = [line for line in old.read().split(b"\n") if line not in known]
+    return b"".join(line + b"\n" for line in late if line)
+
+
+def _sync_dir(path: Path) -> None:
+    if sys.platform == "win32":
+        return
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def lock(path: Path, *, wait: float = LOCK_WAIT) -> Iterator[None]:
+    """Hold the inter-process lock *path* (a file of its own, made when missing).
+
+    The kernel drops it when a process dies, so no lock is ever left behind.
+
+    Raises:
+        LockTimeout: another process held it for *wait* seconds.
+        StoreNotWritable: the lock file cannot be made.
+    """
+    from filelock import FileLock, Timeout
+
+    below.refuse_links(path)  # the lock itself follows none in the last place
+    mode = below.file_mode(path, private=True)
+    held = FileLock(path, timeout=wait, poll_interval=_POLL, mode=mode)
+    try:
+        held.acquire()
+    except Timeout:
+        raise LockTimeout(
+            path, f"another process held the lock for {wait:g} s", "try again, or look for a stopped memsync process"
+        ) from None
+    except OSError as error:
+        raise write_failed(path, error) from error
+    try:
+        yield
+    finally:
+        held.release()

@@ -1,0 +1,345 @@
+"""Where things live: the project root, the home store, and which file a scope is.
+
+Reads `.git` as files, because starting git costs more than a whole recall.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from zlib import crc32
+
+from memsync.errors import NoStore
+from memsync.records import Scope
+from memsync.system import local, owners
+
+STORE_DIR: Final = ".gobby"
+MEMORIES: Final = "memories.jsonl"
+CONFIG: Final = "config.yaml"
+SKILLS: Final = ".claude/skills"  # of a project: where Claude Code looks
+
+_REMOTE: Final = re.compile(r'^\[remote "origin"\](?:(?!^\[).)*?^\s*url\s*=\s*(\S+)', re.MULTILINE | re.DOTALL)
+_SHARED: Final = re.compile(r"^\s*sharedrepository\s*=\s*\"?(\w+)", re.MULTILINE | re.IGNORECASE)
+_FOR_THE_GROUP: Final = frozenset("1 2 true yes on group all world everybody".split())
+_KEY: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
+_DEFAULT_PORT: Final = re.compile(r":(22|80|443|9418)$")
+_SCHEME: Final = re.compile(r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The directory of one store. `tree` is what its links may not leave; private: 0700/0600.
+
+    `instead` is where its local files are if its own `local` is not to be trusted.
+    """
+
+    scope: Scope
+    directory: Path
+    tree: Path | None
+    private: bool
+    instead: Path | None = None
+
+    @property
+    def memories(self) -> Path:
+        """The file of memories: the truth."""
+        return self.directory / MEMORIES
+
+    @property
+    def pending(self) -> Path:
+        """The changes that wait for a commit, when they may not be in the file of memories yet."""
+        return self.local / "pending.jsonl"
+
+    @property
+    def local(self) -> Path:
+        """What is never tracked: lock, state.db, index, logs."""
+        return self.instead or self.directory / "local"
+
+    @property
+    def skills(self) -> Path:
+        """The folders of skills: where Claude Code looks in a project, else beside the memories."""
+        return self.directory / "skills" if self.private else self.directory.parent / SKILLS
+
+    @property
+    def config(self) -> Path:
+        """The settings beside the memories."""
+        return self.directory / CONFIG
+
+
+@dataclass(frozen=True, slots=True)
+class GitDirs:
+    """The directories of a checkout; `common` is shared by all worktrees of a clone."""
+
+    root: Path
+    git_dir: Path
+    common: Path
+
+
+_UNDER_WAY: Final = {
+    "MERGE_HEAD": "a merge",
+    "rebase-merge": "a rebase",
+    "rebase-apply": "a rebase",
+    "CHERRY_PICK_HEAD": "a cherry-pick",
+    "REVERT_HEAD": "a revert",
+    "BISECT_LOG": "a bisect",
+}
+
+
+def under_way(git: GitDirs | None) -> str:
+    """Return what git is in the middle of in this checkout, such as "a merge"; "" if nothing."""
+    if git is None:
+        return ""
+    return next((what for name, what in _UNDER_WAY.items() if (git.git_dir / name).exists()), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a command finds its stores. `root` is None in a bare repository, and where another user's is `refused`.
+
+    `notes` say what was found and is not used; `instead` takes the local files of the project then.
+    """
+
+    start: Path
+    root: Path | None
+    git: GitDirs | None
+    home: Path | None
+    instead: Path | None = None
+    refused: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def project(self) -> Place | None:
+        """The store in the work tree."""
+        if self.root is None or _is_same(self.root / STORE_DIR, self.home):
+            return None
+        return Place("project", self.root / STORE_DIR, self.root, private=False, instead=self.instead)
+
+    @property
+    def global_(self) -> Place | None:
+        """The store of every project of this user."""
+        return Place("global", self.home, None, private=True) if self.home else None
+
+    @property
+    def stealth(self) -> Place | None:
+        """The store of this project outside the work tree, the same for all its worktrees."""
+        if self.home is None:
+            return None
+        return Place("stealth", self.home / "projects" / stealth_key(self), None, private=True)
+
+    def place(self, scope: Scope) -> Place:
+        """Return the place of *scope*.
+
+        Raises:
+            NoStore: there is none; the message says why.
+        """
+        found = {"project": self.project, "stealth": self.stealth, "global": self.global_}[scope]
+        if found is None:
+            raise NoStore(self._why_none(scope))
+        return found
+
+    def _why_none(self, scope: Scope) -> str:
+        if scope == "project" and self.refused:
+            return self.refused
+        if scope == "project" and self.root:
+            return f"{self.root / STORE_DIR} is your home store, not a project's; use --global"
+        if scope == "project":
+            return f"{self.start} is a bare repository and has no work tree; use --global, or run in a checkout"
+        return "no home directory is known; set HOME, or MEMSYNC_HOME to a directory of yours"
+
+
+def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
+    """Find the project that *start* is in, and the user's home store.
+
+    The root is the nearest directory upwards with a `.gobby`, within the git
+    work tree if there is one; else the top of the work tree; else *start*.
+    What is another user's is not used, unless git's safe.directory has it.
+    """
+    try:
+        start = Path(os.path.abspath(start))
+    except FileNotFoundError:
+        raise NoStore("the current directory is gone; change to one that exists") from None
+    home = home_dir(env)
+    git = find_git(start)
+    if (
+        git
+        and (foreign := owners.find_foreign((git.root, git.git_dir), env))
+        and not owners.is_safe_directory(git.root)
+    ):
+        refused = owners.foreign_text(foreign, git.root)
+        return Layout(start, None, None, home, refused=refused, notes=(refused,))
+    notes: list[str] = []
+    root = _nearest_store(start, git, home, env, notes)
+    if root is None:
+        root = git.root if git else (None if _is_bare(start) else start)
+    if root is None or not (why := _why_not_local(root / STORE_DIR / "local", git, env)):
+        return Layout(start, root, git, home, notes=tuple(notes))
+    path = root / STORE_DIR / "local"
+    if git is None:
+        refused = f"{path} {why}; remove it, and memsync makes its own"
+        return Layout(start, None, None, home, refused=refused, notes=(*notes, refused))
+    instead = git.git_dir / "memsync" / local.LOCAL
+    notes.append(
+        f"{path} {why}, so nothing in it is used; `git rm -r --cached {path}` if git tracks it, then remove it"
+    )
+    return Layout(start, root, git, home, instead=instead, notes=tuple(notes))
+
+
+def _why_not_local(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> str:
+    """Return why the project's directory of local files is not used; "" if it is."""
+    if why := local.distrust(path):
+        return why
+    if _is_foreign(path, git, env):
+        return "belongs to another user"
+    # The store may be a submodule, or reached by a link in the tree: what counts is who keeps it where it is.
+    keeper = find_git(Path(os.path.realpath(path.parent))) if git else None
+    return "is tracked by git" if keeper and local.is_tracked(path, keeper.root, keeper.git_dir) else ""
+
+
+def _is_foreign(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> bool:
+    """Tell whether *path* is another user's; in a checkout that is used, its owner and git's group are none."""
+    if owners.find_foreign((path,), env) is None:
+        return False
+    if git is None:
+        return not owners.is_safe_directory(path.parent)
+    is_owners = os.lstat(path).st_uid == os.lstat(git.root).st_uid
+    return not is_owners and not (is_shared(git) and owners.is_of_own_group(path))
+
+
+def home_dir(env: Mapping[str, str] = os.environ) -> Path | None:
+    """Return `MEMSYNC_HOME`, else `~/.gobby`, else None where no home is known."""
+    if chosen := env.get("MEMSYNC_HOME"):
+        return Path(os.path.abspath(os.path.expanduser(chosen)))
+    user = _user_home()
+    return user / STORE_DIR if user else None
+
+
+def _user_home() -> Path | None:
+    home = os.path.expanduser("~")
+    return Path(home) if os.path.isabs(home) and os.environ.get("HOME") != "" else None
+
+
+def _nearest_store(
+    start: Path, git: GitDirs | None, home: Path | None, env: Mapping[str, str], notes: list[str]
+) -> Path | None:
+    # ~/.gobby is the home store (and Gobby's own home), never the store of a project that is the home directory.
+    user = _user_home()
+    above = ""
+    for directory in (start, *start.parents):
+        if git is None and not above and owners.is_open_to_all(directory):
+            above = str(directory)
+        store = directory / STORE_DIR
+        if store.is_dir() and not _is_same(store, home) and not (user and _is_same(directory, user)):
+            if _is_foreign(store, git, env):
+                notes.append(owners.foreign_text(store, git.root if git else directory))
+            elif above and directory != start:
+                notes.append(f"{store} is not used, because everybody may write to {above}; change there to use it")
+            else:
+                return directory
+        if git and directory == git.root:
+            return None
+    return None
+
+
+def _is_same(path: Path, other: Path | None) -> bool:
+    return other is not None and (path == other or os.path.realpath(path) == os.path.realpath(other))
+
+
+def find_git(start: Path) -> GitDirs | None:
+    """Return the checkout that *start* is in; None outside git and in a bare repository."""
+    for directory in (start, *start.parents):
+        dot_git = directory / ".git"
+        if dot_git.is_dir() and (dot_git / "HEAD").exists():
+            return GitDirs(directory, dot_git, _common(dot_git))
+        if dot_git.is_file() and (git_dir := _linked(dot_git)):
+            return GitDirs(directory, git_dir, _common(git_dir))
+    return None
+
+
+def _linked(dot_git: Path) -> Path | None:
+    """Follow the `.git` file of a worktree or submodule."""
+    text = dot_git.read_text(encoding="utf-8", errors="surrogateescape").strip()
+    if not text.startswith("gitdir:"):
+        return None
+    git_dir = dot_git.parent / text.removeprefix("gitdir:").strip()
+    return Path(os.path.realpath(git_dir)) if git_dir.is_dir() else None
+
+
+def _common(git_dir: Path) -> Path:
+    pointer = git_dir / "commondir"
+    if not pointer.is_file():
+        return git_dir
+    return Path(os.path.realpath(git_dir / pointer.read_text(encoding="utf-8", errors="surrogateescape").strip()))
+
+
+def is_shared(git: GitDirs) -> bool:
+    """Tell whether the repository is its group's (git's core.sharedRepository)."""
+    try:
+        text = (git.common / "config").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    found = _SHARED.findall(text)
+    said = found[-1].lower() if found else "0"
+    is_mode = len(said) > 2 and said.startswith("0") and said.isdecimal()
+    return bool(int(said, 8) & 0o020) if is_mode else said in _FOR_THE_GROUP
+
+
+def _is_bare(directory: Path) -> bool:
+    return all((directory / part).exists() for part in ("HEAD", "objects", "refs"))
+
+
+def key_file(git: GitDirs) -> Path:
+    """Return where a clone keeps the key of its stealth store, once it has one."""
+    return git.common / "memsync" / "key"
+
+
+def stealth_key(layout: Layout) -> str:
+    """Return the name of the project's directory under `projects/`.
+
+    From the URL of `origin`, so that clones of one project share it; without
+    one, from the path. What a clone has once used is kept in its `.git`, so
+    that a moved folder or a new remote does not hide its memories.
+    """
+    if layout.git is None:
+        return _key(layout.root or layout.start, f"path:{layout.root or layout.start}")
+    try:
+        kept = key_file(layout.git).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        kept = ""
+    if _KEY.fullmatch(kept):
+        return kept
+    url = _origin(layout.git.common)
+    if url:
+        return _key(Path(url), f"remote:{url}")
+    common = os.path.realpath(layout.git.common)
+    return _key(Path(common).parent, f"path:{common}")
+
+
+def _key(named: Path, identity: str) -> str:
+    slug = re.sub(r"[^a-z0-9]+", "-", named.name.lower()).strip("-")[:40] or "project"
+    raw = identity.encode("utf-8", "surrogatepass")
+    return f"{slug}-{crc32(raw):08x}{crc32(raw[::-1]):08x}"
+
+
+def _origin(common: Path) -> str | None:
+    try:
+        found = _REMOTE.search((common / "config").read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return None
+    return normal_url(found.group(1)) if found else None
+
+
+def normal_url(url: str) -> str:
+    """Return *url* without what differs between two spellings of one remote.
+
+    `git@host:a/b.git`, `https://user:token@host/a/b` and `ssh://host/a/b/` are one.
+    """
+    url = url.strip('"').removeprefix("file://")
+    if os.path.isabs(url):
+        return url.rstrip("/").removesuffix(".git")
+    rest = _SCHEME.sub("", url, count=1)
+    is_scp = "://" not in url and ":" in rest.partition("/")[0]
+    host, _, path = rest.partition(":" if is_scp else "/")
+    return f"{_DEFAULT_PORT.sub('', host.lower())}/{path.strip('/').removesuffix('.git')}"

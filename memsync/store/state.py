@@ -1,0 +1,362 @@
+"""Local state in SQLite: use of memories, sessions, dedup decisions, tokens spent. Disposable: losing it loses no memory.
+
+Every failure of the database is logged and otherwise ignored; a corrupt file
+is replaced by an empty one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+
+from memsync.errors import StoreError
+from memsync.records import format_time, parse_time, utc_now
+from memsync.store.files import Stamp, create, make_local, stamp
+from memsync.store.tables import ABSORB_REST, ABSORB_USE, HAND_BACK, SCHEMA
+from memsync.system import local
+
+if TYPE_CHECKING:
+    import sqlite3
+
+log = logging.getLogger(__name__)
+
+Action = Literal["injected", "created", "accessed", "updated"]
+
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+# A rejection of the very same text holds nothing to bring back, and agents repeat themselves.
+_PRUNE: Final = (
+    "DELETE FROM dedup_log WHERE decision = 'hash_exact' AND rejected IS NULL"
+    " AND id <= (SELECT max(id) FROM dedup_log) - ?"
+)
+_COPIES: Final = 1_000
+_DEDUP_COLUMNS: Final = (
+    "created_at, new_text, existing_id, existing_text, similarity, decision, reasoning, owner, rejected, review_status"
+)
+
+
+KEPT_DAYS: Final = 60
+
+
+class Usage(NamedTuple):
+    """How often a memory was recalled, and when last."""
+
+    access_count: int
+    last_accessed_at: datetime | None
+
+
+class Known(NamedTuple):
+    """What of a memory was last written or shown here, and by which rules it was found to be no order; 0: by none."""
+
+    fingerprint: str
+    rules: int = 0
+
+
+class Outcomes(NamedTuple):
+    """How often working by a skill went well, and how often not; at least one of them."""
+
+    successes: int
+    failures: int
+
+
+Decision = Literal[
+    "hash_exact", "auto_reject", "subsumed", "llm_reject", "llm_keep", "fallback_reject", "fallback_keep"
+]
+ReviewStatus = Literal["unreviewed", "confirmed", "reversed"]
+DECISIONS: Final[tuple[Decision, ...]] = get_args(Decision)
+DECISION_ALIASES: Final[Mapping[str, Decision]] = {"haiku_reject": "llm_reject", "haiku_keep": "llm_keep"}  # seed 001
+
+
+class Dedup(NamedTuple):
+    """One row of the dedup log (seed 001).
+
+    `rejected` is the line of the record that was not kept, new or old, as `codec.encode`
+    spells it: what a reversal brings back. None: both texts are kept.
+    `number` and `review_status` are given by the log.
+    """
+
+    created_at: datetime
+    new_text: str
+    existing_id: str
+    existing_text: str
+    similarity: float | None
+    decision: Decision
+    reasoning: str = ""
+    owner: str | None = None
+    rejected: bytes | None = None
+    review_status: ReviewStatus = "unreviewed"
+    number: int = 0
+
+
+class State:
+    """The state.db of one store. Each call opens, does its work and closes, so processes never wait long."""
+
+    def __init__(self, path: Path, *, private: bool, tree: Path | None = None) -> None:
+        self.path = path
+        self._private = private
+        self._tree = tree
+        self._usage: dict[str, Usage] = {}
+        self._seen: tuple[Stamp, Stamp] | None = None
+        self._known: dict[str, Known] = {}
+        self._known_at: tuple[Stamp, Stamp] | None = None
+
+    def usage(self) -> Mapping[str, Usage]:
+        """Return the use of every memory that was ever used; read again only if the database changed."""
+        stamps = self._stamps()
+        if stamps != self._seen:
+            self._seen = stamps
+            self._usage = self._read_usage() if self.path.exists() else {}
+        return self._usage
+
+    def known(self) -> Mapping[str, Known]:
+        """Return which memories were written or shown on this machine, and as what; read again only after a change."""
+        stamps = self._stamps()
+        if stamps != self._known_at:
+            self._known_at = stamps
+            found: dict[str, Known] = {}
+            if self.path.exists():
+                with self._database() as db:
+                    rows = db.execute("SELECT id, fingerprint, rules FROM known") if db else ()
+                    found |= {id_: Known(*row) for id_, *row in rows}
+            self._known = found
+        return self._known
+
+    def _stamps(self) -> tuple[Stamp, Stamp]:
+        return stamp(self.path), stamp(self.path.with_name(f"{self.path.name}-wal"))
+
+    def _read_usage(self) -> dict[str, Usage]:
+        found: dict[str, Usage] = {}
+        with self._database() as db:
+            for id_, count, last in db.execute("SELECT id, access_count, last_accessed_at FROM usage") if db else ():
+                found[id_] = Usage(count, parse_time(last))
+        return found
+
+    def record_use(self, uses: Iterable[tuple[str, datetime]], known: Mapping[str, Known] = _NONE) -> None:
+        """Count one more use for each id and time of *uses*, and note what is *known* from now on."""
+        rows = [(id_, format_time(now)) for id_, now in uses]
+        if not rows and not known:
+            return
+        with self._database() as db:
+            if db:
+                db.executemany(
+                    "INSERT INTO usage VALUES (?, 1, ?) ON CONFLICT (id) DO UPDATE SET"
+                    " access_count = access_count + 1,"
+                    " last_accessed_at = max(last_accessed_at, excluded.last_accessed_at)",
+                    rows,
+                )
+                db.executemany("INSERT OR REPLACE INTO known VALUES (?, ?, ?)", [(id_, *k) for id_, k in known.items()])
+
+    def outcomes(self) -> Mapping[str, Outcomes]:
+        """Return the outcomes of every skill that has any."""
+        found: dict[str, Outcomes] = {}
+        if self.path.exists():
+            with self._database() as db:
+                for id_, *counts in db.execute("SELECT id, successes, failures FROM skill_outcomes") if db else ():
+                    found[id_] = Outcomes(*counts)
+        return found
+
+    def record_outcome(self, id_: str, *, success: bool) -> None:
+        """Count one more outcome of a skill."""
+        column = "successes" if success else "failures"
+        with self._database() as db:
+            if db:
+                db.execute(
+                    f"INSERT INTO skill_outcomes (id, {column}) VALUES (?, 1)"  # noqa: S608 - one of two names
+                    f" ON CONFLICT (id) DO UPDATE SET {column} = {column} + 1",
+                    [id_],
+                )
+
+    def record_session(self, session_id: str, rows: Iterable[tuple[str, Action, datetime]]) -> None:
+        """Note what happened in the session: id, action and time; a second time changes nothing."""
+        values = [(session_id, id_, action, format_time(now)) for id_, action, now in rows]
+        if not values:
+            return
+        with self._database() as db:
+            if db:
+                db.executemany(
+                    "INSERT OR IGNORE INTO session_memories (session_id, memory_id, action, created_at)"
+                    " VALUES (?, ?, ?, ?)",
+                    values,
+                )
+
+    def session(self, session_id: str, action: Action) -> list[str]:
+        """Return the ids to which *action* happened in the session, oldest first."""
+        if not self.path.exists():
+            return []
+        found: list[str] = []
+        query = "SELECT memory_id FROM session_memories WHERE session_id = ? AND action = ? ORDER BY id"
+        with self._database() as db:
+            found += [id_ for (id_,) in db.execute(query, (session_id, action))] if db else []
+        return found
+
+    def log_dedup(self, rows: Iterable[Dedup]) -> list[int]:
+        """Append decisions to the dedup log and return their numbers; 0 for each that could not be written."""
+        numbers: list[int] = []
+        rows = list(rows)
+        with self._database() as db:
+            for row in rows if db else ():
+                assert db is not None
+                query = f"INSERT INTO dedup_log ({_DEDUP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+                done = db.execute(query, (format_time(row.created_at), *row[1:10]))
+                numbers.append(done.lastrowid or 0)
+            if db and any(row.decision == "hash_exact" for row in rows):
+                db.execute(_PRUNE, (_COPIES,))
+        return numbers + [0] * (len(rows) - len(numbers))
+
+    def dedup_log(self) -> list[Dedup]:
+        """Return every row of the dedup log, the latest first."""
+        found: list[Dedup] = []
+        if self.path.exists():
+            with self._database() as db:
+                rows = db.execute(f"SELECT {_DEDUP_COLUMNS}, id FROM dedup_log ORDER BY id DESC") if db else ()  # noqa: S608
+                found += map(_dedup_row, rows)
+        return found
+
+    def set_reviewed(self, numbers: Iterable[int], status: ReviewStatus) -> None:
+        """Set the review status of rows of the dedup log."""
+        values = [(status, number) for number in numbers]
+        if values:
+            with self._database() as db:
+                if db:
+                    db.executemany("UPDATE dedup_log SET review_status = ? WHERE id = ?", values)
+
+    def absorb(self, other: State) -> None:
+        """Take over what *other* knows; a second time changes nothing."""
+        self._take_from(other, (*ABSORB_USE, *ABSORB_REST), None)
+
+    def hand_back(self, to: State, ids: Collection[str]) -> None:
+        """Give the use of *ids* to the state that this one absorbed, and drop the decisions that it has itself."""
+        to._take_from(self, (*ABSORB_USE, *HAND_BACK), json.dumps(sorted(ids)))
+
+    def _take_from(self, other: State, queries: Sequence[str], ids: str | None) -> None:
+        if not other.path.exists():
+            return
+        with other._database():
+            pass  # brings it to our schema, or begins it anew
+        with self._database() as db:
+            if db:
+                db.execute("ATTACH DATABASE ? AS other", (str(other.path),))
+                for query in queries:
+                    db.execute(query, {"ids": ids} if ":ids" in query else {})
+
+    def spend(self, day: str, tokens: int) -> int:
+        """Add *tokens* (less than 0 gives back) to what LLMs used on *day*, and return the sum.
+
+        Without a database only this call counts.
+        """
+        query = (
+            "INSERT INTO llm_spent VALUES (?, ?) ON CONFLICT (day) DO UPDATE SET"
+            " tokens = max(tokens + excluded.tokens, 0) RETURNING tokens"
+        )
+        total = tokens
+        with self._database() as db:
+            if db:
+                (total,) = db.execute(query, (day, tokens)).fetchone()
+        return total
+
+    def variables(self, session_id: str) -> dict[str, Any]:
+        """Return the workflow variables of the session; none if it has none."""
+        if not self.path.exists():
+            return {}
+        with self._database() as db:
+            return _variables(db, session_id) if db else {}
+        return {}
+
+    def change_variables(
+        self, session_id: str, now: datetime, change: Callable[[dict[str, Any]], dict[str, Any] | None]
+    ) -> bool:
+        """Replace the session's variables by what *change* makes of them, in one transaction.
+
+        Returns whether anything was written: None from *change* leaves them alone. Sessions
+        that nobody touched for KEPT_DAYS are forgotten.
+        """
+        with self._database() as db:
+            if db is None:
+                return False
+            db.execute("BEGIN IMMEDIATE")
+            new = change(_variables(db, session_id))
+            if new is None:
+                return False
+            text = json.dumps(new, ensure_ascii=False)
+            db.execute("INSERT OR REPLACE INTO workflow_state VALUES (?, ?, ?)", (session_id, text, format_time(now)))
+            old = format_time(now - timedelta(days=KEPT_DAYS))
+            db.execute("DELETE FROM workflow_state WHERE updated_at < ?", (old,))
+            return True
+        return False
+
+    @contextmanager
+    def _database(self) -> Iterator[sqlite3.Connection | None]:
+        """Open the database for one transaction; None where it cannot be had."""
+        import sqlite3
+
+        try:
+            db = self._open()
+        except (sqlite3.Error, StoreError, OSError) as error:
+            log.info("no local state in %s: %s", self.path, error)
+            yield None
+            return
+        try:
+            with db:
+                yield db
+        except sqlite3.OperationalError as error:
+            log.info("local state in %s was not used: %s", self.path, error)
+        except sqlite3.DatabaseError as error:
+            self._begin_anew(error)
+        finally:
+            db.close()
+
+    def _open(self) -> sqlite3.Connection:
+        import sqlite3
+
+        make_local(self.path.parent, private=self._private, tree=self._tree)
+        try:
+            return self._connect()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            self._begin_anew(error)
+            return self._connect()
+
+    def _begin_anew(self, error: Exception) -> None:
+        log.warning("%s is damaged (%s) and is begun anew; no memory is lost", self.path, error)
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                self.path.with_name(self.path.name + suffix).unlink()
+
+    def _connect(self) -> sqlite3.Connection:
+        import sqlite3
+
+        create(
+            self.path, b"", private=True
+        )  # SQLite would make it for all to read; what it makes beside it has its mode
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            local.refuse_links(self.path.with_name(self.path.name + suffix))  # SQLite follows them
+        db = sqlite3.connect(self.path, timeout=2.0)
+        try:
+            with suppress(sqlite3.OperationalError):
+                # Two first openers may race for WAL; the loser works without asking again.
+                db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+            db.executescript(SCHEMA)
+        except sqlite3.Error:
+            db.close()
+            raise
+        return db
+
+
+def _dedup_row(row: tuple[Any, ...]) -> Dedup:
+    return Dedup(parse_time(row[0]) or utc_now(), *row[1:])
+
+
+def _variables(db: sqlite3.Connection, session_id: str) -> dict[str, Any]:
+    row = db.execute("SELECT variables FROM workflow_state WHERE session_id = ?", (session_id,)).fetchone()
+    try:
+        found = json.loads(row[0]) if row else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

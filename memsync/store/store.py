@@ -1,0 +1,386 @@
+"""One store: the only writer of a memories.jsonl.
+
+A write appends under the lock after looking at the file again; an export
+brings the file to canonical form. What is in memory is a copy of the file and
+nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from memsync.errors import ExportRefused, MemoryNotFound, StoreError, StoreUnreadable, blaming
+from memsync.format import codec, jsonl, merge, pending
+from memsync.format.codec import Line
+from memsync.format.jsonl import Problem
+from memsync.records import Change, Memory, content_hash, format_time
+from memsync.store import changes as changed
+from memsync.store import checkout, files, local_history
+from memsync.store.exported import Exported
+from memsync.store.places import Place
+
+log = logging.getLogger(__name__)
+
+Stamps = tuple[files.Stamp, files.Stamp]  # of the file and of the pending one
+NOWHERE: Final = (files.ABSENT, files.ABSENT)
+_ATTEMPTS: Final = 10
+
+
+class Span(NamedTuple):
+    """Where a memory's line is, in bytes; file 0 is the file of memories, 1 the pending one."""
+
+    file: int
+    start: int
+    end: int
+    memory: Memory
+
+
+class Store:
+    """The memories of one place.
+
+    Reading methods show the file as of the last `refresh`; writing methods are
+    called inside `writing()`, are durable when they return, and return what
+    changed. Safe to share between threads and to use from many processes.
+    `in_log_form` tells that this object wrote lines that no export put in order.
+
+    With `on_commit`, or while `hold` names a reason, writes go to the pending
+    file, and the file of memories stays as it is; reading lays one over the other.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.on_commit = False
+        self.hold: Callable[[], str] = str
+        self._waits = False  # whether writes go to the pending file
+        self._mutex = threading.RLock()
+        self._stamp: Stamps | None = None
+        self._lines: list[Line] = []  # of the file, then of the pending one, then what had to be merged
+        self._ends = (0, 0)  # where in _lines the two files end
+        self._current: dict[str, Line] = {}
+        self._by_hash: dict[str, dict[str, None]] | None = None  # hash -> ids in order; mostly one
+        self.in_log_form = False
+        self._listener: Callable[[Sequence[Change]], None] | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file, links followed.
+
+        Raises:
+            OutsideTree: a link leads out of the repository.
+        """
+        return files.resolve_inside(self.place.memories, self.place.tree)
+
+    def follow(self, listener: Callable[[Sequence[Change]], None], since: Mapping[str, Memory]) -> None:
+        """Call *listener* (the only one) with what changed *since*, and from now on with every change, in order."""
+        with self._mutex:
+            self.refresh()
+            self._listener = listener
+            if found := changed.memories(since, self.memories()):
+                listener(found)
+
+    def refresh(self) -> list[Change]:
+        """Read the file again if its stamp changed, and return what is different since the last look.
+
+        Raises:
+            StoreUnreadable, OutsideTree
+        """
+        with self._mutex:
+            if self._stamp is not None and self.look() == self._stamp:
+                return []
+            was_whole = self._stamp is not None
+            self._stamp = None  # until all of it is taken in
+            # This one first: an export writes the file and then removes this, and twice the same changes nothing.
+            held, held_seen = files.read(self.place.pending)
+            data, seen = files.read(self.path)
+            if jsonl.is_utf16(data):
+                raise StoreUnreadable(self.path, "is UTF-16", "save it as UTF-8")
+            if was_whole and not held and (added := self._added(data)) is not None:
+                changes = self._take_in(added, waiting=False)
+                self._stamp = seen, held_seen
+                return self._announce(changes)
+            before = self._current
+            self._lines, self._ends = pending.lay_over(jsonl.read_lines(data, self._known()), held)
+            self._current = merge.current(self._lines)
+            self._stamp = seen, held_seen
+            if not before and self._listener is None and self._by_hash is None:
+                return []  # nothing to compare with, and nobody to tell
+            return self._announce(changed.lines(before, self._current))
+
+    def look(self) -> Stamps:
+        """Return the stamps of both files as they are now."""
+        return files.stamp(self.path), files.stamp(self.place.pending)
+
+    def _known(self) -> dict[bytes, Line]:
+        return {line.raw: line for line in self._lines}
+
+    def memories(self) -> dict[str, Memory]:
+        """Return the live memories by id; the caller may keep the dictionary."""
+        with self._mutex:
+            return {id_: line.memory for id_, line in self._current.items() if line.memory}
+
+    def get(self, id_: str) -> Memory | None:
+        """Return the live memory *id_*, by its whole id."""
+        line = self._current.get(id_)
+        return line.memory if line else None
+
+    def raw(self, id_: str) -> bytes:
+        """Return the bytes of the line that counts for *id_*."""
+        return self._current[id_].raw
+
+    def knows(self, id_: str) -> bool:
+        """Tell whether a line has that id, be it a live memory or a removal."""
+        return id_ in self._current
+
+    def __len__(self) -> int:
+        return len(self._current)
+
+    def by_hash(self, hash_: str, *, besides: str = "") -> Memory | None:
+        """Return a live memory with that content hash and another id than *besides*."""
+        with self._mutex:
+            if self._by_hash is None:
+                self._by_hash = {}
+                self._index_hashes([Change(id_, None, memory) for id_, memory in self.memories().items()])
+            return next((m for id_ in self._by_hash.get(hash_, ()) if id_ != besides and (m := self.get(id_))), None)
+
+    def problems(self) -> list[Problem]:
+        """Return what a person should look at in the file, by line."""
+        with self._mutex:
+            return [problem for problem in jsonl.problems(self._lines) if problem.number <= self._ends[0]]
+
+    def first_problem(self) -> tuple[int, int, str] | None:
+        """Return how many lines need a look, and the first of them with what is wrong; None if all are well."""
+        found = [problem for problem in self.problems() if not problem.harmless]
+        return (len(found), found[0].number, found[0].why) if found else None
+
+    @property
+    def stamp(self) -> Stamps | None:
+        """What both files looked like when they were last read or written; None before."""
+        return self._stamp
+
+    @property
+    def waiting(self) -> int:
+        """How many memories have changes that wait for a commit."""
+        with self._mutex:
+            return len({line.id for line in self._lines[self._ends[0] : self._ends[1]] if line.id is not None})
+
+    def spans(self) -> tuple[Stamps, dict[str, Span]]:
+        """Return the stamps and, by id, where each live memory's line is; not of one that had to be merged."""
+        with self._mutex:
+            found: dict[str, Span] = {}
+            for file, (first, last) in enumerate(((0, self._ends[0]), self._ends)):
+                place = 0
+                for line in self._lines[first:last]:
+                    end = place + len(line.raw)
+                    if line.id is not None and line.memory and self._current.get(line.id) is line:
+                        found[line.id] = Span(file, place, end, line.memory)
+                    place = end + 1
+            return self._stamp or NOWHERE, found
+
+    def is_spent(self) -> bool:
+        """Tell whether nothing of the file would be left after an export."""
+        with self._mutex:
+            return not jsonl.export(self._lines)
+
+    def is_canonical(self) -> bool:
+        """Tell whether an export would change nothing, but for what waits."""
+        data, _ = files.read(self.path)
+        return jsonl.in_conflict(self._lines) or jsonl.export(jsonl.read_lines(data)) == data
+
+    def nameless(self) -> list[str]:
+        """Return the derived ids of records that were written by hand without one."""
+        with self._mutex:
+            return [id_ for id_, line in self._current.items() if line.nameless]
+
+    def replaced(self) -> dict[str, bytes]:
+        """Return, by id, the last line of the local history that says something else than the file does now."""
+        return local_history.read(self.place.local, self.get)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the lock with the file freshly read: decide and write inside.
+
+        Raises:
+            LockTimeout, StoreNotWritable, StoreUnreadable, OutsideTree
+        """
+        with self._mutex:
+            files.make_local(self.place.local, private=self.place.private, tree=self.place.tree)
+            with files.lock(self.place.local / "lock"):
+                self.refresh()
+                self._waits = self.on_commit or bool(self.hold())
+                if not self._waits and self.look()[1] != files.ABSENT:
+                    self._export_once(False, None)
+                    self.refresh()
+                    self._waits = self.look()[1] != files.ABSENT  # the file is in conflict
+                yield
+
+    def add(self, memories: Iterable[Memory]) -> list[Change]:
+        """Append new *memories* with one fsync."""
+        return self.write(memories, {})
+
+    def update(self, edits: Mapping[str, Mapping[str, Any]]) -> list[Change]:
+        """Append new versions: id -> JSON fields to set. Other fields keep their bytes."""
+        return self.write((), edits)
+
+    def write(self, memories: Iterable[Memory | bytes], edits: Mapping[str, Mapping[str, Any]]) -> list[Change]:
+        """Append new *memories* (lines as they are) and new versions with one fsync: all of them, or on an error none."""
+        old = [self._current[id_].raw for id_ in edits]
+        new = [codec.edit(raw, {"id": id_, **fields}) for raw, (id_, fields) in zip(old, edits.items(), strict=True)]
+        self._keep_replaced(old)
+        return self._append([m if isinstance(m, bytes) else codec.encode(m) for m in memories] + new)
+
+    def adopt(self, other: Store, only: Collection[str] | None = None, *, history: bool = True) -> list[str]:
+        """Append the live lines and the *history* of *other* (of *only* these ids); return the ids that both now have."""
+        earlier = other.replaced() if history else {}
+        self._keep_replaced([raw for id_, raw in earlier.items() if only is None or id_ in only])
+        with other._mutex:
+            lines = [line for id_, line in other._current.items() if line.memory and (only is None or id_ in only)]
+        same = [line for line in lines if (mine := self.get(line.id or "")) and mine == line.memory]
+        new = [line for line in lines if not self.get(line.id or "")]
+        self._append([line.raw.rstrip(b"\r") for line in new])
+        return [line.id for line in same + new if line.id]
+
+    def remove(self, ids: Iterable[str], now: datetime, *, keep: bool = True) -> list[Change]:
+        """Append removals. The lines stay in the local history, from which `restore` takes them, unless told otherwise."""
+        ids = list(ids)
+        self._keep_replaced([self._current[id_].raw for id_ in ids] if keep else [])
+        return self._append([codec.encode_tombstone(id_, now) for id_ in ids])
+
+    def restore(self, id_: str, now: datetime, *, raw: bytes | None = None) -> list[Change]:
+        """Append the last replaced or removed line of *id_* again, or the line *raw* of it.
+
+        One whose removal is in no commit comes back byte for byte, any other as a new edit, which a merge keeps.
+
+        Raises:
+            MemoryNotFound: this machine keeps no earlier version of it.
+        """
+        raw = self.replaced().get(id_) if raw is None else raw
+        if raw is None:
+            raise MemoryNotFound(id_, " that was changed or removed on this machine")
+        line = self._current.get(id_)
+        live = [line.raw] if line and line.memory else []
+        self._keep_replaced(live)
+        if live or (not self.place.private and checkout.has_removed(self.path, id_)):
+            raw = codec.edit(raw, {"id": id_, "updated_at": format_time(now)})
+        return self._append([raw])
+
+    def export(self, *, collapse: bool = False, settle: Callable[[list[Line]], list[Line]] | None = None) -> Exported:
+        """Bring the file to canonical form by atomic replace, with what waited; a second time changes no byte.
+
+        What `hold` speaks for and what git is merging is left alone, unless *settle* is there to take
+        the conflicts out. Edits that others make in the same moment are kept.
+
+        Raises:
+            ExportRefused: the canonical form would lack a live memory (a bug).
+            StoreFull, StoreNotWritable: nothing was changed.
+        """
+        if self.look() == NOWHERE:
+            return Exported(self.path, changed=False)
+        if settle is None and (reason := self.hold()):
+            return Exported(self.path, changed=False, held=reason)
+        with self.writing():
+            for _ in range(_ATTEMPTS):
+                if (done := self._export_once(collapse, settle)) is not None:
+                    return done
+                self.refresh()
+            raise StoreError(self.path, "kept changing during the export", "try again when the other writer is done")
+
+    def _export_once(self, collapse: bool, settle: Callable[[list[Line]], list[Line]] | None) -> Exported | None:
+        path = self.path
+        data, _ = files.read(path)
+        lines = jsonl.read_lines(data, self._known())
+        if settle is None and jsonl.in_conflict(lines) and checkout.is_unmerged(path):
+            return Exported(path, changed=False, held="git is merging it; `memsync sync` settles that")
+        lines, _ = pending.lay_over((settle or merge.settle)(lines), files.read(self.place.pending)[0])
+        new = jsonl.export(lines, collapse=collapse)
+        if new == data:
+            return self._exported(changed=False)
+        self._guard_against_shrinking(lines, new)
+        if collapse:
+            kept = set(new.split(b"\n"))
+            self._keep_replaced([line.raw for line in lines if line.memory and line.raw not in kept])
+        temp = self.place.local / "export.tmp"
+        late = files.replace(path, new, was=data, temp=temp, private=self.place.private, may_grow=True)
+        if late is None:
+            return None
+        if late:
+            files.append(path, late, private=self.place.private)
+        return self._exported(changed=True)
+
+    def _exported(self, *, changed: bool) -> Exported:
+        """Forget what waited, now that it is in the file."""
+        with blaming(self.place.pending):
+            self.place.pending.unlink(missing_ok=True)
+        self.refresh()
+        self.in_log_form = False
+        return Exported(self.path, changed=changed)
+
+    def _guard_against_shrinking(self, lines: list[Line], new: bytes) -> None:
+        live = {id_ for id_, line in merge.current(lines).items() if line.memory}
+        after = {line.id for line in jsonl.read_lines(new, self._known()) if line.memory}
+        if lost := live - after:
+            why = f"the canonical form would lose {len(lost)} memories"
+            raise ExportRefused(self.path, why, "please report this; nothing was changed")
+
+    def _append(self, raws: list[bytes]) -> list[Change]:
+        if not raws:
+            return []
+        end, last = self._ends
+        if self._waits:
+            raws = pending.based(raws, self._lines[:end], self._lines[end:last])
+        path = self.place.pending if self._waits else self.path
+        files.make_dirs(path.parent, private=self.place.private)
+        seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in
+        data = b"".join(raw + b"\n" for raw in raws)
+        before, after = files.append(path, data, private=self.place.private)
+        self.in_log_form = not self._waits
+        if before != seen[self._waits] or last != len(self._lines) or (self._waits and self.look()[0] != seen[0]):
+            return self.refresh()  # somebody without the lock wrote in between, or merged lines are in the way
+        changes = self._take_in(pending.read(data), waiting=self._waits)
+        self._stamp = (seen[0], after) if self._waits else (after, seen[1])
+        return self._announce(changes)
+
+    def _added(self, data: bytes) -> list[Line] | None:
+        """Return the lines that *data* has behind those we know; None if it differs otherwise."""
+        is_plain = 0 < self._ends[0] == len(self._lines)
+        if not is_plain or self._lines[-1].problem or jsonl.in_conflict(self._lines):
+            return None
+        known = b"\n".join(line.raw for line in self._lines) + b"\n"
+        if not data.startswith(known):
+            return None
+        added = jsonl.read_lines(data[len(known) :])
+        return None if jsonl.in_conflict(added) else added
+
+    def _take_in(self, lines: list[Line], *, waiting: bool) -> list[Change]:
+        """Put *lines* behind the others, and return what they change."""
+        latest = {line.id: line for line in lines if line.id is not None}
+        nothing = Line(b"")
+        changes = [Change(id_, self._current.get(id_, nothing).memory, line.memory) for id_, line in latest.items()]
+        self._lines += lines
+        self._ends = (self._ends[0] if waiting else len(self._lines), len(self._lines))
+        self._current |= latest
+        return [change for change in changes if change.before != change.after]
+
+    def _keep_replaced(self, raws: list[bytes]) -> None:
+        """Keep replaced lines in the local history before they can leave the file."""
+        local_history.keep(self.place.local, raws, private=self.place.private)
+
+    def _announce(self, changes: list[Change]) -> list[Change]:
+        if self._by_hash is not None:
+            self._index_hashes(changes)
+        if changes and self._listener is not None:
+            self._listener(changes)
+        return changes
+
+    def _index_hashes(self, changes: Sequence[Change]) -> None:
+        assert self._by_hash is not None
+        for change in changes:
+            if change.before:
+                self._by_hash.get(content_hash(change.before.content), {}).pop(change.id, None)
+            if change.after:
+                self._by_hash.setdefault(content_hash(change.after.content), {})[change.id] = None

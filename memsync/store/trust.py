@@ -1,0 +1,278 @@
+"""What a repository may say: its data flows, its instructions wait. The whole model is here; docs/security.md has the table.
+
+A clone, a branch, a pull request: whoever wrote them must not choose where memories go, what
+runs, or what is written down. So of the settings in a repository's file only those of RULES count,
+with the values that their rule takes; what acts is in force once the user has approved that very
+content, which is noted by its hash in the home store. A new setting is personal unless RULES has it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from memsync.errors import NoStore, StoreNotWritable
+from memsync.store import files
+from memsync.store.places import Layout
+
+Verdict = Literal["taken", "waits", "refused"]
+
+BUILT_IN: Final = ("builtin", "none")  # the embedders that reach nothing outside of the package
+FOLDER: Final = "trust"  # of the home store
+
+_MOST_NAMES: Final = 256  # files and settings of one project; the oldest are forgotten
+_MOST_EACH: Final = 16  # approved contents of one of them: branches differ, and one goes back and forth
+_MOST_BYTES: Final = 1 << 20
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
+
+
+class Rule(NamedTuple):
+    """What a repository may say about one setting: in words, and as a verdict on a value and the user's own."""
+
+    says: str
+    judge: Callable[[Any, Any], Verdict]
+    acts: bool = False
+
+
+def _if(allowed: bool) -> Verdict:
+    return "taken" if allowed else "refused"
+
+
+def _anything() -> Rule:
+    return Rule("anything", lambda _value, _own: "taken")
+
+
+def _only(*values: object) -> Rule:
+    said = (str(value).lower() if isinstance(value, bool) else str(value) for value in values)
+    return Rule(f"only {' or '.join(said)}", lambda value, _: _if(value in values))
+
+
+def _lower() -> Rule:
+    return Rule("only less than you do", lambda value, own: _if(value < own))
+
+
+def _higher() -> Rule:
+    return Rule("only more than you do", lambda value, own: _if(value > own))
+
+
+def _up_to(most: float) -> Rule:
+    return Rule(f"up to {most:g}", lambda value, _: _if(value <= most))
+
+
+def _at_once(values: Collection[object], waiting: str) -> Rule:
+    says = f"{', '.join(map(str, values))}; {waiting} waits" if values else f"{waiting} waits"
+    return Rule(says, lambda value, _: "taken" if not value or value in values else "waits", acts=True)
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    "memory.recall_limit": _up_to(100),
+    "memory.embedder": _only(*BUILT_IN),
+    "memory.enabled": _only(False),
+    "memory.injection_limit": _lower(),
+    "memory.injection_budget": _lower(),
+    "memory.importance_threshold": _higher(),
+    "memory.auto_extract": _only(False),
+    "memory.stop_words": _anything(),
+    "memory.decay_enabled": _anything(),
+    "memory.decay_rate": _anything(),
+    "memory.decay_floor": _anything(),
+    "memory.secrets.allow": _at_once((), "every entry"),
+    "memory_sync.stealth": _only(True),
+    "memory_sync.mode": _at_once(("worktree", "on-commit"), "auto-commit"),
+    "memory_sync.export_debounce": _up_to(3600),
+    "janitor.dedup.auto_reject_threshold": _higher(),
+    "janitor.dedup.gray_zone_low": _higher(),
+    "janitor.dedup.haiku_verify_enabled": _only(False),
+    "janitor.dedup.strict": _anything(),
+    "janitor.archive_after": _anything(),
+}
+# What any file switches on stays on, whatever a later one says.
+STICKY: Final = frozenset({"memory_sync.stealth"})
+
+
+def judge(key: str, value: object, own: object) -> Verdict | None:
+    """Return whether a repository may set *key* to *value*, where the user's own settings say *own*; None: it says the same."""
+    rule = RULES.get(key)
+    if value == own:
+        return None
+    return rule.judge(value, own) if rule else "refused"
+
+
+def acts(key: str, value: object) -> bool:
+    """Tell whether *key* with *value* is an instruction, which waits in a repository."""
+    rule = RULES.get(key)
+    return rule is not None and rule.acts and rule.judge(value, None) == "waits"
+
+
+def explain(key: str) -> str:
+    """Return what a repository may say about *key*, as the end of a sentence about a value that was refused."""
+    rule = RULES.get(key)
+    if rule is None:
+        return "is not taken from a repository; set it with --global"
+    return f"is not taken from a repository, which may set {rule.says}; set it with --global"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """Something of a repository that acts: a workflow file, or one setting. `name` is the same in every clone."""
+
+    name: str
+    path: Path
+    content: bytes
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the content."""
+        from hashlib import sha256
+
+        return sha256(self.content).hexdigest()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the name, the path, the content as text and its hash."""
+        text = self.content.decode("utf-8", "backslashreplace")
+        return {"name": self.name, "path": str(self.path), "content": text, "sha256": self.digest}
+
+
+def of_file(layout: Layout, path: Path, content: bytes) -> Instruction:
+    """Return the instruction that the file *path* of the project is."""
+    return Instruction(_name(layout, path), path, content)
+
+
+def of_setting(layout: Layout, path: Path, key: str, value: object) -> Instruction:
+    """Return the instruction that *key* is with *value* in the settings file *path*, however it is spelled there."""
+    return Instruction(name_of_setting(layout, path, key), path, f"{key}: {json.dumps(value)}\n".encode())
+
+
+def name_of_setting(layout: Layout, path: Path, key: str) -> str:
+    """Return the name under which *key* in the settings file *path* is approved."""
+    return f"{_name(layout, path)}: {key}"
+
+
+def _name(layout: Layout, path: Path) -> str:
+    top = layout.git.root if layout.git else layout.root
+    return path.relative_to(top).as_posix() if top and path.is_relative_to(top) else str(path)
+
+
+class Approvals:
+    """What the user approved of the project of *layout*: hashes of contents, by the name of what they were the content of.
+
+    They count in every clone and worktree of the project on this machine. A file that is damaged, or that
+    others may write, approves nothing.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        private = layout.stealth
+        self._path = layout.home / FOLDER / f"{private.directory.name}.json" if layout.home and private else None
+
+    @property
+    def stamp(self) -> files.Stamp:
+        """What the file looked like; a change in it changes what is in force."""
+        return files.stamp(self._path) if self._path else files.ABSENT
+
+    @cached_property
+    def known(self) -> Mapping[str, list[str]]:
+        """The approved hashes by name, newest last."""
+        try:
+            raw = _read_owned(self._path) if self._path else b""
+            found = json.loads(raw or b"{}")["approved"] if raw else {}
+            return {str(name): [one for one in map(str, ones) if _HASH.fullmatch(one)] for name, ones in found.items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return {}
+
+    def cover(self, one: Instruction) -> bool:
+        """Tell whether the very content of *one* was approved."""
+        return one.digest in self.known.get(one.name, ())
+
+    def add(self, approved: Iterable[Instruction]) -> None:
+        """Approve the contents that were read, whatever the files say by now.
+
+        Raises:
+            NoStore: there is no home store to note it in.
+            StoreError: nothing was noted.
+        """
+        approved = list(approved)
+
+        def change(known: dict[str, list[str]]) -> None:
+            for one in approved:
+                before = [digest for digest in known.pop(one.name, []) if digest != one.digest]
+                known[one.name] = [*before, one.digest][-_MOST_EACH:]
+
+        self._change(change)
+
+    def remove(self, names: Iterable[str]) -> list[str]:
+        """Take back every approval of *names*, and return those that there were.
+
+        Raises:
+            NoStore, StoreError
+        """
+        there = [name for name in names if name in self.known]
+        if there:
+            self._change(lambda known: [known.pop(name, None) for name in there])
+        return there
+
+    def _change(self, change: Callable[[dict[str, list[str]]], object]) -> None:
+        if self._path is None:
+            raise NoStore("no home directory is known, so nothing can be approved; set HOME or MEMSYNC_HOME")
+        files.make_dirs(self._path.parent, private=True)
+        with files.lock(self._path.parent / "lock"):
+            self.__dict__.pop("known", None)
+            was, _ = files.read(self._path)
+            known = dict(self.known)
+            change(known)
+            kept = dict(list(known.items())[-_MOST_NAMES:])
+            data = json.dumps({"approved": kept}, indent=1).encode() + b"\n"
+            temp = self._path.with_suffix(".new")
+            if files.replace(self._path, data, was=was, temp=temp, private=True) is None:
+                raise StoreNotWritable(self._path, "changed while it was written", "try again")
+            self._path.chmod(0o600)
+        self.__dict__.pop("known", None)
+
+
+def _read_owned(path: Path) -> bytes:
+    """Return what is in *path*; nothing if it is another user's, may be written by others, or is too large to be ours."""
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    with open(fd, "rb") as file:
+        status = os.fstat(fd)
+        is_safe = sys.platform == "win32" or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)
+        return file.read() if is_safe and status.st_size <= _MOST_BYTES else b""
+
+
+VALUE: Final = re.compile(r"\{([a-z_][a-z0-9_.]*)\}", re.IGNORECASE)  # what a step names in braces
+_ASKING: Final = frozenset({"memory_inject", "inject_memories", "memory_recall_relevant"})
+
+
+def why_no_step(action: str, params: Mapping[str, Any]) -> str:
+    """Return why a repository's workflow may not have that step, approved or not; "" if it may.
+
+    What a session says is asked with, and never written down; and the session's own transcript is the only one.
+    """
+    if any(name.strip().casefold() == "transcript" for name in params):
+        return "a workflow of a repository may not name a `transcript`; the session's own is read without it"
+    for name, value in params.items():
+        if (found := VALUE.search(str(value))) and not (name == "query" and action in _ASKING):
+            return f"a workflow of a repository may use {found[0]} only in the `query` of what gives memories"
+    return ""
+
+
+def what_leaves(key: str, value: object) -> str:
+    """Return what the user shall know who sets *key* to *value*, because memories leave the machine by it; "" if none do."""
+    kind, _, rest = str(value).partition(":")
+    if key != "memory.embedder" or kind != "openai":
+        return ""
+    url = f"http{rest.rpartition('@http')[2]}"
+    return f"from now on every memory, private and global ones too, and every prompt and query is sent to {url}"
+
+
+def notice(waiting: Collection[Instruction]) -> str:
+    """Return one line for the user about what waits; "" if nothing does."""
+    if not waiting:
+        return ""
+    what = "1 instruction of this repository waits" if len(waiting) == 1 else f"{len(waiting)} instructions wait"
+    return f"{what} for your approval; `memsync trust --show` shows what it would do"

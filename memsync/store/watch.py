@@ -1,0 +1,250 @@
+"""Telling when files change: watchdog for speed, a look at their stamps for certainty.
+
+Events are hints. What counts is whether a path looks different from when its
+callback last ran: an event too many costs a look, one too few 0.15 s.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from stat import S_ISDIR
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, cast
+
+from memsync.errors import MemsyncError
+from memsync.store.debounce import Debouncer
+from memsync.store.files import ABSENT, Stamp, stamp
+
+if TYPE_CHECKING:
+    from watchdog.events import FileSystemEvent, FileSystemEventHandler
+    from watchdog.observers.api import BaseObserver, ObservedWatch
+
+log = logging.getLogger(__name__)
+
+# Seconds. A change is told within LOOK + QUIET without any event, and mostly within QUIET.
+QUIET: Final = 0.05
+LONGEST: Final = 0.2
+LOOK: Final = 0.15
+_REST: Final = 19  # so looking at a large directory takes at most a twentieth of the time
+
+_CHANGES: Final = frozenset({"created", "modified", "moved", "deleted"})
+
+
+class Watcher:
+    """Calls back when a path changes: a file, or anything in a directory, whether or not it exists yet.
+
+    Each callback runs once after `start`, since nobody can know what its owner
+    saw before, and then after changes: when it has been *quiet* for so many
+    seconds, at the latest *longest* after the first. All of them run in one
+    thread, never two at once. A MemsyncError is logged, and watching goes on.
+
+    A directory is watched with all that is in it, so check first that a link
+    does not lead out of the repository (`files.resolve_inside`).
+    """
+
+    def __init__(
+        self,
+        callbacks: Mapping[Path, Callable[[], object]],
+        *,
+        quiet: float = QUIET,
+        longest: float = LONGEST,
+        look: float = LOOK,
+        observe: Callable[[], BaseObserver] | None = None,
+    ) -> None:
+        self._callbacks = {os.path.abspath(path): callback for path, callback in callbacks.items()}
+        self._real: Mapping[str, str] = {}  # path -> links followed
+        self._told: dict[str, Mapping[str, Stamp]] = {}  # path -> what it looked like when its callback last ran
+        self._pending: Debouncer[str] = Debouncer(quiet=quiet, longest=longest)
+        self._look_every = look
+        self._events = _Events(self._hear, observe or _native)
+        self._logged: set[str] = set()
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def is_polling(self) -> bool:
+        """Whether the system announces nothing, so that all depends on looking."""
+        return self._events.failed
+
+    def start(self) -> None:
+        """Watch from now on: what changes after this call is told."""
+        self._stopping.clear()
+        self._events.open()
+        self._look()
+        self._thread = threading.Thread(target=self._run, name="memsync-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Tell what has changed until now, and end all threads."""
+        if self._thread is None:
+            return
+        self._stopping.set()
+        self._wake.set()
+        self._thread.join()
+        self._thread = None
+
+    def _hear(self, event: FileSystemEvent) -> None:
+        """Take the hint, in a thread of the observer."""
+        for path in touched(event, self._real):
+            if self._pending.add(path):
+                self._wake.set()
+
+    def _run(self) -> None:
+        rest = self._look_every
+        while not self._stopping.is_set():
+            self._tell_until(time.monotonic() + rest)
+            begun = time.monotonic()
+            self._look()
+            rest = max(self._look_every, _REST * (time.monotonic() - begun))
+        self._events.close()
+        self._look()
+        self._tell(self._pending.flush())
+
+    def _tell_until(self, end: float) -> None:
+        while not self._stopping.is_set() and (left := end - time.monotonic()) > 0:
+            self._wake.wait(min(left, self._pending.wait()))
+            self._wake.clear()
+            self._tell(self._pending.due())
+
+    def _look(self) -> None:
+        """Watch the right directories, then note what looks different; of directories that are watched, events tell."""
+        self._real = {path: os.path.realpath(path) for path in self._callbacks}
+        posts = {path: _post(real) for path, real in self._real.items()}
+        steady = self._events.watch({post for post in posts.values() if post})
+        for path, post in posts.items():
+            is_told = post is not None and post.is_whole and post in steady
+            if not is_told and self._told.get(path) != _appearance(path):
+                self._pending.add(path)
+
+    def _tell(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            appearance = _appearance(path)
+            if self._told.get(path) == appearance:
+                continue
+            self._told[path] = appearance  # before the call: what changes during it is another change
+            try:
+                self._callbacks[path]()
+            except (MemsyncError, OSError) as error:
+                if str(error) not in self._logged:
+                    self._logged.add(str(error))
+                    log.warning("%s", error)
+
+
+def touched(event: FileSystemEvent, real: Mapping[str, str]) -> list[str]:
+    """Return which paths (path -> links followed) *event* may have changed: it or what is in it. Reading does not."""
+    if event.event_type not in _CHANGES:
+        return []
+    names = [os.fsdecode(name) for name in (event.src_path, event.dest_path) if name]
+    return [path for path, own in real.items() if any(name == own or name.startswith(own + os.sep) for name in names)]
+
+
+def _appearance(path: str) -> dict[str, Stamp]:
+    """Return the stamps of all files in a directory, else of *path* itself."""
+    inside = [os.path.join(root, name) for root, _, names in os.walk(path) for name in names]
+    found = dict.fromkeys(inside or [path], ABSENT)
+    for name in found:
+        with suppress(OSError):  # not allowed, or links in a circle
+            found[name] = stamp(Path(name))
+    return found
+
+
+class _Post(NamedTuple):
+    """A directory to watch, directly or whole. Another one in its place is another post."""
+
+    directory: str
+    is_whole: bool
+    device: int
+    inode: int
+
+
+def _post(real: str) -> _Post | None:
+    """Return from where changes of *real* are seen; None until there is such a directory."""
+    for directory, is_whole in ((real, True), (os.path.dirname(real), False)):
+        with suppress(OSError):
+            status = os.stat(directory)
+            if S_ISDIR(status.st_mode):
+                return _Post(directory, is_whole, status.st_dev, status.st_ino)
+    return None
+
+
+class _Events:
+    """What the system announces about a changing set of directories; nothing at all once it has failed."""
+
+    def __init__(self, hear: Callable[[FileSystemEvent], None], observe: Callable[[], BaseObserver]) -> None:
+        self.dispatch = hear
+        self._handler = cast("FileSystemEventHandler", self)  # `dispatch` is all that an observer asks of one
+        self._observe = observe
+        self._observer: BaseObserver | None = None
+        self._watches: dict[_Post, ObservedWatch] = {}
+        self.failed = False
+
+    def open(self) -> None:
+        """Start to listen."""
+        self.failed = False
+        try:
+            self._observer = self._observe()
+            self._observer.start()
+        except (ImportError, OSError, RuntimeError) as error:
+            self._fail(error)
+
+    def close(self) -> None:
+        """End all threads."""
+        observer, self._observer = self._observer, None
+        self._watches.clear()
+        if observer is not None:
+            observer.stop()
+            if observer.is_alive():
+                observer.join()
+
+    def watch(self, posts: set[_Post]) -> set[_Post]:
+        """Watch *posts* and nothing else, and return those that were watched all the time since the last call."""
+        observer = self._observer
+        if observer is None:
+            return set()
+        living = {e.watch for e in observer.emitters if e.is_alive() and e.should_keep_running()}
+        for post, watch in list(self._watches.items()):
+            if post not in posts or watch not in living:  # not wanted, or the directory was deleted
+                observer.unschedule(watch)  # else the observer takes the next watch for a repetition
+                del self._watches[post]
+        steady = set(self._watches)
+        try:
+            for post in posts - steady:
+                with suppress(FileNotFoundError, NotADirectoryError):
+                    self._watches[post] = observer.schedule(
+                        self._handler, post.directory, recursive=post.is_whole, event_filter=_wanted()
+                    )
+        except (OSError, RuntimeError) as error:
+            self._fail(error)
+        return steady & self._watches.keys()
+
+    def _fail(self, error: Exception) -> None:
+        log.warning("no file events (%s); looking at the files instead, which takes a moment longer", error)
+        self.failed = True
+        self.close()
+
+
+def _native() -> BaseObserver:
+    from watchdog.observers import Observer
+
+    return Observer()
+
+
+def _wanted() -> list[type[FileSystemEvent]]:
+    """Return what to ask the system for: without opening and closing, which come with every read."""
+    from watchdog import events
+
+    names = "FileCreated FileModified FileMoved FileDeleted DirCreated DirMoved DirDeleted"
+    return [getattr(events, f"{name}Event") for name in names.split()]

@@ -1,0 +1,250 @@
+"""Lifecycles: which actions run when a session begins, a prompt comes, a context is compacted, a session ends.
+
+They are YAML files: those of the package, and the project's in
+`.gobby/workflows/`, where a file of the same name replaces ours once the user has
+approved it. A parsed file is kept as JSON, because a hook has no time to load a YAML parser.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from memsync import __version__
+from memsync.errors import ConfigError, StoreError
+from memsync.store import files, trust, yamltext
+from memsync.system.limits import LARGEST_YAML
+
+if TYPE_CHECKING:
+    from memsync.store.places import Layout, Place
+
+log = logging.getLogger(__name__)
+
+FOLDER: Final = "workflows"
+_MOST_FILES: Final = 64  # of a project: each is read by every hook
+PACKAGED: Final = Path(__file__).parents[1] / "templates" / FOLDER
+COMPILED: Final = PACKAGED / "compiled.json"
+
+# Our name of each trigger, and what Gobby and the clients call it.
+TRIGGERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "session_start": (),
+    "prompt": ("before_agent", "user_prompt", "user_prompt_submit", "prompt_submit"),
+    "pre_compact": ("pre_compress",),
+    "compact": ("post_compact", "clear"),
+    "session_end": (),
+}
+_NAMES: Final = {alias: name for name, aliases in TRIGGERS.items() for alias in (name, *aliases)}
+
+
+class Step(NamedTuple):
+    """One action with its parameters, and the file it stands in."""
+
+    action: str
+    params: Mapping[str, Any]
+    source: str
+
+
+class Lifecycles(NamedTuple):
+    """The steps of each trigger in order, the names of the files they are from, and what was not understood.
+
+    Files of the repository in `waiting` are not in force.
+    """
+
+    steps: Mapping[str, list[Step]]
+    sources: tuple[str, ...]
+    problems: tuple[str, ...]
+    waiting: tuple[trust.Instruction, ...] = ()
+
+
+class _Own(NamedTuple):
+    """A file of the project's or of the user's for the project."""
+
+    path: Path
+    data: bytes
+    is_theirs: bool
+
+
+def load(layout: Layout) -> Lifecycles:
+    """Return the lifecycles in force: ours, with others put over them by name, in the order of the names.
+
+    The repository's count if the user approved them, the user's own for the project always. What
+    they say is kept, parsed, in the home store. A file that cannot be read leaves ours in force, and is a problem.
+    """
+    chosen: dict[str, Any] = json.loads(COMPILED.read_bytes())
+    found, problems = _read(layout)
+    approvals = trust.Approvals(layout)
+    theirs = [trust.of_file(layout, one.path, one.data) for one in found if one.is_theirs]
+    waiting = [one for one in theirs if not approvals.cover(one)]
+    held = {one.path for one in waiting}
+    own = {one.path.stem: one for one in found if one.path not in held}
+    if own:
+        chosen |= _parsed(own, _cache(layout), problems)
+    steps: dict[str, list[Step]] = {name: [] for name in TRIGGERS}
+    for name in sorted(chosen):
+        for trigger, action, params in chosen[name]:
+            steps[trigger].append(Step(action, params, name))
+    return Lifecycles(steps, tuple(sorted(chosen)), tuple(problems), tuple(waiting))
+
+
+def instructions(layout: Layout) -> list[trust.Instruction]:
+    """Return the repository's workflow files, approved or not."""
+    return [trust.of_file(layout, one.path, one.data) for one in _read(layout)[0] if one.is_theirs]
+
+
+def own_files(layout: Layout) -> Iterator[tuple[Path, Place]]:
+    """Yield the workflow files of the project, and the user's own for it."""
+    for place in (layout.project, layout.stealth):
+        folder = place.directory / FOLDER if place else None
+        if place and folder and folder.is_dir():
+            yield from ((path, place) for path in sorted(folder.glob("*.y*ml")))
+
+
+def _read(layout: Layout) -> tuple[list[_Own], list[str]]:
+    """Return the files with their bytes, and which could not be read."""
+    found: list[_Own] = []
+    problems = []
+    for number, (path, place) in enumerate(own_files(layout)):
+        if number == _MOST_FILES:
+            problems.append(f"{path.parent}: more than {_MOST_FILES} files; the others are not read")
+            break
+        try:
+            real = files.resolve_inside(path, place.tree)
+            if files.stamp(real).size > LARGEST_YAML:  # before it is read: it may be as large as git takes
+                problems.append(f"{path}: larger than {LARGEST_YAML // 1024} KiB; ours is in force instead")
+                continue
+            found.append(_Own(path, files.read(real)[0], place.scope == "project"))
+        except StoreError as error:
+            problems.append(str(error))
+    return found, problems
+
+
+def _cache(layout: Layout) -> Path | None:
+    """Return where parsed files are kept: never in the work tree, where a repository could bring its own."""
+    place = layout.stealth
+    return place.directory.parents[1] / trust.FOLDER / f"{place.directory.name}.workflows.json" if place else None
+
+
+def _parsed(own: Mapping[str, _Own], cache: Path | None, problems: list[str]) -> dict[str, Any]:
+    from hashlib import sha256
+
+    key = sha256(repr((__version__, sorted(own.items()))).encode("utf-8", "backslashreplace")).hexdigest()
+    kept = _read_json(cache) if cache else None
+    if isinstance(kept, dict) and kept.get("key") == key:
+        problems += kept["problems"]
+        return dict(kept["steps"])
+    parsed: dict[str, Any] = {}
+    broken: list[str] = []
+    for name, (path, data, is_theirs) in own.items():
+        try:
+            steps = parse(data, path, broken)
+        except ConfigError as error:
+            broken.append(f"{error}; ours is in force instead")
+            continue
+        parsed[name] = list(_allowed(steps, path, broken)) if is_theirs else steps
+    problems += broken
+    if cache:
+        _write_json(cache, {"key": key, "steps": parsed, "problems": broken})
+    return parsed
+
+
+def _allowed(
+    steps: Iterable[tuple[str, str, dict[str, Any]]], path: Path, problems: list[str]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the *steps* that a repository may have; the others are problems."""
+    for trigger, action, params in steps:
+        if why := trust.why_no_step(action, params):
+            problems.append(f"{path}: on_{trigger}: {action}: {why}; left out")
+        else:
+            yield trigger, action, params
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(files.read(path)[0])
+    except (StoreError, ValueError):
+        return None
+
+
+def _write_json(path: Path, value: Any) -> None:
+    import os
+    from contextlib import suppress
+
+    temp = path.with_name(f"{path.name}.{os.getpid()}")
+    with suppress(StoreError, OSError, TypeError, ValueError):  # a value that JSON has not: parsed again next time
+        files.make_dirs(path.parent, private=True)
+        temp.unlink(missing_ok=True)
+        files.create(temp, json.dumps(value).encode(), private=True)
+        temp.replace(path)
+
+
+def parse(data: bytes, path: Path, problems: list[str]) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return trigger, action and parameters of each step in the YAML *data*; what is odd goes to *problems*.
+
+    Three spellings are read: `on_prompt:` at the top or under `triggers:`, a list of
+    `- action: name` (seed 000); and `triggers:` as a list of `event` and `actions`, each with a `type` (seed 002).
+
+    Raises:
+        ConfigError: not YAML, or not a mapping.
+    """
+    root = yamltext.load(data, path)
+    if root is None:
+        return []
+    if not isinstance(root, dict):
+        raise ConfigError(f"{path}: not a mapping; a workflow has a name and triggers such as on_prompt")
+    if root.get("enabled") is False:
+        return []
+    return [
+        (trigger, action, params)
+        for said, steps in _triggers(root)
+        if (trigger := _trigger(str(said), path, problems))
+        for action, params in _steps(steps, f"{path}: {said}", problems)
+    ]
+
+
+def _triggers(root: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield from ((name, steps) for name, steps in root.items() if str(name).startswith("on_"))
+    triggers = root.get("triggers")
+    if isinstance(triggers, dict):
+        yield from triggers.items()
+    for one in triggers if isinstance(triggers, list) else ():
+        if isinstance(one, dict):
+            yield str(one.get("event", "")), one.get("actions")
+
+
+def trigger_of(said: str) -> str | None:
+    """Return our name of the trigger *said*, in whatever spelling; None if there is none."""
+    return _NAMES.get(said.lower().removeprefix("on_").replace("-", "_"))
+
+
+def _trigger(said: str, path: Path, problems: list[str]) -> str | None:
+    name = trigger_of(said)
+    if name is None:
+        problems.append(
+            f"{path}: there is no trigger {said!r}; there are {', '.join(f'on_{name}' for name in TRIGGERS)}"
+        )
+    return name
+
+
+def _steps(steps: Any, where: str, problems: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    if steps is not None and not isinstance(steps, list):
+        problems.append(f"{where}: not a list of actions")
+        return
+    for number, step in enumerate(steps or (), 1):
+        name = (step.get("action") or step.get("type")) if isinstance(step, dict) else None
+        if not isinstance(name, str):
+            problems.append(f"{where}, step {number}: no action; write `- action: memory_inject`")
+        elif "when" in step:
+            problems.append(f"{where}, step {number}: `when` is not supported, because nothing is evaluated; left out")
+        else:
+            yield name, {str(key): value for key, value in step.items() if key not in ("action", "type")}
+
+
+def compile_packaged() -> str:
+    """Return what COMPILED holds: the packaged files, parsed."""
+    problems: list[str] = []
+    found = {path.stem: parse(path.read_bytes(), path, problems) for path in sorted(PACKAGED.glob("*.yaml"))}
+    assert not problems, problems
+    return json.dumps(found, indent=1, sort_keys=True) + "\n"

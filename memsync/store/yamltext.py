@@ -1,0 +1,208 @@
+"""YAML text to values, by YAML 1.2, within limits and with the line of a mistake. The only place with a YAML parser.
+
+Importing the parser takes 17 ms, as long as all else that a hook imports together. So what most
+files consist of is read here: nested mappings of words, numbers and simple quotes. For
+anything more, and for every mistake, the parser is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from memsync.errors import ConfigError
+from memsync.system.limits import DEEPEST, LARGEST_YAML, MOST_NODES, TOO_DEEP, TooMuch, check_size
+
+# No tabs, and no line ends but one: where these may stand is for the parser to know.
+_LETTERS: Final = re.compile("[\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*")
+_CONTROL: Final = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# So many brackets in a row take the parser more than a second before it hands on the first of them.
+_STEEP: Final = re.compile(rf"(?:[\[{{][^\[\]{{}}]{{0,8}}+){{{DEEPEST + 1}}}")
+_LONGEST_NUMBER: Final = 100  # digits; Python does not print ten thousand
+_KEY: Final = re.compile(r"( *)([A-Za-z_][\w.-]*):(?: |$)", re.ASCII)
+_WORDS: Final = re.compile(r"[A-Za-z](?:[^:]|:(?! |$))*")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?", re.ASCII)
+_QUOTED: Final = re.compile(r"\"([ !#-\[\]-~]*)\"|'([ -&(-~]*)'")
+_TRUTHS: Final = {"true": True, "false": False}
+_NO_WORDS: Final = frozenset({"true", "false", "null"})  # in whatever case
+
+
+class NotYaml(ValueError):
+    """The text is not YAML, or passes a limit; `line` counts from 1, None where nothing says."""
+
+    def __init__(self, why: str, line: int | None = None) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+def load(data: bytes, path: Path) -> Any:
+    """Return what *data*, the content of the file *path*, says; None if nothing.
+
+    Raises:
+        ConfigError: it is not YAML, or passes a limit.
+    """
+    try:
+        return read(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line, why = data.count(b"\n", 0, error.start) + 1, f"byte 0x{data[error.start]:02x} is not UTF-8"
+    except NotYaml as error:
+        line, why = error.line or 0, str(error)
+    raise ConfigError(f"{path}{f':{line}' if line else ''}: not YAML that can be read ({why}); mend or remove it")
+
+
+def read(text: str) -> Any:
+    """Return what *text* says; None if nothing.
+
+    Raises:
+        NotYaml: it is not YAML, or passes a limit.
+    """
+    check(text)
+    plain = read_plain(text)
+    return _ask_parser(text, "load", "safe") if plain is None else plain or None
+
+
+def check(text: str) -> None:
+    """Refuse *text* that is too long, or holds what no YAML may hold.
+
+    Raises:
+        NotYaml
+    """
+    try:
+        check_size(text, LARGEST_YAML)
+    except TooMuch as error:
+        raise NotYaml(str(error)) from None
+    if found := _CONTROL.search(text):
+        raise NotYaml(f"a control character, U+{ord(found[0]):04X}", text.count("\n", 0, found.start()) + 1)
+    if found := _STEEP.search(text):
+        raise NotYaml(TOO_DEEP, text.count("\n", 0, found.start()) + 1)
+
+
+def edit(text: str) -> tuple[Any, Any]:
+    """Return the tree of *text* with its comments and quotes, and the YAML that writes it back.
+
+    Raises:
+        NotYaml
+    """
+    check(text)
+    yaml = _parser("rt")
+    yaml.preserve_quotes = True
+    yaml.width = 10**9
+    return _run(yaml.load, text), yaml
+
+
+def compose(text: str) -> Any:
+    """Return the nodes of *text* with their places in it; None if it is empty.
+
+    Raises:
+        NotYaml
+    """
+    check(text)
+    return _ask_parser(text, "compose", "rt")
+
+
+def _ask_parser(text: str, verb: str, kind: str) -> Any:
+    return _run(getattr(_parser(kind), verb), text)
+
+
+def _run(parse: Any, text: str) -> Any:
+    try:
+        return parse(text)
+    except Exception as error:  # noqa: BLE001 - the parser meets odd values with KeyError, AttributeError and more
+        mark = getattr(error, "problem_mark", None)
+        why = getattr(error, "problem", None) or str(error).partition("\n")[0] or type(error).__name__
+        raise NotYaml(why, mark.line + 1 if mark else getattr(error, "line", None)) from None
+
+
+def _parser(kind: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.composer import Composer
+    from ruamel.yaml.events import AliasEvent
+
+    class Bounded(Composer):
+        """Builds nodes while they are few and flat, counting an alias as all that it stands for."""
+
+        def __init__(self, loader: Any = None) -> None:
+            super().__init__(loader)
+            self._depth = self._count = 0
+            self._sizes: dict[int, int] = {}
+
+        def compose_node(self, parent: Any, index: int) -> Any:
+            event = self.parser.peek_event()
+            before = self._count
+            self._count += 1
+            self._depth += 1
+            if self._depth > DEEPEST:
+                raise NotYaml(TOO_DEEP, event.start_mark.line + 1)
+            node = super().compose_node(parent, index)
+            self._depth -= 1
+            if len(getattr(event, "value", "")) > _LONGEST_NUMBER and str(node.tag).endswith(":int"):
+                raise NotYaml("a number that is too long", event.start_mark.line + 1)
+            if isinstance(event, AliasEvent):
+                self._count += self._sizes.get(id(node), MOST_NODES)  # unknown: it stands within itself
+            else:
+                self._sizes[id(node)] = self._count - before
+            if self._count > MOST_NODES:
+                raise NotYaml(f"more than {MOST_NODES:,} values, aliases counted", event.start_mark.line + 1)
+            return node
+
+    yaml = YAML(typ=kind, pure=True)
+    yaml.Composer = Bounded
+    return yaml
+
+
+def read_plain(text: str) -> dict[str, Any] | None:
+    """Return the mapping that *text* holds; None if it takes a parser to say."""
+    tree = _Tree()
+    rows = [row for row in text.split("\n") if row.strip(" ") and not row.lstrip(" ").startswith("#")]
+    is_plain = _LETTERS.fullmatch(text) and all(map(tree.take, rows))
+    return tree.root if is_plain and tree.begun is None else None
+
+
+class _Tree:
+    """Nested mappings, row by row."""
+
+    def __init__(self) -> None:
+        self.root: dict[str, Any] = {}
+        self.begun: dict[str, Any] | None = None  # that of the key before, if it had no value: its rows stand deeper
+        self._open = [(0, self.root)]  # the mappings that the next row may belong to, and their columns
+
+    def take(self, row: str) -> bool:
+        """Take in the next row; False if it takes a parser to say what it means."""
+        found = _KEY.match(row)
+        if found is None:
+            return False
+        column, key, said = len(found[1]), found[2], _without_comment(row[found.end() :])
+        inside = self._at(column)
+        value = _value(said) if said else {}
+        if inside is None or value is None or key in inside or key.lower() in _NO_WORDS:
+            return False
+        inside[key] = value
+        self.begun = None if said else value
+        return True
+
+    def _at(self, column: int) -> dict[str, Any] | None:
+        """Return the mapping whose keys stand in *column*."""
+        if self.begun is not None:
+            if column <= self._open[-1][0] or len(self._open) >= DEEPEST:
+                return None  # a key without a value, or too deep
+            self._open.append((column, self.begun))
+        while column < self._open[-1][0]:
+            self._open.pop()
+        return self._open[-1][1] if column == self._open[-1][0] else None
+
+
+def _without_comment(text: str) -> str:
+    """Return the value in *text*, which follows a key; quotes are not looked at."""
+    return "" if text.lstrip(" ").startswith("#") else text.partition(" #")[0].strip(" ")
+
+
+def _value(said: str) -> Any:
+    """Return the value that *said* spells; None if it takes a parser to say."""
+    if (number := _NUMBER.fullmatch(said)) and said != "-0":
+        return float(said) if number[1] else int(said)
+    if quoted := _QUOTED.fullmatch(said):
+        return quoted[1] if quoted[1] is not None else quoted[2]
+    if _WORDS.fullmatch(said) and said.lower() not in _NO_WORDS:
+        return said
+    return _TRUTHS.get(said)

@@ -1,0 +1,1 @@
+"""Memories of other tools, and copies for them."""

@@ -1,0 +1,363 @@
+"""Memories of other tools, read from where each of them keeps its own. What nobody names is told by what it looks like."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from memsync.errors import ImportFailed, InvalidMemory, UsageError
+from memsync.format import jsonl
+from memsync.memories.imports import Candidate
+from memsync.records import Memory, clean_tags
+from memsync.store import files, yamltext
+from memsync.system import limits
+from memsync.transfer import readers
+
+Source = Literal[
+    "claude-memory", "claude-md", "gobby", "mcp-memory", "beads", "serena", "basic-memory", "mem0",
+    "jsonl", "json", "markdown",
+]  # fmt: skip
+SOURCES: Final[tuple[Source, ...]] = get_args(Source)
+
+_WHOLE: Final = 2_000  # characters of a note that is one memory; a longer one is taken statement by statement
+_MOST: Final = 5_000  # files of one folder
+_SAMPLE: Final = 65_536
+_INDEX_ROW: Final = re.compile(r"\[[^\]]*\]\(([^)#?]+\.md)\)")
+_OBSERVATION: Final = re.compile(r"^\s*[-*]\s+\[([^\[\]()]{2,60})\](?![(\[])\s+(\S.*)$")
+_CONTEXT: Final = re.compile(r"\s+\([^()]*\)\s*$")
+_TAG: Final = re.compile(r"(?<!\S)#([\w/-]+)")
+_ENDINGS: Final = {
+    "jsonl": ("*.jsonl", "*.ndjson"), "gobby": ("*.jsonl",), "beads": ("*.jsonl",),
+    "json": ("*.json",), "mem0": ("*.json",), "mcp-memory": ("*.json", "*.jsonl"),
+}  # fmt: skip
+_FRONT: Final = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
+# What Claude Code files its own notes under, and what we call that.
+_CLAUDE_TYPES: Final = {"user": "preference", "feedback": "preference", "project": "context", "reference": "fact"}
+_CATEGORIES: Final = {
+    "preference": "preference", "pattern": "pattern", "convention": "pattern", "technique": "pattern",
+    "method": "pattern", "rule": "pattern", "context": "context", "decision": "context",
+}  # fmt: skip
+
+
+class Note(NamedTuple):
+    """One text file: where it was read, its text, and what stands in front of it."""
+
+    name: str
+    text: str
+    about: Mapping[str, Any]
+
+    @property
+    def stem(self) -> str:
+        """The file's name without folder and ending."""
+        return Path(self.name).stem
+
+
+def read(path: Path, source: Source | None = None, mapping: Mapping[str, str] | None = None) -> Iterator[Candidate]:
+    """Yield what *path* holds: a file, or a folder of that tool's files. *mapping* is for JSON of unknown make.
+
+    Raises:
+        ImportFailed: it is missing, cannot be read, or is nothing that is known.
+        UsageError: there is more than one kind of memory in the folder, or *mapping* does not fit.
+    """
+    if not path.exists():
+        raise ImportFailed(f"{path}: no such file or folder")
+    if path.is_dir():
+        source, path = _in_folder(path, source)
+    found = _files(path, source) if path.is_dir() else [path]
+    return (one for file in found for one in read_bytes(files.read(file)[0], str(file), source, mapping))
+
+
+def read_bytes(
+    data: bytes, name: str, source: Source | None = None, mapping: Mapping[str, str] | None = None
+) -> Iterator[Candidate]:
+    """Yield what *data* holds; *name* is where it came from.
+
+    Raises:
+        ImportFailed, UsageError
+    """
+    if jsonl.is_utf16(data):
+        raise ImportFailed(f"{name}: is UTF-16; save it as UTF-8")
+    source = source or (None if mapping else detect(data, name))
+    reader = _READERS.get(source or "")
+    if reader is None:
+        plain = "jsonl" if source == "gobby" else source
+        return readers.read_bytes(data, name, plain, mapping)  # type: ignore[arg-type]
+    if mapping:
+        raise UsageError(f"--map is for JSON and JSONL; {source} is read by its own keys")
+    return reader(_text(data, name), name)
+
+
+def _text(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ImportFailed(f"{name}: not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
+
+
+# which one it is
+
+
+def detect(data: bytes, name: str) -> Source | None:
+    """Return whose file this is; None: nobody's whose keys are known."""
+    from memsync.learn.worth import INSTRUCTIONS
+
+    text = data[:_SAMPLE].decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    path = Path(name)
+    if path.suffix.lower() in (".md", ".mdc", ".markdown") or path.name.startswith("."):
+        if path.name != "MEMORY.md" and any(path.name == Path(known).name for known in INSTRUCTIONS):
+            return "claude-md"
+        return _markdown_of(path, text)
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    return _json_of(text)
+
+
+def _markdown_of(path: Path, text: str) -> Source | None:
+    if path.parts[-3:-1] == (".serena", "memories"):
+        return "serena"
+    about = _front_matter(text)
+    if path.name == "MEMORY.md" or path.parent.name == "memory" or _claude_type(about) in _CLAUDE_TYPES:
+        return "claude-memory"
+    if "permalink" in about or any(_observation(row) for row in text.split("\n")):
+        return "basic-memory"
+    return None
+
+
+def _json_of(text: str) -> Source | None:
+    first = _object(text.lstrip().split("\n", 1)[0])
+    if first.get("_type") in ("memory", "issue", "schema") or {"title", "issue_type"} <= first.keys():
+        return "beads"
+    is_entity = first.get("type") == "entity" and "observations" in first
+    if is_entity or (first.get("type") == "relation" and "relationType" in first):
+        return "mcp-memory"
+    if re.match(r'\s*\{\s*"(?:entities|relations)"\s*:\s*\[', text):
+        return "mcp-memory"
+    is_mem0 = re.match(r'\s*(?:\{[^\[\]]*"(?:results|memories)"\s*:\s*)?\[\s*\{[^{}]*"memory"\s*:\s*"', text)
+    return "mem0" if is_mem0 else None
+
+
+def _in_folder(path: Path, source: Source | None) -> tuple[Source | None, Path]:
+    """Return what *path* holds, and the file or folder of it."""
+    places: list[tuple[Source, Path]] = [
+        ("gobby", path / ".gobby" / "memories.jsonl"),
+        ("beads", path / ".beads" / "issues.jsonl"),
+        ("serena", path / ".serena" / "memories"),
+    ]
+    places += {
+        ".gobby": [("gobby", path / "memories.jsonl")],
+        ".beads": [("beads", path / "issues.jsonl")],
+        ".serena": [("serena", path / "memories")],
+    }.get(path.resolve().name, [])  # type: ignore[arg-type]
+    root = path.resolve()
+    inside = [(kind, place) for kind, place in places if place.exists() and place.resolve().is_relative_to(root)]
+    found = [(kind, place) for kind, place in inside if source in (None, kind)]
+    if len(found) > 1:
+        raise UsageError(f"{path} has memories of {', '.join(kind for kind, _ in found)}; say which with --from")
+    return found[0] if found else (source, path)
+
+
+def _files(path: Path, source: Source | None) -> list[Path]:
+    """Return the files of a folder that may hold memories, in order; a link to somewhere else is not followed."""
+    if source == "claude-md":
+        from memsync.learn.worth import instruction_files
+
+        found = [file for file in instruction_files(path) if file.name != "MEMORY.md"]
+    else:
+        root = path.resolve()
+        endings = _ENDINGS.get(source or "", ("*.md",))
+        known = sorted(file for ending in endings for file in path.rglob(ending) if file.is_file())
+        shown = [file for file in known if not any(part.startswith(".") for part in file.relative_to(path).parts)]
+        found = [file for file in shown if file.resolve().is_relative_to(root)]
+    if not found:
+        raise ImportFailed(f"{path}: there is no file in it that memories are read from; name one, or say --from")
+    if len(found) > _MOST:
+        raise ImportFailed(f"{path}: has {len(found):,} files, more than {_MOST:,}; name a folder inside of it")
+    return found
+
+
+# what each of them holds
+
+
+def _object(row: str) -> dict[str, Any]:
+    try:
+        value = limits.read_json(row, limits.LARGEST_IMPORT)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _front_matter(text: str) -> dict[str, Any]:
+    from frontmatter import parse
+    from frontmatter.default_handlers import YAMLHandler
+
+    class Bounded(YAMLHandler):
+        def load(self, fm: str, **_: Any) -> Any:
+            return yamltext.read(fm)
+
+    try:
+        about, _ = parse(text, handler=Bounded())
+    except yamltext.NotYaml:
+        return {}
+    return dict(about)
+
+
+def _note(text: str, name: str) -> Note:
+    return Note(name, text, _front_matter(text))
+
+
+def _made(where: str, content: object, kind: str = "fact", tags: object = ()) -> Candidate:
+    if not isinstance(content, str) or not content.strip():
+        return Candidate(where, None, "no text")
+    words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
+    try:
+        known = clean_tags([str(tag).strip().lower() for tag in words])
+    except InvalidMemory:
+        known = ()
+    memory = Memory(id="", content=content.strip(), memory_type=kind, tags=known, source_type="import")
+    return Candidate(where, memory)
+
+
+def _by_statements(text: str, name: str) -> Iterator[Candidate]:
+    """Take each statement that is worth it, and say why the others are not."""
+    from memsync.learn.statements import statements
+    from memsync.learn.worth import as_memory, why_dropped
+
+    for one in statements(text):
+        where = f"{name}:{one.line}"
+        if why := why_dropped(one.text):
+            yield Candidate(where, None, why)
+        else:
+            yield Candidate(where, as_memory(one.text, one.heading)._replace(source_type="import"))
+
+
+def _claude_memory(text: str, name: str) -> Iterator[Candidate]:
+    """Read a note of Claude Code's auto memory; MEMORY.md is the index of the others, and older ones hold notes too."""
+    if Path(name).name == "MEMORY.md":
+        rows = (("" if _INDEX_ROW.search(row) else row) for row in text.split("\n"))
+        yield from _by_statements("\n".join(rows), name)
+        return
+    note = _note(text, name)
+    kind = _claude_type(note.about)
+    body = _FRONT.sub("", text).strip()
+    if kind not in _CLAUDE_TYPES or len(body) > _WHOLE:
+        yield from _by_statements(text, name)
+        return
+    start = text[: text.find(body)].count("\n") + 1 if body else 1
+    content = re.sub(r"\n{2,}", "\n", body.replace("**", "")) or note.about.get("description")
+    yield _made(f"{name}:{start}", content, _CLAUDE_TYPES[kind])
+
+
+def _claude_type(about: Mapping[str, Any]) -> str:
+    inner = about.get("metadata")
+    return str(about.get("type") or (inner.get("type") if isinstance(inner, dict) else ""))
+
+
+def _mcp_memory(text: str, name: str) -> Iterator[Candidate]:
+    """Read the graph of the MCP reference server: an observation is a memory, and so is a relation."""
+    tree = _object(text)
+    if "entities" in tree or "relations" in tree:
+        rows = [(f"{name}[{n}]", one) for n, one in enumerate([*_list(tree, "entities"), *_list(tree, "relations")], 1)]
+    else:
+        lines = enumerate(text.split("\n"), 1)
+        rows = [(f"{name}:{number}", _object(row)) for number, row in lines if row.strip()]
+    for where, one in rows:
+        if isinstance(one, dict) and isinstance(one.get("name"), str) and "observations" in one:
+            yield from (_observed(where, one, said) for said in _list(one, "observations"))
+        elif isinstance(one, dict) and {"from", "to", "relationType"} <= one.keys():
+            verb = str(one["relationType"]).replace("_", " ")
+            yield _made(where, f"{one['from']} {verb} {one['to']}", tags=["relation"])
+        else:
+            yield Candidate(where, None, "neither an entity nor a relation")
+
+
+def _observed(where: str, entity: Mapping[str, Any], said: object) -> Candidate:
+    name = entity["name"].replace("_", " ")
+    if not isinstance(said, str) or not said.strip():
+        return Candidate(where, None, "an observation without text")
+    return _made(where, _about(name, said), tags=[str(entity.get("entityType") or "")])
+
+
+def _about(name: str, said: str) -> str:
+    """Return *said* so that it makes sense without what it stood under."""
+    return said if name.lower() in said.lower() else f"{name}: {said}"
+
+
+def _list(value: Mapping[str, Any], key: str) -> list[Any]:
+    found = value.get(key)
+    return found if isinstance(found, list) else []
+
+
+def _beads(text: str, name: str) -> Iterator[Candidate]:
+    """Read what `bd remember` kept, and issues that are decisions; other issues are work, and no memories."""
+    issues = 0
+    for number, row in enumerate(text.split("\n"), 1):
+        one, where = _object(row), f"{name}:{number}"
+        if one.get("_type") == "memory":
+            yield _made(where, one.get("value"), tags=["beads"])
+        elif one.get("issue_type") == "decision" and one.get("status") != "tombstone":
+            said = [str(one.get(key) or "") for key in ("title", "description")]
+            yield _made(where, ": ".join(filter(None, said)), "context", ["decision", *_list(one, "labels")])
+        elif "title" in one:
+            issues += 1
+        elif row.strip() and one.get("_type") != "schema":
+            yield Candidate(where, None, "neither a memory nor an issue of beads")
+    if issues:
+        yield Candidate(name, None, f"issues are work to do, not memories ({issues} of them)")
+
+
+def _basic_memory(text: str, name: str) -> Iterator[Candidate]:
+    """Read the observations of a note; its relations and its prose stay where they are."""
+    note = _note(text, name)
+    title = str(note.about.get("title") or note.stem.replace("-", " "))
+    shared = note.about.get("tags")
+    shared = shared.split(",") if isinstance(shared, str) else shared if isinstance(shared, list) else []
+    fence = ""
+    for number, row in enumerate(text.split("\n"), 1):
+        mark = row.strip()[:3]
+        if mark in ("```", "~~~"):
+            fence = "" if mark == fence else fence or mark
+        elif not fence and (found := _observation(row)):
+            category, said = found
+            tags = [*_TAG.findall(said), category, *map(str, shared)]
+            content = _about(title, " ".join(_TAG.sub("", said).split()))
+            yield _made(f"{name}:{number}", content, _CATEGORIES.get(category, "fact"), tags)
+
+
+def _observation(row: str) -> tuple[str, str] | None:
+    """Return the category of an observation and what it says, without the note in brackets at its end."""
+    found = _OBSERVATION.match(row)
+    return (found[1].strip().lower(), _CONTEXT.sub("", found[2])) if found else None
+
+
+def _mem0(text: str, name: str) -> Iterator[Candidate]:
+    """Read what get_all or an export of mem0 returned; its ids stay, so that a later export updates."""
+    try:
+        tree = limits.read_json(text, limits.LARGEST_IMPORT)
+    except ValueError as error:
+        raise ImportFailed(f"{name}: not JSON that can be read ({error})") from None
+    if isinstance(tree, dict):
+        tree = next((tree[key] for key in ("results", "memories") if isinstance(tree.get(key), list)), None)
+    if not isinstance(tree, list):
+        raise ImportFailed(f"{name}: has no list of memories, as mem0's get_all returns it")
+    keys = {
+        "id": "id",
+        "content": "memory",
+        "tags": "categories",
+        "created_at": "created_at",
+        "updated_at": "updated_at",
+    }
+    yield from readers.read_bytes(json.dumps(tree).encode(), name, "json", keys)
+
+
+_READERS: Final[Mapping[str, Callable[[str, str], Iterator[Candidate]]]] = {
+    "claude-memory": _claude_memory,
+    "claude-md": _by_statements,
+    "serena": _by_statements,
+    "mcp-memory": _mcp_memory,
+    "beads": _beads,
+    "basic-memory": _basic_memory,
+    "mem0": _mem0,
+}

@@ -1,0 +1,137 @@
+"""The project of a process that stays."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from helpers import until
+
+from memsync import Memsync
+from memsync.agents.live import Live
+from memsync.errors import ConfigError
+
+
+@pytest.fixture
+def live(repo) -> Iterator[Live]:
+    one = Live(repo.root)
+    yield one
+    one.close()
+
+
+def threads() -> set[threading.Thread]:
+    return set(threading.enumerate())
+
+
+def test_nothing_is_made_or_started_before_the_first_call(repo):
+    before = threads()
+    Live(repo.root).close()
+    assert (threads(), repo.status()) == (before, "")
+
+
+def test_calls_wait_for_one_another(live):
+    inside, most = [], []
+
+    def work(project: Memsync) -> None:
+        inside.append(1)
+        most.append(len(inside))
+        project.remember(f"fact {len(most)}")
+        inside.pop()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: live.call(work), range(24)))
+    assert (set(most), len(live.call(Memsync.list))) == ({1}, 24)
+
+
+def test_an_error_of_a_call_leaves_the_next_one_alone(live):
+    with pytest.raises(ZeroDivisionError):
+        live.call(lambda project: 1 // 0)
+    assert live.call(Memsync.list) == []
+
+
+def test_the_file_is_put_in_order_when_the_calls_pause(repo):
+    live = Live(repo.root, quiet=0.01)
+    for text in ("zebra", "ant", "bee"):
+        live.call(lambda project, text=text: project.remember(text))
+
+    def ids() -> list[str]:
+        return [json.loads(line)["id"] for line in repo.memories.read_text().splitlines()]
+
+    until(lambda: ids() == sorted(ids()) and len(ids()) == 3)
+    live.call(lambda project: project.recall("zebra"))
+    with Memsync.open(repo.root) as other:
+        until(lambda: [entry.access_count for entry in other.list() if entry.content == "zebra"] == [1])
+    live.close()
+
+
+def test_what_is_written_to_a_file_is_in_the_index_before_it_is_asked_for(live, repo, line):
+    repo.write_memories(line("a", "one"))
+    index = live.call(lambda project: project.finder.index)
+    repo.write_memories(line("a", "one") + line("b", "two"))
+    until(lambda: len(index) == 2)
+
+
+def test_settings_that_change_count_from_the_next_call_on(live, repo):
+    live.call(lambda project: project.remember("in the tree"))
+    first = live.call(lambda project: project)
+    assert live.call(lambda project: project) is first
+    (repo.root / ".gobby" / "config.yaml").write_text("memory:\n  recall_limit: 1\n")
+    assert live.call(lambda project: project.settings.recall_limit) == 1
+
+
+def test_a_broken_settings_file_is_an_error_until_it_is_mended(live, repo):
+    config = repo.root / ".gobby" / "config.yaml"
+    config.parent.mkdir()
+    config.write_text("memory: [1\n")
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=r"config\.yaml:2: not YAML"):
+            live.call(Memsync.list)
+    config.unlink()
+    assert live.call(Memsync.list) == []
+
+
+def test_a_repository_that_is_made_later_is_found(live, repo, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    other = Live(elsewhere)
+    assert other.call(lambda project: project.layout.git) is None
+    (repo.root / ".git").rename(elsewhere / ".git")
+    assert other.call(lambda project: project.layout.git.root) == elsewhere
+    other.close()
+
+
+def test_at_the_end_all_is_in_order_and_no_thread_is_left(repo):
+    before = threads()
+    live = Live(repo.root)
+    for text in ("zebra", "ant"):
+        live.call(lambda project, text=text: project.remember(text))
+    assert threads() > before
+    live.close()
+    assert threads() == before
+    ids = [json.loads(line)["id"] for line in repo.memories.read_text().splitlines()]
+    assert ids == sorted(ids)
+
+
+def test_it_can_be_opened_again_after_its_end(live):
+    live.call(lambda project: project.remember("one"))
+    live.close()
+    assert [entry.content for entry in live.call(Memsync.list)] == ["one"]
+
+
+def test_how_long_the_calls_must_pause_is_a_setting_and_closing_waits_for_nothing(repo):
+    (repo.root / ".gobby").mkdir()
+    (repo.root / ".gobby" / "config.yaml").write_text("memory_sync:\n  export_debounce: 3600\n")
+    live = Live(repo.root)
+    for text in ("zebra", "ant"):
+        live.call(lambda project, text=text: project.remember(text))
+    live.call(lambda project: project.forget(project.list()[0].id))
+    assert "deleted_at" in repo.memories.read_text()
+    live.close()
+    assert "deleted_at" not in repo.memories.read_text()
+    (repo.root / ".gobby" / "config.yaml").write_text("memory_sync:\n  export_debounce: 0.01\n")
+    live.call(lambda project: project.forget(project.list()[0].id))
+    until(lambda: repo.memories.read_text() == "")
+    live.close()

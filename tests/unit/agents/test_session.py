@@ -1,0 +1,307 @@
+"""What a session is given, once: the seeds' plans, the ledger and its resets, the rules."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from helpers import memory_line
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memsync import Memsync
+from memsync.agents.actions import Turn, run
+from memsync.agents.session import LEDGER, Injection, RecallSession, Rules, superseded_by
+from memsync.memories.results import Entry
+from memsync.records import Memory, format_time
+from memsync.store.workflow import Step
+
+PORT = "The staging database listens on port 5433"
+ASK = "which port does the staging database use?"
+
+
+@pytest.fixture
+def session(project: Memsync) -> RecallSession:
+    project.remember(PORT)
+    return RecallSession(project, "s1")
+
+
+def ids(found) -> list[str]:
+    return [entry.id for entry in found.entries]
+
+
+class TestSeed000VerificationPlan:
+    """Seed 000: memory injection deduplication, its verification plan step by step."""
+
+    def step(self, session, action, **params):
+        turn = Turn(session, {"user_prompt": ASK})
+        (outcome,) = run([Step(action, params, "test")], turn)
+        for found in turn.injections:
+            session.commit(found)
+        return outcome.result
+
+    def test_1_the_first_prompt_that_matches_is_given_memories(self, session):
+        result = self.step(session, "memory_recall_relevant")
+        assert (result["injected"], result["count"], result["filtered"]) == (True, 1, 0)
+        assert PORT in result["inject_context"]
+
+    def test_2_the_next_prompt_is_not_given_them_again(self, session):
+        self.step(session, "memory_recall_relevant")
+        assert self.step(session, "memory_recall_relevant") == {"injected": False, "count": 0, "filtered": 1}
+
+    def test_3_a_compaction_resets_the_tracking(self, session):
+        self.step(session, "memory_recall_relevant")
+        assert self.step(session, "reset_memory_injection_tracking") == {
+            "memory_tracking_reset": True,
+            "previous_count": 1,
+        }
+        assert session.variables()[LEDGER] == {}
+
+    def test_4_after_it_they_are_given_again(self, session):
+        self.step(session, "memory_recall_relevant")
+        self.step(session, "reset_memory_injection_tracking")
+        assert self.step(session, "memory_recall_relevant")["injected"]
+
+    def test_5_and_6_the_log_says_so(self, session, caplog):
+        caplog.set_level(logging.DEBUG)
+        self.step(session, "memory_recall_relevant")
+        self.step(session, "memory_recall_relevant")
+        self.step(session, "reset_memory_injection_tracking")
+        assert "memory_recall_relevant: All memories already injected this session" in caplog.messages
+        assert "reset_memory_injection_tracking: Cleared 1 tracked memories" in caplog.messages
+
+
+class TestSeed003ThreeLayers:
+    """Seed 003: stop injecting the same memories on every iteration of a tool loop."""
+
+    def test_layer_1_a_turn_of_14_tool_iterations_recalls_once(self, session):
+        first = session.on_turn(ASK)
+        tools = [session.on_tool() for _ in range(13)]
+        assert first.entries
+        assert [found.text for found in tools] == [""] * 13
+        assert session.turn is first
+
+    def test_layer_1_a_message_that_comes_amid_the_loop_recalls_anew(self, session, project):
+        project.remember("Invoices are rounded per line, never on the total")
+        session.on_turn(ASK)
+        session.on_tool()
+        assert "Invoices" in session.on_turn("how are invoices rounded?").text
+
+    def test_layer_2_what_was_given_makes_room_for_what_it_crowded_out(self, project):
+        for number in range(8):
+            project.remember(f"The staging database replica {number} listens on port 600{number} of host h{number}")
+        session = RecallSession(project, "s1")
+        turns = [ids(session.on_turn(ASK)) for _ in range(3)]
+        assert [len(turn) for turn in turns] == [5, 3, 0]
+        assert len({id_ for turn in turns for id_ in turn}) == 8
+
+    def test_layer_2_an_exhausted_ledger_begins_anew_only_when_asked_to(self, session):
+        session.on_turn(ASK)
+        assert session.at_prompt(ASK).reason == "all given before"
+        assert session.at_prompt(ASK, restart=True).entries
+
+    def test_layer_3_the_given_ids_are_kept_with_the_session_until_a_compaction(self, session, project):
+        (given,) = ids(session.on_turn(ASK))
+        again = RecallSession(Memsync.open(project.layout.start, clock=project.clock), "s1")
+        assert list(again.variables()[LEDGER]) == [given]
+        assert again.on_compaction() == 1
+        assert ids(again.on_turn(ASK)) == [given]
+
+
+def test_sessions_do_not_know_of_each_other(session, project):
+    session.on_turn(ASK)
+    assert RecallSession(project, "s2").on_turn(ASK).entries
+
+
+def test_an_edited_memory_comes_again(session, project):
+    (id_,) = ids(session.on_turn(ASK))
+    project.update(id_, content="The staging database listens on port 6000")
+    assert ids(session.on_turn(ASK)) == [id_]
+
+
+def test_what_was_not_handed_over_is_not_noted(session):
+    assert session.at_prompt(ASK).entries
+    assert session.at_prompt(ASK).entries
+
+
+def test_small_talk_and_unrelated_prompts_are_given_nothing(session):
+    assert session.at_prompt("ok thanks").reason == "small talk"
+    assert session.at_prompt("write a haiku about autumn leaves").reason == "nothing that fits"
+
+
+def test_a_start_gives_the_most_important_that_the_session_does_not_have(session, project, clock):
+    project.remember("Use tabs in Makefiles", memory_type="preference", importance=1.0)
+    first = session.at_start(limit=1)
+    session.commit(first)
+    assert "Makefiles" in first.text
+    second = session.at_start()
+    assert (PORT in second.text, "Makefiles" in second.text, second.filtered) == (True, False, 1)
+
+
+def test_a_memory_made_in_this_session_comes_only_after_a_compaction(repo, clock, monkeypatch):
+    here = Memsync.open(repo.root, clock=clock, env={"MEMSYNC_SESSION_ID": "s1"})
+    made = here.remember(PORT).entry.id
+    assert here.get(made).memory.source_session_id == "s1"
+    session = RecallSession(here, "s1")
+    assert (session.at_prompt(ASK).entries, session.at_start().entries) == ((), ())
+    assert RecallSession(here, "s2").at_prompt(ASK).entries
+    clock.move(seconds=1)
+    session.on_compaction()
+    assert ids(session.at_prompt(ASK)) == [made]
+    clock.move(seconds=1)
+    later = here.remember("The staging database port is forwarded only through the VPN").entry.id
+    assert later not in ids(session.at_prompt(ASK))
+
+
+def test_an_old_text_is_not_given_because_the_session_has_the_new_one_already(repo, line):
+    repo.write_memories(line("mm-new", f"{PORT} now", supersedes=["mm-old"]) + line("mm-old", f"{PORT} of old"))
+    with Memsync.open(repo.root) as project:
+        session = RecallSession(project, "s1")
+        assert ids(session.on_turn(ASK)) == ["mm-new"]
+        assert ids(session.on_turn(f"{ASK} once more")) == []
+
+
+def test_archived_conflicting_superseded_and_unimportant_ones_are_left_out(repo, clock, line):
+    repo.write_memories(
+        line("mm-old", f"{PORT} of host old")
+        + line("mm-new", f"{PORT} of host new", supersedes=["mm-old"])
+        + line("mm-arc", f"{PORT} of host arc", archived_at=format_time(clock()))
+        + line("mm-con", f"{PORT} of host con", conflict_of="mm-new")
+        + line("mm-low", f"{PORT} of host low", importance=0.2)
+    )
+    session = RecallSession(Memsync.open(repo.root, clock=clock), "s1")
+    assert ids(session.at_prompt(ASK)) == ["mm-new"]
+    assert ids(session.at_start()) == ["mm-new"]
+
+
+def test_a_directory_without_a_store_stays_without_one(tmp_path, clock, home):
+    (home / ".gobby").mkdir()
+    Memsync.open(home, clock=clock).remember(PORT, scope="global")
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    session = RecallSession(Memsync.open(place, clock=clock), "s1")
+    assert session.on_turn(ASK).entries
+    assert not session.on_turn(ASK).entries
+    assert list(place.iterdir()) == []
+
+
+def test_under_stealth_nothing_is_noted_in_the_work_tree(repo, clock):
+    from memsync.setup.repository import init, turn_stealth
+
+    project = Memsync.open(repo.root, clock=clock)
+    turn_stealth(project, True, move=True)
+    init(project)
+    project.remember(PORT)
+    session = RecallSession(project, "s1")
+    assert session.on_turn(ASK).entries
+    assert not session.on_turn(ASK).entries
+    assert not (repo.root / ".gobby").exists()
+
+
+def test_of_two_hooks_for_one_event_one_answers(session, clock):
+    assert session.claim("prompt p1")
+    assert not session.claim("prompt p1")
+    assert session.claim("prompt p2")
+    clock.move(seconds=5)
+    assert session.claim("prompt p1")
+
+
+def test_of_memories_worth_the_same_the_first_by_id_is_given_wherever_it_stands(repo, clock, line):
+    repo.write_memories("".join(line(f"mm-{letter}", f"text of {letter}", importance=0.5) for letter in "zyxwvutba"))
+    session = RecallSession(Memsync.open(repo.root, clock=clock), "s1")
+    assert ids(session.at_start(limit=1)) == ["mm-a"]
+    assert ids(session.at_start(limit=2)) == ["mm-a", "mm-b"]
+
+
+def test_a_session_without_an_id_is_given_memories_and_remembers_nothing(session, project):
+    nobody = RecallSession(project, "")
+    assert nobody.on_turn(ASK).entries
+    assert nobody.on_turn(ASK).entries
+
+
+def test_a_damaged_state_gives_memories_again_and_fails_nothing(session, project):
+    session.on_turn(ASK)
+    state = project.state("project").path
+    state.write_bytes(b"not a database at all, but long enough to be looked at" * 50)
+    assert session.on_turn(ASK).entries
+
+
+def test_a_strange_ledger_counts_as_none(session, project):
+    project.state("project").change_variables("s1", project.clock(), lambda _: {LEDGER: ["mm-a"], "claims": 7})
+    assert session.on_turn(ASK).entries
+    assert session.claim("prompt")
+
+
+def test_the_use_of_what_was_given_is_counted_and_linked_to_the_session(session, project):
+    (id_,) = ids(session.on_turn(ASK))
+    assert project.get(id_).access_count == 1
+    assert project.state("project").session("s1", "injected") == [id_]
+
+
+def test_a_memory_of_somebody_else_is_new_until_it_was_given(repo, clock, line):
+    repo.write_memories(line("mm-hers", PORT, author="Somebody Else") + line("mm-mine", "x", author="Test User"))
+    project = Memsync.open(repo.root, clock=clock)
+    session = RecallSession(project, "s1")
+    assert ", new) " in session.on_turn(ASK).text
+    assert not project.is_new(project.get("mm-hers"))
+    assert project.is_new(project.get("mm-mine"))  # whose name it bears is only what it says
+
+
+LEDGERS = st.dictionaries(st.sampled_from(["mm-a", "mm-b"]), st.sampled_from(["", "x"]))
+
+
+@given(LEDGERS, st.floats(0, 1), st.floats(0, 1), st.booleans(), st.booleans())
+def test_every_refusal_has_a_name_and_a_plain_new_memory_has_none(ledger, threshold, importance, archived, conflict):
+    from datetime import UTC, datetime
+
+    memory = Memory(
+        "mm-a",
+        "text",
+        archived_at=datetime(2026, 1, 1, tzinfo=UTC) if archived else None,
+        conflict_of="mm-b" if conflict else None,
+    )
+    entry = Entry(memory=memory, scope="project", effective_importance=importance)
+    refusal = Rules(session_id="s1", ledger=ledger, threshold=threshold).refusal(entry)
+    assert bool(refusal) == (archived or conflict or importance < threshold)
+    assert json.dumps(refusal)
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.tuples(st.integers(0, 10), st.integers(0, 700), st.booleans()), max_size=40),
+    st.integers(0, 12),
+    st.sets(st.integers(0, 39)),
+)
+def test_a_start_gives_what_looking_at_every_memory_would(rows, limit, seen):
+    import tempfile
+    from datetime import UTC, datetime, timedelta
+
+    now = datetime(2026, 1, 15, 12, tzinfo=UTC)
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        (root / ".gobby").mkdir()
+        (root / ".gobby" / "memories.jsonl").write_text(
+            "".join(
+                memory_line(
+                    f"aa-{n:02d}",
+                    f"text {n}",
+                    importance=importance / 10,
+                    created_at=format_time(now - timedelta(days=days)),
+                    **({"supersedes": [f"aa-{n - 1:02d}"]} if replaces else {}),
+                )
+                for n, (importance, days, replaces) in enumerate(rows)
+            )
+        )
+        project = Memsync.open(root, clock=lambda: now)
+        session = RecallSession(project, "s1")
+        everything = list(project.list())
+        session.commit(Injection(entries=tuple(entry for entry in everything if int(entry.id[3:]) in seen)))
+        given_now = session.at_start(limit=limit, budget=9_000)
+        project = Memsync.open(root, clock=lambda: now)
+        replaced = superseded_by(project.list())
+        rules = session.rules()
+        entries = [entry for entry in project.list() if entry.id not in replaced]
+        assert ids(given_now) == [entry.id for entry in entries if not rules.refusal(entry)][:limit]
+        assert given_now.filtered == sum(rules.refusal(entry) == "ledger" for entry in entries)

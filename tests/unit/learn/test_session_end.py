@@ -1,0 +1,123 @@
+"""What the end of a session teaches unasked: candidates only, a bounded number, and nothing where it is not wanted."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from memsync import Memsync
+from memsync.learn.candidates import Candidates, Proposal
+from memsync.learn.digest import Correction, Digest, Worked
+from memsync.learn.lessons import learn_skill
+from memsync.learn.session_end import MOST_MEMORIES, MOST_SKILLS, is_lesson, memories_of, name_of, skill_of, why_not
+from memsync.records import Memory
+
+CLAUDE = Path(__file__).parent / "transcripts" / "claude.jsonl"
+RULES = "\n".join(f"- Always keep rule number {number} in mind." for number in range(80))
+
+
+def digest(*goals: str, worked: int = 0, mended: bool = False, corrected: bool = False) -> Digest:
+    after = ("make it",) if mended else ()
+    return Digest(
+        goals=goals,
+        worked=tuple(Worked(f"do {number}", number, after) for number in range(worked)),
+        failed=(),
+        files=(),
+        corrections=(Correction("no, use uv", 1),) if corrected else (),
+    )
+
+
+def test_a_session_leaves_candidates_and_the_repository_as_it_was(project, repo, recorded_session):
+    project.remember("A first memory makes the store")
+    tracked = repo.memories.read_bytes()
+    memories_of(project, recorded_session)
+    done = skill_of(project, recorded_session, session="s")
+    assert (done["status"], list(Candidates(project).skills())) == ("candidate", [done["name"]])
+    assert repo.memories.read_bytes() == tracked
+    assert project.skills.list() == []
+
+
+def test_a_second_end_of_the_session_adds_nothing(project):
+    first = memories_of(project, CLAUDE), skill_of(project, CLAUDE, session="s")
+    waiting = Candidates(project).count()
+    assert memories_of(project, CLAUDE)["extracted"] == 0
+    assert skill_of(project, CLAUDE, session="s")["status"] == "nothing"
+    assert Candidates(project).count() == waiting
+    assert first[1]["status"] == "candidate"
+
+
+def test_no_more_wait_than_a_person_reads(project, tmp_path):
+    notes = tmp_path / "notes.md"
+    notes.write_text(RULES)
+    assert memories_of(project, notes)["extracted"] == MOST_MEMORIES
+    assert "candidates wait" in memories_of(project, notes)["reason"]
+    for number in range(MOST_SKILLS):
+        learn_skill(project, f"skill-{number}", instructions="1. Do it\n")
+    assert skill_of(project, CLAUDE, session="s")["status"] == "nothing"
+    assert Candidates(project).count() == {"memories": MOST_MEMORIES, "skills": MOST_SKILLS}
+
+
+def test_sessions_that_end_at_once_lose_no_candidate(project, repo, clock):
+    project.remember("A first memory makes the store")
+
+    def end(number: int) -> None:
+        proposals = [
+            Proposal(memory=Memory(id="", content=f"learned in session {number}, point {n}")) for n in range(3)
+        ]
+        for proposal in proposals:
+            Candidates(Memsync.open(repo.root, clock=clock)).propose([proposal])
+
+    with ThreadPoolExecutor(6) as sessions:
+        list(sessions.map(end, range(6)))
+    assert Candidates(project).count()["memories"] == 18
+
+
+def test_the_most_important_get_the_room(project):
+    texts = [("one of little worth", 0.2), ("one of great worth", 0.9), ("one of some worth", 0.5)]
+    proposals = [Proposal(memory=Memory(id="", content=text, importance=worth)) for text, worth in texts]
+    found = Candidates(project).propose(proposals, most=2)
+    assert [one.memory.content for one in found] == ["one of great worth", "one of some worth"]
+
+
+def test_it_is_left_alone_where_it_is_off_or_there_is_nothing(project, repo, clock, home):
+    assert why_not(project, str(CLAUDE)) == "there is no store here"
+    assert not (repo.root / ".gobby").exists()
+    project.remember("A first memory makes the store")
+    assert why_not(project, str(CLAUDE)) == ""
+    assert {why_not(project, name) for name in ("", "/no/such.jsonl", __file__, str(repo.root))} == {
+        "the session has no transcript"
+    }
+    (repo.root / ".gobby" / "config.yaml").write_text("memory:\n  auto_extract: false\n")
+    assert why_not(Memsync.open(repo.root, clock=clock), str(CLAUDE)) == "memory.auto_extract is off"
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (digest(worked=2, mended=True), True),
+        (digest(worked=2, corrected=True), True),
+        (digest(worked=2), False),
+        (digest(worked=1, mended=True), False),
+        (digest(corrected=True), False),
+    ],
+)
+def test_a_lesson_is_something_that_was_found_out(found, expected):
+    assert is_lesson(found) is expected
+
+
+@pytest.mark.parametrize(
+    ("goal", "name"),
+    [
+        ("how do I run the billing tests? And then the rest.", "billing-tests"),
+        ("Fix the flaky login test on Windows CI with retries", "flaky-login-test-windows"),
+        ("continue", ""),
+        ("", ""),
+        ("Öffne Übersicht ../../etc/passwd", "offne-ubersicht"),
+        ("do it\nnow", ""),
+        ("delete ~/../../etc", ""),
+    ],
+)
+def test_a_skill_is_named_after_what_was_asked_for(goal, name):
+    assert name_of(digest(goal)) == name

@@ -1,0 +1,112 @@
+"""Memories that speak of files say so when these are not what they were."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsync import Memsync
+from memsync.errors import InvalidMemory
+from memsync.janitor.survey import survey
+from memsync.memories import anchors
+from memsync.memories.filters import Filters
+from memsync.setup.doctor import examine
+
+
+@pytest.fixture
+def code(repo):
+    (repo.root / "src").mkdir()
+    (repo.root / "src" / "client.py").write_text("MAX_RETRIES = 5\n")
+    (repo.root / "Makefile").write_text("test:\n")
+    return repo.root / "src" / "client.py"
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("Retries are in src/client.py, see there.", ("src/client.py",)),
+        ("See `./src/client.py:12`, and src/.", ("src/client.py",)),
+        ("Look at https://example.org/src/client.py first.", ()),
+        ("/src/client.py and ~/src/client.py and ../src/client.py are elsewhere", ()),
+        ("src/missing.py was never there; e.g. this, i.e. that, v1.2", ()),
+        ("Makefile is too ordinary a word", ()),
+    ],
+)
+def test_files_that_a_text_names_and_that_are_there_are_its_anchors(code, repo, content, found):
+    assert anchors.named_in(content, repo.root) == found
+
+
+@given(st.text(max_size=200))
+def test_no_text_breaks_the_search_for_files(text):
+    from pathlib import Path
+
+    anchors.named_in(text, Path(__file__).parents[1])
+    anchors.trouble(text, Path(__file__).parents[1])
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_a_pinned_file_is_out_of_date_when_its_text_changes_and_not_its_line_ends(code, repo, line_end):
+    pin = anchors.pinned("src/client.py", repo.root)
+    code.write_bytes(f"MAX_RETRIES = 5{line_end}".encode())
+    assert anchors.trouble(pin, repo.root) == ""
+    code.write_bytes(f"MAX_RETRIES = 6{line_end}".encode())
+    assert anchors.trouble(pin, repo.root) == "src/client.py has changed"
+    code.unlink()
+    assert anchors.trouble(pin, repo.root) == "src/client.py is gone"
+
+
+def test_the_pin_is_the_name_that_git_gives_the_contents(code, repo):
+    assert anchors.parse(anchors.pinned("src/client.py", repo.root)).blob == repo.git("hash-object", str(code))[:12]
+
+
+def test_a_symbol_is_looked_for_as_a_whole_word(code, repo):
+    pin = anchors.pinned("src/client.py#MAX_RETRIES", repo.root)
+    code.write_text("x = 1\nMAX_RETRIES = 9\n")
+    assert anchors.trouble(pin, repo.root) == ""
+    code.write_text("MAX_RETRIES_ALL = 5\n")
+    assert anchors.trouble(pin, repo.root) == "src/client.py no longer has MAX_RETRIES"
+
+
+@pytest.mark.parametrize("text", ["", "missing.py", "src/client.py#NOPE", "/etc/passwd", "../x", "src/../../x", "a\0b"])
+def test_an_anchor_that_is_not_there_is_refused(code, project, text):
+    with pytest.raises(InvalidMemory, match="no anchor there"):
+        project.remember("Retries are capped.", anchors=[text])
+    assert project.list() == []
+
+
+def test_recall_list_and_show_mark_what_is_out_of_date(code, project):
+    id_ = project.remember("Retries are capped at 5, see src/client.py").entry.id
+    project.remember("Tests need Docker.")
+    assert [entry.stale for entry in project.list()] == [(), ()]
+    code.unlink()
+    wanted = ("src/client.py is gone",)
+    assert project.get(id_).stale == wanted
+    assert [hit.stale for hit in project.recall("how many retries") if hit.id == id_] == [wanted]
+    assert {entry.id: entry.stale for entry in project.list()}[id_] == wanted
+    assert project.get(id_).as_dict()["stale"] == ["src/client.py is gone"]
+
+
+def test_it_is_the_same_in_another_clone(code, project, repo, tmp_path):
+    project.remember("Retries are capped.", anchors=["src/client.py#MAX_RETRIES"])
+    project.close()
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "x")
+    repo.git("clone", "-q", ".", str(tmp_path / "other"))
+    (tmp_path / "other" / "src" / "client.py").write_text("")
+    (entry,) = Memsync.open(tmp_path / "other").list()
+    assert entry.stale == ("src/client.py no longer has MAX_RETRIES",)
+
+
+def test_doctor_lists_it_and_the_janitor_only_guesses(code, project):
+    id_ = project.remember("Retries are capped at 5, see src/client.py").entry.id
+    assert [f for f in examine(project) if id_ in f.where] == []
+    code.unlink()
+    assert [f.what for f in examine(project) if id_ in f.where] == ["may be out of date: src/client.py is gone"]
+    plan = survey(project, ["stale"])
+    assert (plan.steps, [guess.id for guess in plan.guesses]) == ([], [id_])
+
+
+def test_global_memories_speak_of_no_project(code, project):
+    project.remember("I like src/client.py", scope="global")
+    assert [entry.memory.anchors for entry in project.list(Filters(scopes=("global",)))] == [()]

@@ -1,0 +1,113 @@
+"""Our entries in a client's settings: what the user had comes back byte for byte."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsync.setup import entries, json_entries, jsonedit
+from memsync.setup.json_entries import Misfit
+
+EVERYTHING = (*entries.hooks("claude"), entries.server("claude"))
+FOREIGN = st.sampled_from(["lint", "memsync doctor", "prettier --write", 'echo "memsync"'])
+HANDLERS = st.fixed_dictionaries({"type": st.just("command"), "command": FOREIGN}, optional={"timeout": st.integers()})
+GROUPS = st.fixed_dictionaries({"hooks": st.lists(HANDLERS, max_size=2)}, optional={"matcher": st.text(max_size=3)})
+EVENTS = st.sampled_from(["SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd", "Stop"])
+ODD = st.none() | st.integers() | st.text(max_size=5) | st.lists(st.none() | st.integers(), max_size=2)
+USERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "model": st.text(max_size=5),
+        "permissions": st.dictionaries(st.text(max_size=5), ODD, max_size=3),
+        "hooks": st.dictionaries(EVENTS, st.lists(GROUPS | ODD, max_size=2), max_size=3),
+        "mcpServers": st.dictionaries(st.sampled_from(["memory", "github"]), ODD, max_size=2),
+        "z": ODD,
+    },
+)
+LAYOUTS = st.sampled_from([{}, {"indent": 2}, {"indent": 4}, {"indent": "\t"}, {"separators": (",", ":")}])
+
+
+@st.composite
+def texts(draw):
+    text = json.dumps(draw(USERS), ensure_ascii=draw(st.booleans()), **draw(LAYOUTS))
+    text = draw(st.sampled_from(["", "\n", " ", "\ufeff"])) + text + draw(st.sampled_from(["", "\n", "\n\n"]))
+    return text.replace("\n", draw(st.sampled_from(["\n", "\r\n"])))
+
+
+@given(texts())
+def test_taking_our_entries_out_gives_back_what_the_user_had(text):
+    kept = json_entries.empty_containers(text, EVERYTHING)
+    added = json_entries.add(text, EVERYTHING)
+    assert json_entries.remove(added, kept) == text
+
+
+@given(texts())
+def test_putting_our_entries_in_keeps_everything_and_does_nothing_the_second_time(text):
+    added = json_entries.add(text, EVERYTHING)
+    assert json_entries.add(added, EVERYTHING) == added
+    before, after = jsonedit.parse(text).value, jsonedit.parse(added).value
+    assert {key: after[key] for key in before if key not in ("hooks", "mcpServers")} == {
+        key: before[key] for key in before if key not in ("hooks", "mcpServers")
+    }
+    for event, groups in before.get("hooks", {}).items():
+        assert after["hooks"][event][: len(groups)] == groups
+    assert before.get("mcpServers", {}).items() <= after["mcpServers"].items()
+    assert json_entries.look(added, EVERYTHING) == ([*(one.keys[-1] for one in EVERYTHING)], [], [])
+
+
+@given(texts(), st.text(max_size=5))
+def test_what_the_user_adds_between_install_and_removal_stays(text, new):
+    added = json_entries.add(text, EVERYTHING)
+    edited = jsonedit.add(added, jsonedit.parse(added), "added later", new)
+    left = jsonedit.parse(json_entries.remove(edited, json_entries.empty_containers(text, EVERYTHING))).value
+    assert left == {**jsonedit.parse(text).value, "added later": new}
+
+
+def test_an_empty_file_gets_a_readable_one():
+    assert json.loads(json_entries.add("", [entries.server("claude")])) == {
+        "mcpServers": {"memsync": {"type": "stdio", "command": "memsync", "args": ["mcp"]}}
+    }
+    assert json_entries.add("", [entries.server("claude")]).endswith("  }\n}\n")
+
+
+def test_a_hook_that_somebody_gave_a_path_and_more_time_stays_as_it_is():
+    prompt = {"type": "command", "command": "/opt/bin/memsync hook prompt --client claude", "timeout": 20}
+    text = json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "mine"}, prompt]}]}})
+    added = json.loads(json_entries.add(text, EVERYTHING))
+    assert added["hooks"]["UserPromptSubmit"] == [{"hooks": [{"type": "command", "command": "mine"}, prompt]}]
+    assert json.loads(json_entries.remove(json.dumps(added))) == {
+        "hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "mine"}]}]}
+    }
+
+
+def test_a_hook_that_is_not_wanted_any_more_is_replaced():
+    old = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "memsync hook stop --client claude"}]}]}}
+    text = json.dumps(old)
+    assert json_entries.look(text, EVERYTHING).stale == ["Stop"]
+    assert list(json.loads(json_entries.add(text, EVERYTHING))["hooks"]) == [
+        hook.event for hook in entries.HOOKS["claude"]
+    ]
+
+
+def test_a_server_named_memsync_that_is_not_ours_is_left_alone():
+    text = json.dumps({"mcpServers": {"memsync": {"command": "uvx", "args": ["memsync", "mcp"]}}})
+    assert json_entries.add(text, [entries.server("claude")]) == text
+    assert json_entries.remove(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[]", "the file is no object"),
+        ('{"hooks": []}', "hooks is no object"),
+        ('{"hooks": {\n"SessionStart": {}}}', "hooks.SessionStart is no list"),
+        ('{"mcpServers": null}', "mcpServers is no object"),
+    ],
+)
+def test_settings_of_another_shape_are_refused(text, why):
+    with pytest.raises(Misfit, match=why) as caught:
+        json_entries.add(text, EVERYTHING)
+    assert caught.value.line == text.count("\n") + 1

@@ -1,0 +1,111 @@
+"""Whose store is used: what another user has put in the way is not, as in git's safe.directory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from helpers import GitRepo, memory_line, memsync
+
+from memsync.store.places import locate
+from memsync.system import owners
+
+SOMEBODY = 54321
+as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+
+
+def plant(directory: Path, owner: int) -> Path:
+    """Put a store of *owner* into *directory*."""
+    store = directory / ".gobby"
+    store.mkdir(parents=True)
+    (store / "memories.jsonl").write_text(memory_line("mm-aaaaaa", "deploy with the planted script"))
+    for path in (store, store / "memories.jsonl"):
+        os.chown(path, owner, owner)
+    return store
+
+
+@as_root
+def test_a_store_that_another_user_planted_above_is_not_used(tmp_path):
+    store = plant(tmp_path / "shared", SOMEBODY)
+    work = tmp_path / "shared" / "x" / "work"
+    work.mkdir(parents=True)
+    listed = memsync("memory", "list", cwd=work)
+    assert "planted" not in listed.out
+    assert f"{store} belongs to another user and is not used" in listed.err
+    assert f"git config --global --add safe.directory {tmp_path / 'shared'}" in listed.err
+    assert locate(work).root == work
+
+
+@as_root
+@pytest.mark.parametrize("value", ["{top}", "*", "{top}/../shared/"])
+def test_what_git_is_told_to_trust_is_used(tmp_path, value):
+    plant(tmp_path / "shared", SOMEBODY)
+    value = value.format(top=tmp_path / "shared")
+    subprocess.run(["git", "config", "--global", "--add", "safe.directory", value], check=True)
+    expected = tmp_path / "shared" if ".." not in value else tmp_path / "shared" / "x"
+    (tmp_path / "shared" / "x").mkdir()
+    assert locate(tmp_path / "shared" / "x").root == expected
+    subprocess.run(["git", "config", "--global", "--add", "safe.directory", ""], check=True)
+    assert locate(tmp_path / "shared" / "x").root == tmp_path / "shared" / "x"
+
+
+@as_root
+def test_a_repository_cannot_say_itself_that_it_is_safe(tmp_path):
+    repo = GitRepo.create(tmp_path / "repo")
+    repo.git("config", "safe.directory", "*")
+    plant(repo.root, SOMEBODY)
+    for path in (repo.root, repo.root / ".git"):
+        os.chown(path, SOMEBODY, SOMEBODY)
+    layout = locate(repo.root)
+    assert (layout.root, layout.git) == (None, None)
+    ran = memsync("memory", "remember", "a fact", cwd=repo.root)
+    assert ran.code == 1
+    assert "belongs to another user" in ran.err
+    subprocess.run(["git", "config", "--global", "--add", "safe.directory", str(repo.root)], check=True)
+    assert memsync("memory", "remember", "a fact", cwd=repo.root).code == 0
+
+
+@as_root
+def test_a_store_of_another_user_inside_ones_own_checkout_is_not_used_unless_the_group_shares_it(repo):
+    store = plant(repo.root, SOMEBODY)
+    assert "is not used" in locate(repo.root).notes[0]
+    repo.git("config", "core.sharedRepository", "group")
+    os.chown(store, SOMEBODY, os.getegid())
+    assert locate(repo.root).notes == ()
+
+
+@as_root
+def test_root_acts_for_whoever_called_sudo(tmp_path):
+    plant(tmp_path, SOMEBODY)
+    assert locate(tmp_path, {**os.environ, "SUDO_UID": str(SOMEBODY)}).notes == ()
+    assert locate(tmp_path, {**os.environ, "SUDO_UID": "x"}).notes != ()
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
+def test_no_store_above_a_directory_that_everybody_may_write_to_is_used(tmp_path, mode):
+    (tmp_path / "open" / ".gobby").mkdir(parents=True)
+    (tmp_path / "open" / "work").mkdir()
+    (tmp_path / "open").chmod(mode)
+    layout = locate(tmp_path / "open" / "work")
+    assert layout.root == tmp_path / "open" / "work"
+    assert "everybody may write to" in layout.notes[0]
+    assert locate(tmp_path / "open").root == tmp_path / "open"
+
+
+def test_what_is_not_there_belongs_to_nobody_else(tmp_path):
+    assert owners.find_foreign([tmp_path / "none", tmp_path]) is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+def test_doctor_closes_the_directory_of_the_private_stores(repo, home):
+    memsync("memory", "add", "--private", "a private fact", cwd=repo.root)
+    memsync("memory", "add", "--global", "a global fact", cwd=repo.root)
+    projects = home / ".gobby" / "projects"
+    projects.chmod(0o755)
+    found = memsync("doctor", cwd=repo.root)
+    assert f"{projects}" in found.out
+    assert "mode 755, should be 700" in found.out
+    memsync("doctor", "--fix", cwd=repo.root)
+    assert projects.stat().st_mode & 0o777 == 0o700
