@@ -10,10 +10,9 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
 from memsync.errors import MemoryNotFound, MemsyncError, SkillNotFound
-from memsync.mcp.tool import Desk, for_a_model, shown
+from memsync.mcp.tool import Desk, refusal, shown
 from memsync.memories.results import listed
 from memsync.memories.service import Memsync
-from memsync.poison.guard import quoted_lines
 from memsync.records import shown_id
 
 if TYPE_CHECKING:
@@ -29,14 +28,12 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
 
     async def read(work: Callable[[Memsync], Any]) -> str:
         try:
-            value = await desk.ask(work)
+            told = await desk.ask(lambda project: shown(work(project), project.allowed_secrets))
         except (MemoryNotFound, SkillNotFound) as error:
-            raise ResourceNotFoundError(for_a_model(str(error))) from error
+            raise ResourceNotFoundError(refusal(error)) from error
         except (MemsyncError, OSError) as error:
-            raise ResourceError(for_a_model(str(error))) from error
-        text = (
-            json.dumps(shown(value), ensure_ascii=False, indent=2) if isinstance(value, dict) else quoted_lines(value)
-        )
+            raise ResourceError(refusal(error)) from error
+        text = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False, indent=2)
         return text.encode("utf-8", "replace").decode()
 
     @server.resource(_MEMORY, name="memory", title="A memory", mime_type="application/json")

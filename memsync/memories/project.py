@@ -200,10 +200,10 @@ class Reach:
         if scope == "stealth":
             self.keep_key()
 
-    def vetted(self, memory: Memory, scope: Scope) -> Memory:
+    def vetted(self, memory: Memory, scope: Scope, *, dry_run: bool = False) -> Memory:
         """Return *memory* as it may be stored in *scope*: the writer's home is `~`.
 
-        Every write of a text passes here. The private store takes secrets; no agent is shown them unasked.
+        Every write of a text passes here; a *dry_run* notes no consent. The private store takes secrets; no agent is shown them unasked.
 
         Raises:
             SecretFound: it looks like it holds one, and would be shared.
@@ -212,15 +212,15 @@ class Reach:
         from memsync.store import consent
 
         home = self.env.get("HOME") or os.path.expanduser("~")
-        user = self.env.get("USER") or self.env.get("USERNAME") or ""
-        memory = memory._replace(content=secrets.tidy(memory.content, home=home, user=user))
-        if scope == "stealth" or not (found := secrets.scan_memory(memory, self.allowed_secrets)):
-            return memory
-        if not self.allows_secrets:
+        user = self.env.get("USER") or self.env.get("USERNAME")
+        memory = memory._replace(content=secrets.tidy(memory.content, home=home, user=user or ""))
+        found = [] if scope == "stealth" else secrets.scan_memory(memory, self.allowed_secrets)
+        if found and not self.allows_secrets:
             raise SecretFound(secrets.describe(found))
-        consent.consent(self.layout, found)
-        self.__dict__.pop("allowed_secrets", None)
-        return memory if ALLOW_TAG in memory.tags else memory._replace(tags=(*memory.tags, ALLOW_TAG))
+        if found and not dry_run:
+            consent.consent(self.layout, found)
+            self.__dict__.pop("allowed_secrets", None)
+        return memory._replace(tags=(*memory.tags, ALLOW_TAG)) if found and ALLOW_TAG not in memory.tags else memory
 
     @cached_property
     def allowed_secrets(self) -> Allow:

@@ -273,7 +273,7 @@ class Memsync(Reach):
         is_chosen, scope = scope is not None, scope or self.default_scope
         self.refresh()
         if dry_run:
-            return self._plan(scope, candidates).report(dry_run=True)
+            return self._plan(scope, candidates, dry_run=True).report(dry_run=True)
         store = self.store_to_write(scope)
         with store.writing():
             plan = self._plan(scope, candidates)
@@ -287,13 +287,13 @@ class Memsync(Reach):
             self.state(scope).log_dedup(rows)
         return plan.report(dry_run=False)
 
-    def _plan(self, scope: Scope, candidates: Iterable[Candidate]) -> Plan:
+    def _plan(self, scope: Scope, candidates: Iterable[Candidate], *, dry_run: bool = False) -> Plan:
         from memsync.dedup.nominate import Nominees
         from memsync.memories.imports import Plan
         from memsync.memories.remember import thresholds
 
         def vet(memory: Memory) -> Memory:
-            return self.vetted(memory, scope)
+            return self.vetted(memory, scope, dry_run=dry_run)
 
         store, now = self.store(scope), tick(self.clock(), None)
         plan = Plan(

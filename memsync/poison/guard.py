@@ -8,8 +8,7 @@ pretend to be the client, or hide from the person who reviews the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 _WORD: Final = 24  # characters of a type
 _LABEL: Final = 64  # characters of a tag
@@ -53,15 +52,6 @@ def _untagged(line: str) -> str:
     if "<" in line or not line.isascii():
         line = re.sub(_TAG, "&lt;", line, flags=re.IGNORECASE)
     return re.sub(_CHAT, "&#91;", line, flags=re.IGNORECASE) if "[" in line else line
-
-
-def quoted_values(value: Any) -> Any:
-    """Return *value*, which JSON can say, with every text in it quoted, the names of fields too."""
-    if isinstance(value, str):
-        return quoted_lines(value)
-    if isinstance(value, Mapping):
-        return {quoted(str(name)): quoted_values(part) for name, part in value.items()}
-    return list(map(quoted_values, value)) if isinstance(value, list | tuple) else value
 
 
 def shown_type(name: str) -> str:

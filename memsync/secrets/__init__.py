@@ -105,13 +105,15 @@ def _texts(value: object, names: str) -> Iterator[str]:
             yield from _texts(item, names)
 
 
-def redact(text: str, allow: Allow = NOTHING) -> str:
-    """Return *text* with every secret replaced by what kind it was."""
-    parts, place = [], 0
-    for secret in scan(text, allow):
-        parts += [text[place : secret.start], secret.redacted]
-        place = secret.end
-    return "".join([*parts, text[place:]])
+def redact(text: str, allow: Allow = NOTHING, *, names: str = "") -> str:
+    """Return *text* with every secret replaced by what kind it was. *names*: of all that encloses it."""
+    head = f"{names}: " if names else ""
+    whole, place, parts = head + text, len(head), list[str]()
+    for secret in scan(whole, allow):
+        if secret.end > place:
+            parts += [whole[place : secret.start], secret.redacted]
+            place = secret.end
+    return "".join([*parts, whole[place:]])
 
 
 def describe(secrets: Sequence[Secret]) -> str:

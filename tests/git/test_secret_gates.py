@@ -73,4 +73,11 @@ def test_the_users_word_counts_here_and_the_tag_is_only_for_reviewers(repo, proj
     project.update(entry.id, tags=["demo"])
     project.forget(entry.id)
     project.restore(entry.id)
-    assert not RecallSession(project, "s1").is_secret(entry)
+    assert not RecallSession(project, "s1").why_withheld(entry)
+
+
+def test_a_trial_of_an_import_notes_no_consent(repo):
+    (repo.root / "imp.jsonl").write_text(json.dumps({"content": f"the fixture is {TOKEN}"}) + "\n")
+    said = memsync("memory", "import", "imp.jsonl", "--dry-run", "--allow-secret", cwd=repo.root)
+    assert "looks like a secret" not in said.out
+    assert "looks like a secret" in memsync("memory", "import", "imp.jsonl", cwd=repo.root).out
