@@ -69,7 +69,7 @@ def _stream(root: Path, *words: str, feed: bytes = b"") -> Iterator[bytes]:
     import subprocess
     from tempfile import TemporaryFile
 
-    env = {**programs.child_env(), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    env = {**programs.git_env(), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     with TemporaryFile() as said, TemporaryFile() as asked:
         asked.write(feed)
         asked.seek(0)

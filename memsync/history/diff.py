@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memsync.errors import StoreError
 from memsync.format.codec import Line
 from memsync.git import history
 from memsync.history.events import Event, Files, Kind, differences, files_of, lines_now, live_lines
 from memsync.memories.project import Reach
+from memsync.store.files import read, resolve_inside
 from memsync.store.places import SKILLS
 
 
@@ -107,7 +110,11 @@ def _at(files: Files, commit: str) -> Moment:
 
 def _skills_now(files: Files) -> dict[str, str]:
     folder = files.root / _skills_folder(files)
-    return {path.parent.name: _text(path.read_bytes()) for path in sorted(folder.glob("*/SKILL.md")) if path.is_file()}
+    found: dict[str, str] = {}
+    for path in sorted(folder.glob("*/SKILL.md")):
+        with suppress(StoreError):  # a link that leads out is nothing that git would commit
+            found[path.parent.name] = _text(read(resolve_inside(path, files.root))[0])
+    return found
 
 
 def _text(data: bytes) -> str:

@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memsync.errors import GitFailed, GitRefused
+from memsync.store.places import find_git
 from memsync.system import programs
 
 if TYPE_CHECKING:
     from git import Repo
+
+_LITERAL: Final = ("--literal-pathspecs",)
 
 
 # What git sets for its hooks. A leaked GIT_DIR wins over the directory that git is started in, and a relative
@@ -47,7 +50,7 @@ class Done(NamedTuple):
 
 def clean_env(env: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return *env* without what binds git to another repository or index."""
-    return {name: value for name, value in programs.child_env(env).items() if name not in _OF_HOOKS}
+    return {name: value for name, value in programs.git_env(env).items() if name not in _OF_HOOKS}
 
 
 class Checkout:
@@ -55,7 +58,7 @@ class Checkout:
 
     def __init__(self, top: Path, *, in_hook: bool = False) -> None:
         self.top = top
-        self._env = programs.child_env() if in_hook else clean_env()
+        self._env = programs.git_env() if in_hook else clean_env()
 
     def run(
         self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None, patience: float = _LONGEST
@@ -102,8 +105,21 @@ def ask(directory: Path, *words: str) -> str | None:
     return Checkout(directory).ask(*words)
 
 
+def _keeper(path: Path) -> tuple[Checkout, str]:
+    """Return the checkout that *path* is in, and what git calls it there.
+
+    Git is asked at the top alone: further down a tracked directory could pass for a bare repository with settings.
+    """
+    real = Path(os.path.realpath(path.parent)) / path.name
+    git = find_git(real.parent)
+    top = git.root if git else real.parent
+    return Checkout(top), real.relative_to(top).as_posix()
+
+
 def user_name(directory: Path) -> str | None:
     """Return the name that commits made in *directory* would carry."""
+    git = find_git(directory)
+    directory = git.root if git else directory
     return ask(directory, "config", "--get", "user.name") or ask(directory, "config", "--get", "user.email")
 
 
@@ -113,7 +129,8 @@ def is_tracked(path: Path) -> bool:
     Raises:
         GitFailed: there is no git, or it refuses to look here.
     """
-    found = ask(path.parent, "ls-files", "--", path.name)
+    git, name = _keeper(path)
+    found = git.ask(*_LITERAL, "ls-files", "--", name)
     if found is None:
         raise GitFailed(path)
     return bool(found)
@@ -121,8 +138,9 @@ def is_tracked(path: Path) -> bool:
 
 def stages(path: Path) -> dict[int, bytes]:
     """Return what the index holds of *path* while git merges it: 1 the base, 2 ours, 3 theirs; empty otherwise."""
-    git = Checkout(path.parent)
-    rows = [row.partition("\t")[0].split() for row in (git.ask("ls-files", "-u", "--", path.name) or "").splitlines()]
+    git, name = _keeper(path)
+    said = git.ask(*_LITERAL, "ls-files", "-u", "--", name) or ""
+    rows = [row.partition("\t")[0].split() for row in said.splitlines()]
     found = {int(stage): git.run("cat-file", "blob", blob) for _, blob, stage in rows}
     return {stage: done.out for stage, done in found.items() if done.code == 0}
 
@@ -150,12 +168,14 @@ def merge_text(directory: Path, texts: Sequence[bytes], *, size: int = 7) -> tup
 
 def is_unmerged(path: Path) -> bool:
     """Tell whether git waits for somebody to resolve a conflict in *path*."""
-    return bool(ask(path.parent, "ls-files", "-u", "--", path.name))
+    git, name = _keeper(path)
+    return bool(git.ask(*_LITERAL, "ls-files", "-u", "--", name))
 
 
 def is_ignored(path: Path) -> bool:
     """Tell whether a .gitignore keeps *path* from being committed."""
-    return ask(path.parent, "check-ignore", "--", path.name) is not None
+    git, name = _keeper(path)
+    return git.ask(*_LITERAL, "check-ignore", "--", name) is not None
 
 
 def _gitpython() -> type[Repo]:
@@ -183,13 +203,15 @@ def commit_all(directory: Path, message: str) -> str:
 
 def committed(path: Path) -> bytes | None:
     """Return the bytes of *path* in HEAD; None if HEAD has no such file."""
-    done = Checkout(path.parent).run("cat-file", "blob", f"HEAD:./{path.name}")
+    git, name = _keeper(path)
+    done = git.run("cat-file", "blob", f"HEAD:{name}")
     return done.out if done.code == 0 else None
 
 
 def staged(path: Path) -> bytes | None:
     """Return the bytes of *path* in the index; None if it has no such file."""
-    done = Checkout(path.parent).run("show", f":./{path.name}")
+    git, name = _keeper(path)
+    done = git.run("cat-file", "blob", f":{name}")
     return done.out if done.code == 0 else None
 
 
@@ -203,5 +225,8 @@ def has_removed(path: Path, id_: str) -> bool:
 
 def files_of(directory: Path) -> list[str] | None:
     """Return the paths of all files in *directory* that git tracks or would take, relative to it; None outside git."""
-    found = ask(directory, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
-    return None if found is None else [path for path in found.split("\0") if path]
+    git, name = _keeper(directory / "x")
+    inside = name.removesuffix("x")
+    words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", inside or ".")
+    found = git.ask(*_LITERAL, *words)
+    return None if found is None else [path.removeprefix(inside) for path in found.split("\0") if path]

@@ -92,12 +92,15 @@ def resolve_inside(path: Path, tree: Path | None) -> Path:
     """Return *path* with symbolic links followed.
 
     Raises:
-        OutsideTree: a link leads out of *tree*; a repository must not be able
-            to make an agent read or write anywhere else.
+        OutsideTree: a link leads out of *tree*, or to git's own files in it; a repository
+            must not be able to make an agent read or write anywhere else.
     """
     real = Path(os.path.realpath(path))
-    if tree is not None and real != path and not real.is_relative_to(os.path.realpath(tree)):
-        raise OutsideTree(path, f"leads out of the repository, to {real}", "replace the link by a file")
+    if tree is not None and real != path:
+        top = os.path.realpath(tree)
+        is_gits = ".git" in map(str.casefold, real.parts) and ".git" not in Path(top, *path.parts).parts
+        if is_gits or not real.is_relative_to(top):
+            raise OutsideTree(path, f"leads out of the repository, to {real}", "replace the link by a file")
     return real
 
 

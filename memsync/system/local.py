@@ -174,7 +174,7 @@ def _git_tracks(name: str, top: Path) -> bool:
 
     from memsync.system import programs
 
-    env = {key: value for key, value in programs.child_env().items() if not key.startswith("GIT_")}
+    env = programs.git_env({key: value for key, value in os.environ.items() if not key.startswith("GIT_")})
     words = ["ls-files", "-z", "--", f":(icase,literal){name}"]
     try:
         done = subprocess.run([programs.find("git"), *words], cwd=top, env=env, capture_output=True, check=False)

@@ -53,7 +53,7 @@ def is_safe_directory(top: Path) -> bool:
     from memsync.system import programs
 
     words = ["config", "--type=path", "-z", "--get-all", "safe.directory"]
-    env = {**programs.child_env(), "GIT_CEILING_DIRECTORIES": os.sep, "GIT_DIR": os.devnull}
+    env = {**programs.git_env(), "GIT_CEILING_DIRECTORIES": os.sep, "GIT_DIR": os.devnull}
     try:
         done = subprocess.run([programs.find("git"), *words], cwd=os.sep, env=env, capture_output=True, check=False)
     except OSError:

@@ -43,5 +43,13 @@ def child_env(env: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {**env, **paths, "NoDefaultCurrentDirectoryInExePath": "1"}
 
 
+def git_env(env: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return *env* for git, which takes no directory of a work tree for a bare repository: its settings would run programs."""
+    said = env.get("GIT_CONFIG_COUNT", "")
+    count = int(said) if said.isdecimal() else 0
+    added = {f"GIT_CONFIG_KEY_{count}": "safe.bareRepository", f"GIT_CONFIG_VALUE_{count}": "explicit"}
+    return {**child_env(env), **added, "GIT_CONFIG_COUNT": str(count + 1)}
+
+
 def _absolute(path: str) -> list[str]:
     return [directory for directory in path.split(os.pathsep) if os.path.isabs(directory)]

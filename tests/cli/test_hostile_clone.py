@@ -289,3 +289,14 @@ def test_what_a_skill_links_to_is_not_copied(tmp_path, outside):
     memsync("skill", "restore", "deploying", cwd=root)
     found = [path for path in root.rglob("notes") if path.is_file() and not path.is_symlink()]
     assert found == []
+
+
+def test_a_skill_that_links_out_is_not_shown_as_a_difference(tmp_path, outside):
+    (outside / "rc").write_text("what nobody shall read\n")
+    entries = {
+        ".claude/skills/one/SKILL.md": outside / "rc",
+        ".claude/skills/two/SKILL.md": Path("../../../.git/config"),
+    }
+    said = memsync("memory", "diff", cwd=clone(tmp_path, entries)).out
+    assert "nobody" not in said
+    assert "repositoryformatversion" not in said

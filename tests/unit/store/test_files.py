@@ -226,6 +226,20 @@ def test_a_link_out_of_the_tree_is_refused(tmp_path, target):
             files.resolve_inside(path, tree)
 
 
+@pytest.mark.parametrize("target", [".git/config", ".git/hooks/pre-commit", "sub/.GIT/config"])
+def test_a_link_to_what_is_gits_is_refused(tmp_path, target):
+    (tmp_path / "link").symlink_to(target)
+    with pytest.raises(OutsideTree, match="leads out of the repository"):
+        files.resolve_inside(tmp_path / "link", tmp_path)
+
+
+def test_our_own_files_in_the_git_directory_are_no_way_out(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    path = tmp_path / "link" / ".git" / "memsync" / "lock"
+    assert files.resolve_inside(path, tmp_path / "link") == tmp_path / "real" / ".git" / "memsync" / "lock"
+
+
 def test_a_tree_that_is_reached_by_a_link_itself_is_no_way_out(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
