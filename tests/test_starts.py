@@ -17,7 +17,7 @@ from memsync.git import driver, hookfile
 from memsync.setup.entries import HOOKS
 from memsync.system import programs
 
-PACKAGE = Path(programs.__file__).parent
+PACKAGE = Path(programs.__file__).parents[1]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 STARTS = re.compile(
     r"(subprocess\.\w+|(?:\w+\.)*Popen|os\.(?:exec\w+|spawn\w+|posix_spawnp?|system|popen|startfile)"
