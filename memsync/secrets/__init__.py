@@ -53,10 +53,12 @@ _CUT_OFF: Final = 60
 _VARIED: Final = 2.8  # bits a character, at least
 _SHORTEST: Final = 18  # characters of an issuer's token
 _TELLING: Final = 3  # characters of a prefix that tell an issuer
-_SPACED: Final = re.compile(r"\b[0-9A-Fa-f]{2}(?:[ :-][0-9A-Fa-f]{2}){15}|0x[0-9A-Fa-f]{2},")
+_SPACED: Final = re.compile(
+    r"\d[ :-](?:[0-9A-Fa-f]{2}[ :-]){3}|0x[0-9A-Fa-f]{2},"
+)  # cheap: sixteen pairs hold one such
 _VARIES: Final = re.compile(r"\d|[a-z][A-Z]")
 _NO_KEY: Final = re.compile(
-    r"(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_"
+    r"(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_|(?:age|bc)1[a-z0-9]{25,62}$"
 )
 # What is long, random, and for everybody: certificates, public keys, images.
 _PUBLIC: Final = re.compile(
@@ -174,11 +176,12 @@ def _lowered(text: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
-    long = " ".join([word for word in text.split() if len(word) >= _SHORTEST and _VARIES.search(word)])
+    words = [word for word in text.split() if len(word) >= _SHORTEST]
+    long = " ".join([word for word in words if _VARIES.search(word)])
     if not long:
         return
-    for hint, rule in hinted():
-        if hint in long and (hint or rule.pattern().search(long)):
+    for hint, rule in [pair for pair in hinted() if pair[0] in long]:
+        if hint or rule.pattern().search(long):
             for match in rule.pattern().finditer(text):
                 if (
                     entropy(match[0]) >= _VARIED
@@ -220,14 +223,21 @@ def _behind_masks(text: str, places: _Places) -> Iterator[_Span]:
 
 def _decoded(text: str, places: _Places) -> Iterator[tuple[str, int, int]]:
     """Yield what decodes to a secret, or is one when it is put together."""
-    if _is_long(places) or "&#" in text or "\\" in text or "%" in text or _SPACED.search(text):
+    if _is_long(places) or "&" in text or "\\" in text or "%" in text or _SPACED.search(text):
         for found in decoded(text):
             for rule, start, end in _candidates(found.text, possible(found.text)):
                 yield rule, *found.where(start, end)
     if places:
-        for hint, known in hinted():
-            if hint in text and len(hint) >= _TELLING:
-                yield from _broken(text, known, text.find(hint))
+        telling = " ".join(
+            [word for word in text.split() if not (word.isalpha() and (word.islower() or word.istitle()))]
+        )
+        for hint, known in [pair for pair in _telling() if pair[0] in telling]:
+            yield from _broken(text, known, text.find(hint))
+
+
+@cache
+def _telling() -> tuple[tuple[str, Rule], ...]:
+    return tuple((hint, rule) for hint, rule in hinted() if len(hint) >= _TELLING)
 
 
 def _broken(text: str, rule: Rule, place: int) -> Iterator[tuple[str, int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
@@ -36,6 +36,7 @@ FORMATS: Final = (
     ),
     Format("private-key", ("putty-user-key-file",), r"PuTTY-User-Key-File-\d[\s\S]{0,4000}?Private-Lines: \d+\s+([A-Za-z0-9+/=\s\\]{32,})"),
     Format("private-key", ("encrypted secret key",), r"encrypted secret key\s+([A-Za-z0-9+/=]{40,})"),
+    Format("private-key", ("static key v1",), r"BEGIN OpenVPN Static key V1-{4,5}\s+((?:[0-9a-fA-F]{32}\s+){4,})"),
     Format("private-key", ("client-key-data",), r"client-key-data[\"']?:\s*[\"']?([A-Za-z0-9+/=]{40,})"),
     Format("private-key", ("private",), rf"(?i:private[_ -]?key)[\"']?\s*[=:(<]{{1,3}}\s*(?:echo )?[\"']?({_B64}{{42,44}}=)"),
     Format("private-key", ("preshared", "psk"), rf"(?i:preshared-?key|psk)\s*[=:]\s*[\"']?({_B64}{{42,44}}=)"),
@@ -70,6 +71,7 @@ FORMATS: Final = (
     Format("password", ("sshpass", "mysql", "docker login"), rf"(?:sshpass|mysql\w*|docker login)[^\n]{{0,60}}? -p ?{_VALUE}", "password"),
     Format("password", (" -u", "--user"), r"(?<!\S)(?:-u|--user)[ =]?[\"']?[^\s:,\"']{1,60}[:,]([^\s\"'`<>]{6,100})", "password"),
     Format("password", ("pass:",), rf"\bpass:{_VALUE}", "password"),
+    Format("password", ("storepass", "keypass", "community"), rf"(?i:\b(?:storepass|keypass|snmp-server community)) {_VALUE}", "password"),
     Format("password", ("echo ", "printf ", "<<<"), rf"(?:\becho(?: -n)?|\bprintf|<<<) {_VALUE}", "password"),
     Format("password", ("net use", "htpasswd", "requirepass", "bindpw", "identified by", "with password"), rf"(?i:net use \S+ \S+ |htpasswd[^\n]{{0,40}}? |requirepass |bindpw |identified by |with password )(?=\S){_VALUE}(?=\s|[\"';]|$)", "password"),
     Format("password", ("ftp",), rf"(?:lftp|ftp)[^\n]{{0,30}}? -u [^\s,]{{1,40}},{_VALUE}", "password"),
@@ -86,13 +88,15 @@ def in_seeds(text: str, lower: str) -> Iterator[tuple[str, int, int]]:
     return in_formats(text, lower, _SEEDS)
 
 
-def in_formats(text: str, lower: str, formats: Sequence[Format] = FORMATS) -> Iterator[tuple[str, int, int]]:
+def in_formats(text: str, lower: str, formats: tuple[Format, ...] = FORMATS) -> Iterator[tuple[str, int, int]]:
     """Yield the rule, begin and end of each secret of a known format in *text*."""
-    for row in formats:
-        for hint in row.hints:
-            if hint in lower:
-                yield from _found(text, row)
-                break
+    for place in sorted({place for hint, place in _hints(formats) if hint in lower}):
+        yield from _found(text, formats[place])
+
+
+@cache
+def _hints(formats: tuple[Format, ...]) -> tuple[tuple[str, int], ...]:
+    return tuple((hint, place) for place, row in enumerate(formats) for hint in row.hints)
 
 
 def _found(text: str, row: Format) -> Iterator[tuple[str, int, int]]:

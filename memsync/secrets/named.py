@@ -32,7 +32,7 @@ _STEMS: Final = tuple(
     dict.fromkeys([*((stem, True) for stem in (*_PASSWORDS, *_PHRASES)), *((stem, False) for stem in _KEYS)])
 )
 _NO_SECRET: Final = re.compile(
-    r"(?i)bypass|compass|pass(?:es|ed|ing|enger|port|through|ive|[- ]?rate|es)|key(?:s|word|board|stroke|frame|note|press|cloak)\b|author|authent|public[ _-]?(?:\w+[ _-])?key|publickey|publishable|cache[\w ]{0,20}key|primary|foreign|partition|sort.?key|hot.?key|cache|idempotency|csrf|tokeni[sz]|host_?key|site_?key"
+    r"(?i)bypass|compass|pub[_-]?key|cipher[ _-]?(?:list|suites?)|(?:message|routing|row|record|event|object|group|shard|dedup\w*|correlation)[ _-]?key|pass(?:es|ed|ing|enger|port|through|ive|[- ]?rate|es)|key(?:s|word|board|stroke|frame|note|press|cloak)\b|author|authent|public[ _-]?(?:\w+[ _-])?key|publickey|publishable|cache[\w ]{0,20}key|primary|foreign|partition|sort.?key|hot.?key|cache|idempotency|csrf|tokeni[sz]|host_?key|site_?key"
     r"|password(?:less|[_-]?(?:hash|polic|reset|length|min|max|field|input|confirm|strength|manager|encoder|hasher|age|file|timeout|history))"
     r"|(?:key|token|secret|credentials?)s?[_ -]?(?:id|ids|type|types|name|names|file|path|url|uri|endpoint|ttl|length|size|count|limit|version"
     r"|expir\w*|digest|checksum|fingerprint|header|store|ring|word|board|arn|ref|hash|bucket|family|alias|provider|manager|signature)\b"
@@ -43,7 +43,7 @@ _TYPE: Final = r"(?:\s{0,2}:\s{0,2}[&'*\w<>\[\]. |?]{1,40}?)?"
 _BARE: Final = re.compile(r"(?i)w(?:or)?ds?|phrase|wort|word|code|ord|s")  # what makes a whole name of its beginning
 _GIVEN: Final = re.compile(
     rf"{_MARKS}(?:\s{{0,3}}\{{ get; (?:set; |init; )?\}})?{_TYPE}\s{{0,3}}(?:(?:\|\||\?\?|[?:+|])?={{1,2}}>?|[:：>,(]|<<<|->|，)"
-    rf"\s{{0,12}}(?:[>|]-?\s{{1,12}})?(?:Some\(|base64:|[brfu])?[\"'`({{\[]{{0,3}}"
+    rf"\s{{0,12}}(?:[>|]-?\s{{1,12}})?(?:[A-Za-z][\w.:]{{0,30}}\(|base64:|[brfu])?[\"'`({{\[]{{0,3}}"
     rf"|{_MARKS}[\s,;/{{:]{{0,6}}(?:[\"'<]?(?:value|content|default|val|text|data)[\"']?)\s{{0,2}}[=:>]\s{{0,3}}[\"'`]?"
     rf"|{_MARKS}\s{{0,2}}(?:是|为|為|は|が|을|를)\s?[\"'`「]?"
     r"|\s[\"'`]?"

@@ -34,7 +34,10 @@ _FAR: Final = 300
 _TOKEN: Final = frozenset(ascii_letters + digits + "+/_.=-:")
 _MOST: Final = 7  # breaks in one token
 _PIECES: Final = re.compile(r"(?:(?<=[\"'`])-)?[A-Za-z0-9/_][A-Za-z0-9+/_.=:-]*")
-_BREAK: Final = re.compile(r"-?[\"'`]?\s{0,3}[\\\\+.&]?\s{0,3}[\"'`]?|\s{1,3}[\"'`#*>|-]{0,3}\s{0,3}")
+_BREAK: Final = re.compile(
+    r"-?[\"'`]?\s{0,3}[\\\\+.&]?\s{0,3}[\"'`]?|\s{1,3}[\"'`#*>|-]{0,3}\s{0,3}"
+    r"|[\"'`]\s?,\s?[\"'`]|\*{1,2}|</?[a-z]{1,6}\s?/?>|<!--[^<>]{0,20}-->"
+)
 _MASKS: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u2100-\u214f\u2460-\u24ff\u2800\u3164\ufe00-\ufe0f\ufeff\uff00-\uffef\U0001d400-\U0001d7ff\U000e0000-\U000e0fff]"
@@ -84,10 +87,15 @@ def decoded(text: str) -> Iterator[Unmasked]:
 def _replaced(text: str, pattern: re.Pattern[str], sign: str, decode: Callable[[str], str]) -> Iterator[Unmasked]:
     """Yield what the runs that *pattern* finds, and that hold *sign*, say when decoded; with what stands before them."""
     for run in pattern.finditer(text):
-        if sign in run[0] and (said := decode(run[0])) and said != run[0]:
+        if sign in run[0] and (said := _seen(decode(run[0]))) and said != run[0]:
             first = max(text.rfind("\n", 0, run.start()) + 1, run.start() - 40)
             before = tuple((place, place + 1) for place in range(first, run.start()))
             yield Unmasked(text[first : run.start()] + said, before + (run.span(),) * len(said))
+
+
+def _seen(said: str) -> str:
+    plain = shown(said)
+    return plain.text if plain else said
 
 
 def _from_percent(run: str) -> str:

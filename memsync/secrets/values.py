@@ -26,7 +26,13 @@ _SHOWN: Final = re.compile(
     r"|(?:os\.)?(?:environ|getenv)\b.*|process\.env\b.*|env\.\w+|secrets?\.[\w.]+|vault:.*|op://.*|arn:.*|var\.\w+|ref\+.*)$",
     re.DOTALL,
 )  # fmt: skip
-_SAMPLE: Final = re.compile(r"(?i)example$|abcdefgh|12345678|deadbeef|qwertyui|0123456789|(?-i:\$\{?[A-Z_]{3,}\b)")
+_SAMPLE: Final = re.compile(
+    r"(?i)example(?:key)?$|abcdefgh|12345678|deadbeef|qwertyui|0123456789|(?-i:\$\{?[A-Z_]{3,}\b)"
+)
+# What stands in fixtures and first steps, whole.
+_STOCK: Final = re.compile(
+    r"(?i)(?:p[a@]ssw[o0]rd|passwd|pass|testing|test|secret|change-?me|dummy|example|fake|foobar)[-_]?\d{0,4}!?"
+)
 _CALL: Final = re.compile(r"[A-Za-z_][\w.:>?-]*[(\[].*", re.DOTALL)
 _DOTTED: Final = re.compile(r"[a-z_]\w*(?:\.\w+)+|\w+(?:(?:::|->)\w+)+")
 _PATH: Final = re.compile(
@@ -38,7 +44,9 @@ _FILE: Final = re.compile(
 _HOST: Final = re.compile(
     r"(?:.*\]\(https?:.*|[a-z][a-z0-9+.-]*://[^@]*|[\w.+-]+@[\w.-]+\.[a-z]{2,8}(?:[:/].*)?|[a-z][a-z0-9._-]*@(?:[a-z][a-z0-9-]*|v?[\d.]+)|[\d.:/]+|[\w-]+(?:\.[\w-]+){2,}(?:[:/].*)?)"
 )
-_SETTING: Final = re.compile(r"[A-Z][A-Z_]{2,}=[~$/][\w./${}-]*|[a-z][a-z_]*=(?:[\w.\[\](){}$/#&-]|=)*")
+_SETTING: Final = re.compile(
+    r"[A-Z][A-Z_]{2,}=[~$/][\w./${}-]*|[a-z][a-z_]*=(?:[\w.\[\](){}$/#&-]|=)*|[a-z]\w*(?:\.\w+)+=\d*"
+)
 _PIECE: Final = re.compile(
     r"v?\d{1,10}(?:[a-z]{1,3}|st|nd)?|[A-Za-z]{0,3}\d{1,4}|[A-Za-z]{2,16}\d[A-Za-z]|[A-Z]{1,24}\d{0,4}|[A-Z]?[a-z]{1,24}\d{0,4}|[a-z]*(?:[A-Z]+[a-z]{2,}\d{0,2})+[A-Z]{0,4}\d{0,4}|\d{1,4}[A-Za-z]{1,2}"
 )
@@ -60,13 +68,14 @@ _VARIED: Final = 3.2  # bits a character
 
 # Every secret but a seed phrase has a digit, or a sign between letters.
 _ODD: Final = re.compile(r"\d|\w[!#*^?%&$=~@+(]+\w|\\")
+_AROUND: Final = ".,:;()[]{}`'\"*"
 RUN: Final = re.compile(r"[^\s\"'`,;<>「」|]{6,}")
 
 
 def possible(text: str) -> list[tuple[int, int]]:
     """Return where in *text* runs of characters stand that could be secrets, or hold some; of most texts none."""
-    odd = [word for word in text.split() if not word.isalpha() and _ODD.search(word)]
-    if not any(not _WORD.fullmatch(word) for word in odd):
+    words = [word for word in text.split() if not (word.isalpha() or word.strip(_AROUND).isalpha())]
+    if not any(not _WORD.fullmatch(word) for word in words if _ODD.search(word)):
         return []
     return [match.span() for match in RUN.finditer(text) if _ODD.search(match[0]) and may_be(match[0])]
 
@@ -75,6 +84,7 @@ def is_shown(value: str) -> bool:
     """Tell whether the whole of *value* stands for a secret that is elsewhere: a reference, a placeholder, a mask."""
     return (
         value.lower() in _WEAK
+        or _STOCK.fullmatch(value) is not None
         or _SHOWN.match(value) is not None
         or (_SAMPLE.search(value) is not None and len(value) < 100)
         or _is_filler(value)

@@ -80,6 +80,12 @@ MASKS: Final[dict[str, Callable[[str], str]]] = {
     "two strings, side by side": lambda t: f"'{t[:12]}' '{t[12:]}'",
     "two quoted lines": lambda t: t[:20] + "\n> " + t[20:],
     "behind its prefix": lambda t: t[:8] + " " + t[8:],
+    "an invisible entity": lambda t: t[:16] + "&shy;" + t[16:],
+    "an invisible percent": lambda t: t[:16] + "%E2%80%8B" + t[16:],
+    r"an invisible \u": lambda t: t[:16] + r"\u200b" + t[16:],
+    "a list of strings": lambda t: f'["{t[:18]}", "{t[18:]}"]',
+    "half in bold": lambda t: f"{t[:18]}**{t[18:]}**",
+    "a comment within": lambda t: t[:18] + "<!-- -->" + t[18:],
 }
 KNOWN: Final = (
     "github classic",
@@ -113,3 +119,32 @@ def test_a_known_token_is_found_behind_a_mask(mask, shape):
 )
 def test_what_is_said_about_a_prefix_is_not_put_together_to_a_token(text):
     assert secrets.scan(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "redis://:changeme@localhost:6379/0",
+        'UserFactory(password="password123")',
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCY" + "EXAMPLEKEY",
+        "kafka message key 2a8787c7-9762-4758-b86c-8fec29875099 on partition 7",
+        "the recipient is age1" + "ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p",
+        "node --tls-cipher-list='ECDHE-RSA-AES128-GCM-SHA256:!RC4' server.js",
+        "sudo sysctl -w net.ipv6.conf.lo.disable_ipv6=0",
+    ],
+)
+def test_what_everybody_may_know_passes(text):
+    assert secrets.scan(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"const HMAC_KEY = Buffer.from('{'9fb591b558d8e66a98f2ae3b8a8f' * 2}', 'hex')",
+        "unlock the keystore with storepass Mx7#" + "ROWKgu^l6l",
+        "snmp-server community eGrs" + "Vmlv1KHM3g RW",
+        "-----BEGIN OpenVPN " + "Static key V1-----\n" + "a0aa88f74ab44e7e4e59c704159c65e9\n" * 16,
+    ],
+)
+def test_a_name_a_call_or_a_head_gives_a_secret_away(text):
+    assert secrets.scan(text)
