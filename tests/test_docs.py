@@ -83,6 +83,7 @@ def test_every_group_and_command_is_in_the_tree():
         "skill",
         "status",
         "sync",
+        "trust",
         "uninstall",
         "workflow",
     }

@@ -188,7 +188,8 @@ def test_a_directory_without_a_store_stays_without_one(tmp_path, clock, home):
 
 
 def test_under_stealth_nothing_is_noted_in_the_work_tree(repo, clock):
-    from memsync.setup.repository import init, turn_stealth
+    from memsync.setup.installing import turn_stealth
+    from memsync.setup.repository import init
 
     project = Memsync.open(repo.root, clock=clock)
     turn_stealth(project, True, move=True)

@@ -211,7 +211,7 @@ def test_outcomes_give_a_rate_and_uses_are_counted_locally(skills, repo):
 
 
 def test_under_stealth_nothing_enters_the_work_tree(skills, repo, project):
-    from memsync.setup.repository import turn_stealth
+    from memsync.setup.installing import turn_stealth
 
     turn_stealth(project, on=True, move=False)
     skills.create("x", HOWTO)

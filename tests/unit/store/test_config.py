@@ -213,10 +213,10 @@ def test_a_setting_is_not_stored_over_or_into_what_an_editor_saves_in_the_same_m
     saved = before + "  author: me\n" if before else "memory_sync:\n  stealth: false\n"
     really_open = os.open
 
-    def open_late(path: Path, *args: int) -> int:
+    def open_late(path: Path, *args: int, **at: int) -> int:
         if Path(path).name == "config.tmp":
             write(layout.project, saved)
-        return really_open(path, *args)
+        return really_open(path, *args, **at)
 
     monkeypatch.setattr(os, "open", open_late)
     with pytest.raises(ConfigError, match="changed while it was written; try again"):
