@@ -10,7 +10,7 @@ import click
 from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result
 from memsync.errors import UsageError
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.store.trust import Approvals, Instruction
 
 
@@ -98,7 +98,7 @@ def _shown(state: str, found: Sequence[Instruction]) -> list[str]:
     return lines
 
 
-def _print(project: Reach, as_json: bool, done: Sequence[str], lines: Sequence[str]) -> None:
+def _print(project: Project, as_json: bool, done: Sequence[str], lines: Sequence[str]) -> None:
     approvals = Approvals(project.layout)
     parts: dict[str, list[dict[str, str]]] = {"waiting": [], "approved": []}
     for one in project.instructions:

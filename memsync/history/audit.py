@@ -12,7 +12,7 @@ from memsync.format import jsonl
 from memsync.git import check, history
 from memsync.git.history import Commit
 from memsync.history.events import Files, files_of
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.records import format_time
 from memsync.secrets import Allow, Secret, describe, scan
 from memsync.store import files
@@ -44,13 +44,13 @@ class Exposure:
         }
 
 
-def current(reach: Reach) -> list[Exposure]:
+def current(project: Project) -> list[Exposure]:
     """Return what the shared memory files and the project's skills show as they are now."""
-    places = [reach.stores[scope].place for scope in SHARED if scope in reach.stores]
+    places = [project.stores[scope].place for scope in SHARED if scope in project.stores]
     paths = [path for place in places for path in (place.memories, place.pending)]
-    if reach.layout.root:
-        paths += sorted((reach.layout.root / SKILLS).glob("*/SKILL.md"))
-    return [exposure for path in paths if path.is_file() for exposure in _in_file(path, reach.allowed_secrets)]
+    if project.layout.root:
+        paths += sorted((project.layout.root / SKILLS).glob("*/SKILL.md"))
+    return [exposure for path in paths if path.is_file() for exposure in _in_file(path, project.allowed_secrets)]
 
 
 def _in_file(path: Path, allow: Allow) -> Iterator[Exposure]:
@@ -62,15 +62,15 @@ def _in_file(path: Path, allow: Allow) -> Iterator[Exposure]:
             yield Exposure(where=f"{path}:{trouble.line}", what=trouble.what, id=id_)
 
 
-def past(reach: Reach) -> list[Exposure]:
+def past(project: Project) -> list[Exposure]:
     """Return what commits brought in, of every branch, tag and stash, the oldest first; each secret once.
 
     Raises:
         NoHistory: not in git, or git failed.
     """
-    where = files_of(reach)
+    where = files_of(project)
     found: dict[tuple[str, str | None], Exposure] = {}
-    for exposure, secret in _in_history(where, reach.allowed_secrets):
+    for exposure, secret in _in_history(where, project.allowed_secrets):
         found[secret.fingerprint, exposure.id] = exposure  # newest first, so the oldest stays
     return sorted(found.values(), key=lambda exposure: exposure.commit.when if exposure.commit else _NEVER)
 

@@ -12,7 +12,7 @@ from memsync.errors import StoreError
 from memsync.format.codec import Line
 from memsync.git import history
 from memsync.history.events import Event, Files, Kind, differences, files_of, lines_now, live_lines
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.store.files import read, resolve_inside
 from memsync.store.places import SKILLS
 
@@ -66,17 +66,17 @@ def _skills_folder(files: Files) -> str:
     return f"{files.folder}{SKILLS}"
 
 
-def difference(reach: Reach, span: str = "HEAD") -> Difference:
+def difference(project: Project, span: str = "HEAD") -> Difference:
     """Return what changed from A to B for *span* "A..B", since they parted for "A...B", from A to the work tree for "A".
 
     Raises:
         NoHistory: an end names no commit.
     """
-    files = files_of(reach)
+    files = files_of(project)
     old, dots, new = span.partition("...") if "..." in span else span.partition("..")
     start = _start(files.root, old or "HEAD")
     if not dots:
-        return _compared(start, "the work tree", _at(files, start), (lines_now(reach), _skills_now(files)))
+        return _compared(start, "the work tree", _at(files, start), (lines_now(project), _skills_now(files)))
     end = history.resolve(files.root, new or "HEAD").id
     if dots == "..." and start:
         start = history.merge_base(files.root, start, end)

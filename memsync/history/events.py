@@ -14,7 +14,7 @@ from memsync.format.codec import Line, fields_of
 from memsync.git import history
 from memsync.git.history import Commit, Step
 from memsync.memories.edits import refuse_copy
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.memories.results import Remembered
 from memsync.records import Memory, Scope, find_id, format_time, same_but_for_time, tick
 
@@ -100,26 +100,26 @@ class Files:
         return f"{Path(self.path).parent.parent.as_posix()}/".removeprefix("./")
 
 
-def files_of(reach: Reach) -> Files:
+def files_of(project: Project) -> Files:
     """Return where git keeps the project's memories.
 
     Raises:
         NoHistory: the project is not in a checkout.
     """
-    git, project = reach.layout.git, reach.layout.project
-    if git is None or project is None:
-        raise NoHistory(f"{reach.layout.start} is not in a git checkout, so there is no history to look into")
+    git, shared = project.layout.git, project.layout.project
+    if git is None or shared is None:
+        raise NoHistory(f"{project.layout.start} is not in a git checkout, so there is no history to look into")
     root = git.root.resolve()
-    return Files(root, (root / reach.store("project").path.relative_to(root)).relative_to(root).as_posix())
+    return Files(root, (root / project.store("project").path.relative_to(root)).relative_to(root).as_posix())
 
 
-def notes(reach: Reach) -> list[str]:
+def notes(project: Project) -> list[str]:
     """Return what to know about the history that there is."""
     shallow = "this clone is shallow, so older commits are missing; `git fetch --unshallow` gets them"
-    return [shallow] if history.is_shallow(files_of(reach).root) else []
+    return [shallow] if history.is_shallow(files_of(project).root) else []
 
 
-def events(reach: Reach, ref: str | None = None) -> list[Event]:
+def events(project: Project, ref: str | None = None) -> list[Event]:
     """Return what happened to the memory that *ref* names, or to all of them, newest first.
 
     Looks at what led to HEAD, and for a memory that was never there at every
@@ -128,13 +128,13 @@ def events(reach: Reach, ref: str | None = None) -> list[Event]:
     Raises:
         NoHistory, MemoryNotFound, AmbiguousId
     """
-    files = files_of(reach)
+    files = files_of(project)
     if ref is None:
-        return _told(reach, files, None)
+        return _told(project, files, None)
     try:
-        return _about(ref, _told(reach, files, ref))
+        return _about(ref, _told(project, files, ref))
     except MemoryNotFound:
-        return _about(ref, _told(reach, files, ref, everywhere=True))
+        return _about(ref, _told(project, files, ref, everywhere=True))
 
 
 def _about(ref: str, found: list[Event]) -> list[Event]:
@@ -145,17 +145,17 @@ def _about(ref: str, found: list[Event]) -> list[Event]:
     return [event for event in found if event.id == id_]
 
 
-def _told(reach: Reach, files: Files, ref: str | None, *, everywhere: bool = False) -> list[Event]:
+def _told(project: Project, files: Files, ref: str | None, *, everywhere: bool = False) -> list[Event]:
     head = history.head(files.root)
     revs = [*([head] if head else []), *(history.EVERYWHERE if everywhere else ())]
     needle = "" if everywhere or ref is None else ref.strip().removeprefix("mm-")
-    if needle and any(map(_matcher(ref), reach.store("project").nameless())):
+    if needle and any(map(_matcher(ref), project.store("project").nameless())):
         needle = ""  # no line has its id
     wanted = _matcher(ref)
     names = history.names_of(files.root, files.path, revs) if revs else []
     steps = list(history.steps(files.root, names, revs=revs, holding=needle)) if names else []
     found = list(_retold(steps, wanted, lambda asked: _still_there(files.root, asked)))
-    found += [event for event in _uncommitted(reach, files) if wanted(event.id)]
+    found += [event for event in _uncommitted(project, files) if wanted(event.id)]
     return found[::-1]
 
 
@@ -203,16 +203,16 @@ def live_lines(data: bytes | None) -> dict[str, Line]:
     return {id_: line for id_, line in jsonl.current(jsonl.read_lines(data or b"")).items() if line.memory}
 
 
-def lines_now(reach: Reach) -> dict[str, Line]:
+def lines_now(project: Project) -> dict[str, Line]:
     """Return the lines of the memories in the work tree, without their bytes, by id."""
-    store = reach.store("project")
+    store = project.store("project")
     store.refresh()
     return {id_: Line(b"", id_, memory) for id_, memory in store.memories().items()}
 
 
-def _uncommitted(reach: Reach, files: Files) -> list[Event]:
+def _uncommitted(project: Project, files: Files) -> list[Event]:
     (data,) = history.read(files.root, [("HEAD", files.path)])
-    return differences(live_lines(data), lines_now(reach))
+    return differences(live_lines(data), lines_now(project))
 
 
 def differences(old: Mapping[str, Line], new: Mapping[str, Line]) -> list[Event]:
@@ -222,7 +222,7 @@ def differences(old: Mapping[str, Line], new: Mapping[str, Line]) -> list[Event]
     return sorted(differing, key=lambda event: (event.kind, event.born, event.id))
 
 
-def blame(reach: Reach, ref: str | None = None) -> list[tuple[str, Event]]:
+def blame(project: Project, ref: str | None = None) -> list[tuple[str, Event]]:
     """Return what last changed each memory, the oldest memory first; with *ref* what last set each field of that one.
 
     As (field, event), the field "" without *ref*.
@@ -230,8 +230,8 @@ def blame(reach: Reach, ref: str | None = None) -> list[tuple[str, Event]]:
     Raises:
         NoHistory, MemoryNotFound, AmbiguousId
     """
-    live = lines_now(reach)
-    found = events(reach, ref)
+    live = lines_now(project)
+    found = events(project, ref)
     if ref is None:
         kept = _set_by(found, live)
         return [("", event) for event in sorted(kept, key=lambda event: (event.born, event.id))]
@@ -283,7 +283,7 @@ def as_blame(found: Sequence[tuple[str, Event]], noted: Sequence[str]) -> dict[s
 
 
 @contextmanager
-def at(reach: Reach, rev: str) -> Iterator[Memsync]:
+def at(project: Project, rev: str) -> Iterator[Memsync]:
     """Open the project's memories as they were at *rev*, for reading: a copy that nobody else sees.
 
     Raises:
@@ -294,13 +294,13 @@ def at(reach: Reach, rev: str) -> Iterator[Memsync]:
     from memsync.memories.service import Memsync
     from memsync.store.places import Layout
 
-    files = files_of(reach)
+    files = files_of(project)
     commit = history.resolve(files.root, rev)
     (data,) = history.read(files.root, [(commit.id, files.path)])
     with TemporaryDirectory(prefix="memsync-") as directory:
         root = Path(directory)
-        past = Memsync(Layout(root, root, None, None), clock=reach.clock, env=reach.env)
-        past.__dict__ |= {"loaded": reach.loaded, "author": reach.author}
+        past = Memsync(Layout(root, root, None, None), clock=project.clock, env=project.env)
+        past.__dict__ |= {"loaded": project.loaded, "author": project.author}
         place = past.store("project").place
         place.directory.mkdir()
         place.memories.write_bytes(data or b"")

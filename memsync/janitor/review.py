@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 from memsync.errors import LlmError, MemsyncError, UsageError
 from memsync.format.codec import decode
 from memsync.janitor.plan import Confirm, Plan, Reverse
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, content_hash, new_id, tick
 from memsync.store.state import DECISION_ALIASES, DECISIONS, Dedup
@@ -57,15 +57,15 @@ class Reversed:
         return {"status": status, "memory": self.entry.as_dict() if self.entry else None, "reason": self.reason}
 
 
-def rows(reach: Reach) -> Iterator[Row]:
+def rows(project: Project) -> Iterator[Row]:
     """Yield every decision of every log in reach, store by store, the latest first."""
-    reach.write_dedup_log()
+    project.write_dedup_log()
     for scope in SCOPES:
-        if scope in reach.stores and not (scope == "project" and reach.settings.stealth):
-            yield from (Row(scope, decision) for decision in reach.state(scope).dedup_log())
+        if scope in project.stores and not (scope == "project" and project.settings.stealth):
+            yield from (Row(scope, decision) for decision in project.state(scope).dedup_log())
 
 
-def chosen(reach: Reach, decision: str | None, status: str | None) -> list[Row]:
+def chosen(project: Project, decision: str | None, status: str | None) -> list[Row]:
     """Return the decisions of that name, the seeds' spellings too, and with that review status; None: any.
 
     Raises:
@@ -76,21 +76,21 @@ def chosen(reach: Reach, decision: str | None, status: str | None) -> list[Row]:
         raise UsageError(f"--decision {decision}: use {', '.join(DECISIONS)}")
     return [
         row
-        for row in rows(reach)
+        for row in rows(project)
         if wanted in (None, row.decision.decision) and status in (None, row.decision.review_status)
     ]
 
 
-def listed(reach: Reach, found: Sequence[Row]) -> dict[str, Any]:
+def listed(project: Project, found: Sequence[Row]) -> dict[str, Any]:
     """Return decisions as JSON."""
-    return {"count": len(found), "decisions": [as_dict(reach, row) for row in found]}
+    return {"count": len(found), "decisions": [as_dict(project, row) for row in found]}
 
 
-def as_dict(reach: Reach, row: Row) -> dict[str, Any]:
+def as_dict(project: Project, row: Row) -> dict[str, Any]:
     """Return what `find` takes for *row*, where it is, and everything that was decided."""
     said = row.decision
     return {
-        "id": name(reach, row),
+        "id": name(project, row),
         "scope": row.scope,
         **{key: value for key, value in said._asdict().items() if key not in ("number", "rejected", "created_at")},
         "created_at": said.created_at.isoformat(),
@@ -98,36 +98,36 @@ def as_dict(reach: Reach, row: Row) -> dict[str, Any]:
     }
 
 
-def find(reach: Reach, ref: str) -> Row:
+def find(project: Project, ref: str) -> Row:
     """Return the decision that *ref* names: its number, for another store than the default one as `global:12`.
 
     Raises:
         MemsyncError: there is none.
     """
     where, _, number = ref.rpartition(":")
-    scope = where or reach.default_scope
-    for row in rows(reach):
+    scope = where or project.default_scope
+    for row in rows(project):
         if row.scope == scope and str(row.decision.number) == number:
             return row
     raise MemsyncError(f"the dedup log has no decision {ref!r}; `memsync memory dedup log` lists them")
 
 
-def name(reach: Reach, row: Row) -> str:
+def name(project: Project, row: Row) -> str:
     """Return what `find` takes for *row*."""
     number = str(row.decision.number)
-    return number if row.scope == reach.default_scope else f"{row.scope}:{number}"
+    return number if row.scope == project.default_scope else f"{row.scope}:{number}"
 
 
-def confirm(reach: Reach, chosen: Iterable[Row]) -> None:
+def confirm(project: Project, chosen: Iterable[Row]) -> None:
     """Find decisions right."""
     for row in chosen:
-        reach.state(row.scope).set_reviewed([row.decision.number], "confirmed")
+        project.state(row.scope).set_reviewed([row.decision.number], "confirmed")
 
 
-def confirm_copies(reach: Reach) -> int:
+def confirm_copies(project: Project) -> int:
     """Confirm every rejection of the very same text, which needs no review, and return how many there were."""
-    found = [row for row in rows(reach) if _is_copy(row)]
-    confirm(reach, found)
+    found = [row for row in rows(project) if _is_copy(row)]
+    confirm(project, found)
     return len(found)
 
 
@@ -135,7 +135,7 @@ def _is_copy(row: Row) -> bool:
     return row.decision.decision == "hash_exact" and row.decision.review_status == "unreviewed"
 
 
-def reverse(reach: Reach, row: Row) -> Reversed:
+def reverse(project: Project, row: Row) -> Reversed:
     """Bring back what *row* rejected, under its own id where that is free, unless a record says the same.
 
     Raises:
@@ -145,57 +145,57 @@ def reverse(reach: Reach, row: Row) -> Reversed:
     raw = row.decision.rejected
     memory = decode(raw).memory if raw else None
     if raw is None or memory is None:
-        raise UsageError(f"decision {name(reach, row)} kept both texts; there is nothing to bring back")
-    store = reach.store_to_write(row.scope)
+        raise UsageError(f"decision {name(project, row)} kept both texts; there is nothing to bring back")
+    store = project.store_to_write(row.scope)
     with store.writing():
         if same := store.by_hash(content_hash(memory.content)):
-            reach.state(row.scope).set_reviewed([row.decision.number], "reversed")
+            project.state(row.scope).set_reviewed([row.decision.number], "reversed")
             return Reversed(entry=None, reason=f"{same.id} says the same, so nothing was brought back")
-        if not memory.id or store.get(memory.id) or _is_elsewhere(reach, row.scope, memory):
-            now = tick(reach.clock(), None)
-            id_ = new_id(memory.content, now, is_taken=reach.is_taken, count=reach.id_count())
+        if not memory.id or store.get(memory.id) or _is_elsewhere(project, row.scope, memory):
+            now = tick(project.clock(), None)
+            id_ = new_id(memory.content, now, is_taken=project.is_taken, count=project.id_count())
             memory = memory._replace(id=id_, updated_at=now)
             store.add([memory])
         else:
             store.write([raw], {})
-    reach.state(row.scope).set_reviewed([row.decision.number], "reversed")
-    return Reversed(entry=reach.entry(row.scope, memory), reason="it is back")
+    project.state(row.scope).set_reviewed([row.decision.number], "reversed")
+    return Reversed(entry=project.entry(row.scope, memory), reason="it is back")
 
 
-def _is_elsewhere(reach: Reach, scope: Scope, memory: Memory) -> bool:
-    return any(store.get(memory.id) for where, store in reach.stores.items() if where != scope)
+def _is_elsewhere(project: Project, scope: Scope, memory: Memory) -> bool:
+    return any(store.get(memory.id) for where, store in project.stores.items() if where != scope)
 
 
-def find_reviews(reach: Reach, plan: Plan) -> None:
+def find_reviews(project: Project, plan: Plan) -> None:
     """Add to *plan* what can be confirmed at once, and what a model, if there is one, says of the rest."""
-    found = list(rows(reach))
+    found = list(rows(project))
     for scope in dict.fromkeys(row.scope for row in found):
         if copies := tuple(row.decision.number for row in found if row.scope == scope and _is_copy(row)):
             plan.steps.append(Confirm(scope=scope, rows=copies, why="the same text"))
     waiting = [row for row in found if row.is_waiting]
     if not waiting:
         return
-    left = _reviewed_by_model(reach, waiting, plan)
+    left = _reviewed_by_model(project, waiting, plan)
     if left:
         plan.notes.append(f"{left} rejections wait for a review; `memsync memory dedup review` shows them one by one")
 
 
-def _reviewed_by_model(reach: Reach, waiting: list[Row], plan: Plan) -> int:
+def _reviewed_by_model(project: Project, waiting: list[Row], plan: Plan) -> int:
     """Add what the model says to *plan*, and return how many rows are left."""
     from memsync.llm.llm import is_configured, open_llm
 
-    if not reach.settings.llm_verify or not is_configured(reach.settings):
+    if not project.settings.llm_verify or not is_configured(project.settings):
         return len(waiting)
     from memsync.llm.judge import review
 
     chosen = waiting[:_AT_ONCE]
     try:
-        llm = open_llm(reach)
+        llm = open_llm(project)
     except LlmError as error:
         plan.notes.append(f"no model was asked: {error}")
         return len(waiting)
     texts = [(row.rejected_text(), row.kept_text()) for row in chosen]
-    judged = review(llm, texts, percent=reach.settings.batch_percent)
+    judged = review(llm, texts, percent=project.settings.batch_percent)
     if judged.failed:
         plan.notes.append(f"not every rejection was reviewed: {judged.failed}")
     for row, said in zip(chosen, judged.judgements, strict=True):

@@ -11,7 +11,7 @@ from memsync.format.codec import fields_of
 from memsync.janitor import review, runs
 from memsync.janitor.candidates import Track, untracked
 from memsync.janitor.plan import Archive, Confirm, Merge, Reverse, Step, as_dict, seal
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.records import SCOPES, Memory, Scope, clean_tags, content_hash, format_time, tick
 from memsync.store import bystealth
 from memsync.store.state import Dedup
@@ -49,9 +49,9 @@ class _Stale(Exception):
 # doing
 
 
-def apply(reach: Reach, steps: Sequence[Step], *, track: Track = untracked) -> Report:
+def apply(project: Project, steps: Sequence[Step], *, track: Track = untracked) -> Report:
     """Do *steps*, each only if its records still are what the plan saw; a failure does not stop the rest."""
-    run = runs.new_name(reach)
+    run = runs.new_name(project)
     outcomes: list[Outcome] = []
     chunks = [
         (scope, mine[start : start + _CHUNK])
@@ -62,20 +62,20 @@ def apply(reach: Reach, steps: Sequence[Step], *, track: Track = untracked) -> R
     for scope, chunk in track(chunks, "tidying"):
         edits = [step for step in chunk if isinstance(step, Merge | Archive)]
         try:
-            outcomes += _Writing(reach, scope, run).apply(edits) if edits else []
+            outcomes += _Writing(project, scope, run).apply(edits) if edits else []
         except MemsyncError as error:
             outcomes += [Outcome(step, "failed", str(error)) for step in edits]
-        outcomes += [_apply_review(reach, run, step) for step in chunk if isinstance(step, Confirm | Reverse)]
-    return Report(run=run if run in runs.names(reach) else None, outcomes=outcomes)
+        outcomes += [_apply_review(project, run, step) for step in chunk if isinstance(step, Confirm | Reverse)]
+    return Report(run=run if run in runs.names(project) else None, outcomes=outcomes)
 
 
 class _Writing:
     """One store while steps are done to it: what is pending is written together, behind the backup."""
 
-    def __init__(self, reach: Reach, scope: Scope, run: str) -> None:
-        self._reach, self._scope, self._run = reach, scope, run
-        self._store = reach.store_to_write(scope)
-        self._now = reach.clock()
+    def __init__(self, project: Project, scope: Scope, run: str) -> None:
+        self._project, self._scope, self._run = project, scope, run
+        self._store = project.store_to_write(scope)
+        self._now = project.clock()
         self._pending: dict[str, Memory] = {}
         self._edits: dict[str, dict[str, Any]] = {}
         self._dropped: list[str] = []
@@ -95,15 +95,15 @@ class _Writing:
                 except SecretFound as found:
                     outcomes.append(Outcome(step, "failed", str(found)))
             self._write()
-        if numbers := [number for number in self._reach.state(self._scope).log_dedup(self._log) if number]:
-            runs.append(self._reach, self._scope, self._run, [{"logged": numbers}])
+        if numbers := [number for number in self._project.state(self._scope).log_dedup(self._log) if number]:
+            runs.append(self._project, self._scope, self._run, [{"logged": numbers}])
         return outcomes
 
     def _write(self) -> None:
         """Write the backup, then what is kept, then what is taken out: whatever stops it, every text is somewhere."""
         if not self._backup:
             return
-        runs.append(self._reach, self._scope, self._run, self._backup)
+        runs.append(self._project, self._scope, self._run, self._backup)
         self._store.update(self._edits)
         written = [old.written_at for id_ in self._dropped if (old := self._store.get(id_)) and old.written_at]
         self._store.remove(self._dropped, tick(self._now, max(written, default=None)))
@@ -122,7 +122,7 @@ class _Writing:
             raise _Stale(f"{step.drop} took up another record in this run")
         changes = _united(keep, drop)
         if step.content is not None and step.content != keep.content:
-            changes["content"] = self._reach.vetted(keep._replace(content=step.content), self._scope).content
+            changes["content"] = self._project.vetted(keep._replace(content=step.content), self._scope).content
             same = self._store.by_hash(content_hash(changes["content"]), besides=step.keep)
             if same and same.id != step.drop:
                 raise _Stale(f"{same.id} says already what {step.keep} should say")
@@ -132,13 +132,13 @@ class _Writing:
         if self._scope == "stealth":
             bystealth.follow(self._store.place.local, keep, [keep, drop])
         self._dropped.append(step.drop)
-        self._log.append(_decided(self._reach, step, keep, drop, self._store.raw(step.drop)))
+        self._log.append(_decided(self._project, step, keep, drop, self._store.raw(step.drop)))
 
     def _archive(self, step: Archive) -> None:
         memory = self._seen(step.id, step.saw)
         if memory.archived_at:
             raise _Stale(f"{step.id} is archived already")
-        worth = self._reach.entry(self._scope, memory).effective_importance
+        worth = self._project.entry(self._scope, memory).effective_importance
         if step.worth is not None and worth > step.worth + 0.001:
             raise _Stale(f"{step.id} was used since the plan was made")
         # Not an edit of what it says: `updated_at` stays, so that it does not look used.
@@ -186,9 +186,9 @@ def value_of(memory: Memory, name: str) -> Any:
     return fields_of(memory).get(name)
 
 
-def _decided(reach: Reach, step: Merge, keep: Memory, drop: Memory, raw: bytes) -> Dedup:
+def _decided(project: Project, step: Merge, keep: Memory, drop: Memory, raw: bytes) -> Dedup:
     return Dedup(
-        created_at=reach.clock(),
+        created_at=project.clock(),
         new_text=drop.content,
         existing_id=keep.id,
         existing_text=step.content or keep.content,
@@ -200,19 +200,19 @@ def _decided(reach: Reach, step: Merge, keep: Memory, drop: Memory, raw: bytes) 
     )
 
 
-def _apply_review(reach: Reach, run: str, step: Confirm | Reverse) -> Outcome:
+def _apply_review(project: Project, run: str, step: Confirm | Reverse) -> Outcome:
     """Do one step of a review. What is confirmed is no change to a memory, and is not part of the run."""
     try:
-        known = {row.decision.number: row for row in review.rows(reach) if row.scope == step.scope}
+        known = {row.decision.number: row for row in review.rows(project) if row.scope == step.scope}
         wanted = step.rows if isinstance(step, Confirm) else (step.row,)
         chosen = [known[n] for n in wanted if n in known and known[n].decision.review_status == "unreviewed"]
         if not chosen:
             return Outcome(step, "skipped", "the log has no such decision that waits for a review")
         if isinstance(step, Confirm):
-            review.confirm(reach, chosen)
-        elif (back := review.reverse(reach, chosen[0])).entry:
+            review.confirm(project, chosen)
+        elif (back := review.reverse(project, chosen[0])).entry:
             added = {"id": back.entry.id, "seal": seal(back.entry.memory)}
-            runs.append(reach, step.scope, run, [{"step": as_dict(step), "added": added, "unreviewed": [step.row]}])
+            runs.append(project, step.scope, run, [{"step": as_dict(step), "added": added, "unreviewed": [step.row]}])
     except MemsyncError as error:
         return Outcome(step, "failed", str(error))
     return Outcome(step, "done")

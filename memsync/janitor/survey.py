@@ -13,7 +13,7 @@ from memsync.janitor.candidates import Track, pairs, untracked
 from memsync.janitor.plan import Archive, Merge, Plan, Step, Task, seal
 from memsync.memories.decay import DAYS_A_MONTH
 from memsync.memories.filters import Filters
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import Memory, Scope, content_hash
 from memsync.store.state import Decision, Dedup
@@ -26,36 +26,36 @@ _GUESSES: Final = 100
 _ALL: Final = Filters()
 
 
-def survey(reach: Reach, tasks: Collection[Task], *, track: Track = untracked) -> Plan:
+def survey(project: Project, tasks: Collection[Task], *, track: Track = untracked) -> Plan:
     """Return what the *tasks* find to do, in every store that may be written.
 
     Raises:
         ConfigError, StoreUnreadable, OutsideTree
     """
     plan = Plan()
-    by_scope = _by_scope(reach)
+    by_scope = _by_scope(project)
     if "dedup" in tasks:
         for scope, entries in by_scope.items():
-            _find_copies(reach, scope, [entry.memory for entry in entries], plan, track)
+            _find_copies(project, scope, [entry.memory for entry in entries], plan, track)
     merged = {(step.scope, id_) for step in plan.steps if isinstance(step, Merge) for id_ in (step.keep, step.drop)}
     for scope, entries in by_scope.items():
         left = [entry for entry in entries if (scope, entry.id) not in merged]
         if "decay" in tasks:
-            _find_faded(reach, scope, left, plan)
+            _find_faded(project, scope, left, plan)
         if "stale" in tasks:
-            _find_stale(reach, scope, left, plan)
+            _find_stale(project, scope, left, plan)
     if "review" in tasks:
         from memsync.janitor.review import find_reviews
 
-        find_reviews(reach, plan)
+        find_reviews(project, plan)
     return plan
 
 
-def _by_scope(reach: Reach) -> Mapping[Scope, list[Entry]]:
+def _by_scope(project: Project) -> Mapping[Scope, list[Entry]]:
     """Return what may be written, by store."""
     found: dict[Scope, list[Entry]] = defaultdict(list)
-    for entry in reach.entries(_ALL):
-        if not (entry.scope == "project" and reach.settings.stealth):
+    for entry in project.entries(_ALL):
+        if not (entry.scope == "project" and project.settings.stealth):
             found[entry.scope].append(entry)
     return found
 
@@ -71,12 +71,12 @@ class Pair(NamedTuple):
     verdict: Verdict
 
 
-def _find_copies(reach: Reach, scope: Scope, memories: Sequence[Memory], plan: Plan, track: Track) -> None:
+def _find_copies(project: Project, scope: Scope, memories: Sequence[Memory], plan: Plan, track: Track) -> None:
     merging = _Merging(scope)
-    settled = _settled(reach, scope)
+    settled = _settled(project, scope)
     firsts = _merge_copies(memories, settled, merging)
     doubtful = []
-    for pair in _close_pairs(reach, scope, firsts, track):
+    for pair in _close_pairs(project, scope, firsts, track):
         if _key(pair.new.content, pair.old.content) in settled:
             continue
         if pair.verdict.decision in MERGED:
@@ -85,7 +85,7 @@ def _find_copies(reach: Reach, scope: Scope, memories: Sequence[Memory], plan: P
             doubtful.append(pair)
     doubtful = [pair for pair in doubtful if merging.is_free(pair)]
     doubtful.sort(key=lambda pair: (-pair.verdict.similarity, pair.old.id, pair.new.id))
-    left = _ask_about(reach, scope, doubtful, merging, plan)
+    left = _ask_about(project, scope, doubtful, merging, plan)
     plan.steps.extend(merging.steps)
     plan.guesses.extend(_merge(scope, pair, "llm_reject") for pair in left[:_GUESSES] if merging.is_free(pair))
     if len(left) > _GUESSES:
@@ -162,9 +162,9 @@ def _key(one: str, other: str) -> frozenset[str]:
     return frozenset((content_hash(one), content_hash(other)))
 
 
-def _settled(reach: Reach, scope: Scope) -> set[frozenset[str]]:
+def _settled(project: Project, scope: Scope) -> set[frozenset[str]]:
     """Return the pairs that a model or a person said are to be kept both."""
-    rows = reach.state(scope).dedup_log()
+    rows = project.state(scope).dedup_log()
     return {
         _key(row.new_text, row.existing_text)
         for row in rows
@@ -172,18 +172,18 @@ def _settled(reach: Reach, scope: Scope) -> set[frozenset[str]]:
     }
 
 
-def _close_pairs(reach: Reach, scope: Scope, memories: list[Memory], track: Track) -> Iterator[Pair]:
+def _close_pairs(project: Project, scope: Scope, memories: list[Memory], track: Track) -> Iterator[Pair]:
     """Yield the candidates that are near enough to be judged, with their verdicts; memories come oldest first."""
     if len(memories) < 2:
         return
     from memsync.index.tokens import Tokenizer
 
     texts = [memory.content for memory in memories]
-    tokenizer = Tokenizer(stop_words=reach.settings.stop_words)
+    tokenizer = Tokenizer(stop_words=project.settings.stop_words)
     found = list(pairs(texts, tokenizer, track))
     words = [frozenset(tokenizer.terms(text)) for text in texts]
-    alike = _likeness(reach, scope, [memory.id for memory in memories], found)
-    settings = reach.settings
+    alike = _likeness(project, scope, [memory.id for memory in memories], found)
+    settings = project.settings
     thresholds = Thresholds(auto_reject=settings.auto_reject_threshold, gray_low=settings.gray_zone_low)
     for (old, new), like in track(list(zip(found, alike, strict=True)), "comparing"):
         few = min(len(words[old]), len(words[new]))
@@ -192,12 +192,12 @@ def _close_pairs(reach: Reach, scope: Scope, memories: list[Memory], track: Trac
             yield Pair(memories[old], memories[new], verdict)
 
 
-def _likeness(reach: Reach, scope: Scope, ids: Sequence[str], found: Sequence[tuple[int, int]]) -> list[float]:
+def _likeness(project: Project, scope: Scope, ids: Sequence[str], found: Sequence[tuple[int, int]]) -> list[float]:
     """Return how near the pairs are in meaning, 0 (unrelated) to 1; 0 for all of them without vectors."""
     import numpy as np
 
-    records, arrays = reach.finder.index.snapshot()
-    meaning = reach.finder.meaning
+    records, arrays = project.finder.index.snapshot()
+    meaning = project.finder.meaning
     if not found or arrays.vectors is None or meaning is None:
         return [0.0] * len(found)
     slots = {memory.id: slot for slot, (where, memory) in enumerate(records) if where == scope}
@@ -216,20 +216,20 @@ def _likeness(reach: Reach, scope: Scope, ids: Sequence[str], found: Sequence[tu
 _STRIDE: Final = 20_000
 
 
-def _ask_about(reach: Reach, scope: Scope, doubtful: list[Pair], merging: _Merging, plan: Plan) -> list[Pair]:
+def _ask_about(project: Project, scope: Scope, doubtful: list[Pair], merging: _Merging, plan: Plan) -> list[Pair]:
     """Let the model, if there is one, judge the doubtful pairs, and return those on which it had no word."""
     from memsync.llm.llm import is_configured, open_llm
 
-    if not doubtful or not reach.settings.llm_verify or not is_configured(reach.settings):
+    if not doubtful or not project.settings.llm_verify or not is_configured(project.settings):
         return doubtful
     from memsync.llm.judge import judge
 
     try:
-        llm = open_llm(reach)
+        llm = open_llm(project)
     except LlmError as error:
         plan.notes.append(f"{scope}: no model was asked: {error}")
         return doubtful
-    judged = judge(llm, [(p.new.content, p.old.content) for p in doubtful], percent=reach.settings.batch_percent)
+    judged = judge(llm, [(p.new.content, p.old.content) for p in doubtful], percent=project.settings.batch_percent)
     if judged.failed:
         plan.notes.append(f"{scope}: not every pair was judged: {judged.failed}")
     left, keeps = [], []
@@ -244,8 +244,8 @@ def _ask_about(reach: Reach, scope: Scope, doubtful: list[Pair], merging: _Mergi
             else:
                 left.append(pair)
         else:
-            keeps.append(_kept(reach, pair, said.reason))
-    reach.state(scope).log_dedup(keeps)
+            keeps.append(_kept(project, pair, said.reason))
+    project.state(scope).log_dedup(keeps)
     return left
 
 
@@ -255,9 +255,9 @@ def _loses_nothing_hard(step: Merge, pair: Pair) -> bool:
     return keeps_values(keep.content, drop.content)
 
 
-def _kept(reach: Reach, pair: Pair, reason: str) -> Dedup:
+def _kept(project: Project, pair: Pair, reason: str) -> Dedup:
     return Dedup(
-        created_at=reach.clock(),
+        created_at=project.clock(),
         new_text=pair.new.content,
         existing_id=pair.old.id,
         existing_text=pair.old.content,
@@ -272,9 +272,9 @@ def _kept(reach: Reach, pair: Pair, reason: str) -> Dedup:
 # what faded
 
 
-def _find_faded(reach: Reach, scope: Scope, entries: Sequence[Entry], plan: Plan) -> None:
-    settings = reach.settings
-    usage = reach.state(scope).usage()
+def _find_faded(project: Project, scope: Scope, entries: Sequence[Entry], plan: Plan) -> None:
+    settings = project.settings
+    usage = project.state(scope).usage()
     if not settings.decay_enabled:
         return
     if not usage:
@@ -283,7 +283,7 @@ def _find_faded(reach: Reach, scope: Scope, entries: Sequence[Entry], plan: Plan
         return
     for entry in entries:
         memory = entry.memory
-        since = _at_floor_since(reach, entry, usage)
+        since = _at_floor_since(project, entry, usage)
         if memory.source_type == "user" or memory.conflict_of or since is None or since < settings.archive_after:
             continue
         plan.steps.append(
@@ -297,25 +297,25 @@ def _find_faded(reach: Reach, scope: Scope, entries: Sequence[Entry], plan: Plan
         )
 
 
-def _find_stale(reach: Reach, scope: Scope, entries: Sequence[Entry], plan: Plan) -> None:
+def _find_stale(project: Project, scope: Scope, entries: Sequence[Entry], plan: Plan) -> None:
     """Guess that a memory is out of date when nothing that it speaks of is as it was; only a person can tell."""
     for entry in entries:
         memory = entry.memory
-        stale = reach.marked(entry).stale if memory.anchors else ()
+        stale = project.marked(entry).stale if memory.anchors else ()
         if stale and len(stale) == len(memory.anchors):
             why = f"may be out of date: {', '.join(stale)}"
             plan.guesses.append(Archive(scope=scope, id=memory.id, saw={memory.id: seal(memory)}, why=why))
 
 
-def _at_floor_since(reach: Reach, entry: Entry, usage: Mapping[str, Any]) -> float | None:
+def _at_floor_since(project: Project, entry: Entry, usage: Mapping[str, Any]) -> float | None:
     """Return for how many days the importance has been at the floor; None if it is not, or has no date."""
-    memory, settings = entry.memory, reach.settings
+    memory, settings = entry.memory, project.settings
     used = usage[memory.id].last_accessed_at if memory.id in usage else None
     last = max((moment for moment in (used, memory.updated_at, memory.created_at) if moment), default=None)
     above = memory.importance - settings.decay_floor
     if last is None or (above > 0 and not settings.decay_rate):
         return None
     months = max(above, 0.0) / settings.decay_rate if above > 0 else 0.0
-    idle: timedelta = reach.clock() - last
+    idle: timedelta = project.clock() - last
     days = idle.total_seconds() / 86_400 - months * DAYS_A_MONTH
     return days if days >= 0 else None

@@ -12,62 +12,62 @@ from memsync.format.codec import decode
 from memsync.janitor import runs
 from memsync.janitor.plan import seal
 from memsync.janitor.run import value_of
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.records import SCOPES, Scope, content_hash, format_time, tick
 from memsync.store import files
 from memsync.store.store import Store
 
 
-def undo(reach: Reach, run: str | None = None) -> list[str]:
+def undo(project: Project, run: str | None = None) -> list[str]:
     """Take a run back, the last one unless *run* names another, and say what was done. Later edits are kept.
 
     Raises:
         MemsyncError: there is no such run.
         StoreError: it can be undone again.
     """
-    known = runs.names(reach)
+    known = runs.names(project)
     if not known or (run and run not in known):
         which = f"no run {run!r}" if run else "no run"
         raise MemsyncError(f"there is {which} to undo; `memsync janitor undo --list` shows those there are")
     run = run or known[0]
     done: list[str] = []
     for scope in SCOPES:
-        if scope in reach.stores and (path := runs.directory(reach, scope) / f"{run}.jsonl").exists():
-            done += _undo_file(reach, scope, path)
+        if scope in project.stores and (path := runs.directory(project, scope) / f"{run}.jsonl").exists():
+            done += _undo_file(project, scope, path)
             with blaming(path):
                 path.rename(path.with_suffix(".undone"))
     return done
 
 
-def _undo_file(reach: Reach, scope: Scope, path: Path) -> Iterator[str]:
+def _undo_file(project: Project, scope: Scope, path: Path) -> Iterator[str]:
     data, _ = files.read(path)
     lines = [json.loads(line) for line in data.split(b"\n") if line.endswith(b"}")]
-    state = reach.state(scope)
+    state = project.state(scope)
     for line in lines:
         state.set_reviewed(line.get("logged", ()), "reversed")
         state.set_reviewed(line.get("unreviewed", ()), "unreviewed")
-    store = reach.store_to_write(scope)
+    store = project.store_to_write(scope)
     touched = {id_ for line in lines for id_ in line.get("before", ())}
     with store.writing():
         for line in reversed(lines):
             if "step" in line:
-                yield from _undo_step(reach, store, line, touched)
+                yield from _undo_step(project, store, line, touched)
 
 
-def _undo_step(reach: Reach, store: Store, line: Mapping[str, Any], touched: Collection[str]) -> Iterator[str]:
+def _undo_step(project: Project, store: Store, line: Mapping[str, Any], touched: Collection[str]) -> Iterator[str]:
     for id_, changes in line.get("changes", {}).items():
         if changes:
-            yield from _undo_edit(reach, store, id_, changes)
+            yield from _undo_edit(project, store, id_, changes)
     if dropped := line.get("dropped"):
         yield _undo_drop(store, dropped, line, touched)
     if added := line.get("added"):
         memory = store.get(added["id"])
         if memory and seal(memory) == added["seal"]:
-            store.remove([memory.id], tick(reach.clock(), memory.written_at))
+            store.remove([memory.id], tick(project.clock(), memory.written_at))
             yield f"{memory.id} is taken out again"
 
 
-def _undo_edit(reach: Reach, store: Store, id_: str, changes: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+def _undo_edit(project: Project, store: Store, id_: str, changes: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     memory = store.get(id_)
     if memory is None:
         yield f"{id_} is gone; left so"
@@ -78,7 +78,7 @@ def _undo_edit(reach: Reach, store: Store, id_: str, changes: Mapping[str, Seque
         if name != "updated_at" and value_of(memory, name) == new and was != new
     }
     if back:
-        store.update({id_: {**back, "updated_at": format_time(tick(reach.clock(), memory.written_at))}})
+        store.update({id_: {**back, "updated_at": format_time(tick(project.clock(), memory.written_at))}})
         yield f"{id_} has its {' and '.join(sorted(back))} back" if "archived_at" not in back else f"{id_} is back"
     if later := sorted(changes.keys() - back.keys() - {"updated_at"}):
         yield f"{id_} keeps its {' and '.join(later)}, changed since"

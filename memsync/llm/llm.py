@@ -17,7 +17,7 @@ from memsync.llm.answers import Shape
 from memsync.llm.providers import INSIDE, Anthropic, Busy, Command, Completion, OpenAi, Provider, server
 
 if TYPE_CHECKING:
-    from memsync.memories.project import Reach
+    from memsync.memories.project import Project
     from memsync.records import Clock
     from memsync.store.config import Settings
     from memsync.store.state import State
@@ -161,19 +161,19 @@ def named(settings: Settings, env: Mapping[str, str], model: str = "") -> Provid
     raise LlmNotConfigured("no LLM is configured; `memsync memory config llm.provider anthropic` sets one")
 
 
-def open_llm(reach: Reach, model: str = "") -> Llm:
-    """Return the model that the settings of *reach* name; it is not asked anything yet.
+def open_llm(project: Project, model: str = "") -> Llm:
+    """Return the model that the settings of *project* name; it is not asked anything yet.
 
     Raises:
         LlmNotConfigured: they name none, or this process was started by one.
     """
-    settings = reach.settings
-    provider = named(settings, reach.env, model)
-    if reach.env.get(INSIDE):
+    settings = project.settings
+    provider = named(settings, project.env, model)
+    if project.env.get(INSIDE):
         raise LlmNotConfigured("this runs inside a program that memsync asked, and asks no model itself")
     # The day's budget is the user's, whatever the project.
-    state = reach.state("global" if "global" in reach.stores else reach.default_scope)
-    budget = Budget(state, reach.clock, a_run=settings.llm_budget_per_run, a_day=settings.llm_budget_per_day)
+    state = project.state("global" if "global" in project.stores else project.default_scope)
+    budget = Budget(state, project.clock, a_run=settings.llm_budget_per_run, a_day=settings.llm_budget_per_day)
     return Llm(
         provider=provider,
         budget=budget,

@@ -10,21 +10,21 @@ from memsync.llm.judge import judge
 from memsync.llm.llm import open_llm
 
 if TYPE_CHECKING:
-    from memsync.memories.project import Reach, Verify
+    from memsync.memories.project import Project, Verify
 
 log = logging.getLogger(__name__)
 
 
-def verifier(reach: Reach) -> Verify | None:
+def verifier(project: Project) -> Verify | None:
     """Return what says whether a new text may be left out for a stored one, and why; None: nobody is to be asked.
 
     It answers None where the model has no word. Only a text that adds nothing may be left out: one
     that says more is stored, whatever it is like.
     """
-    if not reach.settings.llm_verify:
+    if not project.settings.llm_verify:
         return None
     try:
-        llm = open_llm(reach)
+        llm = open_llm(project)
     except LlmError as error:
         log.warning("likely duplicates are stored unverified: %s", error)
         return None

@@ -11,7 +11,7 @@ from memsync.memories.results import Entry, Remembered
 from memsync.records import Memory, Scope, content_hash, format_time, tick
 
 if TYPE_CHECKING:
-    from memsync.memories.project import Reach
+    from memsync.memories.project import Project
     from memsync.store.state import Action
     from memsync.store.store import Store
 
@@ -19,46 +19,46 @@ _NOTHING: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
 
 
 def edit(
-    reach: Reach,
+    project: Project,
     store: Store,
     old: Memory,
     changes: Mapping[str, Any],
     also: Mapping[str, Mapping[str, Any]] = _NOTHING,
 ) -> Memory:
     """Write *changes* to *old* as of now, and *also* other edits of the store, at once; return the new version."""
-    now = tick(reach.clock(), old.written_at)
+    now = tick(project.clock(), old.written_at)
     store.update({**also, old.id: {**changes, "updated_at": format_time(now)}})
     return still_there(store, old.id)
 
 
 def replacing(
-    reach: Reach, store: Store, old: Memory, changes: Mapping[str, Any], replaces: Collection[Entry]
+    project: Project, store: Store, old: Memory, changes: Mapping[str, Any], replaces: Collection[Entry]
 ) -> Memory:
     """Write *changes* to *old*, which from now on stands for what it *replaces*; without either, write nothing."""
     replaces = [entry for entry in replaces if entry.id != old.id]
     if ids := tuple(entry.id for entry in replaces if entry.id not in old.supersedes):
         changes = {**changes, "supersedes": [*old.supersedes, *ids]}
-    also = hidden(reach, store, replaces)
-    return edit(reach, store, old, changes, also) if changes or also else old
+    also = hidden(project, store, replaces)
+    return edit(project, store, old, changes, also) if changes or also else old
 
 
-def hidden(reach: Reach, store: Store, replaces: Iterable[Entry]) -> dict[str, dict[str, Any]]:
+def hidden(project: Project, store: Store, replaces: Iterable[Entry]) -> dict[str, dict[str, Any]]:
     """Return the edits that archive what of *replaces* lives in *store*: kept and restorable, but recalled no more."""
     found = [old for entry in replaces if entry.scope == store.place.scope and (old := store.get(entry.id))]
     edits = {}
     for old in found:
         if old.archived_at is None:
-            now = format_time(tick(reach.clock(), old.written_at))
+            now = format_time(tick(project.clock(), old.written_at))
             edits[old.id] = {"archived_at": now, "updated_at": now}
     return edits
 
 
-def hide_elsewhere(reach: Reach, scope: Scope, replaces: Iterable[Entry]) -> None:
+def hide_elsewhere(project: Project, scope: Scope, replaces: Iterable[Entry]) -> None:
     """Archive what of *replaces* lives in other stores than *scope*'s; the caller holds no lock."""
     for where in dict.fromkeys(entry.scope for entry in replaces if entry.scope != scope):
-        store = reach.store_to_write(where)
+        store = project.store_to_write(where)
         with store.writing():
-            store.update(hidden(reach, store, replaces))
+            store.update(hidden(project, store, replaces))
 
 
 def still_there(store: Store, id_: str) -> Memory:
@@ -82,29 +82,29 @@ def refuse_copy(store: Store, id_: str, content: str) -> None:
         raise InvalidMemory(f"{same.id} says the same already; forget one of the two, or word it differently")
 
 
-def noted(reach: Reach, scope: Scope, memory: Memory, action: Action) -> Entry:
+def noted(project: Project, scope: Scope, memory: Memory, action: Action) -> Entry:
     """Return *memory* as an entry, and note that *action* happened to it."""
-    entry = reach.screened(reach.entry(scope, memory))
-    reach.record([entry], action)
+    entry = project.screened(project.entry(scope, memory))
+    project.record([entry], action)
     return entry
 
 
-def unarchive(reach: Reach, entry: Entry) -> Remembered:
+def unarchive(project: Project, entry: Entry) -> Remembered:
     """Show an archived memory again; what superseded it does so no longer.
 
     Raises:
         MemoryNotFound, StoreError: nothing was written.
     """
-    store = reach.store_to_write(entry.scope)
+    store = project.store_to_write(entry.scope)
     with store.writing():
         old = still_there(store, entry.id)
         newer = [memory for memory in store.memories().values() if entry.id in memory.supersedes]
         also = {memory.id: {"supersedes": _without(memory.supersedes, entry.id)} for memory in newer}
-        memory = edit(reach, store, old, {"archived_at": None}, also)
+        memory = edit(project, store, old, {"archived_at": None}, also)
     reason = "it is no longer archived"
     if newer:
         reason += f", nor superseded by {', '.join(memory.id for memory in newer)}"
-    return Remembered(status="updated", entry=noted(reach, entry.scope, memory, "updated"), reason=reason)
+    return Remembered(status="updated", entry=noted(project, entry.scope, memory, "updated"), reason=reason)
 
 
 def _without(ids: Iterable[str], id_: str) -> list[str] | None:

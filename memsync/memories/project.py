@@ -41,7 +41,7 @@ _BATCH: Final = 500
 _LATE: Final = 1.0  # seconds that a decision may wait for others before it is logged
 
 
-class Reach:
+class Project:
     """The stores in reach of a directory: its project's, its private one and the user's."""
 
     def __init__(self, layout: Layout, *, clock: Clock = utc_now, env: Mapping[str, str] = os.environ) -> None:
@@ -66,11 +66,11 @@ class Reach:
         Raises:
             ConfigError: a settings file cannot be read.
         """
-        reach = cls(locate(Path(path), env), clock=clock, env=env)
-        for note in reach.layout.notes:
+        project = cls(locate(Path(path), env), clock=clock, env=env)
+        for note in project.layout.notes:
             log.warning("%s", note)
-        _ = reach.loaded
-        return reach
+        _ = project.loaded
+        return project
 
     def __enter__(self) -> Self:
         return self

@@ -17,7 +17,7 @@ from memsync.store.state import Dedup
 
 if TYPE_CHECKING:
     from memsync.index.rank import Ranking
-    from memsync.memories.project import Reach
+    from memsync.memories.project import Project
     from memsync.store.state import Action, Decision
     from memsync.store.store import Store
 
@@ -74,51 +74,51 @@ def _nearest(found: Found) -> Found:
     return found._replace(verdict=verdict._replace(relation="related")) if is_noise else found
 
 
-def remember(reach: Reach, draft: Draft) -> Remembered:
+def remember(project: Project, draft: Draft) -> Remembered:
     """Store *draft*, or fold it into what says the same.
 
     Raises:
         MemoryNotFound, NoStore, StoreError: nothing was written.
     """
-    store = reach.store_to_write(draft.scope)
+    store = project.store_to_write(draft.scope)
     answers: Answers = {}
     blind: Look | None = None
     while True:
         with store.writing():
-            look = _look(reach, store, draft) or blind
-            question = _question(reach, look, answers) if look else None
+            look = _look(project, store, draft) or blind
+            question = _question(project, look, answers) if look else None
             if look and question is None:
-                done = _Write(reach, store, draft, look, answers).do()
+                done = _Write(project, store, draft, look, answers).do()
                 break
         # Both may take long, or the locks of all stores: not while we hold one.
         if question is None:
-            blind = _prepared(reach)
-        elif reach.verify is not None:
+            blind = _prepared(project)
+        elif project.verify is not None:
             pair = (draft.memory.content, question.memory.content)
-            answers[pair] = reach.verify(*pair)
-    hide_elsewhere(reach, draft.scope, draft.replaces)
+            answers[pair] = project.verify(*pair)
+    hide_elsewhere(project, draft.scope, draft.replaces)
     return done
 
 
-def _prepared(reach: Reach) -> Look | None:
+def _prepared(project: Project) -> Look | None:
     """Have the index ready; where that fails, return what can be said without it: a text is stored all the same."""
     try:
-        reach.finder.prepare()
+        project.finder.prepare()
     except MemsyncError as error:
         return Look((), f"nothing similar was looked for: {error}")
     return None
 
 
-def _look(reach: Reach, store: Store, draft: Draft) -> Look | None:
+def _look(project: Project, store: Store, draft: Draft) -> Look | None:
     """Return what is like *draft*; None: the index must be made first, without the lock."""
     content = draft.memory.content
     besides = {entry.id for entry in draft.replaces}
     if same := store.by_hash(content_hash(content)):
         return Look((Found(same, decide(content, same.content, 1.0)),))
-    return similar(reach, store, content, besides)
+    return similar(project, store, content, besides)
 
 
-def similar(reach: Reach, store: Store, content: str, besides: Collection[str] = ()) -> Look | None:
+def similar(project: Project, store: Store, content: str, besides: Collection[str] = ()) -> Look | None:
     """Judge *content* against the memories of *store* that are most like it, but for those *besides*.
 
     The caller holds the lock. None: `finder.prepare` must be called first, without it.
@@ -130,18 +130,18 @@ def similar(reach: Reach, store: Store, content: str, besides: Collection[str] =
         return 0.0 if is_open and memory.id not in besides else None
 
     try:
-        ranking = reach.finder.nominate(content[:_ASKED], limit=LOOKED_AT, allow=allow)
+        ranking = project.finder.nominate(content[:_ASKED], limit=LOOKED_AT, allow=allow)
     except MemsyncError as error:
         return Look((), f"nothing similar was looked for: {error}")
     if ranking is None:
         return None
-    found = _judged(store, content, ranking, thresholds(reach))
+    found = _judged(store, content, ranking, thresholds(project))
     return Look(tuple(sorted(found, key=_order)), ranking.degraded)
 
 
-def thresholds(reach: Reach) -> Thresholds:
+def thresholds(project: Project) -> Thresholds:
     """Return what the settings say."""
-    return Thresholds(auto_reject=reach.settings.auto_reject_threshold, gray_low=reach.settings.gray_zone_low)
+    return Thresholds(auto_reject=project.settings.auto_reject_threshold, gray_low=project.settings.gray_zone_low)
 
 
 def _judged(store: Store, content: str, ranking: Ranking, levels: Thresholds) -> Iterable[Found]:
@@ -158,11 +158,15 @@ def _order(found: Found) -> tuple[bool, bool, float, str]:
     return (not is_merged, is_merged and verdict.relation != "duplicate", -verdict.similarity, found.memory.id)
 
 
-def _question(reach: Reach, look: Look, answers: Answers) -> Found | None:
+def _question(project: Project, look: Look, answers: Answers) -> Found | None:
     """Return the pair that a model should be asked about before anything is written."""
-    if reach.verify is None or len(answers) >= _QUESTIONS or (look.found and look.found[0].verdict.decision in MERGED):
+    if (
+        project.verify is None
+        or len(answers) >= _QUESTIONS
+        or (look.found and look.found[0].verdict.decision in MERGED)
+    ):
         return None
-    doubted = (each for each in look.found if _is_doubted(each.verdict, reach.settings.gray_zone_low))
+    doubted = (each for each in look.found if _is_doubted(each.verdict, project.settings.gray_zone_low))
     asked = {old for _, old in answers}
     return next((each for each in doubted if each.memory.content not in asked), None)
 
@@ -174,8 +178,8 @@ def _is_doubted(verdict: Verdict, low: float) -> bool:
 class _Write:
     """One write under the lock, with all that was found out before."""
 
-    def __init__(self, reach: Reach, store: Store, draft: Draft, look: Look, answers: Answers) -> None:
-        self._reach, self._store, self._draft, self._look, self._answers = reach, store, draft, look, answers
+    def __init__(self, project: Project, store: Store, draft: Draft, look: Look, answers: Answers) -> None:
+        self._project, self._store, self._draft, self._look, self._answers = project, store, draft, look, answers
 
     def do(self) -> Remembered:
         best = self._look.found[0] if self._look.found else None
@@ -190,17 +194,17 @@ class _Write:
 
     def _rejected(self, found: Found) -> tuple[str, str] | None:
         """Say why a doubtful text is not stored: a model says so, or the strict setting does."""
-        if not _is_doubted(found.verdict, self._reach.settings.gray_zone_low):
+        if not _is_doubted(found.verdict, self._project.settings.gray_zone_low):
             return None
         if answer := self._answers.get((self._draft.memory.content, found.memory.content)):
             is_safe = keeps_values(found.memory.content, self._draft.memory.content)
             return ("llm_reject", answer[1]) if answer[0] and is_safe else None
-        return ("fallback_reject", found.verdict.reason) if self._reach.settings.dedup_strict else None
+        return ("fallback_reject", found.verdict.reason) if self._project.settings.dedup_strict else None
 
     def _enrich(self, best: Found) -> Remembered:
         old = best.memory
         changes = {"content": self._draft.memory.content, **self._taken_over(old)}
-        new = replacing(self._reach, self._store, old, changes, self._draft.replaces)
+        new = replacing(self._project, self._store, old, changes, self._draft.replaces)
         self._log(best, "subsumed", best.verdict.reason, codec.encode(old))
         reason = f"{best.verdict.reason}; `memsync memory restore {old.id}` brings the earlier text back"
         return self._result("updated", new, "updated", reason, old)
@@ -208,7 +212,7 @@ class _Write:
     def _exists(self, best: Found, decision: str, reason: str) -> Remembered:
         old = best.memory
         changes = self._taken_over(old)
-        same = replacing(self._reach, self._store, old, changes, self._draft.replaces)
+        same = replacing(self._project, self._store, old, changes, self._draft.replaces)
         self._log(best, decision, reason, None if decision == "hash_exact" else codec.encode(self._named()))
         if told := [name for name in changes if name != "archived_at"]:
             reason += f"; {' and '.join(told)} taken over"
@@ -231,8 +235,8 @@ class _Write:
 
     def _create(self) -> Remembered:
         memory = self._named()._replace(supersedes=tuple(entry.id for entry in self._draft.replaces))
-        self._store.write([memory], hidden(self._reach, self._store, self._draft.replaces))
-        low = self._reach.settings.gray_zone_low
+        self._store.write([memory], hidden(self._project, self._store, self._draft.replaces))
+        low = self._project.settings.gray_zone_low
         for each in self._look.found:
             if each.verdict.decision == "gray" and each.verdict.similarity >= low:
                 answer = self._answers.get((memory.content, each.memory.content))
@@ -241,14 +245,14 @@ class _Write:
         return self._result("superseded" if ids else "created", memory, "created", f"instead of {ids}" if ids else "")
 
     def _named(self) -> Memory:
-        reach, memory = self._reach, self._draft.memory
-        now = tick(reach.clock(), None)
-        id_ = new_id(memory.content, now, is_taken=reach.is_taken, count=reach.id_count())
+        project, memory = self._project, self._draft.memory
+        now = tick(project.clock(), None)
+        id_ = new_id(memory.content, now, is_taken=project.is_taken, count=project.id_count())
         return memory._replace(id=id_, created_at=now, updated_at=now)
 
     def _log(self, found: Found, decision: str, reason: str, rejected: bytes | None = None) -> None:
         row = Dedup(
-            created_at=self._reach.clock(),
+            created_at=self._project.clock(),
             new_text=self._draft.memory.content,
             existing_id=found.memory.id,
             existing_text=found.memory.content,
@@ -258,7 +262,7 @@ class _Write:
             owner=self._draft.memory.author,
             rejected=rejected,
         )
-        self._reach.log_dedup(self._draft.scope, row)
+        self._project.log_dedup(self._draft.scope, row)
 
     def _result(self, status: Status, memory: Memory, action: Action, reason: str, *parts: Memory) -> Remembered:
         if self._store.place.scope == "stealth":
@@ -266,22 +270,22 @@ class _Write:
                 bystealth.drop(self._store.place.local, {memory.id})
             else:
                 bystealth.follow(self._store.place.local, memory, [*parts, *_memories(self._draft.replaces)])
-        entry = noted(self._reach, self._draft.scope, memory, action)
-        near = told(self._reach, self._draft.scope, self._look.besides(memory))
+        entry = noted(self._project, self._draft.scope, memory, action)
+        near = told(self._project, self._draft.scope, self._look.besides(memory))
         return Remembered(status=status, entry=entry, reason=reason, similar=near, degraded=self._look.degraded)
 
 
-def _vetted(reach: Reach, entry: Entry, old: Memory, changes: dict[str, Any]) -> Memory:
+def _vetted(project: Project, entry: Entry, old: Memory, changes: dict[str, Any]) -> Memory:
     """Return *old* with the *changes* as it may be stored; where the user allows a secret, that changes the tags."""
     new = old._replace(**changes)
-    if changes.keys() & _SHOWN or reach.allows_secrets:
-        new = reach.vetted(new, entry.scope)
+    if changes.keys() & _SHOWN or project.allows_secrets:
+        new = project.vetted(new, entry.scope)
         if new.tags != old.tags:
             changes["tags"] = new.tags
     return new
 
 
-def update(reach: Reach, entry: Entry, wanted: Mapping[str, Any], replaces: Collection[Entry] = ()) -> Remembered:
+def update(project: Project, entry: Entry, wanted: Mapping[str, Any], replaces: Collection[Entry] = ()) -> Remembered:
     """Change the fields of *entry* that *wanted* names with another value than None; say what a new text is like.
 
     A record that a merge kept beside another stands on its own from then on.
@@ -289,7 +293,7 @@ def update(reach: Reach, entry: Entry, wanted: Mapping[str, Any], replaces: Coll
     Raises:
         MemoryNotFound, InvalidMemory, StoreError: nothing was written.
     """
-    store = reach.store_to_write(entry.scope)
+    store = project.store_to_write(entry.scope)
     replaces = [other for other in replaces if other.id != entry.id]
     blind: Look | None = None
     while True:
@@ -299,26 +303,26 @@ def update(reach: Reach, entry: Entry, wanted: Mapping[str, Any], replaces: Coll
             if old.conflict_of and any(new is not None for new in wanted.values()):
                 changes["conflict_of"] = None  # somebody has looked at it
             look: Look | None = Look(())
-            vetted = _vetted(reach, entry, old, changes)
+            vetted = _vetted(project, entry, old, changes)
             if "content" in changes:
                 content = changes["content"] = vetted.content
                 refuse_copy(store, old.id, content)
-                look = similar(reach, store, content, {entry.id, *(other.id for other in replaces)}) or blind
+                look = similar(project, store, content, {entry.id, *(other.id for other in replaces)}) or blind
             if look:
-                new = replacing(reach, store, old, changes, replaces)
-                if entry.scope == "stealth" and reach.settings.stealth:
+                new = replacing(project, store, old, changes, replaces)
+                if entry.scope == "stealth" and project.settings.stealth:
                     bystealth.follow(store.place.local, new, [old, *_memories(replaces)])
                 break
-        blind = _prepared(reach)
-    hide_elsewhere(reach, entry.scope, replaces)
+        blind = _prepared(project)
+    hide_elsewhere(project, entry.scope, replaces)
     if new is old:
         return Remembered(status="exists", entry=entry, reason="nothing to change")
     names = [*changes, *(["supersedes"] if new.supersedes != old.supersedes else [])]
     return Remembered(
         status="superseded" if replaces else "updated",
-        entry=noted(reach, entry.scope, new, "updated"),
+        entry=noted(project, entry.scope, new, "updated"),
         reason=", ".join(names),
-        similar=told(reach, entry.scope, look.besides(None)),
+        similar=told(project, entry.scope, look.besides(None)),
         degraded=look.degraded,
     )
 
@@ -327,7 +331,7 @@ def _memories(entries: Iterable[Entry]) -> Iterable[Memory]:
     return (entry.memory for entry in entries)
 
 
-def told(reach: Reach, scope: Scope, found: Iterable[Found]) -> tuple[Similar, ...]:
+def told(project: Project, scope: Scope, found: Iterable[Found]) -> tuple[Similar, ...]:
     """Return *found* as results."""
-    usage = reach.state(scope).usage()
-    return tuple(Similar.of(reach.screened(reach.entry(scope, each.memory, usage)), each.verdict) for each in found)
+    usage = project.state(scope).usage()
+    return tuple(Similar.of(project.screened(project.entry(scope, each.memory, usage)), each.verdict) for each in found)

@@ -13,7 +13,7 @@ from memsync.format.codec import decode, fields_of
 from memsync.memories.anchors import anchors_of
 from memsync.memories.edits import noted, refuse_copy, still_there, unarchive
 from memsync.memories.filters import Filters, as_hit, most_important
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.memories.results import Entry, Recall, Remembered
 from memsync.poison.fingerprints import fingerprint, instruction_of
 from memsync.records import (
@@ -45,7 +45,7 @@ _ALL: Final = Filters()
 _EVERYTHING: Final = Filters(archived=True)
 
 
-class Memsync(Reach):
+class Memsync(Project):
     """The memories in reach of a directory: its project's, its private ones and the user's.
 
     Use as a context manager, or call `close()`: it brings what was written to

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from memsync.errors import NotShared, UsageError
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, format_time, tick
 from memsync.store import bystealth, checkout
@@ -17,73 +17,73 @@ from memsync.store.store import Store
 PRIVATE_TAG: Final = "private"
 
 
-def share(reach: Reach, refs: Sequence[str]) -> list[Entry]:
+def share(project: Project, refs: Sequence[str]) -> list[Entry]:
     """Move private and global memories into the project's store, where they can be committed; all of them, or none.
 
     Raises:
         SecretFound, NotShared: something would leak; the message says what.
         MemoryNotFound, AmbiguousId, NoStore, StoreError: nothing was moved.
     """
-    return bring(reach, _chosen(reach, refs, "project"))
+    return bring(project, _chosen(project, refs, "project"))
 
 
-def bring(reach: Reach, chosen: Sequence[Entry]) -> list[Entry]:
+def bring(project: Project, chosen: Sequence[Entry]) -> list[Entry]:
     """Move *chosen* into the project's store; all of them, or none.
 
     Raises:
         SecretFound, NotShared, NoStore, StoreError: nothing was moved.
     """
-    return _move(reach, chosen, "project", {entry.id: check(reach, entry) for entry in chosen})
+    return _move(project, chosen, "project", {entry.id: check(project, entry) for entry in chosen})
 
 
-def check(reach: Reach, entry: Entry) -> Memory:
+def check(project: Project, entry: Entry) -> Memory:
     """Return the memory as it may be seen by others.
 
     Raises:
         SecretFound, NotShared: it may not.
     """
-    vetted = reach.vetted(entry.memory, "project")
+    vetted = project.vetted(entry.memory, "project")
     if PRIVATE_TAG in entry.memory.tags:
         raise NotShared(
             f"{entry.id} has the tag {PRIVATE_TAG}, so it is not shared; "
             f"`memsync memory update {entry.id} --tag …` without it first"
         )
-    _check_room(reach.store("project"), entry)
+    _check_room(project.store("project"), entry)
     return vetted
 
 
-def unshare(reach: Reach, refs: Sequence[str], to: Scope = "stealth") -> list[Entry]:
+def unshare(project: Project, refs: Sequence[str], to: Scope = "stealth") -> list[Entry]:
     """Move memories of the project out of the work tree; all of them, or none. Commits keep what they have.
 
     Raises:
         NotShared, MemoryNotFound, AmbiguousId, NoStore, StoreError: nothing was moved.
     """
-    return _move(reach, _chosen(reach, refs, to), to, {})
+    return _move(project, _chosen(project, refs, to), to, {})
 
 
-def is_committed(reach: Reach, id_: str) -> bool:
+def is_committed(project: Project, id_: str) -> bool:
     """Tell whether the last commit has the memory."""
-    place = reach.layout.place("project")
-    data = checkout.committed(place.memories) if reach.layout.git and place.directory.is_dir() else None
+    place = project.layout.place("project")
+    data = checkout.committed(place.memories) if project.layout.git and place.directory.is_dir() else None
     return id_.encode() in (data or b"")
 
 
-def _chosen(reach: Reach, refs: Sequence[str], to: Scope) -> list[Entry]:
+def _chosen(project: Project, refs: Sequence[str], to: Scope) -> list[Entry]:
     """Return the memories that *refs* name, each once, none of them in *to*."""
-    found = {(entry := reach.get(ref)).id: entry for ref in refs}
+    found = {(entry := project.get(ref)).id: entry for ref in refs}
     for entry in found.values():
         if entry.scope == to:
             raise UsageError(f"{entry.id} is {'in the project' if to == 'project' else to} already; nothing was moved")
     return list(found.values())
 
 
-def _move(reach: Reach, chosen: Sequence[Entry], to: Scope, vetted: dict[str, Memory]) -> list[Entry]:
-    new = reach.store_to_write(to)
-    olds = {scope: reach.store_to_write(scope) for scope in SCOPES if any(entry.scope == scope for entry in chosen)}
+def _move(project: Project, chosen: Sequence[Entry], to: Scope, vetted: dict[str, Memory]) -> list[Entry]:
+    new = project.store_to_write(to)
+    olds = {scope: project.store_to_write(scope) for scope in SCOPES if any(entry.scope == scope for entry in chosen)}
     with ExitStack() as held:
         for scope in SCOPES:  # everybody takes the locks in this order
             if scope == to or scope in olds:
-                held.enter_context(reach.store(scope).writing())
+                held.enter_context(project.store(scope).writing())
         for entry in chosen:
             _check(new, olds[entry.scope], entry)
         if to == "stealth":
@@ -92,12 +92,12 @@ def _move(reach: Reach, chosen: Sequence[Entry], to: Scope, vetted: dict[str, Me
             ids = [entry.id for entry in chosen if entry.scope == scope]
             # What it said earlier nobody has asked to share.
             new.adopt(old, ids, history=new.place.private or not old.place.private)
-            new.update(_tidied(reach, new, ids, vetted))
-            old.remove(ids, tick(reach.clock(), None), keep=False)
+            new.update(_tidied(project, new, ids, vetted))
+            old.remove(ids, tick(project.clock(), None), keep=False)
             if scope == "stealth":
                 bystealth.drop(old.place.local, ids)
-    moved = [reach.get(entry.id, to) for entry in chosen]
-    reach.record(moved, "updated")
+    moved = [project.get(entry.id, to) for entry in chosen]
+    project.record(moved, "updated")
     return moved
 
 
@@ -112,12 +112,12 @@ def _check_room(new: Store, entry: Entry) -> None:
         raise NotShared(f"{new.place.memories} has a different text as {entry.id}; forget one of the two first")
 
 
-def _tidied(reach: Reach, new: Store, ids: Sequence[str], vetted: dict[str, Memory]) -> dict[str, dict[str, str]]:
+def _tidied(project: Project, new: Store, ids: Sequence[str], vetted: dict[str, Memory]) -> dict[str, dict[str, str]]:
     """Return the edits that take the writer's home out of what is shared."""
     edits = {}
     for id_ in ids:
         there = new.get(id_)
         if there and id_ in vetted and vetted[id_].content != there.content:
-            now = tick(reach.clock(), there.written_at)
+            now = tick(project.clock(), there.written_at)
             edits[id_] = {"content": vetted[id_].content, "updated_at": format_time(now)}
     return edits

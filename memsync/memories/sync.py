@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memsync.errors import NoStore
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.store.store import Store
 
 
@@ -43,7 +43,7 @@ class Synced:
 
 
 def sync(
-    reach: Reach, *, take_in: bool = True, export: bool = True, commit: bool = False, push: bool = False
+    project: Project, *, take_in: bool = True, export: bool = True, commit: bool = False, push: bool = False
 ) -> Synced:
     """Take in what others wrote, resolve what git left in conflict, export and stage; then commit and push, if asked.
 
@@ -52,20 +52,20 @@ def sync(
         GitRefused: git did not commit or push; what was exported stays exported.
         StoreError
     """
-    store = reach.store(reach.default_scope)
-    is_git = reach.layout.git is not None and store.place.scope == "project"
+    store = project.store(project.default_scope)
+    is_git = project.layout.git is not None and store.place.scope == "project"
     if (commit or push) and not is_git:
-        why = "stealth is on" if reach.settings.stealth else "this is no git checkout"
+        why = "stealth is on" if project.settings.stealth else "this is no git checkout"
         raise NoStore(f"{why}, so there is nothing to commit; `memsync sync` without --commit and --push works")
-    reach.refresh()
+    project.refresh()
     done = Synced(path=store.place.memories)
     if export or commit or push:
         done = _export(store, done)
     if is_git and not done.held and (export or commit or push):
-        done = _hand_over(reach, store, done, commit=commit or push, push=push)
+        done = _hand_over(project, store, done, commit=commit or push, push=push)
     if take_in:
-        reach.refresh()
-        len(reach.finder.index)  # so that the next question finds it warm
+        project.refresh()
+        len(project.finder.index)  # so that the next question finds it warm
     return replace(done, memories=len(store.memories()), problems=len(store.problems()))
 
 
@@ -82,20 +82,20 @@ def _export(store: Store, done: Synced) -> Synced:
     )
 
 
-def _hand_over(reach: Reach, store: Store, done: Synced, *, commit: bool, push: bool) -> Synced:
+def _hand_over(project: Project, store: Store, done: Synced, *, commit: bool, push: bool) -> Synced:
     from memsync.git import commit as committing
     from memsync.git.stage import stage_checked
     from memsync.store.checkout import Checkout
 
-    assert reach.layout.git is not None
+    assert project.layout.git is not None
     if commit:
-        made = committing.commit(reach.layout, store, reach.allowed_secrets)
+        made = committing.commit(project.layout, store, project.allowed_secrets)
         done = replace(done, commit=made.commit, message=made.said, held=made.held)
     else:
-        left = stage_checked(Checkout(reach.layout.git.root), store, reach.allowed_secrets)
+        left = stage_checked(Checkout(project.layout.git.root), store, project.allowed_secrets)
         done = replace(done, staged=not left.why, held=left.why)
     if push and not done.held:
         from memsync.git.push import push as share
 
-        done = replace(done, pushed=share(reach.layout, store))
+        done = replace(done, pushed=share(project.layout, store))
     return done

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from memsync.agents.client import CLIENTS, ClientName
 from memsync.errors import MemsyncError
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.setup import json_entries, toml_entries
 from memsync.setup.clients import read
 from memsync.setup.entries import SERVER, is_server
@@ -46,37 +46,37 @@ class ClientStatus:
         return {"client": self.client, "used": self.used, "hooks": self.hooks, "mcp": self.server, **lists}
 
 
-def survey(reach: Reach) -> list[ClientStatus]:
+def survey(project: Project) -> list[ClientStatus]:
     """Return the status of every client."""
-    used = detect(reach)
-    return [_survey_one(reach, client, used=client in used) for client in CLIENTS]
+    used = detect(project)
+    return [_survey_one(project, client, used=client in used) for client in CLIENTS]
 
 
-def _survey_one(reach: Reach, client: ClientName, *, used: bool) -> ClientStatus:
+def _survey_one(project: Project, client: ClientName, *, used: bool) -> ClientStatus:
     sources: list[Source] = []
     notes: list[str] = []
-    for target in [*targets(client, reach, stealth=False), *targets(client, reach, stealth=True)]:
+    for target in [*targets(client, project, stealth=False), *targets(client, project, stealth=True)]:
         try:
             sources += _in_file(target)
         except MemsyncError as error:
             notes.append(str(error))
         except ValueError as error:
             notes.append(f"{target.path} cannot be read: {error}")
-    notes += _leaks(reach, sources)
-    sources += _elsewhere(reach, client)
+    notes += _leaks(project, sources)
+    sources += _elsewhere(project, client)
     hooks = _best([source.hooks for source in sources])
     server: Wiring = "installed" if any(source.server for source in sources) else "missing"
     if used or sources:
-        notes += _advice(client, hooks, server, is_wired=bool(sources), stealth=reach.settings.stealth)
+        notes += _advice(client, hooks, server, is_wired=bool(sources), stealth=project.settings.stealth)
     where = tuple(source.where for source in sources)
     return ClientStatus(client=client, used=used, hooks=hooks, server=server, where=where, notes=tuple(notes))
 
 
-def _leaks(reach: Reach, sources: Iterable[Source]) -> Iterator[str]:
+def _leaks(project: Project, sources: Iterable[Source]) -> Iterator[str]:
     """Yield what is of ours in the work tree although stealth is on, unless git tracks it."""
-    if reach.settings.stealth and (root := reach.layout.root):
+    if project.settings.stealth and (root := project.layout.root):
         for path in (Path(source.where) for source in sources):
-            if path.is_relative_to(root) and not (reach.layout.git and checkout.is_tracked(path)):
+            if path.is_relative_to(root) and not (project.layout.git and checkout.is_tracked(path)):
                 yield f"stealth is on, but {path} is in the work tree; `memsync init --stealth` moves what is ours"
 
 
@@ -110,9 +110,9 @@ def _in_file(target: Target) -> Iterator[Source]:
         yield Source(str(target.path), hooks, server=SERVER in found.present)
 
 
-def _elsewhere(reach: Reach, client: ClientName) -> Iterator[Source]:
+def _elsewhere(project: Project, client: ClientName) -> Iterator[Source]:
     """Yield what tells *client* of memsync and is not ours to write: a plugin, Claude Code's own registry."""
-    home = home_of(client, reach.env)
+    home = home_of(client, project.env)
     if home is None:
         return
     if client == "gemini" and (home / "extensions" / "memsync" / "gemini-extension.json").is_file():
@@ -120,7 +120,7 @@ def _elsewhere(reach: Reach, client: ClientName) -> Iterator[Source]:
     if client == "codex" and _enables(_said(home / "config.toml").get("plugins"), "enabled"):
         yield Source(f"{home / 'config.toml'} (plugin)", "installed", server=True)
     if client == "claude":
-        yield from _elsewhere_in_claude(home, reach.layout.root)
+        yield from _elsewhere_in_claude(home, project.layout.root)
 
 
 def _elsewhere_in_claude(home: Path, root: Path | None) -> Iterator[Source]:

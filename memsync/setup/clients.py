@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.agents.client import ClientName
 from memsync.errors import SettingsRefused, StoreError, blaming
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.setup import json_entries, toml_entries
 from memsync.setup.entries import NAMES
 from memsync.setup.jsonedit import NotJson, first_comment
@@ -54,13 +54,13 @@ def _what(target: Target) -> str:
     return " and ".join(["hooks"] * has_hooks + ["MCP server"] * has_server)
 
 
-def plan(reach: Reach, clients: Iterable[ClientName], *, stealth: bool) -> list[Change]:
+def plan(project: Project, clients: Iterable[ClientName], *, stealth: bool) -> list[Change]:
     """Return what has to change so that *clients* know memsync; nothing for what is as it shall be.
 
     Raises:
         SettingsRefused, StoreError
     """
-    found = [target for client in clients for target in targets(client, reach, stealth=stealth)]
+    found = [target for client in clients for target in targets(client, project, stealth=stealth)]
     return [change for change in map(_adding, found) if change.before != change.after]
 
 
@@ -71,25 +71,25 @@ def _adding(target: Target) -> Change:
     return Change(target, before, new.encode())
 
 
-def plan_removal(reach: Reach, clients: Iterable[ClientName], *, stealth: bool) -> list[Change]:
+def plan_removal(project: Project, clients: Iterable[ClientName], *, stealth: bool) -> list[Change]:
     """Return what has to change so that *clients* do not know memsync any more.
 
     Raises:
         SettingsRefused, StoreError
     """
-    notes = _notes(_place(reach, stealth=stealth))
-    found = [target for client in clients for target in targets(client, reach, stealth=stealth)]
+    notes = _notes(_place(project, stealth=stealth))
+    found = [target for client in clients for target in targets(client, project, stealth=stealth)]
     changes = [_removing(target, notes.get(str(target.path), {})) for target in found]
     return [change for change in changes if change.before != change.after]
 
 
-def enroll(reach: Reach, clients: Iterable[ClientName], *, leave: bool = False) -> None:
+def enroll(project: Project, clients: Iterable[ClientName], *, leave: bool = False) -> None:
     """Note that this private project uses the user's own settings of *clients*, or, to *leave*, does not any more.
 
     Raises:
         StoreError
     """
-    place, key = reach.layout.place("global"), reach.layout.place("stealth").directory.name
+    place, key = project.layout.place("global"), project.layout.place("stealth").directory.name
     notes = _notes(place)
     users = {name: set(keys) for name, keys in notes.get(_USERS, {}).items()}
     for client in clients:
@@ -99,12 +99,12 @@ def enroll(reach: Reach, clients: Iterable[ClientName], *, leave: bool = False) 
     _save(place, {**notes, _USERS: {name: sorted(keys) for name, keys in users.items()}})
 
 
-def enrolled(reach: Reach, client: ClientName) -> tuple[bool, int]:
+def enrolled(project: Project, client: ClientName) -> tuple[bool, int]:
     """Return whether this project uses the user's own settings of *client*, and how many others do."""
-    if reach.layout.global_ is None or reach.layout.stealth is None:
+    if project.layout.global_ is None or project.layout.stealth is None:
         return False, 0
-    users = set(_notes(reach.layout.global_).get(_USERS, {}).get(client, ()))
-    key = reach.layout.stealth.directory.name
+    users = set(_notes(project.layout.global_).get(_USERS, {}).get(client, ()))
+    key = project.layout.stealth.directory.name
     return key in users, len(users - {key})
 
 
@@ -162,14 +162,14 @@ def read(target: Target) -> tuple[bytes | None, str]:
     return data, text
 
 
-def apply(reach: Reach, changes: Iterable[Change], *, stealth: bool) -> None:
+def apply(project: Project, changes: Iterable[Change], *, stealth: bool) -> None:
     """Write *changes*; each file is replaced atomically, with its mode.
 
     Raises:
         SettingsRefused: a file changed in between.
         StoreError: this file and those after it are as they were.
     """
-    place = _place(reach, stealth=stealth)
+    place = _place(project, stealth=stealth)
     for change in changes:
         files.make_local(place.local, private=place.private, tree=place.tree)
         _note(place, change)
@@ -199,10 +199,10 @@ def _remove(path: Path, *, stays: bool) -> None:
             path.parent.rmdir()
 
 
-def _place(reach: Reach, *, stealth: bool) -> Place:
+def _place(project: Project, *, stealth: bool) -> Place:
     """Return the store whose notes tell of the files: the project's if it has one, else the home store."""
-    project = reach.layout.project
-    return project if project and project.directory.is_dir() and not stealth else reach.layout.place("global")
+    shared = project.layout.project
+    return shared if shared and shared.directory.is_dir() and not stealth else project.layout.place("global")
 
 
 def _notes(place: Place) -> dict[str, Any]:

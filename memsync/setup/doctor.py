@@ -12,7 +12,7 @@ from typing import Any, Literal
 from memsync.errors import MemsyncError, blaming
 from memsync.git import conflict
 from memsync.history import audit
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.records import shown_id
 from memsync.store import checkout
 from memsync.store.store import Store
@@ -34,65 +34,65 @@ class Finding:
         return {"level": self.level, "where": self.where, "what": self.what, "fixable": self.fixable}
 
 
-def examine(reach: Reach) -> list[Finding]:
+def examine(project: Project) -> list[Finding]:
     """Return what a look at every store, the settings and git shows."""
-    found = [Finding(level="warning", where="settings", what=text) for text in reach.loaded.warnings]
-    found += [Finding(level="warning", where="stores", what=text) for text in reach.layout.notes]
-    if reach.layout.root is None and not reach.layout.refused:
+    found = [Finding(level="warning", where="settings", what=text) for text in project.loaded.warnings]
+    found += [Finding(level="warning", where="stores", what=text) for text in project.layout.notes]
+    if project.layout.root is None and not project.layout.refused:
         found.append(
-            Finding(level="note", where=str(reach.layout.start), what="a bare repository: no project memories")
+            Finding(level="note", where=str(project.layout.start), what="a bare repository: no project memories")
         )
-    if reach.layout.home is None:
+    if project.layout.home is None:
         found.append(Finding(level="warning", where="HOME", what="no home directory: no global or private memories"))
-    found += _examine_trust(reach)
-    found += _secrets(reach)
-    for store in reach.stores.values():
+    found += _examine_trust(project)
+    found += _secrets(project)
+    for store in project.stores.values():
         try:
-            found += _examine_store(reach, store)
+            found += _examine_store(project, store)
         except MemsyncError as error:
             found.append(Finding(level="error", where=str(store.place.memories), what=str(error)))
-    found += _examine_clients(reach)
-    found += _examine_embedder(reach)
+    found += _examine_clients(project)
+    found += _examine_embedder(project)
     return found
 
 
-def _examine_trust(reach: Reach) -> Iterator[Finding]:
+def _examine_trust(project: Project) -> Iterator[Finding]:
     from memsync.store import workflow
 
-    for one in reach.waiting:
+    for one in project.waiting:
         what = "waits for your approval, and does nothing; `memsync trust --show` shows it"
         yield Finding(level="note", where=one.name, what=what)
-    for problem in workflow.load(reach.layout).problems:
+    for problem in workflow.load(project.layout).problems:
         yield Finding(level="warning", where="workflows", what=problem)
 
 
-def _examine_embedder(reach: Reach) -> Iterator[Finding]:
+def _examine_embedder(project: Project) -> Iterator[Finding]:
     from memsync.index import static
 
-    if reach.settings.embedder == "builtin" and not static.StaticEmbedder(static.BUILTIN).intact():
+    if project.settings.embedder == "builtin" and not static.StaticEmbedder(static.BUILTIN).intact():
         what = "damaged, so memories are found by wrong meanings; install memsync again"
         yield Finding(level="error", where=str(static.BUILTIN), what=what)
 
 
-def _examine_clients(reach: Reach) -> Iterator[Finding]:
+def _examine_clients(project: Project) -> Iterator[Finding]:
     from memsync.setup.client_status import survey
 
-    for client in survey(reach):
+    for client in survey(project):
         if client.where:  # connected, so what is wrong about it is worth a word
             for note in client.notes:
                 yield Finding(level="warning", where=client.client, what=note)
 
 
-def _secrets(reach: Reach) -> list[Finding]:
+def _secrets(project: Project) -> list[Finding]:
     try:
-        shown = audit.current(reach)
+        shown = audit.current(project)
     except MemsyncError:
         return []  # a file that cannot be read, which is told anyway
     hint = "take it out, or see docs/security.md"
     return [Finding(level="warning", where=exposure.where, what=f"{exposure.what}; {hint}") for exposure in shown]
 
 
-def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
+def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
     store.refresh()
     path = store.place.memories
     for problem in store.problems():
@@ -102,7 +102,7 @@ def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
             what=problem.why,
             fixable=problem.harmless or problem.is_conflict,
         )
-    yield from _examine_memories(reach, store)
+    yield from _examine_memories(project, store)
     if not store.is_canonical():
         yield Finding(level="note", where=str(path), what="not in canonical form yet", fixable=True)
     if store.waiting and not store.on_commit:
@@ -111,14 +111,14 @@ def _examine_store(reach: Reach, store: Store) -> Iterator[Finding]:
     if store.place.private:
         yield from _examine_modes(store)
     elif store.place.directory.exists():
-        yield from _examine_tree(reach, store)
-        yield from _examine_git(reach)
+        yield from _examine_tree(project, store)
+        yield from _examine_git(project)
 
 
-def _examine_memories(reach: Reach, store: Store) -> Iterator[Finding]:
+def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
     for id_, memory in sorted(store.memories().items()):
         where = f"{store.place.memories}: {shown_id(id_)}"
-        if why := reach.screened(reach.entry(store.place.scope, memory)).flagged:
+        if why := project.screened(project.entry(store.place.scope, memory)).flagged:
             what = f"{why}; no agent is given it unasked. Read it, then `memsync memory approve` or `forget` it"
             yield Finding(level="note", where=where, what=what)
         if shown_id(id_) != id_:
@@ -130,7 +130,7 @@ def _examine_memories(reach: Reach, store: Store) -> Iterator[Finding]:
             what = f"keeps a text that lost against {shown_id(memory.conflict_of)} in a merge; `memory update` it to keep it, or forget it"
             yield Finding(level="note", where=where, what=what)
         if memory.anchors and memory.archived_at is None:
-            for why in reach.marked(reach.entry(store.place.scope, memory)).stale:
+            for why in project.marked(project.entry(store.place.scope, memory)).stale:
                 yield Finding(level="note", where=where, what=f"may be out of date: {why}")
 
 
@@ -154,35 +154,35 @@ def _private_paths(store: Store) -> Iterator[tuple[Path, int]]:
             yield path, 0o600
 
 
-def _examine_tree(reach: Reach, store: Store) -> Iterator[Finding]:
+def _examine_tree(project: Project, store: Store) -> Iterator[Finding]:
     place = store.place
-    if reach.layout.git and place.memories.exists() and checkout.is_ignored(place.memories):
+    if project.layout.git and place.memories.exists() and checkout.is_ignored(place.memories):
         yield Finding(level="warning", where=str(place.memories), what="git ignores it, so it will not be committed")
     if (
-        reach.settings.stealth
+        project.settings.stealth
         and place.memories.exists()
-        and not (reach.layout.git and checkout.is_tracked(place.memories))
+        and not (project.layout.git and checkout.is_tracked(place.memories))
     ):
         what = "stealth is on, but the file is in the work tree; run `memsync memory config --stealth on` again"
         yield Finding(level="warning", where=str(place.memories), what=what)
 
 
-def _examine_git(reach: Reach) -> Iterator[Finding]:
-    if reach.layout.git is None or reach.layout.root is None or reach.settings.stealth:
+def _examine_git(project: Project) -> Iterator[Finding]:
+    if project.layout.git is None or project.layout.root is None or project.settings.stealth:
         return
     from memsync.git.install import ROOTS, status
     from memsync.store.checkout import Checkout
 
-    if Checkout(reach.layout.git.root).ask("config", "--local", "--get-all", ROOTS) is None:
+    if Checkout(project.layout.git.root).ask("config", "--local", "--get-all", ROOTS) is None:
         return  # nobody asked for hooks in this clone
-    states = status(reach.layout)
+    states = status(project.layout)
     for name, state in states["hooks"].items():
         if state != "installed":
             what = f"the hook {name} of memsync is {state}; `memsync git install` puts it in"
             yield Finding(level="note", where=states["hooks_path"], what=what)
 
 
-def mend(reach: Reach) -> list[str]:
+def mend(project: Project) -> list[str]:
     """Do what is safe, and say what was done: conflicts settled, canonical form, missing ids, modes.
 
     Duplicates are collapsed to their last line; the others stay in the local history.
@@ -191,17 +191,17 @@ def mend(reach: Reach) -> list[str]:
         StoreError
     """
     done: list[str] = []
-    for store in reach.stores.values():
+    for store in project.stores.values():
         if not store.place.directory.exists():
             continue
-        done += _mend_file(reach, store)
+        done += _mend_file(project, store)
         if store.place.private:
             done += _mend_modes(store)
     return done
 
 
-def _mend_file(reach: Reach, store: Store) -> Iterator[str]:
-    if store.place.scope == "project" and reach.settings.stealth:
+def _mend_file(project: Project, store: Store) -> Iterator[str]:
+    if store.place.scope == "project" and project.settings.stealth:
         return
     store.refresh()
     if any(problem.is_conflict for problem in store.problems()) and conflict.resolve(store).changed:

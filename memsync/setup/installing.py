@@ -16,7 +16,7 @@ from memsync.agents.client import CLIENTS, ClientName
 from memsync.errors import MemsyncError, StoreError
 from memsync.git import attributes
 from memsync.git.hookfile import NAMES as HOOKS
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.records import Scope
 from memsync.setup import clients as install
 from memsync.setup import parked, repository, stealth
@@ -58,15 +58,15 @@ class Installed:
         }
 
 
-def choose(reach: Reach, names: Sequence[str]) -> list[ClientName]:
+def choose(project: Project, names: Sequence[str]) -> list[ClientName]:
     """Return the clients that *names* (all, none, or their own) mean; without one, those that are used here."""
     if not names:
-        return detect(reach)
+        return detect(project)
     return [client for client in CLIENTS if client in names or "all" in names]
 
 
 def init(
-    reach: Reach, clients: Sequence[ClientName], *, stealth: bool, dry_run: bool, git_hooks: bool = True
+    project: Project, clients: Sequence[ClientName], *, stealth: bool, dry_run: bool, git_hooks: bool = True
 ) -> Installed:
     """Make the project ready for memories and tell git and *clients* of it. Does nothing the second time.
 
@@ -77,22 +77,22 @@ def init(
         NoStore, GitFailed, StoreError
     """
     scope: Scope = "stealth" if stealth else "project"
-    moves_out, stay = _leaving(reach) if stealth else ([], [])
+    moves_out, stay = _leaving(project) if stealth else ([], [])
     moved = {change.target.client for change in moves_out}
     clients = [client for client in CLIENTS if client in clients or client in moved]
-    changes = install.plan(reach, clients, stealth=stealth)
-    steps = list(repository.steps(reach, scope))
-    is_switched = stealth and not reach.settings.stealth
+    changes = install.plan(project, clients, stealth=stealth)
+    steps = list(repository.steps(project, scope))
+    is_switched = stealth and not project.settings.stealth
     if dry_run:
         switched = ["switched stealth on, and moved the project's memories out of the work tree"] if is_switched else []
         done = [*switched, *(step.text for step in steps)]
     else:
-        done = _go_private(reach, moves_out, move=True, is_switched=is_switched) if stealth else []
-        done += repository.init(reach)
-        install.apply(reach, changes, stealth=stealth)
+        done = _go_private(project, moves_out, move=True, is_switched=is_switched) if stealth else []
+        done += repository.init(project)
+        install.apply(project, changes, stealth=stealth)
         if stealth and clients:
-            install.enroll(reach, clients)
-    hooked, why_not = _git_hooks(reach, dry_run=dry_run) if git_hooks and not stealth else ([], [])
+            install.enroll(project, clients)
+    hooked, why_not = _git_hooks(project, dry_run=dry_run) if git_hooks and not stealth else ([], [])
     return Installed(
         done=(*done, *hooked, *map(str, moves_out), *map(str, changes)),
         clients=tuple(clients),
@@ -102,7 +102,7 @@ def init(
     )
 
 
-def turn_stealth(reach: Reach, on: bool, *, move: bool, plan: stealth.Off | None = None) -> list[str]:
+def turn_stealth(project: Project, on: bool, *, move: bool, plan: stealth.Off | None = None) -> list[str]:
     """Switch stealth and say what happened; going private takes the clients' settings out of the work tree as well.
 
     Off puts back what on took away, and with *move* the memories of *plan*: without one, of a plan made now.
@@ -111,72 +111,72 @@ def turn_stealth(reach: Reach, on: bool, *, move: bool, plan: stealth.Off | None
         SettingsRefused, NoStore, ConfigError, GitFailed, SecretFound, NotShared, StoreError: the setting is as before.
     """
     if on:
-        return _turn_on(reach, move=move)
-    reach = stealth.at_its_root(reach)
-    return _turn_off(reach, plan or stealth.plan_off(reach), move=move)
+        return _turn_on(project, move=move)
+    project = stealth.at_its_root(project)
+    return _turn_off(project, plan or stealth.plan_off(project), move=move)
 
 
-def _turn_on(reach: Reach, *, move: bool) -> list[str]:
-    moves_out, stay = _leaving(reach)
+def _turn_on(project: Project, *, move: bool) -> list[str]:
+    moves_out, stay = _leaving(project)
     clients = [client for client in CLIENTS if any(change.target.client == client for change in moves_out)]
-    changes = install.plan(reach, clients, stealth=True)
-    done = _go_private(reach, moves_out, move=move, is_switched=True)
-    install.apply(reach, changes, stealth=True)
+    changes = install.plan(project, clients, stealth=True)
+    done = _go_private(project, moves_out, move=move, is_switched=True)
+    install.apply(project, changes, stealth=True)
     if clients:
-        install.enroll(reach, clients)
+        install.enroll(project, clients)
     return [*done, *map(str, moves_out), *map(str, changes), *stay, *_next(clients, changes, stealth=True)]
 
 
-def _go_private(reach: Reach, moves_out: Sequence[Change], *, move: bool, is_switched: bool) -> list[str]:
-    base = stealth.base_of(reach) if reach.layout.root else Path()
+def _go_private(project: Project, moves_out: Sequence[Change], *, move: bool, is_switched: bool) -> list[str]:
+    base = stealth.base_of(project) if project.layout.root else Path()
     also = [parked.taking(base, change.target.path, change.after) for change in moves_out]
     new = [client for client in CLIENTS if any(change.target.client == client for change in moves_out)]
-    new = [client for client in new if not install.enrolled(reach, client)[0]]
+    new = [client for client in new if not install.enrolled(project, client)[0]]
     if is_switched:
-        return stealth.turn_on(reach, move=move, also=also, clients=new)
-    stealth.take(reach, also, new)
+        return stealth.turn_on(project, move=move, also=also, clients=new)
+    stealth.take(project, also, new)
     return []
 
 
-def _turn_off(reach: Reach, plan: stealth.Off, *, move: bool) -> list[str]:
-    stealth.refuse_other_files(reach)
-    back = stealth.put_back(reach)
-    done = stealth.turn_off(reach, plan if move else stealth.Off(), back.park if back else None)
+def _turn_off(project: Project, plan: stealth.Off, *, move: bool) -> list[str]:
+    stealth.refuse_other_files(project)
+    back = stealth.put_back(project)
+    done = stealth.turn_off(project, plan if move else stealth.Off(), back.park if back else None)
     if back:
-        done += _put_back_what_changed(reach, back.changed)
+        done += _put_back_what_changed(project, back.changed)
         clients = [client for client in CLIENTS if client in back.park.clients]
-        done += map(str, _leave_home(reach, clients))
-    return [*done, *stealth.finish(reach)]
+        done += map(str, _leave_home(project, clients))
+    return [*done, *stealth.finish(project)]
 
 
-def _put_back_what_changed(reach: Reach, paths: Sequence[Path]) -> list[str]:
+def _put_back_what_changed(project: Project, paths: Sequence[Path]) -> list[str]:
     """Add our entries anew to files that somebody changed while they were out."""
-    changes = [change for change in install.plan(reach, CLIENTS, stealth=False) if change.target.path in paths]
-    install.apply(reach, changes, stealth=False)
-    hooks = _git_hooks(reach, dry_run=False) if any(path.name in HOOKS for path in paths) else ([], [])
+    changes = [change for change in install.plan(project, CLIENTS, stealth=False) if change.target.path in paths]
+    install.apply(project, changes, stealth=False)
+    hooks = _git_hooks(project, dry_run=False) if any(path.name in HOOKS for path in paths) else ([], [])
     return [*map(str, changes), *hooks[0], *hooks[1]]
 
 
-def _leave_home(reach: Reach, clients: Sequence[ClientName]) -> list[Change]:
+def _leave_home(project: Project, clients: Sequence[ClientName]) -> list[Change]:
     """Take our entries out of the user's own settings of *clients*, unless other private projects use them."""
-    mine = [client for client in clients if install.enrolled(reach, client)[0]]
-    changes = install.plan_removal(reach, [c for c in mine if not install.enrolled(reach, c)[1]], stealth=True)
-    install.apply(reach, changes, stealth=True)
+    mine = [client for client in clients if install.enrolled(project, client)[0]]
+    changes = install.plan_removal(project, [c for c in mine if not install.enrolled(project, c)[1]], stealth=True)
+    install.apply(project, changes, stealth=True)
     if mine:
-        install.enroll(reach, mine, leave=True)
+        install.enroll(project, mine, leave=True)
     return changes
 
 
-def _git_hooks(reach: Reach, *, dry_run: bool) -> tuple[list[str], list[str]]:
+def _git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], list[str]]:
     """Put our hooks beside the user's, and return what was done, and what else is to be said."""
-    if reach.layout.git is None or reach.layout.root is None:
+    if project.layout.git is None or project.layout.root is None:
         return [], []
     from memsync.git import install as git
 
     try:
-        found = git.status(reach.layout)
+        found = git.status(project.layout)
         lacking = [name for name, state in found["hooks"].items() if state != "installed"]
-        said = git.install(reach.layout) if lacking and not dry_run else []
+        said = git.install(project.layout) if lacking and not dry_run else []
     except MemsyncError as error:
         return [], [f"git has no hooks of memsync: {error}"]
     if found["keeper"] == "lefthook":
@@ -191,12 +191,12 @@ def _undo(clients: Sequence[ClientName], *, hooked: bool) -> str:
     return " && ".join([agents] * bool(clients) + ["memsync git uninstall"] * hooked)
 
 
-def _leaving(reach: Reach) -> tuple[list[Change], list[str]]:
+def _leaving(project: Project) -> tuple[list[Change], list[str]]:
     """Return how our entries leave the work tree, and which stay because git tracks the file."""
-    if reach.layout.root is None:
+    if project.layout.root is None:
         return [], []
-    changes = install.plan_removal(reach, CLIENTS, stealth=False)
-    tracked = [change for change in changes if reach.layout.git and _is_everybodys(change)]
+    changes = install.plan_removal(project, CLIENTS, stealth=False)
+    tracked = [change for change in changes if project.layout.git and _is_everybodys(change)]
     stay = [f"{change.target.path} is tracked by git and stays as it is" for change in tracked]
     return [change for change in changes if change not in tracked], stay
 
@@ -223,7 +223,7 @@ def _advice(clients: Sequence[ClientName]) -> list[str]:
     return []
 
 
-def uninstall(reach: Reach, clients: Sequence[ClientName], *, dry_run: bool, git_hooks: bool = False) -> Installed:
+def uninstall(project: Project, clients: Sequence[ClientName], *, dry_run: bool, git_hooks: bool = False) -> Installed:
     """Take our entries out of the settings of *clients*: the project's, and the user's if only this project needs them.
 
     With *git_hooks* those of git as well.
@@ -232,63 +232,63 @@ def uninstall(reach: Reach, clients: Sequence[ClientName], *, dry_run: bool, git
         SettingsRefused: settings cannot be edited; nothing was written.
         StoreError
     """
-    in_tree = install.plan_removal(reach, clients, stealth=False) if reach.layout.root else []
-    users = {client: install.enrolled(reach, client) for client in clients}
+    in_tree = install.plan_removal(project, clients, stealth=False) if project.layout.root else []
+    users = {client: install.enrolled(project, client) for client in clients}
     mine = [client for client in clients if users[client][0]]
     alone = [client for client in mine if not users[client][1]]
-    of_user = install.plan_removal(reach, alone, stealth=True)
+    of_user = install.plan_removal(project, alone, stealth=True)
     notes = [
         f"{NAMES[client]}: your own settings keep memsync, because {users[client][1]} other private projects use it"
         for client in mine
         if client not in alone
     ]
     if not dry_run:
-        install.apply(reach, in_tree, stealth=False)
-        install.apply(reach, of_user, stealth=True)
+        install.apply(project, in_tree, stealth=False)
+        install.apply(project, of_user, stealth=True)
         if mine:
-            install.enroll(reach, mine, leave=True)
-    hooks = _no_git_hooks(reach, dry_run=dry_run) if git_hooks else []
+            install.enroll(project, mine, leave=True)
+    hooks = _no_git_hooks(project, dry_run=dry_run) if git_hooks else []
     done = (*map(str, [*in_tree, *of_user]), *hooks)
-    left = _left(reach) if git_hooks and done else []
+    left = _left(project) if git_hooks and done else []
     return Installed(done=done, clients=tuple(clients), notes=(*notes, *left), dry_run=dry_run)
 
 
-def _left(reach: Reach) -> list[str]:
+def _left(project: Project) -> list[str]:
     """Say what stays when all else is out, so that nobody has to look for it."""
-    project = reach.layout.project
-    if project is None or not project.directory.is_dir():
+    shared = project.layout.project
+    if shared is None or not shared.directory.is_dir():
         return []
-    path = project.directory.parent / ".gitattributes"
+    path = shared.directory.parent / ".gitattributes"
     rows: list[bytes] = []
     with suppress(StoreError):
         rows = files.read(path)[0].splitlines()
     also = f", and our lines in {path}" if set(attributes.LINES).intersection(rows) else ""
-    return [f"left: {project.directory} with your memories{also}; remove by hand what nobody needs"]
+    return [f"left: {shared.directory} with your memories{also}; remove by hand what nobody needs"]
 
 
-def _no_git_hooks(reach: Reach, *, dry_run: bool) -> list[str]:
-    if reach.layout.git is None or reach.layout.root is None:
+def _no_git_hooks(project: Project, *, dry_run: bool) -> list[str]:
+    if project.layout.git is None or project.layout.root is None:
         return []
     from memsync.git import install as git
 
-    found = git.status(reach.layout)
+    found = git.status(project.layout)
     there = [name for name, state in found["hooks"].items() if state != "missing"]
     done = [f"git: took out the hooks {', '.join(there)}"] if there else []
     if found["driver"] and not there:  # as `git install --no-hooks` leaves it
         done = ["git: took our merge driver out of its configuration"]
     if done and not dry_run:
-        git.uninstall(reach.layout)
+        git.uninstall(project.layout)
     return done
 
 
-def git_states(reach: Reach) -> dict[str, str]:
+def git_states(project: Project) -> dict[str, str]:
     """Return the state of each of our hooks of git: installed, outdated, off or missing; nothing where they have no use."""
-    if reach.layout.git is None or reach.layout.root is None or reach.settings.stealth:
+    if project.layout.git is None or project.layout.root is None or project.settings.stealth:
         return {}
     from memsync.git import install as git
 
     try:
-        states: dict[str, str] = git.status(reach.layout)["hooks"]
+        states: dict[str, str] = git.status(project.layout)["hooks"]
     except MemsyncError:
         return {}
     return states

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from memsync.errors import ConfigError, UsageError
 from memsync.git import attributes
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.records import Scope
 from memsync.store import config, files, trust
 from memsync.store.places import Place
@@ -23,28 +23,28 @@ class Step(NamedTuple):
     do: Callable[[], object]
 
 
-def init(reach: Reach) -> list[str]:
+def init(project: Project) -> list[str]:
     """Make the project ready for memories, and say what was made. Does nothing the second time.
 
     Raises:
         NoStore, StoreError
     """
-    place = reach.layout.place(reach.default_scope)
+    place = project.layout.place(project.default_scope)
     files.make_local(place.local, private=place.private, tree=place.tree)
     done = []
-    for step in steps(reach, reach.default_scope):
+    for step in steps(project, project.default_scope):
         step.do()
         done.append(step.text)
     return done
 
 
-def steps(reach: Reach, scope: Scope) -> Iterator[Step]:
+def steps(project: Project, scope: Scope) -> Iterator[Step]:
     """Yield what the store of *scope* still lacks; looking writes nothing.
 
     Raises:
         NoStore, StoreError
     """
-    place = reach.layout.place(scope)
+    place = project.layout.place(scope)
     if not place.memories.exists():
         yield Step(f"created {place.memories}", lambda: files.create(place.memories, b"", private=place.private))
     if place.private:
@@ -52,7 +52,7 @@ def steps(reach: Reach, scope: Scope) -> Iterator[Step]:
     ignore = place.directory / ".gitignore"
     if not ignore.exists():
         yield Step(f"created {ignore}", lambda: files.create(ignore, GITIGNORE.encode(), private=False))
-    if reach.layout.git:
+    if project.layout.git:
         yield from _git_steps(place)
 
 
@@ -63,7 +63,7 @@ def _git_steps(place: Place) -> Iterator[Step]:
         yield Step(f"added our lines to {path}", lambda: files.rewrite(path, new, was=data))
 
 
-def set_value(reach: Reach, key: str, value: str, *, is_global: bool) -> Path:
+def set_value(project: Project, key: str, value: str, *, is_global: bool) -> Path:
     """Set one setting in the project's config file, under stealth in its private one, or in the user's.
 
     Raises:
@@ -75,35 +75,35 @@ def set_value(reach: Reach, key: str, value: str, *, is_global: bool) -> Path:
     if key == "memory_sync.stealth":
         raise UsageError("stealth also moves memories; use `memsync memory config --stealth on` or `off`")
     name = config.name_of(key)
-    scope: Scope = "global" if is_global else _scope_of(reach, name, parsed)
-    place = reach.layout.place(scope)
+    scope: Scope = "global" if is_global else _scope_of(project, name, parsed)
+    place = project.layout.place(scope)
     if scope == "stealth":
-        reach.keep_key()
-    with reach.store(scope).writing():
+        project.keep_key()
+    with project.store(scope).writing():
         if scope == "project":
-            said = trust.of_setting(reach.layout, place.config, name, parsed)
-            _approve_own(reach, said, acts=trust.acts(name, parsed))
+            said = trust.of_setting(project.layout, place.config, name, parsed)
+            _approve_own(project, said, acts=trust.acts(name, parsed))
         config.store(place, key, value)
-    del reach.loaded
+    del project.loaded
     return place.config
 
 
-def _scope_of(reach: Reach, name: str, value: object) -> Scope:
+def _scope_of(project: Project, name: str, value: object) -> Scope:
     """Return whose file says the setting *name*: the repository's if that may say it, unless the user's own for the project does already."""
-    own = config.load_own(reach.layout)
-    private = reach.layout.stealth
+    own = config.load_own(project.layout)
+    private = project.layout.stealth
     if private and own.sources.get(name) == private.config:
         return "stealth"
     verdict = trust.judge(name, value, config.get(own.settings, name))
-    return "stealth" if verdict == "refused" else reach.default_scope
+    return "stealth" if verdict == "refused" else project.default_scope
 
 
-def _approve_own(reach: Reach, set_: trust.Instruction, *, acts: bool) -> None:
+def _approve_own(project: Project, set_: trust.Instruction, *, acts: bool) -> None:
     """Approve what the user sets, if it acts, and nothing else that this setting ever was."""
-    approvals = trust.Approvals(reach.layout)
+    approvals = trust.Approvals(project.layout)
     approvals.remove([set_.name])
     if acts:
-        reach.keep_key()
+        project.keep_key()
         approvals.add([set_])
 
 

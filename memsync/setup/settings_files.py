@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memsync.agents.client import CLIENTS, ClientName
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.setup import entries
 from memsync.setup.entries import Wanted
 
@@ -47,24 +47,24 @@ def home_of(client: ClientName, env: Mapping[str, str]) -> Path | None:
     return Path(home) / default if home and os.path.isabs(home) else None
 
 
-def detect(reach: Reach) -> list[ClientName]:
+def detect(project: Project) -> list[ClientName]:
     """Return the clients that the user has used, or that the project has files of."""
-    root = reach.layout.root
+    root = project.layout.root
 
     def is_used(client: ClientName) -> bool:
-        home = home_of(client, reach.env)
+        home = home_of(client, project.env)
         in_project = root is not None and any((root / sign).exists() for sign in _SIGNS[client])
         return in_project or (home is not None and home.is_dir())
 
     return [client for client in CLIENTS if is_used(client)]
 
 
-def targets(client: ClientName, reach: Reach, *, stealth: bool) -> list[Target]:
+def targets(client: ClientName, project: Project, *, stealth: bool) -> list[Target]:
     """Return the files of *client*: the project's or, as nothing of ours may be in the tree then, the user's."""
     if not stealth:
-        root = reach.layout.root
+        root = project.layout.root
         return _in_project(client, root) if root else []
-    home = home_of(client, reach.env)
+    home = home_of(client, project.env)
     return _of_user(client, home) if home else []
 
 

@@ -19,7 +19,7 @@ from memsync.errors import ConfigError, NotShared, SecretFound, StoreNotWritable
 from memsync.format import jsonl, merge
 from memsync.git import attributes, driver
 from memsync.memories import sharing
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.setup import parked
 from memsync.setup.parked import Parked, Taken
@@ -32,7 +32,7 @@ from memsync.store.store import Store
 
 _KEY: Final = "memory_sync.stealth"
 
-R = TypeVar("R", bound=Reach)
+R = TypeVar("R", bound=Project)
 
 
 class Stay(NamedTuple):
@@ -51,18 +51,18 @@ class Off:
     private: int = 0
 
 
-def plan_off(reach: Reach) -> Off:
+def plan_off(project: Project) -> Off:
     """Return what may come back: what was written because stealth was on, and passes the checks of `share`.
 
     Raises:
         NoStore, StoreError
     """
-    store = reach.store("stealth")
-    reach.refresh()
+    store = project.store("stealth")
+    project.refresh()
     notes = bystealth.read(store.place.local)
-    found = [reach.entry("stealth", memory) for memory in store.memories().values()]
+    found = [project.entry("stealth", memory) for memory in store.memories().values()]
     ours = [entry for entry in found if bystealth.note_of(entry.memory) in notes]
-    refused = {entry.id: why for entry in ours if (why := _why_not(reach, entry))}
+    refused = {entry.id: why for entry in ours if (why := _why_not(project, entry))}
     return Off(
         tuple(entry for entry in ours if entry.id not in refused),
         tuple(Stay(id_, why) for id_, why in refused.items()),
@@ -70,9 +70,9 @@ def plan_off(reach: Reach) -> Off:
     )
 
 
-def _why_not(reach: Reach, entry: Entry) -> str:
+def _why_not(project: Project, entry: Entry) -> str:
     try:
-        sharing.check(reach, entry)
+        sharing.check(project, entry)
     except SecretFound as found:
         return f"it looks like it holds a secret ({found.what})"
     except NotShared as error:
@@ -80,27 +80,27 @@ def _why_not(reach: Reach, entry: Entry) -> str:
     return ""
 
 
-def base_of(reach: Reach) -> Path:
+def base_of(project: Project) -> Path:
     """Return the directory that the paths of what is taken are relative to: the top of the checkout, else the root."""
-    base = reach.layout.git.root if reach.layout.git else reach.layout.root
+    base = project.layout.git.root if project.layout.git else project.layout.root
     assert base is not None
     return base
 
 
-def at_its_root(reach: R) -> R:
-    """Return *reach* with the root that something was taken out of: without its `.gobby` it is not found any more."""
-    layout = reach.layout
+def at_its_root(project: R) -> R:
+    """Return *project* with the root that something was taken out of: without its `.gobby` it is not found any more."""
+    layout = project.layout
     if layout.stealth is None or layout.root is None:
-        return reach
+        return project
     upwards = [path for path in (layout.start, *layout.start.parents) if path.is_relative_to(layout.root)]
     local = layout.stealth.local
     root = next((path for path in upwards if parked.directory_of(local, path).is_dir()), layout.root)
     if root == layout.root:
-        return reach
-    return type(reach)(replace(layout, root=root), clock=reach.clock, env=reach.env)
+        return project
+    return type(project)(replace(layout, root=root), clock=project.clock, env=project.env)
 
 
-def turn_on(reach: Reach, *, move: bool, also: Sequence[Taken], clients: Sequence[str]) -> list[str]:
+def turn_on(project: Project, *, move: bool, also: Sequence[Taken], clients: Sequence[str]) -> list[str]:
     """Switch stealth on, and say what happened; *also* are files of the *clients* that go.
 
     With *move* the memories go into the private store, with all that is known
@@ -109,65 +109,67 @@ def turn_on(reach: Reach, *, move: bool, also: Sequence[Taken], clients: Sequenc
     Raises:
         NoStore, ConfigError, GitFailed, StoreError: the setting is as before.
     """
-    place, project = reach.layout.place("stealth"), reach.layout.project
-    reach.keep_key()
+    place, shared = project.layout.place("stealth"), project.layout.project
+    project.keep_key()
     done: list[str] = []
-    if project and project.directory.exists():
-        is_tracked = bool(reach.layout.git) and checkout.is_tracked(project.memories)
-        ours = [*also, *_store_files(reach, project)] if move else also
-        done += _leave(reach, ours, clients, is_tracked=is_tracked, move=move)
-    take(reach, also, clients)
-    _set(reach, place, on=True)
+    if shared and shared.directory.exists():
+        is_tracked = bool(project.layout.git) and checkout.is_tracked(shared.memories)
+        ours = [*also, *_store_files(project, shared)] if move else also
+        done += _leave(project, ours, clients, is_tracked=is_tracked, move=move)
+    take(project, also, clients)
+    _set(project, place, on=True)
     return ["stealth is on for this project", *done]
 
 
-def take(reach: Reach, also: Sequence[Taken], clients: Sequence[str]) -> None:
+def take(project: Project, also: Sequence[Taken], clients: Sequence[str]) -> None:
     """Take *also* out of the work tree, files of *clients*, and keep them for the way back.
 
     Raises:
         StoreError
     """
     if also:
-        _park(reach, also, clients)
+        _park(project, also, clients)
     for one in also:
-        parked.take(base_of(reach), one)
+        parked.take(base_of(project), one)
 
 
-def _set(reach: Reach, place: Place, *, on: bool) -> None:
-    with reach.store("stealth").writing():
+def _set(project: Project, place: Place, *, on: bool) -> None:
+    with project.store("stealth").writing():
         config.store(place, _KEY, on)
-    del reach.loaded
-    reach.__dict__.pop("finder", None)  # its cache is in the wrong place now
+    del project.loaded
+    project.__dict__.pop("finder", None)  # its cache is in the wrong place now
 
 
-def _leave(reach: Reach, ours: Sequence[Taken], clients: Sequence[str], *, is_tracked: bool, move: bool) -> list[str]:
+def _leave(
+    project: Project, ours: Sequence[Taken], clients: Sequence[str], *, is_tracked: bool, move: bool
+) -> list[str]:
     """Take the project's store out of the work tree, as far as that may be. Nothing happens without both locks."""
-    project, stealth = reach.store("project"), reach.store("stealth")
-    stays = f"{project.place.memories} is tracked by git and stays as it is; new memories are private"
+    shared, stealth = project.store("project"), project.store("stealth")
+    stays = f"{shared.place.memories} is tracked by git and stays as it is; new memories are private"
     if not move:
-        _park(reach, ours, clients)
+        _park(project, ours, clients)
         return [stays] if is_tracked else []
-    with project.writing(), stealth.writing():
-        park = _park(reach, ours, clients, None if is_tracked else _bytes(project.path))
-        if is_tracked and project.waiting:
-            kept = f"{project.waiting} of its memories wait for a commit in {project.place.local}, which is kept too"
+    with shared.writing(), stealth.writing():
+        park = _park(project, ours, clients, None if is_tracked else _bytes(shared.path))
+        if is_tracked and shared.waiting:
+            kept = f"{shared.waiting} of its memories wait for a commit in {shared.place.local}, which is kept too"
             return [stays, kept]
-        said = [stays] if is_tracked else _move_out(reach, project, stealth)
-        if is_tracked or project.is_spent():
-            local_history.keep(stealth.place.local, list(project.replaced().values()), private=True)
-            left = _leave_tree(reach, park, is_tracked=is_tracked)
+        said = [stays] if is_tracked else _move_out(project, shared, stealth)
+        if is_tracked or shared.is_spent():
+            local_history.keep(stealth.place.local, list(shared.replaced().values()), private=True)
+            left = _leave_tree(project, park, is_tracked=is_tracked)
             said += [] if is_tracked else left
         else:
-            said.append(f"{project.place.memories} is kept, because it holds lines that are no memories")
-    for store in (stealth, project):
+            said.append(f"{shared.place.memories} is kept, because it holds lines that are no memories")
+    for store in (stealth, shared):
         if store.in_log_form:
             store.export()
     return said
 
 
-def _park(reach: Reach, taken: Sequence[Taken], clients: Sequence[str], memories: bytes | None = None) -> Parked:
-    new = Parked(root=str(reach.layout.root), files=tuple(taken), memories=memories, settings={}, clients=(*clients,))
-    return parked.save(_directory(reach), new)
+def _park(project: Project, taken: Sequence[Taken], clients: Sequence[str], memories: bytes | None = None) -> Parked:
+    new = Parked(root=str(project.layout.root), files=tuple(taken), memories=memories, settings={}, clients=(*clients,))
+    return parked.save(_directory(project), new)
 
 
 def _bytes(path: Path) -> bytes | None:
@@ -175,15 +177,15 @@ def _bytes(path: Path) -> bytes | None:
     return None if seen == files.ABSENT else data
 
 
-def _directory(reach: Reach) -> Path:
-    return parked.directory_of(reach.layout.place("stealth").local, reach.layout.root or reach.layout.start)
+def _directory(project: Project) -> Path:
+    return parked.directory_of(project.layout.place("stealth").local, project.layout.root or project.layout.start)
 
 
-def _move_out(reach: Reach, project: Store, stealth: Store) -> list[str]:
-    bystealth.add(stealth.place.local, [m for id_, m in project.memories().items() if stealth.get(id_) is None])
-    moved = stealth.adopt(project)
-    project.remove([id_ for id_ in moved if project.get(id_)], reach.clock(), keep=False)
-    kept = len(project.memories())
+def _move_out(project: Project, shared: Store, stealth: Store) -> list[str]:
+    bystealth.add(stealth.place.local, [m for id_, m in shared.memories().items() if stealth.get(id_) is None])
+    moved = stealth.adopt(shared)
+    shared.remove([id_ for id_ in moved if shared.get(id_)], project.clock(), keep=False)
+    kept = len(shared.memories())
     rest = f"; {kept} stay, because the other store has a different text under the same id" if kept else ""
     return [f"moved {_count(len(moved))} to {stealth.place.memories}{rest}"]
 
@@ -192,9 +194,9 @@ def _count(number: int) -> str:
     return "1 memory" if number == 1 else f"{number} memories"
 
 
-def _store_files(reach: Reach, place: Place) -> Iterator[Taken]:
+def _store_files(project: Project, place: Place) -> Iterator[Taken]:
     """Yield what is ours beside the memories and in no index: that may leave the work tree."""
-    base, git = base_of(reach), reach.layout.git
+    base, git = base_of(project), project.layout.git
     for path, is_ours in ((place.config, config.said(place, _KEY) is not True), (place.directory / ".gitignore", True)):
         is_known = path.exists() and is_ours and not (git and checkout.is_tracked(path))
         if is_known and (path == place.config or path.read_bytes() == GITIGNORE.encode()):
@@ -207,29 +209,29 @@ def _store_files(reach: Reach, place: Place) -> Iterator[Taken]:
     if git:
         from memsync.git import install
 
-        for path, after in install.blocks_in_tree(reach.layout):
+        for path, after in install.blocks_in_tree(project.layout):
             yield parked.taking(base, path, after)
 
 
-def _leave_tree(reach: Reach, park: Parked, *, is_tracked: bool) -> list[str]:
+def _leave_tree(project: Project, park: Parked, *, is_tracked: bool) -> list[str]:
     """Take what is ours out of the work tree, unless it holds something else or git tracks it. Under both locks."""
-    place, private = reach.layout.place("project"), reach.layout.place("stealth")
+    place, private = project.layout.place("project"), project.layout.place("stealth")
     _carry_local(place, private)
     names = {one.path for one in park.files}
-    if place.config.relative_to(base_of(reach)).as_posix() in names:
-        theirs = [key for key, path in reach.loaded.sources.items() if path == place.config]
-        in_force = {key: config.get(reach.settings, key) for key in theirs}
-        parked.save(_directory(reach), replace(park, settings=config.copy(in_force, private)))
+    if place.config.relative_to(base_of(project)).as_posix() in names:
+        theirs = [key for key, path in project.loaded.sources.items() if path == place.config]
+        in_force = {key: config.get(project.settings, key) for key in theirs}
+        parked.save(_directory(project), replace(park, settings=config.copy(in_force, private)))
     try:
         for one in park.files:
-            parked.take(base_of(reach), one)
+            parked.take(base_of(project), one)
         if not is_tracked:
             place.memories.unlink(missing_ok=True)
         shutil.rmtree(place.local, ignore_errors=True)
         with suppress(OSError):
             place.directory.rmdir()
-        if reach.layout.git:
-            driver.drop_cache(reach.layout.git.root)
+        if project.layout.git:
+            driver.drop_cache(project.layout.git.root)
     except OSError as error:
         why = f"{error.strerror or error}; the memories are in {private.memories} now"
         raise StoreNotWritable(
@@ -254,13 +256,13 @@ def _state(place: Place) -> State:
     return State(place.local / "state.db", private=place.private, tree=place.tree)
 
 
-def refuse_other_files(reach: Reach) -> None:
+def refuse_other_files(project: Project) -> None:
     """Refuse to switch stealth off where a file says on that is not ours to change.
 
     Raises:
         ConfigError: it names the file.
     """
-    for place in (reach.layout.project, reach.layout.global_):
+    for place in (project.layout.project, project.layout.global_):
         if place and config.said(place, _KEY):
             raise ConfigError(
                 f"stealth stays on, because {place.config} says {_KEY}: true; take that out, and run it again"
@@ -274,19 +276,19 @@ class Returned(NamedTuple):
     changed: tuple[Path, ...]
 
 
-def put_back(reach: Reach) -> Returned | None:
+def put_back(project: Project) -> Returned | None:
     """Put every file back that `turn_on` took out of this work tree; None if it took nothing.
 
     Raises:
         StoreError: run it again; what is back stays so.
     """
-    park, place = parked.load(_directory(reach)), reach.layout.project
+    park, place = parked.load(_directory(project)), project.layout.project
     if park is None or place is None:
         return None
     from memsync.learn import candidates
 
-    base, private = base_of(reach), reach.layout.place("stealth")
-    kept = Place("stealth", _directory(reach), None, private=True)
+    base, private = base_of(project), project.layout.place("stealth")
+    kept = Place("stealth", _directory(project), None, private=True)
     if kept.local.is_dir():
         files.make_local(place.local, private=False, tree=place.tree)
         candidates.carry_back(private, kept, place)
@@ -296,56 +298,56 @@ def put_back(reach: Reach) -> Returned | None:
         files.make_dirs(place.directory, private=False)
         files.create(place.memories, b"", private=False)
     if any(path.name == ".gitattributes" for path in changed):
-        for step in steps(reach, "project"):
+        for step in steps(project, "project"):
             step.do()
-    with reach.store("stealth").writing():
+    with project.store("stealth").writing():
         for key, value in park.settings.items():
             config.drop(private, key, value)
     return Returned(park, tuple(changed))
 
 
-def turn_off(reach: Reach, plan: Off, park: Parked | None) -> list[str]:
+def turn_off(project: Project, plan: Off, park: Parked | None) -> list[str]:
     """Switch stealth off, move the memories of *plan* into the work tree, and say what happened.
 
     Raises:
         NoStore, ConfigError, SecretFound, NotShared, StoreError: no memory was moved.
     """
-    private, project = reach.layout.place("stealth"), reach.layout.project
-    _set(reach, private, on=False)
-    moved = _move_in(reach, plan, park) if plan.moves else []
-    if project and park:
-        known = [*reach.store("project").memories(), *SkillStore(project).skills()]
-        _state(private).hand_back(_state(project), set(known))
+    private, shared = project.layout.place("stealth"), project.layout.project
+    _set(project, private, on=False)
+    moved = _move_in(project, plan, park) if plan.moves else []
+    if shared and park:
+        known = [*project.store("project").memories(), *SkillStore(shared).skills()]
+        _state(private).hand_back(_state(shared), set(known))
     return ["stealth is off for this project", *moved]
 
 
-def _move_in(reach: Reach, plan: Off, park: Parked | None) -> list[str]:
-    if park and park.memories and _is_as_it_was(reach, plan, park.memories):
-        place, path = reach.layout.place("project"), reach.store("project").path
+def _move_in(project: Project, plan: Off, park: Parked | None) -> list[str]:
+    if park and park.memories and _is_as_it_was(project, plan, park.memories):
+        place, path = project.layout.place("project"), project.store("project").path
         files.replace(path, park.memories, was=b"", temp=place.local / "export.tmp", private=False)
-    moved = sharing.bring(reach, plan.moves)
+    moved = sharing.bring(project, plan.moves)
     for scope in ("project", "stealth"):
-        if reach.stores[scope].in_log_form:
-            reach.stores[scope].export()
+        if project.stores[scope].in_log_form:
+            project.stores[scope].export()
     ids = ", ".join(entry.id for entry in moved)
-    return [f"moved {_count(len(moved))} to {reach.layout.place('project').memories}: {ids}"]
+    return [f"moved {_count(len(moved))} to {project.layout.place('project').memories}: {ids}"]
 
 
-def _is_as_it_was(reach: Reach, plan: Off, before: bytes) -> bool:
+def _is_as_it_was(project: Project, plan: Off, before: bytes) -> bool:
     """Tell whether the file that was there says just what would come back, so that its very bytes can."""
-    store = reach.store("project")
+    store = project.store("project")
     if store.on_commit or store.hold() or files.read(store.path)[0]:
         return False
     lines = jsonl.read_lines(before)
     was: dict[str, Any] = {id_: line.memory for id_, line in merge.current(lines).items() if line.memory}
     same = was == {entry.id: entry.memory for entry in plan.moves}
-    return same and all(sharing.check(reach, entry) == entry.memory for entry in plan.moves)
+    return same and all(sharing.check(project, entry) == entry.memory for entry in plan.moves)
 
 
-def finish(reach: Reach) -> list[str]:
+def finish(project: Project) -> list[str]:
     """Forget what was kept for this work tree, and say where else something waits."""
-    parked.forget(_directory(reach))
-    others = parked.roots(reach.layout.place("stealth").local)
+    parked.forget(_directory(project))
+    others = parked.roots(project.layout.place("stealth").local)
     return [
         f"stealth took files out of {root} as well; `memsync memory config --stealth off` there puts them back"
         for root in others

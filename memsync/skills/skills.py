@@ -18,7 +18,7 @@ from memsync.skills.store import SkillStore
 
 if TYPE_CHECKING:
     from memsync.index.core import Index
-    from memsync.memories.project import Reach
+    from memsync.memories.project import Project
     from memsync.store.state import Outcomes
 
 # Characters of the instructions that a search sees; what a skill is for stands at its beginning.
@@ -31,9 +31,11 @@ _BESIDE: Final = 5  # skills that are shown after memories
 class Skills:
     """The skills in reach of a directory: its project's, its private ones and the user's."""
 
-    def __init__(self, reach: Reach) -> None:
-        self._reach = reach
-        self.stores: dict[Scope, SkillStore] = {scope: SkillStore(store.place) for scope, store in reach.stores.items()}
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self.stores: dict[Scope, SkillStore] = {
+            scope: SkillStore(store.place) for scope, store in project.stores.items()
+        }
         self._indexed: tuple[tuple[tuple[Scope, str, Skill], ...], Index] | None = None
 
     def list(
@@ -48,7 +50,7 @@ class Skills:
         found = []
         for where, store in self.stores.items():
             if scope in (None, where):
-                usage, outcomes = self._reach.state(where).usage(), self._reach.state(where).outcomes()
+                usage, outcomes = self._project.state(where).usage(), self._project.state(where).outcomes()
                 for name, file in store.skills().items():
                     used = usage.get(file.skill.id)
                     entry = SkillEntry(
@@ -121,7 +123,7 @@ class Skills:
         )
         if self._indexed is None or self._indexed[0] != skills:
             records = [(scope, _as_record(skill)) for scope, _, skill in skills]
-            index = Index(records, self._reach.finder.meaning, stop_words=self._reach.settings.stop_words)
+            index = Index(records, self._project.finder.meaning, stop_words=self._project.settings.stop_words)
             self._indexed = skills, index
         return self._indexed[1]
 
@@ -159,11 +161,11 @@ class Skills:
             InvalidSkill, StoreError: nothing was written.
         """
         check.clean_name(name)
-        store = self.writable(scope or self._reach.default_scope)
+        store = self.writable(scope or self._project.default_scope)
         fields = {
             "name": name,
             "description": check.clean_description(description) if description is not None else None,
-            "id": new_id(name, self._reach.clock(), is_taken=self._is_taken, count=0, prefix=SKILL_PREFIX),
+            "id": new_id(name, self._project.clock(), is_taken=self._is_taken, count=0, prefix=SKILL_PREFIX),
             "trigger_pattern": check.clean_trigger(trigger_pattern),
             "tags": clean_tags(tags),
             "source_session_id": source_session_id,
@@ -246,9 +248,9 @@ class Skills:
             SkillNotFound, AmbiguousSkill
         """
         entry = self.get(ref, scope)
-        state = self._reach.state(entry.scope)
+        state = self._project.state(entry.scope)
         if outcome is None:
-            state.record_use([(entry.skill.id, self._reach.clock())])
+            state.record_use([(entry.skill.id, self._project.clock())])
         else:
             state.record_outcome(entry.skill.id, success=outcome)
         return self.get(ref, scope)
@@ -296,7 +298,7 @@ class Skills:
         return list(targets)
 
     def _store(self, scope: Scope) -> SkillStore:
-        self._reach.store(scope)
+        self._project.store(scope)
         return self.stores[scope]
 
     def writable(self, scope: Scope) -> SkillStore:
@@ -306,13 +308,13 @@ class Skills:
             NoStore: there is none here, or stealth is on and it is the project's.
         """
         store = self._store(scope)
-        self._reach.allow_write(scope, store.directory)
+        self._project.allow_write(scope, store.directory)
         return store
 
     def _refuse_secret(self, data: bytes, scope: Scope) -> None:
         from memsync import secrets
 
-        if scope != "stealth" and (found := secrets.scan(data.decode(), self._reach.allowed_secrets)):
+        if scope != "stealth" and (found := secrets.scan(data.decode(), self._project.allowed_secrets)):
             raise SecretFound(secrets.describe(found))
 
     def _is_taken(self, id_: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Final, get_args
 
 from memsync.errors import UsageError, blaming
 from memsync.format.codec import encode, fields_of
-from memsync.memories.project import Reach
+from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.poison.guard import quoted_lines, shown_type
 from memsync.records import HEADINGS, sorted_types
@@ -49,14 +49,14 @@ def _markdown(found: Sequence[Entry]) -> str:
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 
-def refuse_store(reach: Reach, path: str) -> None:
+def refuse_store(project: Project, path: str) -> None:
     """Refuse to write a copy to *path* if that is the file of a store.
 
     Raises:
         UsageError: it is.
     """
     real = os.path.realpath(path)
-    if any(real == os.path.realpath(store.place.memories) for store in reach.stores.values()):
+    if any(real == os.path.realpath(store.place.memories) for store in project.stores.values()):
         raise UsageError(f"{path} is a store itself; `memsync memory export` without -o puts it in order")
 
 
