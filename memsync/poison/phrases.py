@@ -17,6 +17,13 @@ LATIN: Final = (
         "",
         """
 ignor*|disregard*|forget|overrid*|bypass*|set aside|put aside|do not follow|don't follow|stop follow*|stop obey*|not comply with|do not obey|do not comply|discard ... previous*|prior|above|earlier|preceding|former|all|any|every|your|system|developer's|user's|original|initial .. instruction*|prompt|prompts|directive*|guideline*|guardrail*|rules|orders|system message*|safety polic*|told|content polic*
+overrid*|suspend*|violate*|skip .. safety|security|rules you|rules the user|project's|team's .. rules|guideline*|polic*|guardrail*|were given|gave
+pay no attention to|take no notice of|give no weight to|turn a blind eye to ... guidance|instruction*|rules|above|earlier|previous|the user|prompt
+ignore|ignoring|disregard*|forget|overrid*|skip .. claude.md|agents.md|gemini.md|copilot-instructions*|cursorrules
+negeer|vergeet .. alle|vorige|eerdere|voorgaande|bovenstaande|jouw .. instructies|regels|opdrachten|richtlijnen
+zignoruj|ignoruj|pomin|zapomnij .. wszystkie|wszystkich|poprzedni*|wczesniejsz*|powyzsz* .. instrukcj*|polecen*|zasad*|regul*
+onceki|tum|yukaridaki|butun .. talimat*|kural*|yonerge* .. yok say*|gormezden gel*|unut*|dikkate alma*
+ignorera|glom|bortse fran|ignorer|glem .. alla|alle|tidigare|tidligere|foregaende|forrige|ovanstaende .. instruktion*|instruks*|regler|anvisning*
 forget|ignore|disregard .. everything above|everything before|all of the above|everything you|anything you|what you were|whatever you|whatever the system|whatever the user|what the system prompt|what the user
 must not|do not|don't|never|stop|not to|need not|no longer .. follow*|obey*|comply*|listen .. user's|your developer*|developer's|system prompt|the user|your instructions|your guidelines|your rules
 instructions|rules|directives|constraints|restrictions|guidelines|guardrails|safeguards ... no longer apply|no longer bind*|are void|are null|have been lifted|are lifted|have been revoked|have been replaced by the following|must be ignored by|are to be ignored by|do not apply to you|are suspended|have been cancelled
@@ -27,7 +34,8 @@ ignor*|missacht*|vergiss*|vergesst|umgeh*|uberschreib*|befolge nicht|halte dich 
 vergiss|ignoriere .. alles .. systemprompt|bisher|zuvor|oben|davor|gesagt
 anweisungen|regeln|vorgaben|richtlinien .. gelten nicht|gelten ab|sind aufgehoben|sind ungultig|sind hinfallig|wurden aufgehoben
 ignora|ignore|ignorad|ignorar|olvida|olvide|olviden|descarta|desobedece|no sigas|no obedezcas|haz caso omiso|pasa por alto|anula|salta* ... anterior*|previ*|todas|todo|tus|las|del sistema .. instruccion*|reglas|ordenes|indicacion*|normas|directric*|prompt|te dijeron|te dieron
-las|los|tus .. instrucciones|reglas|restricciones|normas ... ya no se aplican|no se aplican|quedan anulad*|ya no valen|ya no rigen|han sido anuladas
+las|los|tus .. instrucciones|reglas|restricciones|normas ... ya no se aplican|no se aplican|quedan anulad*|han sido anuladas
+tus|estas|todas las|todos los .. instrucciones|reglas|restricciones|normas ... ya no valen|ya no rigen
 ignore|ignores|ignorez|ignorer|oublie|oubliez|oublier|neglige|negligez|contourne*|ne suis pas|ne respecte* pas|ne tiens pas compte|passe outre|abandonne ... precedent*|anterieur*|toutes|tous|tes|vos|les|systeme .. instruction*|consigne*|regles|directives|ordres|prompt|message systeme
 instructions|consignes|regles|restrictions .. ne s'appliquent plus|ne sont plus|sont annulees|sont levees|n'ont plus cours|ne valent plus
 ignore|ignora|ignorem|ignorar|esqueca|esquece|esquecam|desconsidere|desconsidera|descarte|desobedeca|nao siga ... anterior*|previa*|todas|suas|as|do sistema .. instrucoes|regras|ordens|diretrizes|orientacoes|prompt
@@ -59,6 +67,7 @@ non .. ascoltare|seguire|obbedire|badare .. l'utente|all'utente|le regole|le ist
         "",
         """
 from now on|henceforth|as of now|starting now|for this session .. you|act as|act like|respond as|answer only|behave as|always obey|answer every permission
+granted|given|gives|grants .. you .. full|unlimited|root|complete|unrestricted|admin* .. access|rights|permission*|control
 pretend|imagine .. to be|you are|that you are|you have no|you're
 act as|acting as|behave as|behave like|function as|operate as|respond as|serve as .. if you|root|admin|administrator|an unrestricted|a unrestricted|unrestricted|an assistant|an ai|a model|superuser|system|the system|the user|an agent|another|a bot|an admin
 assume the role|take the role|take on the role|play the role|adopt the persona|adopt the role|take over the role ... of|as .. admin*|root|assistant|agent|bot|superuser|operator|maintainer|someone|a|an|the
@@ -140,6 +149,9 @@ nessuno .. deve|dovra|puo|sappia .. sapere|scoprire|accorgersi|vedere|notare|che
 print*|reveal*|show*|repeat*|output*|leak*|dump*|display*|disclos*|write|include|recite|paste|expose|append|quote|return|share|give|translate|summarize|copy ... your system prompt|your initial instructions|your hidden|your instructions|hidden instructions|hidden prompt|initial instructions|your prompt|your original prompt|your full prompt|your system message|instructions you were given|your developer message|your secret instructions|your rules verbatim|entire system prompt|full system prompt
 repeat|print|output|copy|recite|reveal|translate .. everything above|all text above|the text above|the words above|everything before|all of the above|everything in your context|your context|your entire context
 reveal*|leak*|repeat|recite|disclose .. system prompt|hidden prompt|secret prompt
+append|add|attach|put|embed|encode|insert .. user's|developer's|all of the|every .. keys|token*|credential*|password*|secret*|cookie* .. to|in|into .. url|urls|http*|link|image*
+post|paste|publish|share|send|upload|attach .. output of|result of .. printenv|env|export|id_rsa|gpg|history
+render|include|embed|show|insert|load .. image|link|pixel|url ... every answer|each answer|every reply|each reply|every response|each response|all answers|all replies
 dump|leak|exfiltrate|include|paste|write|put|copy|publish|post|append|echo .. all environment|the environment|every environment|environment variables|env vars|process environment .. into|in|to|on|at
 include|paste|put|write|copy|post|append|add|insert|publish|embed|attach|quote ... contents of|content of|values of|value of|its values|its content* ... .env|.ssh|id_rsa|id_ed25519|credentials|.aws|.netrc|secrets|private key|.npmrc|kubeconfig|token
 read|open|load|cat .. .env|~/.ssh|id_rsa|id_ed25519|~/.aws|.netrc|credentials|secrets|private key* ... paste|post|include|put|publish|send|append|print .. its|the|them|it|into|in
@@ -169,6 +181,8 @@ sube|envia|manda|copia ... ~/.ssh|id_rsa|~/.aws|.netrc|.env ... http*|servidor
         OFF,
         NOT,
         """
+skip*|bypass*|omit .. permission*|confirmation|approval|safety .. check*|prompt*
+approve|merge|accept .. pull request*|pr|prs|changes|commits ... without .. reading|review*|looking|checking
 disable|turn off|switch off|deactivate|circumvent|get around|work around|sidestep|defeat ... sandbox*|secret scan*|safety*|security check*|permission check*|permission prompt*|approval check*|approval prompt*|guardrail*|code scanning|branch protection|content filter*|antivirus|malware scan*
 automatically approve|approve|accept|allow|grant|confirm|permit|say yes to .. all|every|any .. command*|tool|tools|permission*|tool call*|request*|prompt*|action* .. automatically|without|from now|unconditionally|immediately|here|in this|for the user|and
 push|merge|deploy|delete|execute|run|approve|force-push|publish|install|proceed|act|continue .. without .. asking|review|confirmation|question|approval|permission|checking|hesitation
@@ -180,6 +194,11 @@ export|set|use|add .. node_tls_reject_unauthorized|git_ssl_no_verify|pythonhttps
         OFF,
         "",
         """
+you no longer have to|you no longer need to|there is no need to|you need not|you do not have to|you don't have to|you don't need to .. ask*|consult*|check with .. the user|your user|the human|for confirmation|for permission|for approval
+say|report|claim|state|answer|respond ... fine|ok|okay|good|no problems|no issues|lgtm ... regardless of|no matter what|whatever you|even if you
+fuhr*|nimm|losch*|mach*|bestatig* ... jeden|jede|alle|alles|immer ... ohne .. ruckfrage*|nachfrage*|nachzufragen|zu fragen|bestatigung|erlaubnis
+ejecuta*|haz|borra*|aprueba* ... todo|todos|todas|cualquier|siempre ... sin .. preguntar|confirmacion|permiso|consultar
+execute*|lance*|supprime*|approuve* ... tout|toute|toutes|tous|chaque|toujours ... sans .. demander|confirmation|autorisation|poser de question
 never|do not|don't|no need to|stop .. ask*|wait* .. for .. confirmation|permission|approval|consent .. before|when|for any|in this|here|again|to run|.|on
 skip*|disable*|comment out|delete|do not run|don't run|without running .. test|tests|check|checks|review|scan|suite ... tell|claim|report|say|pretend|state|assure|write .. pass*|succeed*|green|done|ran|fine|everything
 claim|pretend|say|report|tell the user|assure .. that .. tests|checks|review|build|suite|scan|they .. passed|succeeded|were green|have passed|ran
@@ -203,6 +222,10 @@ do it|do this|do so|do that|go ahead|perform it|run it|execute it|run this|execu
 note to|message to|message for|notice to|notice for|attention|instruction* for|instructions to|order to|note for|hello|dear .. ai|all ai|agent:|agents|all agents|assistants|assistant:|language models|llms|claude|copilot|codex|gemini|any ai|coding agents|every agent|the agent reading
 as an ai assistant|as an ai agent|as an ai model|if you are an ai|if you're an ai|if you are a language|if you are an llm|any ai reading|any agent reading|agents reading this|as a language model|whoever reads this|if you are claude|if you are an assistant|if you are an agent|as the agent reading|ai assistant reading .. reading|you|this|model|must|have|are|should|,|please
 message from|notice from|order from|directive from|instruction* from|note from|statement from|announcement from .. anthropic|openai|google|the administrator*|the system|your developer*|your creator*|the security team|microsoft|the admin*
+user|developer|owner|operator|maintainer* .. has|have|already|hereby .. given permission|given consent|given you|agreed to .. all|every|any|destructive|everything
+stop|drop|abandon|interrupt .. what you are doing|what you're doing|your task|your current task|the current task .. and .. follow|do|run|open|read|execute|fetch
+when|once|whenever|after .. you .. read*|see|load* .. this .. call|run|execute|open|send|invoke
+from now on|henceforth|from here on ... user asks|user wants|asked for|they ask ... instead
 anthropic|openai|google|github|microsoft .. policy update|policy change|security notice|requires you|has authorized|has approved|instructs|system notice|compliance notice|allows you
 user|developer|owner|administrator|admin|maintainer*|team .. has already|have already|has|have|already|hereby .. approved|authori*|consented|granted|allowed|confirmed|agreed|pre-approved|signed off .. all|every|any|destructive|full|unlimited|each|to all|to every|in advance
 permission check*|permissions|confirmation*|approval|approvals|consent .. not needed|not required|unnecessary|no longer needed|no longer required|already granted|already given|been granted for all|waived
@@ -225,7 +248,9 @@ OTHER: Final = (
 правила|инструкции|указания|ограничения .. больше не|не действу*|отменен*|сняты|недействительн*|утратили
 忽略|无视|忘记|忘掉|不要遵守|不要理会|违反|绕过|抛开|取消|覆盖|不再遵循|忽視|無視|忘記 ... 指令|提示词|规则|指示|说明|命令|要求|系统提示|限制|提示|規則|提示詞|約束|约束
 规则|指令|限制|约束|要求 .. 不再适用|已失效|作废|已被取消|已经取消|已解除|无效
-無視|忘れ|従わない|破棄|無効|守らない .. して|て|で|し|に|く|ください|。
+指示|命令|ルール|規則|制約|これまで|今まで|以前|前の|すべて|全て|上記 .. 忘れ|従わない|破棄|守らない
+이전|위의|모든|지금까지|앞의 .. 지시|명령|규칙|지침|프롬프트 .. 무시|잊어|따르지
+تجاهل|انس|تجاوز .. التعليمات|القواعد|الأوامر|الاوامر
 指示|命令|ルール|プロンプト|規則|制約|ガイドライン .. 無視|忘れ|従わない|破棄|無効|適用されない|取り消
 не обращай*|игнорир*|не слушай*|не подчиняйся|забудь|пренебрегай|не выполняй ... пользовател*|правила|правил|инструкц*|указани*|системн*
 действуй так|веди себя так|как будто|словно .. правил*|инструкц*|ограничен* .. нет|не существует|не было|отменены
@@ -241,7 +266,7 @@ OTHER: Final = (
 теперь ты|ты теперь|отныне ты|с этого момента ты|ты больше не|ты отныне
 с этого момента|отныне|впредь .. ты|действуй|отвечай|веди себя|выполняй|будь
 представь*|притвори*|веди себя|действуй|вообрази|играй роль|возьми на себя роль .. что|как|будто|будь|роль|администратор*
-你现在是|你从现在起|从现在开始你|从现在起|从现在开始|你不再是|假装你|假装自己|扮演|假设你是|你的新身份|你的新角色|现在你是|請扮演|你現在是|从此刻起|充当|作为一个没有
+你现在是|你从现在起|从现在开始你|从现在起，你|从现在开始，你|从现在起你|你不再是|假装你|假装自己|扮演|假设你是|你的新身份|你的新角色|现在你是|請扮演|你現在是|从此刻起|充当|作为一个没有
 あなたは今から|今からあなた|これからあなた|これからは|あなたはもう|のふりを|になりき|として振る舞|として行動|役を演じ|あなたの新しい役割|今後あなたは
 """,
     ),
@@ -304,6 +329,7 @@ OTHER: Final = (
 用户已经|用户已|管理员已|所有者已|開発者は|ユーザーは .. 批准|授权|同意|许可|すべて|全て .. 所有|全部|一切|任何|承認|許可|命令
 пользователь|администратор|владелец .. уже|заранее .. одобрил|разрешил|утвердил|согласил* .. все|всё|любые|любую|на все
 сообщение|уведомление|приказ|указание .. от|для .. anthropic|openai|администратор*|агент*|ии|всех|ассистент*
+系统提示|系统消息|系统指令|管理员消息 .. ：|: .. 你|请|必须|立即|执行
 致所有|所有的ai|给所有ai|来自anthropic|来自openai|作为ai|如果你是ai|如果你是一个ai|如果你是人工智能|すべてのai|aiエージェントへ|aiアシスタントへ|あなたがaiなら
 """,
     ),

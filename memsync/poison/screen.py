@@ -22,7 +22,7 @@ from memsync.records import Memory
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _KEY: Final = 4  # letters by which phrases are looked up
-_SPELLED: Final = r"(?<!\w)(?:[^\W\d_][ ._*-]{1,2}){7,}[^\W\d_](?!\w)"
+_SPELLED: Final = r"(?<!\w)(?:(?:[^\W\d_][ ._*-]{1,2}){7,}|(?:[^\W\d_][._*-]){5,})[^\W\d_](?!\w)"
 _LONGEST: Final = 200_000  # characters that are read, which no memory has
 
 
@@ -116,10 +116,21 @@ def _holds(text: str, phrase: Phrase) -> bool:
 
 def _is_excused(text: str, match: re.Match[str], excuse: str) -> bool:
     """Tell whether the sentence says before the *match*, or in it, that this is not to be done."""
+    if _is_quoted(text, match):
+        return True
     if not excuse:
         return False
     start = max(text.rfind(end, 0, match.start()) for end in (". ", "! ", "? ", "; "))
     return re.search(excuse, text[start + 1 : match.start()][-120:]) is not None
+
+
+def _is_quoted(text: str, match: re.Match[str]) -> bool:
+    """Tell whether the *match* begins a short quotation in a sentence about such texts."""
+    speaks = r"\b(?:text|texts|phrases?|strings?|inputs?|injections?|sanitiz\w+|filters?)\b[^.\"“„«]{0,60}[\"“„«]$"
+    return (
+        re.search(speaks, text[max(0, match.start() - 100) : match.start()]) is not None
+        and re.match(r"[\w ,']{0,60}[\"”“»]", text[match.end() :]) is not None
+    )
 
 
 @cache
@@ -188,9 +199,22 @@ def _tag(text: str) -> str:
         return ""
     plain = re.sub(r"`[^`\n]{1,200}`", "` `", plain)
     for needed, pattern in TAGS:
-        if any(mark in plain for mark in needed.split("|")) and re.search(pattern, plain, re.VERBOSE):
+        if any(mark in plain for mark in needed.split("|")) and any(
+            not _is_spoken_of(plain, match) for match in re.finditer(pattern, plain, re.VERBOSE)
+        ):
             return TAG
     return ""
+
+
+def _is_spoken_of(text: str, match: re.Match[str]) -> bool:
+    """Tell whether the sentence says what becomes of such a tag, as notes on parsers do."""
+    return bool(
+        re.match(r"\s*(?:tags?|sections?|elements?|tokens?|markers?|blocks?)\b", text[match.end() :])
+        or re.search(
+            r"\b(?:split|strip|escap|pars|filter|reject|remov)\w*\ (?:on\ |at\ |by\ |the\ |out\ )?$",
+            text[: match.start()],
+        )
+    )
 
 
 def _compatible(text: str) -> str:

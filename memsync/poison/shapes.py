@@ -11,6 +11,11 @@ from typing import Final
 from memsync.poison.reasons import NOT, OFF, ROLE, SEND, SHELL, VOICE
 
 _FETCH: Final = r"(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod)\b"
+# Whose installers everybody runs, and nobody else can write.
+_INSTALLERS: Final = (
+    r"(?:curl|wget)\s+(?:-\S+\s+(?:\d+\s+)?)*[\"']?https://(?:astral\.sh|sh\.rustup\.rs|get\.docker\.com|(?:deb|rpm)\.nodesource\.com|get\.pnpm\.io"
+    r"|install\.python-poetry\.org|bun\.sh|deno\.land|raw\.githubusercontent\.com/(?:nvm-sh|homebrew|helm)|mise\.run)/[\w./-]*[\"']?\s*\|"
+)
 _SHELLS: Final = r"(?:sudo\s+(?:-\w+\s+)*)?(?:env\s+)?(?:/(?:usr/)?bin/)?(?:ba|z|da|k|fi)?sh\b"
 _RUNNERS: Final = rf"(?:{_SHELLS}|(?:sudo\s+)?(?:python[\d.]*|node|perl|ruby|php)\b(?!\s+-[cme]))"
 _AWAY: Final = (
@@ -29,7 +34,7 @@ _NAMED: Final = (
 )
 
 SHAPES: Final = (
-    (SHELL, {"curl", "invoke", "irm", "iwr", "wget"}, "", rf"\b{_FETCH}[^|]{{0,200}}\|\s*{_RUNNERS}"),
+    (SHELL, {"curl", "invoke", "irm", "iwr", "wget"}, "", rf"(?!{_INSTALLERS})\b{_FETCH}[^|]{{0,200}}\|\s*{_RUNNERS}"),
     (
         SHELL,
         {"expression", "iex"},
@@ -55,6 +60,26 @@ SHAPES: Final = (
         "",
         rf"\b(?:base64\s+(?:-d|-D|--decode)|xxd\s+-r|openssl\s+(?:enc\s+-d|base64\s+-d))\b[^|]{{0,80}}\|\s*{_RUNNERS}",
     ),
+    (SHELL, {"eval", "exec"}, "", r"\b(?:exec|eval)\s*\(.{0,60}(?:urlopen|requests\.get|urllib|fetch\(|https?://)"),
+    (
+        SHELL,
+        {"powershell", "pwsh"},
+        "",
+        r"\b(?:powershell|pwsh)(?:\.exe)?\b.{0,60}\s-e(?:c|nc|ncodedcommand)?\s+[a-z0-9+/=]{16,}",
+    ),
+    (
+        SEND,
+        {"dig", "host", "nslookup", "ping"},
+        "",
+        r"\b(?:dig|nslookup|ping|host)\b.{0,20}\$\((?:cat|env|printenv|whoami|base64)\b",
+    ),
+    (
+        SEND,
+        {"key", "token", "secret", "password"},
+        "",
+        r"!\[[^\]]*\]\(https?://[^)\s]*\$\{?\w*(?:key|token|secret|password)",
+    ),
+    (OFF, {"permissions"}, NOT, r"\"permissions\"\s*:\s*\{\s*\"allow\"\s*:\s*\[\s*\"\*\""),
     (SHELL, {"dev"}, "", r"/dev/(?:tcp|udp)/(?!localhost|127\.|\$)[\w.-]+/\d+"),
     (
         SHELL,
@@ -66,7 +91,7 @@ SHAPES: Final = (
         SHELL,
         {"authorized"},
         "",
-        r"(?:>>?|\btee\b(?:\s+-a)?|\b(?:append|add|write|copy|put|insert)\b.{0,80})\s*(?:to\s+)?\S{0,30}authorized_keys",
+        r"(?:>>?|\btee\b(?:\s+-a)?|\b(?:append|add|write|copy|put|insert)\b(?!\ your\ ).{0,80})\s*(?:to\s+)?\S{0,30}authorized_keys",
     ),
     (
         SHELL,
@@ -221,22 +246,26 @@ TAGS: Final = (
     (
         "<",
         r"""<\s*/?\s*(?:project-memory|system|assistant|function_calls?|function_results|invoke|tool_(?:results?|calls?|use|response|output)|thinking|hook_context
-            |untrusted_context|session_context|admin|sys|im_start|im_end|[a-z]+-reminder|[\w-]*instructions?|[\w-]*_prompt|antml:\w+)\b[^<>\n]{0,80}>
+            |untrusted_context|session_context|admin|sys|im_start|im_end|[a-z]+-reminder|[a-z-]+-hook|[\w-]*instructions?|[\w-]*_prompt|antml:\w+)\b[^<>\n]{0,80}>
             |<\s*/\s*(?:human|user|context|memory|memories|document|documents|conversation|data|prompt|input|example)\s*>
             |<\|[^|<>\n]{1,40}\|>|<</?sys>>|<(?:start|end)_of_turn>|<!--\s*(?:assistant|system|agents?|ai|claude|llm|codex|gemini|note\ to|instruction)\b""",
     ),
     ("[", r"\[/?(?:inst|sys|system|system\ message)\]"),
-    (":", r"""(?:^|[\n.!?>*#"'\]]\s*|\\n)(?:human|assistant|h|a)\s?:\s+(?=\S+\s+\S+)(?<!\ba:\ )(?<!\bh:\ )"""),
+    (
+        ":",
+        r"""(?:^|[\n.!?>*#"'\]]\s*|\\n)(?:human|assistant|h|a)\s?:\s+(?!(?:and|or)\ )(?=\S+\s+\S+)(?<!\ba:\ )(?<!\bh:\ )""",
+    ),
     (
         ":",
         r"""(?:^|[\n.!?>*#"'\]]\s*|\\n)(?:system(?:\ prompt|\ message|\ note|\ override)?|user|developer|admin)\s?:\s*
-            (?:you\b|please|run\b|ignore|the\ user|do\b|don't|all\b|always|never|from\ now|push|deploy|approve|grant|new\b|execute|act\b|follow|obey|merge|delete|permission)""",
+            (?:you\b|please|run\b|ignore|the\ user|do\b|don't|all\b|always|never|from\ now|push|deploy|approve|grant|new\b|execute|act\b|follow|obey|merge|delete|permission|the\ operator|override|skip|disable
+            |i\ (?:approve|agree|allow|confirm|grant|authori[sz]e))""",
     ),
     (
         "#",
         r"(?:^|\s)\#{1,6}\s*(?:new\s+)?(?:system|developer|assistant|human|hidden)\s*(?:prompt|message|instructions?|note|:|$)",
     ),
-    ("role", r"""["']role["']\s*:\s*["'](?:system|developer|assistant|user)["']\s*,\s*["']content["']"""),
+    ("role", r"""["']role["']\s*:\s*["'](?:system|developer|assistant)["']\s*,\s*["']content["']"""),
     (
         "begin|end|start",
         r"\b(?:begin|end|start)\s+(?:of\s+)?(?:the\s+)?(?:new\s+|hidden\s+)?(?:system\s+(?:message|prompt|instructions?)|memories|project\s+memory|user\s+message|untrusted\s+\w+|hidden\s+instructions?|prompt)\s*(?:[.:\]*=-]|$)",

@@ -18,7 +18,7 @@ from memsync.poison.fingerprints import RULES
 from memsync.poison.screen import flaw_of, suspicious
 
 HERE = Path(__file__).parent
-TABLES = 0x38733C70  # of the rules below; whoever changes a rule raises `fingerprints.RULES` with it
+TABLES = 0x81B84AE3  # of the rules below; whoever changes a rule raises `fingerprints.RULES` with it
 
 
 def texts(name: str) -> list[tuple[str, str]]:
@@ -101,7 +101,7 @@ def test_a_change_of_the_rules_has_everything_read_again():
     told = repr(
         (phrases.LATIN, phrases.OTHER, phrases.LOOKALIKES, phrases.LEET, shapes.TAGS, list(map(_sorted, shapes.SHAPES)))
     )
-    assert (RULES, zlib.crc32(told.encode())) == (1, TABLES)
+    assert (RULES, zlib.crc32(told.encode())) == (2, TABLES)
 
 
 def _sorted(row: tuple[object, ...]) -> list[object]:
