@@ -1,4 +1,4 @@
-"""Where this copy of memsync was installed from, and the command that installs more of the same.
+"""Where this copy of memsync was installed from, the command that installs more of the same, and what it has to copy.
 
 Nobody owns the name on a package index, so no command of ours takes it from there:
 whoever registers it could run code on the machine of everybody who follows our advice.
@@ -12,10 +12,20 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Any
 
 _SAFE = re.compile(r"[\w./:@+#=~%,-]+", re.ASCII)
 _PINNED = re.compile(r"git\+(?:https|ssh|file)://[^#]+@[^@/:#]+|https://[^#]+#sha256=[0-9a-f]{64}")
+
+
+def templates() -> Path:
+    """Return the folder of what users copy: a wheel packs it into the package, a clone has it at its top."""
+    from pathlib import Path
+
+    package = Path(__file__).parent
+    packed = package / "templates"
+    return packed if (packed / "README.md").is_file() else package.parent / "templates"
 
 
 def found() -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from helpers import memsync, until
 
+from memsync import origin
 from memsync.git import driver, hookfile
 from memsync.setup.entries import HOOKS
 from memsync.system import programs
@@ -77,7 +78,7 @@ def told() -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in spoken:
                 yield node.value
-    for path in (PACKAGE / "templates").rglob("*.json"):
+    for path in [*origin.templates().rglob("*.json"), *PACKAGE.rglob("*.json")]:
         yield path.read_text(encoding="utf-8")
     yield from driver.settings("/opt/memsync").values()
     for name in hookfile.NAMES:

@@ -2,7 +2,7 @@
 
     python tools/build_plugin.py
 
-Everything in `memsync/templates/plugin`, `memsync/templates/gemini` and the two `marketplace.json` is written by this.
+Everything in `templates/plugin`, `templates/gemini` and the two `marketplace.json` is written by this.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memsync import __version__
 from memsync.setup import entries as wanted
 
 ROOT: Final = Path(__file__).parents[1]
-TEMPLATES: Final = Path("memsync/templates")
+TEMPLATES: Final = Path("templates")
 PLUGIN: Final = TEMPLATES / "plugin"
 EXTENSION: Final = TEMPLATES / "gemini"
 

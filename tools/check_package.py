@@ -9,6 +9,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+_CHECK = "from memsync import origin; assert (origin.templates() / 'config.yaml').is_file(), origin.templates()"
 
 
 def run(*words: str | Path, cwd: Path) -> None:
@@ -36,6 +37,7 @@ def main() -> None:
             run(programs / "python", "-m", "pip", "install", "--quiet", built, cwd=place)
             run(programs / "memsync", "--version", cwd=place)
             run(programs / "memsync", "demo", cwd=place)
+            run(programs / "python", "-P", "-c", _CHECK, cwd=place)
             built.replace(ROOT / "dist" / built.name)
 
 

@@ -1,22 +1,32 @@
-"""Write what is generated: `memsync --help`, docs/cli.md, the packaged workflows as JSON. A test holds them equal."""
+"""Write what is generated: `memsync --help`, docs/cli.md, the settings as a template, the workflows as JSON. Tests hold them equal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
+from memsync import origin
 from memsync.cli.app import cli
-from memsync.store import workflow
+from memsync.store import config, workflow
 
 ROOT = Path(__file__).parents[1]
 HELP = ROOT / "memsync" / "cli" / "help.txt"
 REFERENCE = ROOT / "docs" / "cli.md"
+SETTINGS = origin.templates() / "config.yaml"
+WORKFLOWS = origin.templates() / workflow.FOLDER
 
 _HEAD = """# Command line
 
 Written by `make docs` from `--help`; a test fails when it is not up to date.
+"""
+_SETTINGS_HEAD = """# Every setting of memsync with its default; keep the lines that you change.
+# ~/.gobby/config.yaml holds for all your projects, .gobby/config.yaml for everybody who works on a repository
+# (of which only some settings are taken: docs/security.md). `memsync memory config` shows what is in force, and why.
+# Written by `make docs`.
 """
 
 
@@ -41,6 +51,40 @@ def _walk(path: str, command: click.Command, parent: click.Context | None = None
             yield from _walk(f"{path} {name}", child, ctx)
 
 
+def settings_text() -> str:
+    """Return templates/config.yaml: every setting with what it does, what it may be and its default."""
+    return _SETTINGS_HEAD + "\n".join(_rows("", list(config.KEYS))) + "\n"
+
+
+def _rows(above: str, keys: Iterable[str]) -> Iterator[str]:
+    """Yield the rows of *keys*, which all begin with *above*, one group after the other."""
+    indent = "  " * above.count(".")
+    for name in dict.fromkeys(key.removeprefix(above).partition(".")[0] for key in keys):
+        key = f"{above}{name}"
+        if key in config.KEYS:
+            yield f"{indent}# {config.describe(key)}{_bounds(config.range_of(key))}"
+            yield f"{indent}{name}: {_spell(config.get(config.Settings(), key))}"
+        else:
+            yield f"{indent or chr(10)}{name}:"
+            yield from _rows(f"{key}.", [other for other in keys if other.startswith(f"{key}.")])
+
+
+def _bounds(span: str) -> str:
+    return f" ({span})" if span else ""
+
+
+def _spell(value: Any) -> str:
+    return value if isinstance(value, str) and value else json.dumps(value)
+
+
+def compiled_workflows() -> str:
+    """Return what `workflow.COMPILED` holds: the workflows of the templates, parsed."""
+    problems: list[str] = []
+    found = {path.stem: workflow.parse(path.read_bytes(), path, problems) for path in sorted(WORKFLOWS.glob("*.yaml"))}
+    assert not problems, problems
+    return json.dumps(found, indent=1, sort_keys=True) + "\n"
+
+
 def _context(name: str, command: click.Command, parent: click.Context | None = None) -> click.Context:
     return click.Context(command, parent, info_name=name, terminal_width=80, **command.context_settings)
 
@@ -48,4 +92,5 @@ def _context(name: str, command: click.Command, parent: click.Context | None = N
 if __name__ == "__main__":
     HELP.write_text(help_text(), encoding="utf-8")
     REFERENCE.write_text(reference(), encoding="utf-8")
-    workflow.COMPILED.write_text(workflow.compile_packaged(), encoding="utf-8")
+    SETTINGS.write_text(settings_text(), encoding="utf-8")
+    workflow.COMPILED.write_text(compiled_workflows(), encoding="utf-8")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memsync.store.places import Layout
 
 _SOURCE: Final = "MEMSYNC_SOURCE"
-RECIPE: Final = Path(__file__).parents[1] / "templates" / "ci" / "memsync-merge.yml"
+RECIPE: Final = "ci/memsync-merge.yml"
 _HERE: Final = "memsync.cli.git"
 _COMMANDS: Final = {
     "install": (f"{_HERE}:install", "Put our hooks beside yours."),
@@ -190,7 +190,7 @@ def ci(source: str | None) -> None:
             if known
             else "nothing says where this copy is from; name it: --from git+https://HOST/PATH@COMMIT"
         )
-    click.echo(RECIPE.read_text(encoding="utf-8").replace(_SOURCE, known), nl=False)
+    click.echo((origin.templates() / RECIPE).read_text(encoding="utf-8").replace(_SOURCE, known), nl=False)
 
 
 _VERSIONS = stack(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAGIC: Final = b"MSEMB002"
 HEAD: Final = struct.Struct("<8s32sIIII")  # magic, SHA-256 of the rest, rows, dim, vocabulary bytes, notes bytes
 HASHED: Final = 509  # rows `#0` to `#508` stand for trigrams of unknown words
-BUILTIN: Final = Path(__file__).parents[1] / "templates" / "embedder.bin"
+BUILTIN: Final = Path(__file__).with_name("embedder.bin")
 
 _WORDS: Final = re.compile(r"[^\W_]+")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")

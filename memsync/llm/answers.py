@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 Shape = Mapping[str, Any]
-PROMPTS: Final = Path(__file__).parents[1] / "templates" / "prompts"
+PROMPTS: Final = Path(__file__).with_name("prompts")
 
 _TRIES: Final = 100  # brackets in prose, before a text of nothing but brackets is given up
 _OPENING: Final = re.compile(r"[\[{]")

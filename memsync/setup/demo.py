@@ -16,7 +16,7 @@ from memsync.setup import repository
 from memsync.store import checkout
 from memsync.transfer import readers
 
-_SET: Final = Path(__file__).parents[1] / "templates" / "demo.jsonl"
+_SET: Final = Path(__file__).with_name("demo.jsonl")
 _WIDTH: Final = 92
 
 

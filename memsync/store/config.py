@@ -127,6 +127,12 @@ def describe(key: str) -> str:
     return str(_BY_KEY[key].metadata["help"])
 
 
+def range_of(key: str) -> str:
+    """Return which numbers the setting *key* takes, in words; "" if it is not a number."""
+    low, high = (_spec(key).metadata[end] for end in ("low", "high"))
+    return "" if low is None else f"{low:g} or more" if high is None else f"from {low:g} to {high:g}"
+
+
 def get(settings: Settings, key: str) -> Any:
     """Return the value of the dotted *key*.
 
@@ -292,8 +298,7 @@ def _parse_number(key: str, value: object, kind: type, limits: Mapping[str, Any]
         or not (low is None or number >= low)
         or not (high is None or number <= high)
     ):
-        span = f"{low:g} or more" if high is None else f"from {low:g} to {high:g}"
-        raise ConfigError(f"{key}: {value!r} is not a number {span}")
+        raise ConfigError(f"{key}: {value!r} is not a number {range_of(key)}")
     return number  # type: ignore[no-any-return]
 
 

@@ -25,8 +25,7 @@ log = logging.getLogger(__name__)
 
 FOLDER: Final = "workflows"
 _MOST_FILES: Final = 64  # of a project: each is read by every hook
-PACKAGED: Final = Path(__file__).parents[1] / "templates" / FOLDER
-COMPILED: Final = PACKAGED / "compiled.json"
+COMPILED: Final = Path(__file__).with_name("workflows.json")  # those of templates/, parsed by `make docs`
 
 # Our name of each trigger, and what Gobby and the clients call it.
 TRIGGERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -240,11 +239,3 @@ def _steps(steps: Any, where: str, problems: list[str]) -> Iterator[tuple[str, d
             problems.append(f"{where}, step {number}: `when` is not supported, because nothing is evaluated; left out")
         else:
             yield name, {str(key): value for key, value in step.items() if key not in ("action", "type")}
-
-
-def compile_packaged() -> str:
-    """Return what COMPILED holds: the packaged files, parsed."""
-    problems: list[str] = []
-    found = {path.stem: parse(path.read_bytes(), path, problems) for path in sorted(PACKAGED.glob("*.yaml"))}
-    assert not problems, problems
-    return json.dumps(found, indent=1, sort_keys=True) + "\n"

@@ -11,7 +11,8 @@ import pytest
 from helpers import GitRepo, memory_line, memsync
 from ruamel.yaml import YAML
 
-from memsync.cli.git import RECIPE
+from memsync import origin
+from memsync.cli import git
 from memsync.format.jsonl import export, read_lines
 from memsync.git import attributes
 
@@ -27,7 +28,7 @@ BASE, OURS, THEIRS = record("a", "one"), record("a", "ours", 2), record("a", "th
 
 def step(name: str) -> str:
     """Return the script of the step whose name begins so."""
-    job = YAML(typ="safe").load(RECIPE.read_text(encoding="utf-8"))["jobs"]["memories"]
+    job = YAML(typ="safe").load((origin.templates() / git.RECIPE).read_text(encoding="utf-8"))["jobs"]["memories"]
     return next(entry["run"] for entry in job["steps"] if entry.get("name", "").startswith(name))
 
 
@@ -115,4 +116,6 @@ def test_the_workflow_gives_up_where_code_is_in_conflict(repo, tmp_path, program
 
 def test_the_workflow_can_be_printed(repo):
     printed = memsync("git", "ci", "--from", "git+https://h.example/p@v1", cwd=repo.root).out
-    assert printed == RECIPE.read_text(encoding="utf-8").replace("MEMSYNC_SOURCE", "git+https://h.example/p@v1")
+    assert printed == (origin.templates() / git.RECIPE).read_text(encoding="utf-8").replace(
+        "MEMSYNC_SOURCE", "git+https://h.example/p@v1"
+    )

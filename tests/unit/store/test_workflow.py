@@ -45,10 +45,6 @@ def names(found, trigger):
     return [(step.action, step.source) for step in found.steps[trigger]]
 
 
-def test_the_compiled_workflows_are_the_yaml_of_the_package():
-    assert workflow.COMPILED.read_text(encoding="utf-8") == workflow.compile_packaged()
-
-
 def test_without_files_of_the_project_ours_are_in_force(place):
     found = load(place)
     assert names(found, "prompt") == [("memory_recall_relevant", "session-lifecycle")]
