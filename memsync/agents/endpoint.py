@@ -25,6 +25,7 @@ from memsync.errors import MemsyncError
 from memsync.memories.service import Memsync
 from memsync.store.files import make_dirs
 from memsync.store.places import locate
+from memsync.system.limits import read_json
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +103,7 @@ class Endpoint:
         with caller:
             caller.settimeout(_PATIENCE)
             try:
-                request = json.loads(wire.read_line(caller))
+                request = read_json(wire.read_line(caller))
                 reply = self._live.call(lambda project: self._answer(project, request))
                 if reply is None:
                     caller.sendall(b"{}\n")

@@ -157,7 +157,7 @@ def _asked(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> boo
                 _print(reply["out"])
                 there.sendall(wire.USED)
                 return True
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             pass
         finally:
             there.close()

@@ -14,6 +14,7 @@ from memsync.errors import StoreError
 from memsync.memories.service import Memsync
 from memsync.store import files
 from memsync.system import local
+from memsync.system.limits import read_json
 
 _NAME: Final = "hooks.log"
 _EARLIER: Final = "hooks.1.log"
@@ -64,7 +65,7 @@ def last(project: Memsync) -> dict[str, Any] | None:
         return None
     for line in reversed(lines):
         with suppress(ValueError):
-            note = json.loads(line)
+            note = read_json(line)
             if isinstance(note, dict) and note.get("event") in ("session-start", "prompt"):
                 return note
     return None

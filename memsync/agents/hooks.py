@@ -18,6 +18,7 @@ from memsync.memories.service import Memsync
 from memsync.records import format_time
 from memsync.store import files, workflow
 from memsync.store.trust import notice, why_no_step
+from memsync.system.limits import read_json
 
 
 class Reply(NamedTuple):
@@ -132,7 +133,7 @@ def _first_time(transcript: str) -> str:
     with suppress(OSError, ValueError), open(transcript, encoding="utf-8", errors="replace") as lines:
         for _, line in zip(range(50), lines, strict=False):
             with suppress(ValueError):
-                found = json.loads(line)
+                found = read_json(line)
                 if isinstance(found, dict) and (when := found.get("timestamp") or found.get("startTime")):
                     return str(when)
     return ""

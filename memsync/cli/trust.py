@@ -11,23 +11,25 @@ from memsync.cli import render
 from memsync.cli.app import json_option, open_project, print_result
 from memsync.errors import UsageError
 from memsync.memories.project import Project
-from memsync.store.trust import Approvals, Instruction
+from memsync.store.trust import RULES, Approvals, Instruction, Word
 
 
 @click.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--show", is_flag=True, help="Show what waits and what is approved, and change nothing.")
-@click.option("--revoke", is_flag=True, help="Take approvals back: ours are in force again.")
+@click.option("--refuse", is_flag=True, help="Say no to that content: it does not wait any more.")
+@click.option("--revoke", is_flag=True, help="Take back what was approved or refused.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @json_option
 @click.pass_context
-def trust(ctx: click.Context, /, names: tuple[str, ...], show: bool, revoke: bool, yes: bool, as_json: bool) -> None:
+def trust(ctx: click.Context, /, names: tuple[str, ...], *, yes: bool, as_json: bool, **said: bool) -> None:
     """Approve what this repository wants memsync to do, having shown it.
 
     Workflow files, the mode auto-commit and memory.secrets.allow of a
     repository do nothing until you approve that very content; one that changes
     waits again. Approvals hold in every clone of the project on this machine.
     NAME (a file, or file: setting, as shown) picks some of it.
+    Without a terminal to ask at, only --yes approves.
     docs/security.md says what a repository may set without asking.
 
     \b
@@ -35,41 +37,50 @@ def trust(ctx: click.Context, /, names: tuple[str, ...], show: bool, revoke: boo
       memsync trust --show
       memsync trust
       memsync trust .gobby/workflows/team.yaml --yes
+      memsync trust --refuse
       memsync trust --revoke
     """
-    if show and revoke:
-        raise UsageError("--show changes nothing; leave it out, or --revoke")
+    if sum(said.values()) > 1:
+        raise UsageError("give one of --show, --refuse and --revoke")
     project = open_project(ctx, is_quiet=True)
     approvals = Approvals(project.layout)
-    if revoke:
-        done = approvals.remove(_picked(names, list(approvals.known)))
-        _print(
-            project,
-            as_json,
-            done,
-            [f"no longer approved: {render.one_line(name)}" for name in done] or ["nothing was approved"],
-        )
+    if said["revoke"]:
+        done = approvals.remove(_picked(names, approvals.names))
+        told = [f"no longer decided: {render.one_line(name)}" for name in done]
+        _print(project, as_json, done, told or ["nothing was approved or refused"])
         return
     found = project.instructions
-    chosen = _picked(names, [one.name for one in found])
-    waiting = [one for one in found if one.name in chosen and not approvals.cover(one)]
-    approved = [one for one in found if one.name in chosen and approvals.cover(one)]
-    lines = [*_shown("waits", waiting), *(_shown("approved", approved) if show else ())]
-    if show or not waiting:
+    chosen = [one for one in found if one.name in _picked(names, [one.name for one in found])]
+    waiting = [one for one in chosen if not approvals.cover(one) and (names or approvals.wait(one))]
+    lines = _shown("waits", waiting)
+    if said["show"]:
+        lines = [line for one in chosen for line in _shown(_state(approvals, one), [one])]
+    if said["show"] or not waiting:
         _print(project, as_json, [], lines or ["nothing waits for your approval"])
-        return
-    if not (yes or as_json) and sys.stdin.isatty():
+    elif said["refuse"]:
+        _note(project, as_json, waiting, "refused", [])
+    elif yes:
+        _note(project, as_json, waiting, "approved", lines)
+    elif as_json or not sys.stdin.isatty():
+        _print(project, as_json, [], lines)
+        click.echo("memsync: nothing was approved; `memsync trust --yes` approves it, --refuse says no", err=True)
+        ctx.exit(1)
+    else:
         click.echo("\n".join(lines))
         click.confirm("Shall memsync do this here from now on?", abort=True)
-        lines = []
+        _note(project, as_json, waiting, "approved", [])
+
+
+def _note(project: Project, as_json: bool, ones: Sequence[Instruction], word: Word, lines: Sequence[str]) -> None:
+    """Note *word* of *ones*, and print it after *lines*."""
     project.keep_key()
-    approvals.add(waiting)
-    _print(
-        project,
-        as_json,
-        [one.name for one in waiting],
-        [*lines, *(f"approved: {render.one_line(one.name)}" for one in waiting)],
-    )
+    Approvals(project.layout).add(ones, word)
+    names = [one.name for one in ones]
+    _print(project, as_json, names, [*lines, *(f"{word}: {render.one_line(name)}" for name in names)])
+
+
+def _state(approvals: Approvals, one: Instruction) -> str:
+    return "waits" if approvals.wait(one) else "approved" if approvals.cover(one) else "refused"
 
 
 def _picked(names: Sequence[str], known: Collection[str]) -> list[str]:
@@ -85,13 +96,14 @@ def _picked(names: Sequence[str], known: Collection[str]) -> list[str]:
 
 
 def _means(name: str, known: str) -> bool:
-    return known == name or known.startswith(f"{name}: ")
+    file, _, key = known.rpartition(": ")
+    return known == name or (file == name and key in RULES)  # a file may be called "team.yaml: more.yaml"
 
 
 def _shown(state: str, found: Sequence[Instruction]) -> list[str]:
     lines = []
     for one in found:
-        colour = "yellow" if state == "waits" else "green"
+        colour = {"waits": "yellow", "approved": "green"}.get(state, "red")
         lines.append(f"{click.style(state, fg=colour)}: {render.one_line(one.name)} (sha256 {one.digest[:12]})")
         text = one.content.decode("utf-8", "backslashreplace").rstrip("\n")
         lines += [f"  {render.printable(row)}" for row in text.split("\n")]
@@ -100,7 +112,8 @@ def _shown(state: str, found: Sequence[Instruction]) -> list[str]:
 
 def _print(project: Project, as_json: bool, done: Sequence[str], lines: Sequence[str]) -> None:
     approvals = Approvals(project.layout)
-    parts: dict[str, list[dict[str, str]]] = {"waiting": [], "approved": []}
+    parts: dict[str, list[dict[str, str]]] = {"waits": [], "approved": [], "refused": []}
     for one in project.instructions:
-        parts["approved" if approvals.cover(one) else "waiting"].append(one.as_dict())
+        parts[_state(approvals, one)].append(one.as_dict())
+    parts = {"waiting": parts.pop("waits"), **parts}
     print_result(as_json, {**parts, "changed": list(done)}, "\n".join(lines))

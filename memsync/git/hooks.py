@@ -120,7 +120,10 @@ def _stage(checkout: Checkout) -> None:
     is_partial = Path(os.environ.get("GIT_INDEX_FILE", "")).name.startswith(_PARTIAL)
     for layout in _layouts(checkout):
         assert layout.project is not None
-        settings = config.load(layout).settings
+        loaded = config.load(layout)
+        settings = loaded.settings
+        if loaded.unreadable:
+            _say(loaded.unreadable)
         if settings.stealth:
             continue
         store = Store(layout.project)

@@ -67,9 +67,8 @@ class Project:
             ConfigError: a settings file cannot be read.
         """
         project = cls(locate(Path(path), env), clock=clock, env=env)
-        for note in project.layout.notes:
+        for note in filter(None, (*project.layout.notes, project.loaded.unreadable)):
             log.warning("%s", note)
-        _ = project.loaded
         return project
 
     def __enter__(self) -> Self:
@@ -137,9 +136,9 @@ class Project:
 
     @property
     def waiting(self) -> list[Instruction]:
-        """Those of the instructions that the user has not approved, so that they are not in force."""
+        """Those of the instructions that the user has neither approved nor refused; they are not in force."""
         approvals = Approvals(self.layout)
-        return [one for one in self.instructions if not approvals.cover(one)]
+        return [one for one in self.instructions if approvals.wait(one)]
 
     @cached_property
     def author(self) -> str | None:

@@ -24,6 +24,7 @@ from memsync.setup.jsonedit import NotJson, first_comment
 from memsync.setup.settings_files import Target, targets
 from memsync.store import files
 from memsync.store.places import Place
+from memsync.system.limits import read_json
 
 _NOTES: Final = "clients.json"
 _USERS: Final = (
@@ -207,7 +208,7 @@ def _place(project: Project, *, stealth: bool) -> Place:
 
 def _notes(place: Place) -> dict[str, Any]:
     try:
-        found = json.loads(files.read(place.local / _NOTES)[0] or b"{}")
+        found = read_json(files.read(place.local / _NOTES)[0] or b"{}")
     except (ValueError, StoreError):
         return {}  # without notes what we emptied is taken out: the same for everybody who had nothing there
     return found if isinstance(found, dict) else {}

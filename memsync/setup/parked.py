@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.errors import StoreError, StoreNotWritable, blaming
 from memsync.store import files
+from memsync.system.limits import LARGEST_IMPORT, read_json
 
 _NAME: Final = "tree.json"
 _NOT_KEPT: Final = ("lock", "skills.lock", "index", "*.tmp", ".gitignore")
@@ -69,7 +70,7 @@ def load(directory: Path) -> Parked | None:
     if seen == files.ABSENT:
         return None
     try:
-        said = json.loads(data)
+        said = read_json(data, LARGEST_IMPORT)
         taken = tuple(
             Taken(one["path"], b64decode(one["before"]), _bytes(one["after"]), one["mode"]) for one in said["files"]
         )

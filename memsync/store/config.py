@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.errors import ConfigError
+from memsync.errors import ConfigError, StoreError
 from memsync.store import trust, yamledit, yamltext
 from memsync.store.files import read, resolve_inside
 from memsync.store.files import replace as replace_file
@@ -113,6 +113,7 @@ class Loaded:
     """The settings in force, where each that is not a default was said, and what was not understood or not taken.
 
     `instructions` are the repository's settings that act, approved or not; those in `waiting` are not in force.
+    `unreadable` says why the repository's file cannot be read: it could have said stealth, so stealth is on.
     """
 
     settings: Settings
@@ -120,6 +121,7 @@ class Loaded:
     warnings: tuple[str, ...]
     instructions: tuple[trust.Instruction, ...] = ()
     waiting: tuple[trust.Instruction, ...] = ()
+    unreadable: str = ""
 
 
 def describe(key: str) -> str:
@@ -166,8 +168,8 @@ def load(layout: Layout) -> Loaded:
     """Read the settings files of *layout*; a missing file says nothing.
 
     Raises:
-        ConfigError: a file is not YAML or has a value of the wrong kind.
-        StoreUnreadable, OutsideTree: it cannot be read, or leads out of the repository.
+        ConfigError: a file of the user's is not YAML or has a value of the wrong kind.
+        StoreUnreadable, OutsideTree: it cannot be read.
     """
     return _load(layout, (layout.global_, layout.project, layout.stealth))
 
@@ -179,9 +181,8 @@ def load_own(layout: Layout) -> Loaded:
 
 def _load(layout: Layout, places: Iterable[Place | None]) -> Loaded:
     reading = _Reading(layout)
-    for place in places:
-        if place is not None:
-            reading.take(place)
+    for place in filter(None, places):
+        reading.take(place)
     return reading.done()
 
 
@@ -194,25 +195,47 @@ class _Reading:
         self._sources: dict[str, Path] = {}
         self._warnings: list[str] = []
         self._acting: dict[str, tuple[trust.Instruction, bool]] = {}  # by key; whether it waits
+        self._unreadable = ""
 
     def done(self) -> Loaded:
         instructions = tuple(one for one, _ in self._acting.values())
         waiting = tuple(one for one, waits in self._acting.values() if waits)
         settings = replace(Settings(), **self._values)
-        return Loaded(settings, self._sources, tuple(self._warnings), instructions, waiting)
+        return Loaded(settings, self._sources, tuple(self._warnings), instructions, waiting, self._unreadable)
 
     def take(self, place: Place) -> None:
-        for said, value in _flatten(_load_yaml(place)):
+        try:
+            found = list(_flatten(_load_yaml(place)))
+        except (ConfigError, StoreError) as error:
+            if place.scope != "project":
+                raise
+            self._unreadable = f"{error}; until then nothing is written to the work tree"
+            self._warnings.append(self._unreadable)
+            self._hide(place)
+            return
+        for said, value in found:
             try:
                 spec, parsed = _spec(said), parse_value(said, value)
             except ConfigError as error:
-                if said in _BY_KEY or said in ALIASES:
-                    raise ConfigError(f"{place.config}: {error}") from None
-                self._warnings.append(f"{place.config}: {error}")
+                self._refuse(place, said, error)
                 continue
             if self._may_say(place, said, spec, parsed):
                 self._values[spec.name] = parsed
                 self._sources[spec.metadata["key"]] = place.config
+
+    def _refuse(self, place: Place, said: str, error: ConfigError) -> None:
+        """Pass over what *place* says: a repository stops no command, and what may have been privacy is taken for it."""
+        is_known = said in _BY_KEY or said in ALIASES
+        if is_known and place.scope != "project":
+            raise ConfigError(f"{place.config}: {error}") from None
+        where = _place_of(place.config, said) if is_known else place.config
+        self._warnings.append(f"{where}: {error}")
+        if said in trust.STICKY:
+            self._hide(place)
+
+    def _hide(self, place: Place) -> None:
+        self._values["stealth"] = True
+        self._sources["memory_sync.stealth"] = place.config
 
     def _may_say(self, place: Place, said: str, spec: Any, value: object) -> bool:
         key = spec.metadata["key"]

@@ -20,6 +20,7 @@ from memsync.records import format_time, parse_time, utc_now
 from memsync.store.files import Stamp, create, make_local, stamp
 from memsync.store.tables import ABSORB_REST, ABSORB_USE, HAND_BACK, SCHEMA
 from memsync.system import local
+from memsync.system.limits import read_json
 
 if TYPE_CHECKING:
     import sqlite3
@@ -356,7 +357,7 @@ def _dedup_row(row: tuple[Any, ...]) -> Dedup:
 def _variables(db: sqlite3.Connection, session_id: str) -> dict[str, Any]:
     row = db.execute("SELECT variables FROM workflow_state WHERE session_id = ?", (session_id,)).fetchone()
     try:
-        found = json.loads(row[0]) if row else {}
-    except ValueError:
+        found = read_json(row[0]) if row else {}
+    except (ValueError, TypeError):
         return {}
     return found if isinstance(found, dict) else {}

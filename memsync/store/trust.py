@@ -21,6 +21,7 @@ from typing import Any, Final, Literal, NamedTuple
 from memsync.errors import NoStore, StoreNotWritable
 from memsync.store import files
 from memsync.store.places import Layout
+from memsync.system.limits import read_json
 
 Verdict = Literal["taken", "waits", "refused"]
 
@@ -31,6 +32,9 @@ _MOST_NAMES: Final = 256  # files and settings of one project; the oldest are fo
 _MOST_EACH: Final = 16  # approved contents of one of them: branches differ, and one goes back and forth
 _MOST_BYTES: Final = 1 << 20
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
+Word = Literal["approved", "refused"]  # what the user says of a content
+_WORDS: Final[tuple[Word, ...]] = ("approved", "refused")
+_Noted = dict[Word, dict[str, list[str]]]
 
 
 class Rule(NamedTuple):
@@ -161,7 +165,7 @@ def _name(layout: Layout, path: Path) -> str:
 
 
 class Approvals:
-    """What the user approved of the project of *layout*: hashes of contents, by the name of what they were the content of.
+    """What the user approved or refused of the project of *layout*: hashes of contents, by the name of what they were in.
 
     They count in every clone and worktree of the project on this machine. A file that is damaged, or that
     others may write, approves nothing.
@@ -177,62 +181,77 @@ class Approvals:
         return files.stamp(self._path) if self._path else files.ABSENT
 
     @cached_property
-    def known(self) -> Mapping[str, list[str]]:
-        """The approved hashes by name, newest last."""
+    def _noted(self) -> Mapping[Word, Mapping[str, list[str]]]:
+        """The hashes by the user's word and by name, newest last."""
         try:
-            raw = _read_owned(self._path) if self._path else b""
-            found = json.loads(raw or b"{}")["approved"] if raw else {}
-            return {str(name): [one for one in map(str, ones) if _HASH.fullmatch(one)] for name, ones in found.items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return {}
+            found = read_json(_read_owned(self._path) if self._path else b"{}", _MOST_BYTES)
+            return {word: _hashes(found.get(word, {})) for word in _WORDS}
+        except (OSError, ValueError, TypeError, AttributeError):
+            return {word: {} for word in _WORDS}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of which a content was approved or refused."""
+        return list(dict.fromkeys(name for noted in self._noted.values() for name in noted))
 
     def cover(self, one: Instruction) -> bool:
         """Tell whether the very content of *one* was approved."""
-        return one.digest in self.known.get(one.name, ())
+        return one.digest in self._noted["approved"].get(one.name, ())
 
-    def add(self, approved: Iterable[Instruction]) -> None:
-        """Approve the contents that were read, whatever the files say by now.
+    def wait(self, one: Instruction) -> bool:
+        """Tell whether the user has said nothing about the very content of *one*; what does not wait may be refused."""
+        return not any(one.digest in noted.get(one.name, ()) for noted in self._noted.values())
+
+    def add(self, ones: Iterable[Instruction], word: Word = "approved") -> None:
+        """Note *word* of the contents that were read, whatever the files say by now.
 
         Raises:
             NoStore: there is no home store to note it in.
             StoreError: nothing was noted.
         """
-        approved = list(approved)
+        ones = list(ones)
 
-        def change(known: dict[str, list[str]]) -> None:
-            for one in approved:
-                before = [digest for digest in known.pop(one.name, []) if digest != one.digest]
-                known[one.name] = [*before, one.digest][-_MOST_EACH:]
+        def change(noted: _Noted) -> None:
+            for one in ones:
+                for hashes in noted.values():
+                    hashes[one.name] = [digest for digest in hashes.get(one.name, []) if digest != one.digest]
+                before = noted[word].pop(one.name)
+                noted[word][one.name] = [*before, one.digest][-_MOST_EACH:]
 
         self._change(change)
 
     def remove(self, names: Iterable[str]) -> list[str]:
-        """Take back every approval of *names*, and return those that there were.
+        """Forget what was said of *names*, and return those of which there was something.
 
         Raises:
             NoStore, StoreError
         """
-        there = [name for name in names if name in self.known]
+        there = [name for name in names if name in self.names]
         if there:
-            self._change(lambda known: [known.pop(name, None) for name in there])
+            self._change(lambda noted: [hashes.pop(name, None) for name in there for hashes in noted.values()])
         return there
 
-    def _change(self, change: Callable[[dict[str, list[str]]], object]) -> None:
+    def _change(self, change: Callable[[_Noted], object]) -> None:
         if self._path is None:
             raise NoStore("no home directory is known, so nothing can be approved; set HOME or MEMSYNC_HOME")
         files.make_dirs(self._path.parent, private=True)
         with files.lock(self._path.parent / "lock"):
-            self.__dict__.pop("known", None)
+            self.__dict__.pop("_noted", None)
             was, _ = files.read(self._path)
-            known = dict(self.known)
-            change(known)
-            kept = dict(list(known.items())[-_MOST_NAMES:])
-            data = json.dumps({"approved": kept}, indent=1).encode() + b"\n"
+            noted = {word: dict(hashes) for word, hashes in self._noted.items()}
+            change(noted)
+            rows = ({name: ones for name, ones in noted[word].items() if ones} for word in _WORDS)
+            kept = {word: dict(list(row.items())[-_MOST_NAMES:]) for word, row in zip(_WORDS, rows, strict=True) if row}
+            data = json.dumps(kept, indent=1).encode() + b"\n"
             temp = self._path.with_suffix(".new")
             if files.replace(self._path, data, was=was, temp=temp, private=True) is None:
                 raise StoreNotWritable(self._path, "changed while it was written", "try again")
             self._path.chmod(0o600)
-        self.__dict__.pop("known", None)
+        self.__dict__.pop("_noted", None)
+
+
+def _hashes(found: Mapping[Any, Any]) -> dict[str, list[str]]:
+    return {str(name): [one for one in map(str, ones) if _HASH.fullmatch(one)] for name, ones in found.items()}
 
 
 def _read_owned(path: Path) -> bytes:

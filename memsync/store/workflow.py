@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from memsync import __version__
 from memsync.errors import ConfigError, StoreError
 from memsync.store import files, trust, yamltext
-from memsync.system.limits import LARGEST_YAML
+from memsync.system.limits import LARGEST_YAML, read_json
 
 if TYPE_CHECKING:
     from memsync.store.places import Layout, Place
@@ -162,7 +162,7 @@ def _allowed(
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(files.read(path)[0])
+        return read_json(files.read(path)[0])
     except (StoreError, ValueError):
         return None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memsync.errors import ConfigError, OutsideTree
+from memsync.errors import ConfigError
 from memsync.store.config import KEYS, Loaded, Settings, describe, get, load, parse_value, store
 from memsync.store.files import make_local
 from memsync.store.places import Layout, Place, locate
@@ -111,7 +111,7 @@ def test_asking_for_an_unknown_setting_is_an_error_that_names_the_near_miss():
     ],
 )
 def test_a_file_that_cannot_be_read_is_an_error_with_its_place(layout, text, why):
-    layout.project.config.write_bytes(text.encode("utf-8", "surrogateescape"))
+    layout.global_.config.write_bytes(text.encode("utf-8", "surrogateescape"))
     if why is None:
         assert load(layout).settings == Settings()
         return
@@ -224,11 +224,12 @@ def test_a_setting_is_not_stored_over_or_into_what_an_editor_saves_in_the_same_m
     assert layout.project.config.read_text() == saved
 
 
-def test_settings_that_a_link_takes_out_of_the_repository_are_refused(layout, tmp_path):
+def test_settings_that_a_link_takes_out_of_the_repository_are_not_taken(layout, tmp_path):
     (tmp_path / "elsewhere.yaml").write_text("memory: {author: mallory}\n")
     layout.project.config.symlink_to(tmp_path / "elsewhere.yaml")
-    with pytest.raises(OutsideTree):
-        load(layout)
+    loaded = load(layout)
+    assert loaded.settings == Settings(stealth=True)  # nobody knows what it would have said
+    assert "leads out of the repository" in loaded.unreadable
 
 
 @pytest.mark.parametrize("value", ["openai:m@https://evil.example/v1", "model2vec:/somewhere"])
