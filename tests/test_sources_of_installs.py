@@ -88,7 +88,7 @@ def test_advice_names_a_source_and_an_extra():
 def test_the_workflow_installs_what_was_named(repo, source):
     done = memsync("git", "ci", "--from", source, cwd=repo.root)
     assert done.code == 0, done.err
-    assert f'python -m pip install --quiet "{source}"\n' in done.out
+    assert f'python -P -m pip install --quiet "{source}"\n' in done.out
     assert "MEMSYNC_SOURCE" not in done.out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,9 @@ from memsync.memories import imports
 from memsync.memories.filters import Filters
 from memsync.records import SCOPES, Scope
 from memsync.transfer import readers, sources, writers
+
+if TYPE_CHECKING:
+    from memsync.memories.service import Memsync
 
 _BAR_FROM = 500
 
@@ -62,7 +65,7 @@ def import_(
       memsync memory import dump.json --map content=text --map tags=labels
     """
     project = open_project(ctx)
-    found = [c for path in paths for c in _candidates(path, how["source"], _mapping(pairs))]
+    found = [c for path in paths for c in _candidates(project, path, how["source"], _mapping(pairs))]
     project.allows_secrets = how["allow_secret"]
     report = project.import_(tracked(found, "importing", least=_BAR_FROM), scope=scope, dry_run=how["dry_run"])
     print_result(as_json, report.as_dict(), render.import_report(report))
@@ -75,9 +78,11 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs)
 
 
-def _candidates(path: str, source: sources.Source | None, mapping: dict[str, str]) -> Iterable[imports.Candidate]:
+def _candidates(
+    project: Memsync, path: str, source: sources.Source | None, mapping: dict[str, str]
+) -> Iterable[imports.Candidate]:
     if path != "-":
-        return sources.read(Path(path), source, mapping)
+        return sources.read(Path(path), source, mapping, tree=project.layout.root)
     return sources.read_bytes(sys.stdin.buffer.read(), "stdin", source, mapping)
 
 

@@ -104,6 +104,16 @@ def resolve_inside(path: Path, tree: Path | None) -> Path:
     return real
 
 
+def resolve_named(path: Path, tree: Path | None) -> Path:
+    """Return *path*, which the user has named; if it is in *tree*, a repository, no link of that leads out.
+
+    Raises:
+        OutsideTree
+    """
+    named = Path(os.path.abspath(path))
+    return resolve_inside(named, tree) if tree is not None and named.is_relative_to(tree) else path
+
+
 def make_dirs(path: Path, *, private: bool) -> None:
     """Create *path* and its missing parents; the new ones are 0700 if *private* or `.gobby/local`.
 

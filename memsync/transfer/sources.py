@@ -55,10 +55,13 @@ class Note(NamedTuple):
         return Path(self.name).stem
 
 
-def read(path: Path, source: Source | None = None, mapping: Mapping[str, str] | None = None) -> Iterator[Candidate]:
+def read(
+    path: Path, source: Source | None = None, mapping: Mapping[str, str] | None = None, *, tree: Path | None = None
+) -> Iterator[Candidate]:
     """Yield what *path* holds: a file, or a folder of that tool's files. *mapping* is for JSON of unknown make.
 
     Raises:
+        OutsideTree: it is in *tree*, a repository, and a link leads out of that.
         ImportFailed: it is missing, cannot be read, or is nothing that is known.
         UsageError: there is more than one kind of memory in the folder, or *mapping* does not fit.
     """
@@ -66,7 +69,7 @@ def read(path: Path, source: Source | None = None, mapping: Mapping[str, str] | 
         raise ImportFailed(f"{path}: no such file or folder")
     if path.is_dir():
         source, path = _in_folder(path, source)
-    found = _files(path, source) if path.is_dir() else [path]
+    found = [files.resolve_named(one, tree) for one in (_files(path, source) if path.is_dir() else [path])]
     return (one for file in found for one in read_bytes(files.read(file)[0], str(file), source, mapping))
 
 

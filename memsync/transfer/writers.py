@@ -15,7 +15,7 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.poison.guard import quoted_lines, shown_type
 from memsync.records import HEADINGS, sorted_types
-from memsync.store.files import resolve_inside
+from memsync.store.files import resolve_named
 from memsync.transfer.readers import BY_SUFFIX, Format
 
 # What makes a heading, a rule or a fence of a line, also of one within a bullet.
@@ -66,8 +66,6 @@ def write(path: Path, text: str, tree: Path | None = None) -> None:
     Raises:
         StoreFull, StoreNotWritable, OutsideTree
     """
-    named = Path(os.path.abspath(path))
-    if tree is not None and named.is_relative_to(tree):
-        path = resolve_inside(named, tree)
+    path = resolve_named(path, tree)
     with blaming(path):
         path.write_bytes(text.encode("utf-8", "replace"))

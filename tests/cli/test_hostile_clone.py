@@ -300,3 +300,12 @@ def test_a_skill_that_links_out_is_not_shown_as_a_difference(tmp_path, outside):
     said = memsync("memory", "diff", cwd=clone(tmp_path, entries)).out
     assert "nobody" not in said
     assert "repositoryformatversion" not in said
+
+
+def test_nothing_is_imported_through_a_link_that_leads_out(tmp_path, outside):
+    (outside / "rc").write_text('{"content": "what nobody shall read"}\n')
+    root = clone(tmp_path, {"notes.jsonl": outside / "rc", "notes/a.jsonl": outside / "rc", "docs": outside})
+    for name in ("notes.jsonl", "notes", "docs/rc"):
+        ran = memsync("memory", "import", name, cwd=root)
+        assert (ran.code, "nobody" in ran.out) == (1, False), ran
+    assert "nobody" not in (root / ".gobby" / "memories.jsonl").read_text()

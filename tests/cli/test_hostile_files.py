@@ -58,8 +58,8 @@ def test_a_hostile_config_is_named_by_every_command_and_stops_neither_git_nor_a_
     doctor = run(ready, "doctor")
     assert doctor.code in (0, 1)
     assert "config.yaml:" in doctor.out + doctor.err
-    payload = json.dumps({"session_id": "s", "prompt": "how do the tests run?", "cwd": str(ready.root)})
-    hook = run(ready, "hook", "prompt", "--client", "claude", stdin=payload)
+    payload = json.dumps({"session_id": "s", "source": "startup", "cwd": str(ready.root)})
+    hook = run(ready, "hook", "session-start", "--client", "claude", stdin=payload)
     assert hook.code == 0
     assert "docker" in hook.out
     began = time.monotonic()
