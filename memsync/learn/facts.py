@@ -1,15 +1,19 @@
-"""What READMEs, make targets, CI and the layout say of a project. Each statement is in the file it names."""
+"""What the files of a project say of it: a table of single facts, and what takes more than a line to find.
+
+Each statement is in the file it names.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import chain
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memsync.learn.tree import Tree
-from memsync.store import yamltext
-from memsync.system import limits
 
 
 class Fact(NamedTuple):
@@ -23,39 +27,69 @@ class Fact(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
-def at(tree: Tree, path: str, *needles: str) -> str:
+class Row(NamedTuple):
+    """One line of facts.tsv, which says what its columns mean."""
+
+    key: str
+    files: str
+    wanted: str
+    sentence: str
+    tags: str
+    importance: str = "0.6"
+    memory_type: str = "fact"
+
+    def read(self, tree: Tree) -> Iterator[Fact]:
+        """Yield the fact that the first of the files says, if any does."""
+        words = self.files.split()
+        if any((word[1:] in tree.names) != (word[0] == "+") for word in words if word[0] in "+-"):
+            return
+        for path in chain.from_iterable(_find_files(tree, word) for word in words):
+            if found := _look_up(tree, path, self.wanted):
+                content = self.sentence.format(found[0], path=path)
+                tags = tuple(self.tags.split())
+                yield Fact(self.key, content, f"{path}:{found[1]}", self.memory_type, float(self.importance), tags)
+                return
+
+
+@cache
+def _rows() -> tuple[Row, ...]:
+    text = Path(__file__).with_name("facts.tsv").read_text("utf-8")
+    return tuple(Row(*line.split("\t")) for line in text.splitlines() if line and not line.startswith("#"))
+
+
+def single(tree: Tree) -> Iterator[Fact]:
+    """Read what the table knows of."""
+    return chain.from_iterable(row.read(tree) for row in _rows())
+
+
+def _find_files(tree: Tree, word: str) -> list[str]:
+    return tree.matching(word[1:]) if word[0] == "*" else [word] * (word in tree.names)
+
+
+def _look_up(tree: Tree, path: str, wanted: str) -> tuple[str, int] | None:
+    """Return what *path* says of what is *wanted* in the notation of the table, and the number of its line."""
+    if wanted == "-":
+        return "", 1
+    text = tree.text(path)
+    if wanted[0] == "/":
+        found = re.search(wanted[1:-1], text, re.MULTILINE)
+        return (found[found.re.groups], text.count("\n", 0, found.start(found.re.groups)) + 1) if found else None
+    keys = wanted.rstrip("[]{}!").split(".")
+    value = value_at(tree.data(path), *keys)
+    if not value or not isinstance(value, {"]": list, "}": dict, "!": bool}.get(wanted[-1], str)):
+        return None
+    name = re.escape(keys[-1])
+    line = re.search(rf'"{name}"' if path.endswith(".json") else rf"\b{name}\s*[]:=]", text)
+    said = value if isinstance(value, str) else list_names(map(str, value)) if isinstance(value, list | dict) else ""
+    return said, text.count("\n", 0, line.start()) + 1 if line else 1
+
+
+def locate(tree: Tree, path: str, *needles: str) -> str:
     """Return `file:line` of the first line with one of *needles*."""
     for number, line in enumerate(tree.text(path).split("\n"), 1):
         if any(needle in line for needle in needles):
             return f"{path}:{number}"
     return f"{path}:1"
-
-
-def toml(tree: Tree, path: str) -> dict[str, Any]:
-    """Return the tables of a TOML file; empty if there is none."""
-    try:
-        return limits.read_toml(tree.text(path))
-    except ValueError:
-        return {}
-
-
-def json_of(tree: Tree, path: str) -> dict[str, Any]:
-    """Return the object of a JSON file, whole-line comments allowed; empty if there is none."""
-    text = re.sub(r"^[ \t]*//.*$", "", tree.text(path), flags=re.MULTILINE)
-    try:
-        found = limits.read_json(text, limits.LARGEST_SETTINGS)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def yaml_of(tree: Tree, path: str) -> dict[str, Any]:
-    """Return the mapping of a YAML file; empty if there is none."""
-    try:
-        found = yamltext.read(tree.text(path))
-    except yamltext.NotYaml:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def value_at(value: Any, *path: str) -> Any:
@@ -65,14 +99,12 @@ def value_at(value: Any, *path: str) -> Any:
     return value
 
 
-def listed(names: Iterable[str], most: int = 8) -> str:
+def list_names(names: Iterable[str], most: int = 8) -> str:
     """Return *names* as a list in a sentence."""
     names = list(dict.fromkeys(names))
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(f"`{name}`" for name in names[:most]) + more
 
-
-# what is the same everywhere
 
 _TARGET: Final = re.compile(r"^([A-Za-z][\w-]*)\s*:(?!=)[^#\n]*(?:##\s*(.+))?$", re.MULTILINE)
 _RECIPE: Final = re.compile(r"^@?([A-Za-z][\w-]*)(?:\s+[^:=\n]*)?:(?!=)", re.MULTILINE)
@@ -125,11 +157,11 @@ def _targets(tree: Tree, path: str, program: str, said: Mapping[str, str]) -> It
         about = said[name] or (f"runs `{does}`" if does else f"is a target of the {path}")
         content = f"`{program} {name}`{':' if said[name] else ''} {about}."
         importance = 0.8 if name in ("test", "check") else 0.6
-        where = at(tree, path, f"{name}:", f"{name} :")
+        where = locate(tree, path, f"{name}:", f"{name} :")
         yield Fact(f"{program}.{name}", content, where, importance=importance, tags=("commands",))
     rest = [name for name in said if name not in known and not name.startswith("_")]
     if rest:
-        content = f"Other `{program}` targets: {listed(rest)}."
+        content = f"Other `{program}` targets: {list_names(rest)}."
         yield Fact(f"{program}.targets", content, f"{path}:1", importance=0.4, tags=("commands",))
 
 
@@ -142,104 +174,131 @@ def _recipe(text: str, name: str) -> str:
     )
 
 
-def workflows(tree: Tree) -> Iterator[Fact]:
-    """Read CI set-ups."""
+_LOCKS: Final[Mapping[str, tuple[str, str, Mapping[str, str]]]] = {
+    "python.packages": (
+        "Python",
+        "python",
+        {"uv.lock": "uv", "poetry.lock": "Poetry", "Pipfile.lock": "Pipenv", "pdm.lock": "PDM", "pixi.lock": "pixi"},
+    ),
+    "js.packages": (
+        "JavaScript",
+        "node",
+        {
+            "package-lock.json": "npm",
+            "pnpm-lock.yaml": "pnpm",
+            "yarn.lock": "Yarn",
+            "bun.lockb": "Bun",
+            "bun.lock": "Bun",
+        },
+    ),
+}
+
+
+def locks(tree: Tree) -> Iterator[Fact]:
+    """Look which one package manager wrote the lock files."""
+    for key, (language, tag, managers) in _LOCKS.items():
+        found = [name for name in managers if name in tree.names]
+        if len({managers[name] for name in found}) == 1 and (tag != "node" or tree.data("package.json")):
+            content = f"{language} dependencies are managed with {managers[found[0]]} ({found[0]} is committed)."
+            yield Fact(key, content, f"{found[0]}:1", importance=0.7, tags=(tag, "dependencies"))
+
+
+def tools(tree: Tree) -> Iterator[Fact]:
+    """Read which tools pyproject.toml sets up."""
+    path = "pyproject.toml"
+    known = ("pytest", "ruff", "mypy", "black", "pyright", "tox", "coverage")
+    if found := [name for name in known if value_at(tree.data(path), "tool", name)]:
+        where = locate(tree, path, *(f"[tool.{name}" for name in found))
+        yield Fact("python.tools", f"Configured in {path}: {', '.join(found)}.", where, tags=("python", "tooling"))
+
+
+def npm_scripts(tree: Tree) -> Iterator[Fact]:
+    """Read the scripts of package.json that people run most."""
+    path = "package.json"
+    goals = ("test", "lint", "build", "dev", "start", "typecheck", "format")
+    scripts = [(name, value_at(tree.data(path), "scripts", name)) for name in goals]
+    for name, script in [(name, script) for name, script in scripts if isinstance(script, str)][:5]:
+        if "no test specified" not in script:
+            tag, importance = ("tests", 0.7) if name == "test" else (name, 0.6)
+            content = f"The npm script `{name}` runs `{script}`."
+            where = locate(tree, path, f'"{name}":')
+            yield Fact(f"js.script.{name}", content, where, importance=importance, tags=(tag,))
+
+
+def dotnet_targets(tree: Tree) -> Iterator[Fact]:
+    """Read the frameworks of .NET projects."""
+    targets: dict[str, str] = {}
+    for path in tree.matching(".csproj", ".fsproj", "Directory.Build.props", depth=4)[:50]:
+        for target in re.findall(r"<TargetFrameworks?>([^<$]+)<", tree.text(path)):
+            targets.setdefault(target.strip(), locate(tree, path, "<TargetFramework"))
+    if targets:
+        where = next(iter(targets.values()))
+        yield Fact("dotnet.target", f"Projects target {list_names(targets)}.", where, tags=("dotnet",))
+
+
+_MATRIX: Final = {
+    "python-version": "Python",
+    "node-version": "Node.js",
+    "go-version": "Go",
+    "ruby-version": "Ruby",
+    "java-version": "Java",
+}
+
+
+def github(tree: Tree) -> Iterator[Fact]:
+    """Read the workflows of GitHub Actions, and the first matrix of versions in them."""
     paths = [path for path in tree.files if re.fullmatch(r"\.github/workflows/[^/]+\.ya?ml", path)]
     if paths:
         names = (path.rpartition("/")[2] for path in paths)
-        yield Fact("ci.github", f"CI runs on GitHub Actions: {listed(names)}.", f"{paths[0]}:1", tags=("ci",))
+        yield Fact("ci.github", f"CI runs on GitHub Actions: {list_names(names)}.", f"{paths[0]}:1", tags=("ci",))
     for path in paths[:20]:
-        for version in _versions(yaml_of(tree, path)):
-            yield Fact(
-                f"ci.matrix.{version[0]}",
-                f"CI tests {version[1]} ({path}).",
-                at(tree, path, version[0]),
-                importance=0.5,
-                tags=("ci",),
-            )
+        for key, versions in _read_matrix(tree.data(path).get("jobs")):
+            content = f"CI tests {_MATRIX[key]} {', '.join(versions)} ({path})."
+            yield Fact(f"ci.matrix.{key}", content, locate(tree, path, key), importance=0.5, tags=("ci",))
             return
-    for path, name in (
-        (".gitlab-ci.yml", "GitLab CI"),
-        (".circleci/config.yml", "CircleCI"),
-        ("Jenkinsfile", "Jenkins"),
-        ("azure-pipelines.yml", "Azure Pipelines"),
-    ):
-        if path in tree.names:
-            yield Fact(f"ci.{path}", f"CI runs on {name} ({path}).", f"{path}:1", tags=("ci",))
 
 
-def _versions(workflow: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    names = {
-        "python-version": "Python",
-        "node-version": "Node.js",
-        "go-version": "Go",
-        "ruby-version": "Ruby",
-        "java-version": "Java",
-    }
-    jobs = workflow.get("jobs")
+def _read_matrix(jobs: Any) -> Iterator[tuple[str, list[str]]]:
     for job in jobs.values() if isinstance(jobs, dict) else ():
-        matrix = value_at(job, "strategy", "matrix")
-        for key, name in names.items():
-            values = value_at(matrix, key)
+        for key in _MATRIX:
+            values = value_at(job, "strategy", "matrix", key)
             if isinstance(values, list) and values and all(isinstance(v, str) for v in values):
-                yield key, f"{name} {', '.join(values)}"
+                yield key, values
 
 
-def pinned(tree: Tree) -> Iterator[Fact]:
-    """Read the files that pin versions, and the hooks of pre-commit."""
-    for path, name in (
-        (".nvmrc", "Node.js"),
-        (".node-version", "Node.js"),
-        (".python-version", "Python"),
-        (".ruby-version", "Ruby"),
-        (".java-version", "Java"),
-    ):
-        text = tree.text(path).strip()
-        if text and "\n" not in text:
-            yield Fact(
-                f"pinned.{name}", f"The {name} version is pinned to {text} ({path}).", f"{path}:1", tags=("versions",)
-            )
-    rows = [row.split() for row in tree.text(".tool-versions").splitlines() if row.strip() and not row.startswith("#")]
+def tool_versions(tree: Tree) -> Iterator[Fact]:
+    """Read .tool-versions."""
+    path = ".tool-versions"
+    rows = [row.split() for row in tree.text(path).splitlines() if row.strip() and not row.startswith("#")]
     if rows:
         said = ", ".join(" ".join(row[:2]) for row in rows if len(row) > 1)
-        yield Fact(
-            "pinned.tools",
-            f"Tool versions are pinned in .tool-versions: {said}.",
-            ".tool-versions:1",
-            tags=("versions",),
-        )
+        yield Fact("pinned.tools", f"Tool versions are pinned in {path}: {said}.", f"{path}:1", tags=("versions",))
+
+
+def commit_hooks(tree: Tree) -> Iterator[Fact]:
+    """Read the hooks of pre-commit."""
     path = ".pre-commit-config.yaml"
-    repos = yaml_of(tree, path).get("repos")
-    hooks = (
-        [str(value_at(hook, "id")) for repo in repos or () for hook in value_at(repo, "hooks") or ()]
-        if isinstance(repos, list)
-        else []
-    )
-    if hooks:
-        yield Fact("hooks", f"pre-commit runs {listed(hooks)}.", at(tree, path, "id:"), tags=("lint", "git"))
+    repos = tree.data(path).get("repos")
+    each = [value_at(repo, "hooks") for repo in repos] if isinstance(repos, list) else []
+    if found := [str(value_at(hook, "id")) for hooks in each if isinstance(hooks, list) for hook in hooks]:
+        yield Fact("hooks", f"pre-commit runs {list_names(found)}.", locate(tree, path, "id:"), tags=("lint", "git"))
 
 
 def style(tree: Tree) -> Iterator[Fact]:
     """Read .editorconfig."""
+    path = ".editorconfig"
     section, said = "", {}
-    for row in tree.text(".editorconfig").splitlines():
+    for row in tree.text(path).splitlines():
         if row.strip().startswith("["):
             section = row.strip().strip("[]")
         elif section == "*" and "=" in row and not row.strip().startswith(("#", ";")):
             key, _, value = row.partition("=")
             said[key.strip().lower()] = value.strip().lower()
-    if said.get("indent_style") == "tab":
-        yield Fact(
-            "style.indent",
-            "Indent with tabs (.editorconfig).",
-            at(tree, ".editorconfig", "indent_style"),
-            "preference",
-            0.5,
-            ("style",),
-        )
-    elif said.get("indent_style") == "space" and said.get("indent_size", "").isdigit():
-        content = f"Indent with {said['indent_size']} spaces (.editorconfig)."
-        yield Fact("style.indent", content, at(tree, ".editorconfig", "indent_size"), "preference", 0.5, ("style",))
+    style, size = said.get("indent_style"), said.get("indent_size", "")
+    if style == "tab" or (style == "space" and size.isdigit()):
+        key, width = ("indent_style", "tabs") if style == "tab" else ("indent_size", f"{size} spaces")
+        where = locate(tree, path, key)
+        yield Fact("style.indent", f"Indent with {width} ({path}).", where, "preference", 0.5, ("style",))
 
 
 def layout(tree: Tree) -> Iterator[Fact]:
@@ -248,29 +307,6 @@ def layout(tree: Tree) -> Iterator[Fact]:
     if len(folders) > 1:
         named = ", ".join(f"`{name}/`" for name, _ in sorted(folders.most_common(10)))
         yield Fact("layout", f"Top-level folders: {named}.", ".", "context", 0.5, ("layout",))
-    services = _compose(tree)
-    if services:
-        path, names = services
-        content = f"{path} defines the services {listed(names)}."
-        yield Fact("services", content, at(tree, path, "services:"), "context", tags=("docker",))
-    for path in (".env.example", ".env.sample", ".env.template"):
-        if path in tree.names:
-            yield Fact(
-                "env",
-                f"{path} lists the environment variables that the project reads.",
-                f"{path}:1",
-                importance=0.5,
-                tags=("env",),
-            )
-            break
-
-
-def _compose(tree: Tree) -> tuple[str, list[str]] | None:
-    for path in ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml"):
-        services = yaml_of(tree, path).get("services")
-        if isinstance(services, dict) and services:
-            return path, [str(name) for name in services]
-    return None
 
 
 def identity(tree: Tree) -> Iterator[Fact]:
@@ -301,11 +337,25 @@ def _first_paragraph(text: str) -> tuple[int, str] | None:
             block.append(row.strip())
         elif block:
             said = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(block)).replace("**", "")
-            is_title = re.fullmatch(r"[=-]{3,}", row.strip()) is not None
             said = f"{said.rpartition('. ')[0]}." if said.endswith(":") and ". " in said else said
-            if len(said) >= 30 and not is_title:
-                return number - len(block), said if len(said) <= 300 else said[:300].rpartition(". ")[0] + "." * (
-                    ". " in said[:300]
-                )
+            if len(said) >= 30 and not re.fullmatch(r"[=-]{3,}", row.strip()):
+                whole, end, _ = said[:300].rpartition(". ")
+                return number - len(block), said if len(said) <= 300 else whole + end.strip()
             block = []
     return None
+
+
+READERS: Final = (
+    identity,
+    targets,
+    single,
+    locks,
+    tools,
+    npm_scripts,
+    dotnet_targets,
+    github,
+    tool_versions,
+    commit_hooks,
+    layout,
+    style,
+)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from memsync.errors import NoStore
-from memsync.learn import facts, languages
+from memsync.learn import facts
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.facts import Fact
 from memsync.learn.tree import Tree
@@ -20,23 +19,6 @@ from memsync.records import Memory, content_hash
 MOST: Final = 25
 # What a scanned record says of itself: which fact it is, and its text as the scan wrote it.
 SCANNED: Final = "scanned"
-
-_READERS: Final[tuple[Callable[[Tree], Iterator[Fact]], ...]] = (
-    facts.identity,
-    facts.targets,
-    languages.python,
-    languages.javascript,
-    languages.go,
-    languages.rust,
-    languages.jvm,
-    languages.dotnet,
-    languages.native,
-    languages.ruby,
-    facts.workflows,
-    facts.pinned,
-    facts.layout,
-    facts.style,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +35,7 @@ def scan(root: Path) -> list[Fact]:
     """Return at most 25 facts about the project in *root*, the most important first. Reads files and writes none."""
     tree = Tree(root)
     found: dict[str, Fact] = {}
-    for reader in _READERS:
+    for reader in facts.READERS:
         for fact in reader(tree):
             found.setdefault(fact.key, fact)
     return sorted(found.values(), key=lambda fact: -fact.importance)[:MOST]

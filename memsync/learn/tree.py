@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from memsync.store import yamltext
+from memsync.system import limits
 
 _SKIPPED: Final = frozenset(
     ".git .hg .svn .venv venv env node_modules vendor target build dist out .tox .nox .mypy_cache .pytest_cache"
@@ -23,6 +27,7 @@ class Tree:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._texts: dict[str, str | None] = {}
+        self._data: dict[str, dict[str, Any]] = {}
 
     @cached_property
     def files(self) -> list[str]:
@@ -58,6 +63,24 @@ class Tree:
         except (OSError, UnicodeDecodeError):
             return None
 
+    def data(self, path: str) -> dict[str, Any]:
+        """Return the mapping of a TOML, YAML or JSON file, whole-line comments allowed; empty if there is none."""
+        if path not in self._data:
+            try:
+                found = _parse(path, self.text(path))
+            except (ValueError, yamltext.NotYaml):
+                found = {}
+            self._data[path] = found if isinstance(found, dict) else {}
+        return self._data[path]
+
     def matching(self, *suffixes: str, depth: int = 1) -> list[str]:
         """Return the paths that end so, at most *depth* folders deep."""
         return [path for path in self.files if path.endswith(suffixes) and path.count("/") < depth]
+
+
+def _parse(path: str, text: str) -> Any:
+    if path.endswith(".toml"):
+        return limits.read_toml(text)
+    if path.endswith((".yml", ".yaml")):
+        return yamltext.read(text)
+    return limits.read_json(re.sub(r"^[ \t]*//.*$", "", text, flags=re.MULTILINE), limits.LARGEST_SETTINGS)

@@ -105,7 +105,7 @@ WANTED = {
     "maven": (JAVA, {"The project is built with Maven (`./mvnw`).": "pom.xml:1", "The Java version is 21.": "pom.xml:3"}),
     "gradle": (GRADLE, {"The project is built with Gradle (`./gradlew`).": "build.gradle.kts:1"}),
     "dotnet": (DOTNET, {"The .NET SDK version is 8.0.100.": "global.json:3", "Projects target `net8.0`.": "src/App/App.csproj:3"}),
-    "cpp": (CPP, {"The C++ standard is 20.": "CMakeLists.txt:2"}),
+    "cpp": (CPP, {"The C++ standard is 20.": "CMakeLists.txt:3"}),
     "ruby": (RUBY, {"The Gemfile asks for Ruby 3.3.0.": "Gemfile:2", "Ruby tests use RSpec.": "Gemfile:3"}),
 }  # fmt: skip
 
@@ -146,6 +146,10 @@ def test_every_statement_names_a_line_that_is_there(tmp_path, name):
         {".github/workflows/ci.yml": "a: [b"},
         {"CMakeLists.txt": ""},
         {"Gemfile": "\x00\x01"},
+        {"package.json": '{"scripts": ["test"], "workspaces": {"packages": []}, "engines": {"node": 20}}'},
+        {".pre-commit-config.yaml": "repos: [{hooks: 5}, 7]\n"},
+        {".nvmrc": "20\n22\n"},
+        {"pyproject.toml": "[project]\nrequires-python = 3\nscripts = 'x'\n"},
         {
             "README.md": "# Only a title\n\n[![badge](x)](y)\n\n```\ncode that looks like a long enough sentence to be one\n```\n"
         },
