@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from memsync import net
 from memsync.errors import BudgetSpent, LlmBadAnswer, LlmNotConfigured
 from memsync.llm import answers
 from memsync.llm.answers import Shape
-from memsync.llm.providers import INSIDE, Anthropic, Busy, Command, Completion, OpenAi, Provider, server
+from memsync.llm.providers import INSIDE, Anthropic, Busy, Command, Completion, OpenAi, Provider, choose_server
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
@@ -115,26 +116,18 @@ class Llm:
         taken = tokens_of(_SYSTEM) + tokens_of(prompt) + MOST_TOKENS // 8
         self.budget.take(taken)
         try:
-            said = self._patiently(prompt, until)
+            said = net.ask_again(
+                lambda seconds: self.provider.complete(_SYSTEM, prompt, most_tokens=MOST_TOKENS, seconds=seconds),
+                [_BACKOFF * 2**attempt for attempt in range(self.retries)],
+                until=until,
+                sleep=self.sleep,
+                clock=time.monotonic,
+            )
         except (Busy, LlmNotConfigured):
             self.budget.settle(taken, 0)  # no model has worked
             raise
         self.budget.settle(taken, said.tokens or tokens_of(_SYSTEM + prompt) + tokens_of(said.text))
         return said
-
-    def _patiently(self, prompt: str, until: float) -> Completion:
-        """Ask, and ask again when the model is busy; a wait that the time does not allow is not begun."""
-        for attempt in range(self.retries + 1):
-            left = until - time.monotonic()
-            try:
-                return self.provider.complete(_SYSTEM, prompt, most_tokens=MOST_TOKENS, seconds=max(left, 0.001))
-            except Busy as busy:
-                wait = _BACKOFF * 2**attempt if busy.wait is None else busy.wait
-                if attempt == self.retries or wait >= until - time.monotonic():
-                    raise
-                log.info("%s; waiting %.1f s", busy, wait)
-                self.sleep(wait)
-        raise AssertionError("the last attempt returns or raises")
 
 
 def named(settings: Settings, env: Mapping[str, str], model: str = "") -> Provider:
@@ -147,10 +140,10 @@ def named(settings: Settings, env: Mapping[str, str], model: str = "") -> Provid
     if settings.llm_provider == "command":
         return Command(settings.llm_command, env)
     if settings.llm_provider == "anthropic":
-        at = server(env, settings.llm_base_url, default="https://api.anthropic.com", vendor="ANTHROPIC")
+        at = choose_server(env, settings.llm_base_url, path="", vendor="ANTHROPIC")
         return Anthropic(at, model or "claude-haiku-4-5")
     if settings.llm_provider == "openai":
-        at = server(env, settings.llm_base_url, default="https://api.openai.com/v1", vendor="OPENAI")
+        at = choose_server(env, settings.llm_base_url, path="/v1", vendor="OPENAI")
         if not model:
             raise LlmNotConfigured(
                 "llm.provider is openai, but llm.model is empty; set it with `memsync memory config`"

@@ -1,7 +1,6 @@
 """One question to a model: Anthropic's and OpenAI's SDKs, or any program. Each is imported when it is asked.
 
-Knows protocols and keys; neither budgets nor retries. Keys come from the environment only, and go
-nowhere but to whom they are for.
+Knows protocols; neither budgets nor retries. Keys come from the environment only; `net` says where they go.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
+from memsync import net
 from memsync.errors import LlmBadAnswer, LlmNotConfigured, LlmRefused, LlmUnavailable
-from memsync.index.providers.endpoint import is_local
+from memsync.net import Server
 from memsync.system import programs
 
 if TYPE_CHECKING:
@@ -27,10 +26,6 @@ OWN_KEY: Final = "MEMSYNC_LLM_KEY"
 INSIDE: Final = "MEMSYNC_INSIDE_LLM"
 _ALONE: Final = {INSIDE: "1", "MEMSYNC_HOOKS": "off"}
 
-_BUSY: Final = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
-_NO_KEY: Final = frozenset({401, 403})
-_SHOWN: Final = 200
-
 
 class Completion(NamedTuple):
     """What a model wrote, and the tokens of question and answer if it says."""
@@ -39,12 +34,8 @@ class Completion(NamedTuple):
     tokens: int | None
 
 
-class Busy(LlmUnavailable):
-    """The model may answer when asked again, after *wait* seconds if it says so."""
-
-    def __init__(self, message: str, wait: float | None = None) -> None:
-        super().__init__(message)
-        self.wait = wait
+class Busy(net.Busy, LlmUnavailable):
+    """The model may answer when asked again."""
 
 
 class Provider(Protocol):
@@ -64,42 +55,23 @@ class Provider(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """Where a model answers over HTTP, and the key for it."""
-
-    url: str
-    key: str
-    is_local: bool
-
-
-def server(env: Mapping[str, str], setting: str, *, default: str, vendor: str) -> Server:
-    """Return the server that the setting, else the environment, else *default* names.
-
-    The vendor's own key goes to the vendor, to where the environment points it, and to this machine;
-    to any other server only MEMSYNC_LLM_KEY does.
+def choose_server(env: Mapping[str, str], setting: str, *, path: str, vendor: str) -> Server:
+    """Return the server that the setting, else the environment, names, else the vendor's with *path*.
 
     Raises:
-        LlmNotConfigured: the URL is none, or there is no key for it.
+        LlmNotConfigured: the URL is not valid, or there is no key for it.
     """
     pointed = env.get(f"{vendor}_BASE_URL", "").strip()
-    url = (setting or pointed or default).rstrip("/")
     try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-    except ValueError:
-        host = ""
-    if not host or parts.scheme not in ("http", "https") or parts.username is not None:
-        raise LlmNotConfigured("llm.base_url is no address; write it as https://HOST/v1, without a user or a key")
-    local = is_local(host)
-    is_theirs = local or any(f"{url}/".startswith(f"{base.rstrip('/')}/") for base in (default, pointed) if base)
-    key = env.get(OWN_KEY, "").strip() or (env.get(f"{vendor}_API_KEY", "").strip() if is_theirs else "")
-    if not key and not local:
-        name = f"{vendor}_API_KEY" if is_theirs else OWN_KEY
+        named = "llm.base_url" if setting else f"{vendor}_BASE_URL"
+        url = net.clean_url(setting or pointed or net.VENDORS[vendor] + path, named, OWN_KEY)
+        found = net.choose_key(url, env, own=OWN_KEY, vendor=vendor)
+    except ValueError as error:
+        raise LlmNotConfigured(str(error)) from None
+    if not found.key and not found.is_local:
+        name = f"{vendor}_API_KEY" if net.is_of_vendor(url, env, vendor) else OWN_KEY
         raise LlmNotConfigured(f"there is no key for {url}; set {name} in the environment")
-    if not (key.isascii() and key.isprintable()) and key:
-        raise LlmNotConfigured(f"the key in {OWN_KEY} or {vendor}_API_KEY has a character no key has; set it again")
-    return Server(url=url, key=key or "none", is_local=local)
+    return found
 
 
 @contextmanager
@@ -115,15 +87,15 @@ def _translated(sdk: Any, who: str, key: str) -> Iterator[None]:
         cause = error.__cause__ or error
         raise Busy(f"{who} cannot be reached ({_said(cause, key)}); check llm.base_url and the network") from None
     except sdk.APIStatusError as error:
-        raise _refusal(who, error.status_code, _said(error, key), _wait(error.response.headers)) from None
+        raise _refusal(who, error.status_code, _said(error, key), net.parse_wait(error.response.headers)) from None
     except ValueError as error:  # a body that is not JSON
         raise LlmBadAnswer(f"{who} answers with something else than its protocol ({_said(error, key)})") from None
 
 
 def _refusal(who: str, code: int, said: str, wait: float | None) -> Exception:
-    if code in _BUSY:
+    if code in net.BUSY:
         return Busy(f"{who} is busy or broken ({said}); try again later", wait)
-    if code in _NO_KEY:
+    if code in net.NO_KEY:
         return LlmNotConfigured(f"{who} refuses the key ({said}); set it again in the environment")
     if code == 404:
         return LlmNotConfigured(f"{who} has no such model or address ({said}); check llm.model and llm.base_url")
@@ -131,17 +103,7 @@ def _refusal(who: str, code: int, said: str, wait: float | None) -> Exception:
 
 
 def _said(error: BaseException, key: str) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    shown = "".join(letter for letter in text if letter.isprintable())
-    return (shown.replace(key, "***") if len(key) > 4 else shown)[:_SHOWN]
-
-
-def _wait(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the server asks to wait; the form with a date is not used by these servers."""
-    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-        with suppress(ValueError):
-            return max(float(headers.get(name, "")) / unit, 0.0)
-    return None
+    return net.redact(str(error), key) or type(error).__name__
 
 
 def _sdk(name: str) -> Any:
@@ -175,7 +137,7 @@ class Anthropic:
         with (
             _http(sdk, self._at) as http,
             sdk.Anthropic(
-                api_key=self._at.key, base_url=self._at.url, timeout=seconds, max_retries=0, http_client=http
+                api_key=self._at.key or "none", base_url=self._at.url, timeout=seconds, max_retries=0, http_client=http
             ) as client,
             _translated(sdk, self.name, self._at.key),
         ):
@@ -208,7 +170,7 @@ class OpenAi:
         with (
             _http(sdk, self._at) as http,
             sdk.OpenAI(
-                api_key=self._at.key, base_url=self._at.url, timeout=seconds, max_retries=0, http_client=http
+                api_key=self._at.key or "none", base_url=self._at.url, timeout=seconds, max_retries=0, http_client=http
             ) as client,
             _translated(sdk, self.name, self._at.key),
         ):
@@ -274,7 +236,7 @@ class Command:
             with process:
                 out, err = self._talk(process, f"{system}\n\n{prompt}".encode("utf-8", "replace"), seconds)
         if process.returncode:
-            said = " ".join(err.decode("utf-8", "replace").split())[-_SHOWN:]
+            said = " ".join(err.decode("utf-8", "replace").split())[-200:]
             raise LlmUnavailable(f"{self.name} ended with {process.returncode}{f': {said}' if said else ''}")
         return Completion(out.decode("utf-8", "replace"), None)
 

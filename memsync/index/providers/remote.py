@@ -11,10 +11,12 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from memsync import net
 from memsync.index.embedder import EmbedderFailed
 from memsync.index.providers.endpoint import REMEDY, Busy, Endpoint, Refused, Slow
 from memsync.index.providers.rows import filled, unit
@@ -30,7 +32,6 @@ SHORTEST: Final = 500  # every model takes this much
 _PAUSES: Final = (0.5, 1.0)
 _LONGEST_PAUSE: Final = 5.0
 _REST: Final = 30.0
-_AT_LEAST: Final = 0.01
 
 
 class Patience(NamedTuple):
@@ -121,7 +122,15 @@ class OpenAIEmbedder:
         if self._clock() < self._rests_until:
             raise EmbedderFailed(self._why)
         try:
-            raw = self._persisted({"model": self.model, "input": list(texts)}, patience)
+            raw = net.ask_again(
+                partial(self._endpoint.post, {"model": self.model, "input": list(texts)}),
+                _PAUSES,
+                until=self._clock() + patience.total,
+                each=patience.each,
+                longest=_LONGEST_PAUSE,
+                sleep=self._sleep,
+                clock=self._clock,
+            )
         except (Busy, Slow) as error:
             self._rests_until, self._why = self._clock() + _REST, str(error)
             raise
@@ -129,20 +138,6 @@ class OpenAIEmbedder:
             return unit(_in_order(raw, len(texts)), len(texts))
         except EmbedderFailed as error:
             raise EmbedderFailed(f"{self.url}: {error}; see whether {self.model} is for embeddings, {REMEDY}") from None
-
-    def _persisted(self, asked: Mapping[str, Any], patience: Patience) -> bytes:
-        """Ask, and when the server is busy ask again: twice, and never beyond the *patience*."""
-        until = self._clock() + patience.total
-        pauses = iter(_PAUSES)
-        while True:
-            try:
-                return self._endpoint.post(asked, max(min(patience.each, until - self._clock()), _AT_LEAST))
-            except Busy as busy:
-                pause = next(pauses, None)
-                wait = pause if busy.wait is None else busy.wait
-                if pause is None or wait is None or wait > _LONGEST_PAUSE or self._clock() + wait >= until:
-                    raise
-                self._sleep(wait)
 
 
 def batches(texts: Sequence[str]) -> Iterator[list[str]]:

@@ -49,7 +49,8 @@ def _folder(spec: str, text: str) -> Path:
 
 
 def _remote(spec: str, rest: str) -> Embedder:
-    from memsync.index.providers.endpoint import clean_url
+    from memsync import net
+    from memsync.index.providers.endpoint import OWN_KEY
     from memsync.index.providers.remote import OpenAIEmbedder
 
     model, at, url = rest.rpartition("@http")  # the last one: model names may have an @ too
@@ -58,4 +59,5 @@ def _remote(spec: str, rest: str) -> Embedder:
         raise ValueError(
             f"{spec.partition('@')[0]!r} lacks a model or its URL; use openai:MODEL@URL, such as {example}"
         )
-    return OpenAIEmbedder(model.strip(), clean_url(f"http{url}"))
+    base = net.clean_url(f"http{url}", "the URL of the embedder", OWN_KEY).removesuffix("/embeddings")
+    return OpenAIEmbedder(model.strip(), base)

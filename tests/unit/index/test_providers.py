@@ -19,7 +19,6 @@ from memsync.errors import ConfigError
 from memsync.index.core import Index
 from memsync.index.embed import Meaning, choose
 from memsync.index.embedder import EmbedderFailed
-from memsync.index.providers.endpoint import clean_url
 from memsync.index.providers.remote import LONGEST, MOST_LETTERS, Limits, OpenAIEmbedder, Patience, batches
 from memsync.index.providers.specs import FORMS, named
 from memsync.records import Change, Memory
@@ -136,9 +135,9 @@ def test_a_wrong_setting_is_an_error_of_the_settings(repo):
         Memsync.open(repo.root).recall("anything")
 
 
-def test_every_spelling_of_an_address_is_one_address():
-    spelled = ("http://h/v1", "http://h/v1/", "HTTP://H/v1", " http://h/v1/embeddings ")
-    assert {clean_url(text) for text in spelled} == {"http://h/v1"}
+def test_an_address_with_or_without_its_endpoint_is_one_address():
+    spelled = ("http://h/v1", "http://h/v1/", "http://H/v1", "http://h/v1/embeddings")
+    assert {named(f"openai:m@{text}").url for text in spelled} == {"http://h/v1"}
 
 
 # what is sent, and what comes back

@@ -13,7 +13,8 @@ from loopback import Reply
 
 from memsync.llm.judge import TokenBatchBuilder, judge, review
 from memsync.llm.llm import Budget, Llm
-from memsync.llm.providers import OpenAi, Server
+from memsync.llm.providers import OpenAi
+from memsync.net import Server
 from memsync.store.config import Settings
 
 
