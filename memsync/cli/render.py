@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memsync.setup.doctor import Finding
     from memsync.setup.installing import Installed
 
-_PILOT: Final = {"Cc", "Cf", "Cs", "Co", "Cn"}
+_PILOT: Final = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _TOLD: Final = {
     "contradicts": "contradicts",
     "duplicate": "perhaps the same as",

@@ -181,6 +181,7 @@ sube|envia|manda|copia ... ~/.ssh|id_rsa|~/.aws|.netrc|.env ... http*|servidor
         OFF,
         NOT,
         """
+approve|merge|accept|sign off .. your own|its own|own .. pull request*|changes|commits|pr|prs|work|review
 skip*|bypass*|omit .. permission*|confirmation|approval|safety .. check*|prompt*
 approve|merge|accept .. pull request*|pr|prs|changes|commits ... without .. reading|review*|looking|checking
 disable|turn off|switch off|deactivate|circumvent|get around|work around|sidestep|defeat ... sandbox*|secret scan*|safety*|security check*|permission check*|permission prompt*|approval check*|approval prompt*|guardrail*|code scanning|branch protection|content filter*|antivirus|malware scan*
@@ -210,7 +211,6 @@ desative*|desabilite*|desligue*|pule .. verificac*|checagens|sandbox|hooks|permi
 disattiva*|disabilita*|spegni|salta .. controlli|verifiche|sandbox|hook*|permessi|protezion*|test .. di sicurezza|prima|sempre|e|.
 turn*|switch*|shut .. hook*|sandbox*|secret scan*|scanner*|protection*|verification|safety*|guardrail*|security check*|permission prompt* .. off
 tool call*|command*|permission*|action*|request*|operation*|change* .. are|is|were|have been|has been|stand|count as .. pre-approved|preapproved|approved by the user|already approved|always approved|approved in advance|authorized in advance|already authorized|pre-authorized|authorised in advance
-approve|merge|accept|sign off .. your own|its own|own .. pull request*|changes|commits|pr|prs|work|review
 remove|delete|disable|drop|lift .. codeowners check|codeowners file|codeowners rule*|branch protection*|required review*|required approval*|approval requirement*|two-person
 do it|do this|do so|do that|go ahead|perform it|run it|execute it|run this|execute this .. without .. asking|confirmation|approval|permission|question|hesitation|review|telling
 """,
