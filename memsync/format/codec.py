@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from memsync.records import (
     DEFAULT_IMPORTANCE,
@@ -25,8 +25,6 @@ from memsync.records import (
     parse_time,
 )
 from memsync.system.limits import DEEPEST, TOO_DEEP, is_deep
-
-Side = Literal["", "ours", "base", "theirs"]
 
 # Gobby's own spelling, read and kept: field -> the keys that mean it, ours first.
 ALIASES: Final = {
@@ -64,7 +62,7 @@ class Line(NamedTuple):
 
     A record has `memory`, a removal has `deleted_at`; a blank, unreadable or
     marker line has no `id`. A `nameless` record was written by hand without
-    an id and has a derived one. `side` is the part of a conflict it stands in.
+    an id and has a derived one.
     """
 
     raw: bytes
@@ -73,7 +71,6 @@ class Line(NamedTuple):
     deleted_at: datetime | None = None
     problem: str | None = None
     nameless: bool = False
-    side: Side = ""
     is_marker: bool = False
 
     @property

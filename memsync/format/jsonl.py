@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from memsync.format.codec import Line, Side, bare, decode, is_canonical
+from memsync.format.codec import Line, bare, decode, is_canonical
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 # git's default marker has 7 characters; nested merges write longer ones.
@@ -37,12 +37,17 @@ def is_utf16(data: bytes) -> bool:
     return data.startswith(_UTF16) and b"\0" in data[:64]
 
 
-def read_line(raw: bytes, side: Side = "", loads: Callable[[bytes], Any] | None = None) -> Line:
+def read_marker(raw: bytes) -> tuple[str, int] | None:
+    """Return the kind of the conflict marker *raw*, one of `<|=>`, and its size; None if it is not one."""
+    found = _MARKER.match(bare(raw)) if raw[:1] != b"{" else None
+    return (found[1][:1].decode(), len(found[1])) if found else None
+
+
+def read_line(raw: bytes, loads: Callable[[bytes], Any] | None = None) -> Line:
     """Read one line; never raises."""
     if not raw or raw.isspace() or not bare(raw).strip():
-        return Line(raw, side=side)
-    line = decode(raw, loads) if loads else decode(raw)
-    return line._replace(side=side) if side else line
+        return Line(raw)
+    return decode(raw, loads) if loads else decode(raw)
 
 
 def read_lines(data: bytes, known: Mapping[bytes, Line] | None = None) -> list[Line]:
@@ -53,50 +58,22 @@ def read_lines(data: bytes, known: Mapping[bytes, Line] | None = None) -> list[L
 def _lines(data: bytes, known: Mapping[bytes, Line]) -> Iterator[Line]:
     from orjson import loads  # here, because a one-shot query reads no whole file
 
-    conflict = _Conflict()
     pieces = data.split(b"\n")
     torn = pieces.pop()
     for raw in pieces:
-        if raw[:1] != b"{" and (marker := _MARKER.match(bare(raw))):
-            conflict.pass_marker(marker)
+        if raw[:1] != b"{" and read_marker(raw):
             yield Line(raw, is_marker=True)
             continue
         line = known.get(raw) if known else None
-        is_known = line is not None and line.side == conflict.side and not line.problem
-        yield line if line and is_known else read_line(raw, conflict.side, loads)
+        yield line if line and not line.problem else read_line(raw, loads)
     if torn:
-        yield _torn(torn, conflict.side)
+        yield _torn(torn)
 
 
-class _Conflict:
-    """Where in a conflict a line stands. One may hold others, with longer markers."""
-
-    def __init__(self) -> None:
-        self._open: list[tuple[int, Side]] = []
-
-    @property
-    def side(self) -> Side:
-        """The part of the innermost conflict; all that stands in a base is base."""
-        return self._open[-1][1] if self._open else ""
-
-    def pass_marker(self, marker: re.Match[bytes]) -> None:
-        """Move on to the part that begins after *marker*. One that belongs to no conflict changes nothing."""
-        kind, size = marker[1][:1], len(marker[1])
-        is_ours = bool(self._open) and self._open[-1][0] == size
-        if kind == b"<" and not is_ours and self.side != "base":
-            self._open.append((size, "ours"))
-        elif kind == b"<" and is_ours:
-            self._open[-1] = (size, "ours")
-        elif kind == b">" and is_ours:
-            self._open.pop()
-        elif is_ours:
-            self._open[-1] = (size, "base" if kind == b"|" else "theirs")
-
-
-def _torn(raw: bytes, side: Side) -> Line:
-    if _MARKER.match(bare(raw)):
+def _torn(raw: bytes) -> Line:
+    if read_marker(raw):
         return Line(raw, is_marker=True)
-    line = read_line(raw, side)
+    line = read_line(raw)
     if line.id is None and line.problem:
         return line._replace(problem=f"the last line was cut off ({line.problem})")
     return line
@@ -121,10 +98,12 @@ def problems(lines: Sequence[Line]) -> list[Problem]:
 
 
 def _duplicates(lines: Sequence[Line]) -> Iterator[Problem]:
-    """Find records that another line replaces and that no export will take out."""
-    winners = {line.id: number for number, line in enumerate(lines) if not line.side}
+    """Find records that another line replaces and that no export will take out; a conflict is merged as a whole."""
+    if in_conflict(lines):
+        return
+    winners = _winners(lines)
     for number, line in enumerate(lines):
-        if line.memory is None or line.id is None or line.side:
+        if line.memory is None or line.id is None:
             continue
         best = winners[line.id]
         if number != best and not _replaced(line, lines[best]):

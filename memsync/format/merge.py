@@ -6,7 +6,6 @@ same file; no text, unknown key or unreadable line is ever dropped.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,6 @@ from memsync.format import codec, jsonl, versions
 from memsync.format.codec import Line, bare
 from memsync.format.versions import Outcome
 
-_MARKER: Final = re.compile(rb"([<|=>])\1{6,}")
 _LABELS: Final = (b" one side: this line cannot be read", b" the other side")
 
 
@@ -71,15 +69,16 @@ def current(lines: Sequence[Line]) -> dict[str, Line]:
 def settle(lines: Sequence[Line]) -> list[Line]:
     """Return *lines* with every conflict merged: by its base where the markers show one.
 
-    What was appended behind the last conflict is the log's word and stays behind.
+    What was appended behind the last conflict is the log's word and stays behind. Where somebody deleted a marker,
+    the conflict begins with the file or the last conflict, ends with the file, or changes sides where an id comes again.
     """
     if not jsonl.in_conflict(lines):
         return list(lines)
     whole = _Part(0)
     stack = [whole]
     for line in lines:
-        if line.is_marker:
-            _pass_marker(stack, line)
+        if line.is_marker and (marker := jsonl.read_marker(line.raw)):
+            _pass_marker(stack, *marker)
         else:
             stack[-1].add(line)
     while len(stack) > 1:
@@ -93,6 +92,7 @@ class _Part:
 
     size: int
     side: str = ""
+    is_split: bool = False  # whether the other side has begun
     ours: list[Line] = field(default_factory=list)
     base: list[Line] = field(default_factory=list)
     theirs: list[Line] = field(default_factory=list)
@@ -111,27 +111,60 @@ class _Part:
             getattr(self, name).extend(self.behind + getattr(conflict, name))
         self.behind = []
 
+    def give_up(self) -> list[Line]:
+        """Return the lines of the present side, which belong to a conflict whose beginning is missing."""
+        found: list[Line] = getattr(self, self.side or "behind")
+        setattr(self, self.side or "behind", [])
+        return found
+
+    def split(self) -> None:
+        """Tell the sides apart where the marker between them is missing: the other begins with the first id that repeats."""
+        if self.is_split:
+            return
+        lines: list[Line] = getattr(self, self.side)
+        start = _find_repeat(lines)
+        if self.side == "base" and start is None:
+            start = 0  # whose lines these are nobody can tell, so that they stay
+        if start is not None:
+            self.theirs += lines[start:]
+            del lines[start:]
+
     def settled(self) -> list[Line]:
         return merge_lines(self.base, self.ours, self.theirs) + self.behind
 
 
-def _pass_marker(stack: list[_Part], marker: Line) -> None:
-    """Move on to the part that begins after *marker*. One that belongs to no conflict changes nothing."""
-    found = _MARKER.match(bare(marker.raw))
-    kind, size = (found[1], len(found[0])) if found else (b"", 0)
-    top = stack[-1]
-    if kind == b"<" and top.side != "base" and top.size != size:
-        stack.append(_Part(size, "ours"))
-    elif top.size == size:
-        if kind in (b"<", b">"):
+def _find_repeat(lines: Sequence[Line]) -> int | None:
+    seen: set[str] = set()
+    for number, line in enumerate(lines):
+        if line.id in seen:
+            return number
+        seen |= {line.id} if line.id else set()
+    return None
+
+
+def _pass_marker(stack: list[_Part], kind: str, size: int) -> None:
+    """Move on to the part that begins after a marker; all that stands in a base is base."""
+    is_known = any(part.size == size for part in stack)
+    if not is_known and stack[-1].side == "base":
+        return
+    while is_known and stack[-1].size != size:
+        _close(stack)
+    if kind == "<":
+        if is_known:
             _close(stack)
-            stack += [_Part(size, "ours")] * (kind == b"<")
-        else:
-            top.side = "base" if kind == b"|" else "theirs"
+        stack.append(_Part(size, "ours"))
+        return
+    if not is_known:
+        stack.append(_Part(size, "ours", ours=stack[-1].give_up()))
+    if kind == ">":
+        _close(stack)
+    else:
+        stack[-1].side, stack[-1].is_split = ("base", False) if kind == "|" else ("theirs", True)
 
 
 def _close(stack: list[_Part]) -> None:
     conflict = stack.pop()
+    conflict.split()
     stack[-1].take(conflict)
 
 

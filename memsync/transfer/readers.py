@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from memsync.errors import ImportFailed, UsageError
 from memsync.format import codec, jsonl, merge
-from memsync.format.codec import Line, bare
+from memsync.format.codec import bare
 from memsync.memories.imports import Candidate
 from memsync.records import Memory
 from memsync.store import files
@@ -87,19 +87,16 @@ def _from_jsonl(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[
         elif line.memory and line is winner.get(line.id or ""):
             yield Candidate(where, line.memory._replace(id="") if line.nameless else line.memory)
         elif line.id:
-            yield Candidate(where, None, _why_not(line))
+            replaced = (
+                "another line of the file replaces it" if line.id in winner else "the merged conflict is without it"
+            )
+            yield Candidate(where, None, replaced if line.memory else "is a removal")
         elif line.problem:
             yield Candidate(where, None, _hint(line.problem, _object(line.raw)))
     written = set(map(id, lines))
     for line in winner.values():
         if line.memory and id(line) not in written and not mapping:
             yield Candidate(f"{name} (merged from a git conflict)", line.memory)
-
-
-def _why_not(line: Line) -> str:
-    if line.side == "base":
-        return "only in the base of a conflict"
-    return "another line of the file replaces it" if line.memory else "is a removal"
 
 
 def _object(raw: bytes) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from helpers import memory_line
 
-from memsync.format.codec import Line
 from memsync.format.jsonl import export, in_conflict, problems, read_lines
 from memsync.format.merge import current, settle
 from memsync.format.versions import copy_id
@@ -30,10 +29,6 @@ def live(data: bytes) -> dict[str, str]:
 def kept(id_: str, text: str) -> dict[str, str]:
     """Return the record that keeps a text that lost."""
     return {copy_id(id_, text): text}
-
-
-def sides(lines: list[Line]) -> list[tuple[str, str]]:
-    return [(line.id, line.side) for line in lines if line.id]
 
 
 def test_the_records_of_both_sides_are_live():
@@ -144,12 +139,31 @@ def test_a_conflict_is_reported_once_with_its_first_line():
     ]
 
 
-def test_every_line_knows_its_side():
-    data = at("a", "x").encode() + conflict(at("b", "1"), at("c", "2"), at("d", "3")) + at("e", "y").encode()
-    assert sides(read_lines(data)) == [("a", ""), ("b", "ours"), ("d", "base"), ("c", "theirs"), ("e", "")]
+BOTH = (
+    conflict(at("a", "ours") + at("b", "same"), at("a", "theirs", LATE) + at("b", "same"))
+    .decode()
+    .splitlines(keepends=True)
+)
 
 
-def test_a_line_known_from_elsewhere_takes_the_side_where_it_stands_now():
-    before = read_lines(conflict(at("a", "x"), at("b", "y")))
-    known = {line.raw: line for line in before}
-    assert sides(read_lines((at("b", "y") + at("a", "x")).encode(), known)) == [("b", ""), ("a", "")]
+@pytest.mark.parametrize("left", ["<", "=", ">", "<=", "<>", "=>", "<=>"])
+@pytest.mark.parametrize(
+    "before", ["", at("x", "above"), "<<<<<<< HEAD\n" + at("x", "above") + "=======\n>>>>>>> old\n"]
+)
+def test_whichever_markers_somebody_deleted_no_text_is_lost(left, before):
+    rows = [row for row in BOTH if row[0] == "{" or row[0] in left]
+    found = live((before + "".join(rows) + at("y", "below")).encode())
+    wanted = {"a": "theirs", "b": "same", "y": "below", **kept("a", "ours")} | ({"x": "above"} if before else {})
+    assert found == wanted
+
+
+@pytest.mark.parametrize("left", ["<|", "|", "|>", "<|>", "|=", "<|=", "|=>"])
+def test_no_text_is_lost_where_the_base_is_shown_and_markers_are_missing(left):
+    text = conflict(at("a", "ours"), at("a", "theirs", LATE), at("a", "base", "2025-01-01T00:00:00Z")).decode()
+    rows = [row for row in text.splitlines(keepends=True) if row[0] == "{" or row[0] in left]
+    assert {"ours", "theirs"} <= set(live("".join(rows).encode()).values())
+
+
+def test_a_conflict_whose_inner_end_is_missing_ends_with_the_outer():
+    inner = "<<<<<<<<< one\n" + at("a", "1") + "=========\n" + at("b", "2")
+    assert live(conflict(inner, at("c", "3"))) == {"a": "1", "b": "2", "c": "3"}
