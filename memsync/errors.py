@@ -86,7 +86,7 @@ class SecretFound(InvalidMemory):
     def __init__(self, what: str) -> None:
         super().__init__(
             f"blocked, nothing was written: this looks like a secret ({what}); take it out, keep it out of the "
-            "work tree with --private, or say with --allow-secret that it is none"
+            "work tree with --private, or say with --allow-secret that it is not one"
         )
         self.what = what
 
@@ -136,7 +136,7 @@ class GitFailed(MemsyncError):
     """Git was asked something that decides what may be written, and did not answer."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"git does not say whether it tracks {path}; run `git status` there and do what it says")
+        super().__init__(f"git could not tell whether it tracks {path}; run `git status` there and follow its advice")
 
 
 class LlmError(MemsyncError):
@@ -169,7 +169,7 @@ class NotInstalled(MemsyncError):
     def __init__(self, what: str, extra: str) -> None:
         from memsync import origin
 
-        super().__init__(f"{what} needs more packages; install them with {origin.advice(extra)}")
+        super().__init__(f"{what} needs extra packages; install them with {origin.advice(extra)}")
 
 
 class GitRefused(MemsyncError):
@@ -177,7 +177,7 @@ class GitRefused(MemsyncError):
 
     def __init__(self, what: str, said: str, remedy: str = "") -> None:
         lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("hint:")]
-        reason = "; ".join(lines[-3:]) or "without a word"
+        reason = "; ".join(lines[-3:]) or "it printed no reason"
         super().__init__(f"git {what} failed: {reason}{f'; {remedy}' if remedy else ''}")
 
 

@@ -277,7 +277,9 @@ def check_words(words: Collection[str], what: str) -> None:
         InvalidMemory
     """
     if len(words) > MAX_WORDS:
-        raise InvalidMemory(f"{len(words):,} {what}s are more than {MAX_WORDS}; keep those that somebody would ask for")
+        raise InvalidMemory(
+            f"{len(words):,} {what}s are more than {MAX_WORDS}; keep those that somebody would search for"
+        )
     if long := next((word for word in words if len(word) > MAX_WORD), ""):
         raise InvalidMemory(f"the {what} {long[:20]}… has {len(long):,} characters, more than {MAX_WORD}")
 

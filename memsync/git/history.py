@@ -83,9 +83,7 @@ def _stream(root: Path, *words: str, feed: bytes = b"") -> Iterator[bytes]:
                 stderr=said,
             )
         except OSError as error:
-            raise NoHistory(
-                f"git cannot be run ({error.strerror or error}); install git to look into the past"
-            ) from None
+            raise NoHistory(f"git cannot be run ({error.strerror or error}); install git to see the history") from None
         with git:
             assert git.stdout is not None
             for line in git.stdout:
@@ -117,7 +115,7 @@ def resolve(root: Path, rev: str) -> Commit:
             raise
         if rev == "HEAD":
             raise NoHistory("nothing is committed yet; commit something first") from None
-        raise NoHistory(f"{rev!r} names no commit here; `git log --oneline --all` shows them") from None
+        raise NoHistory(f"unknown revision {rev!r}; `git log --oneline --all` lists the commits") from None
     return _commit(line)
 
 

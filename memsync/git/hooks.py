@@ -37,7 +37,7 @@ def run_in_time(words: Sequence[str]) -> int:
 
     def give_up(after: str) -> int:
         is_gate = words[:1] == ["pre-commit"]
-        _say(f"git hook {words[0]} was not done after {after}{f'; {_UNCHECKED}' if is_gate else ''}")
+        _say(f"git hook {words[0]} did not finish within {after}{f'; {_UNCHECKED}' if is_gate else ''}")
         return BLOCKED if _secrets else 0
 
     deadline.start_for_git("hook", os.environ, give_up)
@@ -48,7 +48,7 @@ def main(words: Sequence[str]) -> int:
     """Run the hook that *words* name, with git's arguments; return 0, or BLOCKED to stop the commit."""
     hook = _HOOKS.get(words[0] if words else "")
     if hook is None:
-        _say(f"there is no hook {' '.join(words[:1])!r}; known are {', '.join(_HOOKS)}")
+        _say(f"unknown hook {' '.join(words[:1])!r}; choose one of {', '.join(_HOOKS)}")
         return 0
     try:
         return hook(words[1:])

@@ -76,8 +76,8 @@ def install(layout: Layout) -> list[str]:
     if hooks.keeper == "outside":
         raise StoreNotWritable(
             hooks.directory,
-            "core.hooksPath leads out of the repository, and its hooks are for all your repositories",
-            "git merges memories all the same; for the rest call `memsync git hook NAME` from them, or set core.hooksPath for this clone",
+            "core.hooksPath leads out of the repository, and those hooks serve all your repositories",
+            "git still merges memories; for the rest, call `memsync git hook NAME` from them, or set core.hooksPath for this clone",
         )
     if hooks.keeper == "lefthook":
         return [*done, f"lefthook writes the hooks here; add to its configuration:\n{hookfile.lefthook_snippet()}"]
@@ -93,7 +93,7 @@ def _note_root(checkout: Checkout, layout: Layout) -> Iterator[str]:
     root = layout.root.relative_to(checkout.top).as_posix()
     if root not in (checkout.ask("config", "--local", "--get-all", ROOTS) or "").splitlines():
         checkout.do("config", "--local", "--add", ROOTS, root)
-        yield f"noted {root} as a place of memories in this clone"
+        yield f"noted {root} as a directory with memories in this clone"
 
 
 def _own_directory() -> str:
@@ -136,11 +136,11 @@ def _prev(path: Path) -> Path:
 
 def _chain(path: Path, data: bytes) -> Iterator[str]:
     if os.path.lexists(_prev(path)):
-        raise StoreNotWritable(_prev(path), "is in the way", f"look what it is, and move it or {path} away")
+        raise StoreNotWritable(_prev(path), "is in the way", f"check what it is, and move it or {path} away")
     with blaming(path):
         path.rename(_prev(path))
     _create(path, data)
-    yield f"created {path}, which goes on with {_prev(path).name}"
+    yield f"created {path}, which then runs {_prev(path).name}"
 
 
 def _create(path: Path, data: bytes) -> None:
@@ -163,7 +163,7 @@ def uninstall(layout: Layout) -> list[str]:
         done += _uninstall_one(hooks.directory / name)
     if checkout.ask("config", "--local", "--get-all", ROOTS) is not None:
         checkout.do("config", "--local", "--unset-all", ROOTS)
-        done.append("forgot the places of memories of this clone")
+        done.append("forgot the directories with memories of this clone")
     return done
 
 

@@ -53,7 +53,7 @@ def _refuse_empty(checkout: Checkout, store: Store, upstream: str) -> None:
         raise GitRefused(
             "push",
             f"{upstream} has {theirs} memories and this branch has none",
-            "nothing was pushed; if that is meant, run `git push` yourself",
+            "nothing was pushed; if that is intended, run `git push` yourself",
         )
 
 

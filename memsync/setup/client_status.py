@@ -77,7 +77,7 @@ def _leaks(project: Project, sources: Iterable[Source]) -> Iterator[str]:
     if project.settings.stealth and (root := project.layout.root):
         for path in (Path(source.where) for source in sources):
             if path.is_relative_to(root) and not (project.layout.git and checkout.is_tracked(path)):
-                yield f"stealth is on, but {path} is in the work tree; `memsync init --stealth` moves what is ours"
+                yield f"stealth is on, but {path} is in the work tree; `memsync init --stealth` moves what belongs to memsync"
 
 
 def _best(found: Iterable[Wiring]) -> Wiring:

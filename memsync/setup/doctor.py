@@ -70,7 +70,7 @@ def _examine_embedder(project: Project) -> Iterator[Finding]:
     from memsync.index import static
 
     if project.settings.embedder == "builtin" and not static.StaticEmbedder(static.BUILTIN).intact():
-        what = "damaged, so memories are found by wrong meanings; install memsync again"
+        what = "damaged, so recall by meaning is unreliable; install memsync again"
         yield Finding(level="error", where=str(static.BUILTIN), what=what)
 
 
@@ -122,9 +122,7 @@ def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
             what = f"{why}; no agent is given it unasked. Read it, then `memsync memory approve` or `forget` it"
             yield Finding(level="note", where=where, what=what)
         if shown_id(id_) != id_:
-            what = (
-                "its id holds other signs than letters, digits and dashes, so this name stands for it; give it another"
-            )
+            what = "its id has characters other than letters, digits and dashes, so it is shown under this name; give it another id"
             yield Finding(level="note", where=where, what=what)
         if memory.conflict_of:
             what = f"keeps a text that lost against {shown_id(memory.conflict_of)} in a merge; `memory update` it to keep it, or forget it"
@@ -178,7 +176,7 @@ def _examine_git(project: Project) -> Iterator[Finding]:
     states = status(project.layout)
     for name, state in states["hooks"].items():
         if state != "installed":
-            what = f"the hook {name} of memsync is {state}; `memsync git install` puts it in"
+            what = f"the hook {name} of memsync is {state}; `memsync git install` installs it"
             yield Finding(level="note", where=states["hooks_path"], what=what)
 
 
@@ -205,7 +203,7 @@ def _mend_file(project: Project, store: Store) -> Iterator[str]:
         return
     store.refresh()
     if any(problem.is_conflict for problem in store.problems()) and conflict.resolve(store).changed:
-        yield f"{store.place.memories}: settled the git conflict; every text of both sides is there"
+        yield f"{store.place.memories}: resolved the git conflict; every text of both sides is kept"
     nameless = store.nameless()
     if nameless:
         with store.writing():

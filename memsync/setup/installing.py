@@ -178,7 +178,7 @@ def _git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], list[str]
         lacking = [name for name, state in found["hooks"].items() if state != "installed"]
         said = git.install(project.layout) if lacking and not dry_run else []
     except MemsyncError as error:
-        return [], [f"git has no hooks of memsync: {error}"]
+        return [], [f"git: the hooks were not installed: {error}"]
     if found["keeper"] == "lefthook":
         return [], said
     return [f"git: installed the hooks {', '.join(lacking)}"] if lacking else [], []
@@ -263,7 +263,7 @@ def _left(project: Project) -> list[str]:
     with suppress(StoreError):
         rows = files.read(path)[0].splitlines()
     also = f", and our lines in {path}" if set(attributes.LINES).intersection(rows) else ""
-    return [f"left: {shared.directory} with your memories{also}; remove by hand what nobody needs"]
+    return [f"left: {shared.directory} with your memories{also}; remove by hand what you no longer need"]
 
 
 def _no_git_hooks(project: Project, *, dry_run: bool) -> list[str]:
@@ -273,9 +273,9 @@ def _no_git_hooks(project: Project, *, dry_run: bool) -> list[str]:
 
     found = git.status(project.layout)
     there = [name for name, state in found["hooks"].items() if state != "missing"]
-    done = [f"git: took out the hooks {', '.join(there)}"] if there else []
+    done = [f"git: removed the hooks {', '.join(there)}"] if there else []
     if found["driver"] and not there:  # as `git install --no-hooks` leaves it
-        done = ["git: took our merge driver out of its configuration"]
+        done = ["git: removed our merge driver from its configuration"]
     if done and not dry_run:
         git.uninstall(project.layout)
     return done

@@ -67,8 +67,8 @@ def _add(text: str, wanted: Wanted) -> str:
 
 def _check(text: str, node: Node, kind: str, keys: Keys) -> None:
     if node.kind != kind:
-        name = "object" if kind == "{" else "list"
-        raise Misfit(f"{'.'.join(keys) or 'the file'} is no {name}", text.count("\n", 0, node.start) + 1)
+        name = "an object" if kind == "{" else "a list"
+        raise Misfit(f"{'.'.join(keys) or 'the file'} is not {name}", text.count("\n", 0, node.start) + 1)
 
 
 def _is_wanted_by(own: Own, wanted: Wanted) -> bool:

@@ -160,7 +160,7 @@ def _leave(
             left = _leave_tree(project, park, is_tracked=is_tracked)
             said += [] if is_tracked else left
         else:
-            said.append(f"{shared.place.memories} is kept, because it holds lines that are no memories")
+            said.append(f"{shared.place.memories} is kept, because it holds lines that are not memories")
     for store in (stealth, shared):
         if store.in_log_form:
             store.export()
@@ -265,7 +265,7 @@ def refuse_other_files(project: Project) -> None:
     for place in (project.layout.project, project.layout.global_):
         if place and config.said(place, _KEY):
             raise ConfigError(
-                f"stealth stays on, because {place.config} says {_KEY}: true; take that out, and run it again"
+                f"stealth stays on, because {place.config} says {_KEY}: true; remove that, and run it again"
             )
 
 

@@ -48,7 +48,7 @@ def add(text: str) -> str:
     said = read(text)
     servers = said.get(_TABLES, {})
     if not isinstance(servers, dict):
-        raise NotToml(f"{_TABLES} is no table")
+        raise NotToml(f"{_TABLES} is not a table")
     if SERVER in servers:
         return text
     wanted = {**said, _TABLES: {**servers, SERVER: _VALUE}}

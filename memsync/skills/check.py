@@ -56,10 +56,10 @@ def clean_name(name: str) -> str:
     """
     if len(name) > MAX_NAME or not _NAME.fullmatch(name):
         raise InvalidSkill(
-            f"{name!r} is no skill name: use 1 to {MAX_NAME} of a-z, 0-9 and single hyphens between them, as in run-tests"
+            f"{name!r} is not a valid skill name: use 1 to {MAX_NAME} of a-z, 0-9 and single hyphens between them, as in run-tests"
         )
     if name in _RESERVED:
-        raise InvalidSkill(f"{name!r} is a device on Windows, where no folder can be called so; choose another name")
+        raise InvalidSkill(f"{name!r} is a device name on Windows, where no folder can have it; choose another name")
     return name
 
 
@@ -96,7 +96,7 @@ def _trigger_trouble(pattern: str) -> str:
     try:
         regex.search(pattern, _PROBE, timeout=TRIGGER_TIME)
     except regex.error as error:
-        return f"{pattern!r} is no regular expression: {error}"
+        return f"{pattern!r} is not a valid regular expression: {error}"
     except TimeoutError:
         return f"{pattern!r} takes too long on ordinary text; avoid repetitions inside repetitions"
     return ""
@@ -150,14 +150,14 @@ def _about_front(file: SkillFile, folder: str) -> Iterator[tuple[tuple[str, ...]
     if not as_text(description):
         yield ("description",), "no description; Codex and Gemini do not load the skill"
     elif not isinstance(description, str):
-        yield ("description",), "the description is no text; quote it"
+        yield ("description",), "the description is not text; quote it"
     elif len(description) > MAX_DESCRIPTION:
         yield ("description",), f"the description has more than {MAX_DESCRIPTION:,} characters"
     if len(as_text(front.get("compatibility"))) > MAX_COMPATIBILITY:
         yield ("compatibility",), f"compatibility has more than {MAX_COMPATIBILITY} characters"
     for key in front.keys() - set(_KEYS):
         ours = any((key,) in places for places in PLACES.values())
-        yield (str(key),), f"{key} is no key of the specification" + ("; it belongs under metadata" if ours else "")
+        yield (str(key),), f"{key} is not a key of the specification" + ("; it belongs under metadata" if ours else "")
     yield from _about_metadata(front.get("metadata"))
     if file.skill.trigger_pattern and (why := _trigger_trouble(file.skill.trigger_pattern)):
         path = next(path for path in PLACES["trigger_pattern"] if get(front, path) is not None)
@@ -171,20 +171,23 @@ def _about_name(front: Mapping[str, Any], folder: str) -> Iterator[tuple[tuple[s
     elif as_text(name) != folder:
         yield ("name",), f"the name {as_text(name)!r} is not that of the folder, {folder}"
     if not _NAME.fullmatch(folder) or len(folder) > MAX_NAME:
-        yield ("name",), f"the folder {folder!r} is no skill name: 1 to {MAX_NAME} of a-z, 0-9 and single hyphens"
+        yield (
+            ("name",),
+            f"the folder {folder!r} is not a valid skill name: 1 to {MAX_NAME} of a-z, 0-9 and single hyphens",
+        )
     if folder in _RESERVED:
-        yield ("name",), f"the folder {folder!r} is a device on Windows and cannot be checked out there"
+        yield ("name",), f"the folder {folder!r} is a device name on Windows and cannot be checked out there"
 
 
 def _about_metadata(metadata: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     if metadata is None:
         return
     if not isinstance(metadata, Mapping):
-        yield ("metadata",), "metadata is no mapping"
+        yield ("metadata",), "metadata is not a mapping"
         return
     for key, value in metadata.items():
         if not isinstance(value, str):
-            yield ("metadata", str(key)), f"metadata.{key} is no text; quote it"
+            yield ("metadata", str(key)), f"metadata.{key} is not text; quote it"
 
 
 def mend(data: bytes, folder: str) -> bytes:

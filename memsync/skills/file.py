@@ -160,7 +160,7 @@ def _load(head: str) -> tuple[Mapping[str, Any], list[Problem]]:
     if front is None:
         return {}, []
     if not isinstance(front, dict):
-        return {}, [Problem(2, "the front matter is no mapping of keys to values")]
+        return {}, [Problem(2, "the front matter is not a mapping of keys to values")]
     return front, []
 
 
@@ -195,7 +195,7 @@ def edit(data: bytes, changes: Mapping[str, Any]) -> bytes:
     front, problems = _load(parts.head)
     if problems:
         raise InvalidSkill(
-            f"line {problems[0].number}: {problems[0].why}; mend it, or try `memsync skill validate --fix`"
+            f"line {problems[0].number}: {problems[0].why}; fix it, or try `memsync skill validate --fix`"
         )
     fields = {field: value for field, value in changes.items() if field != "instructions"}
     for field, value in fields.items():
@@ -377,7 +377,7 @@ def _scalar(value: Value, *, flow: bool = False) -> str:
 
 def _cut(head: str, found: Entry | None) -> str:
     if found is None or (found.key and head[found.key - 1] not in "\n "):
-        raise InvalidSkill("a value inside braces cannot be taken out; edit it by hand")
+        raise InvalidSkill("a value inside braces cannot be removed; edit it by hand")
     start = head.rfind("\n", 0, found.key) + 1
     end = _line_end(head, found.end)
     return head[:start] + head[end + 1 + head.startswith("\r\n", end) :]

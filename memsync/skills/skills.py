@@ -290,7 +290,7 @@ class Skills:
         targets = {directory / name: entry.path.parent for name, entry in sorted(entries.items())}
         other = [target for target, source in targets.items() if target.exists() and not _same(source, target)]
         if other and not force:
-            raise InvalidSkill(f"{other[0]} is there already and differs; --force replaces its files")
+            raise InvalidSkill(f"{other[0]} already exists and differs; --force replaces its files")
         for target, source in targets.items():
             with blaming(target):
                 if not target.exists() or target in other:

@@ -115,10 +115,10 @@ class SkillStore:
         folder = self.directory / name
         files.resolve_inside(folder, self.place.tree)
         if os.path.lexists(self.path(name)):
-            raise InvalidSkill(f"there is a skill {name} already; `memsync skill update {name}` changes it")
+            raise InvalidSkill(f"skill {name} already exists; `memsync skill update {name}` changes it")
         files.make_dirs(folder, private=self.place.private)
         if not files.create(self.path(name), data, private=self.place.private):
-            raise InvalidSkill(f"{self.path(name)} was made by somebody else just now; look at it first")
+            raise InvalidSkill(f"{self.path(name)} was just created by somebody else; look at it first")
 
     def rewrite(self, name: str, data: bytes, *, was: bytes) -> None:
         """Replace the file of a skill atomically; the old one goes to the trash. Under the lock.
@@ -136,7 +136,7 @@ class SkillStore:
         path = files.resolve_inside(self.path(name), self.place.tree)
         temp = self.place.local / "skill.tmp"
         if files.replace(path, data, was=was, temp=temp, private=self.place.private) is None:
-            raise InvalidSkill(f"{path} was changed by somebody else just now; look at it, and try again")
+            raise InvalidSkill(f"{path} was just changed by somebody else; look at it, and try again")
 
     def rename(self, name: str, new: str, data: bytes, *, was: bytes) -> None:
         """Give the folder another name, and its file the *data* that says so. Under the lock.
@@ -148,7 +148,7 @@ class SkillStore:
         """
         folder, target = self.directory / name, self.directory / new
         if os.path.lexists(target):
-            raise InvalidSkill(f"{target} is there already")
+            raise InvalidSkill(f"{target} already exists")
         self._replace(name, data, was)
         with _told(folder):
             folder.rename(target)

@@ -54,10 +54,12 @@ class Settings:
     stop_words: bool = _setting("memory.stop_words", True, "leave English stop words out of queries")
     decay_enabled: bool = _setting("memory.decay_enabled", True, "let importance fade with disuse")
     decay_rate: float = _setting("memory.decay_rate", 0.05, "importance lost per month without use", low=0, high=1)
-    decay_floor: float = _setting("memory.decay_floor", 0.1, "what decay stops at", low=0, high=1)
+    decay_floor: float = _setting("memory.decay_floor", 0.1, "where decay stops", low=0, high=1)
     author: str = _setting("memory.author", "", "name on new memories; empty: git's user.name")
     allow_secrets: tuple[str, ...] = _setting(
-        "memory.secrets.allow", (), "what is no secret: patterns and fingerprints, between spaces (docs/security.md)"
+        "memory.secrets.allow",
+        (),
+        "what is not a secret: patterns and fingerprints, separated by spaces (docs/security.md)",
     )
     stealth: bool = _setting("memory_sync.stealth", False, "keep every memory out of the work tree")
     mode: str = _setting(
@@ -158,7 +160,7 @@ def _spec(key: str) -> Any:
     if known is None:
         near = difflib.get_close_matches(key, KEYS, 1)
         raise ConfigError(
-            f"there is no setting {key!r}"
+            f"unknown setting {key!r}"
             + (f"; did you mean {near[0]}?" if near else "; `memsync memory config` lists them")
         )
     return known
@@ -330,7 +332,7 @@ def _load_yaml(place: Place) -> Any:
     data, _ = read(path)
     parsed = yamltext.load(data, path)
     if parsed is not None and not isinstance(parsed, dict):
-        raise ConfigError(f"{path}: not a mapping of settings; mend or remove it")
+        raise ConfigError(f"{path}: not a mapping of settings; fix or remove it")
     return parsed or {}
 
 
@@ -358,7 +360,7 @@ def store(place: Place, key: str, value: Any) -> None:
     try:
         new = yamledit.with_value(data.decode("utf-8-sig"), *_names(name_of(key)), value=value)
     except ValueError as error:
-        raise ConfigError(f"{path}: not YAML that can be edited ({error}); mend or remove it") from None
+        raise ConfigError(f"{path}: not YAML that can be edited ({error}); fix or remove it") from None
     if replace_file(path, new.encode(), was=data, temp=place.local / "config.tmp", private=place.private) is None:
         raise ConfigError(f"{path}: changed while it was written; try again")
 

@@ -235,7 +235,7 @@ def _nearest_store(
             if _is_foreign(store, git, env):
                 notes.append(owners.foreign_text(store, git.root if git else directory))
             elif above and directory != start:
-                notes.append(f"{store} is not used, because everybody may write to {above}; change there to use it")
+                notes.append(f"{store} is not used, because anyone can write to {above}; cd there to use it")
             else:
                 return directory
         if git and directory == git.root:

@@ -324,7 +324,7 @@ class State:
             return self._connect()
 
     def _begin_anew(self, error: Exception) -> None:
-        log.warning("%s is damaged (%s) and is begun anew; no memory is lost", self.path, error)
+        log.warning("%s is damaged (%s) and was started afresh; no memory is lost", self.path, error)
         for suffix in ("", "-wal", "-shm"):
             with suppress(OSError):
                 self.path.with_name(self.path.name + suffix).unlink()

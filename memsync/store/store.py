@@ -295,7 +295,7 @@ class Store:
         data, _ = files.read(path)
         lines = jsonl.read_lines(data, self._known())
         if settle is None and jsonl.in_conflict(lines) and checkout.is_unmerged(path):
-            return Exported(path, changed=False, held="git is merging it; `memsync sync` settles that")
+            return Exported(path, changed=False, held="git is merging it; `memsync sync` resolves that")
         lines, _ = pending.lay_over((settle or merge.settle)(lines), files.read(self.place.pending)[0])
         new = jsonl.export(lines, collapse=collapse)
         if new == data:

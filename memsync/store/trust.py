@@ -276,7 +276,7 @@ def why_no_step(action: str, params: Mapping[str, Any]) -> str:
         return "a workflow of a repository may not name a `transcript`; the session's own is read without it"
     for name, value in params.items():
         if (found := VALUE.search(str(value))) and not (name == "query" and action in _ASKING):
-            return f"a workflow of a repository may use {found[0]} only in the `query` of what gives memories"
+            return f"a workflow of a repository may use {found[0]} only in the `query` of a step that gives memories"
     return ""
 
 
@@ -286,7 +286,7 @@ def what_leaves(key: str, value: object) -> str:
     if key != "memory.embedder" or kind != "openai":
         return ""
     url = f"http{rest.rpartition('@http')[2]}"
-    return f"from now on every memory, private and global ones too, and every prompt and query is sent to {url}"
+    return f"from now on every memory, including private and global ones, and every prompt and query is sent to {url}"
 
 
 def notice(waiting: Collection[Instruction]) -> str:

@@ -231,7 +231,7 @@ class _Events:
         return steady & self._watches.keys()
 
     def _fail(self, error: Exception) -> None:
-        log.warning("no file events (%s); looking at the files instead, which takes a moment longer", error)
+        log.warning("no file events (%s); polling the files instead, which takes a moment longer", error)
         self.failed = True
         self.close()
 

@@ -112,7 +112,7 @@ def _read(layout: Layout) -> tuple[list[_Own], list[str]]:
         try:
             real = files.resolve_inside(path, place.tree)
             if files.stamp(real).size > LARGEST_YAML:  # before it is read: it may be as large as git takes
-                problems.append(f"{path}: larger than {LARGEST_YAML // 1024} KiB; ours is in force instead")
+                problems.append(f"{path}: larger than {LARGEST_YAML // 1024} KiB; the built-in one is used instead")
                 continue
             found.append(_Own(path, files.read(real)[0], place.scope == "project"))
         except StoreError as error:
@@ -140,7 +140,7 @@ def _parsed(own: Mapping[str, _Own], cache: Path | None, problems: list[str]) ->
         try:
             steps = parse(data, path, broken)
         except ConfigError as error:
-            broken.append(f"{error}; ours is in force instead")
+            broken.append(f"{error}; the built-in one is used instead")
             continue
         parsed[name] = list(_allowed(steps, path, broken)) if is_theirs else steps
     problems += broken

@@ -48,7 +48,7 @@ def load(data: bytes, path: Path) -> Any:
         line, why = data.count(b"\n", 0, error.start) + 1, f"byte 0x{data[error.start]:02x} is not UTF-8"
     except NotYaml as error:
         line, why = error.line or 0, str(error)
-    raise ConfigError(f"{path}{f':{line}' if line else ''}: not YAML that can be read ({why}); mend or remove it")
+    raise ConfigError(f"{path}{f':{line}' if line else ''}: not YAML that can be read ({why}); fix or remove it")
 
 
 def read(text: str) -> Any:

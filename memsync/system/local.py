@@ -109,8 +109,8 @@ def refuse_links(path: Path) -> None:
 
 
 def _link_error(path: Path) -> OutsideTree:
-    why = f"leads through a link, and none is followed below {LOCAL}"
-    return OutsideTree(path, why, "remove the link; memsync makes what it needs anew")
+    why = f"leads through a link, and links below {LOCAL} are not followed"
+    return OutsideTree(path, why, "remove the link; memsync recreates what it needs")
 
 
 def file_mode(path: Path, *, private: bool) -> int:
@@ -148,7 +148,7 @@ def distrust(local: Path) -> str:
     with os.scandir(local) as entries:
         for entry in entries:
             if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
-                return f"holds {entry.name}, which is no file of ours but a link or the like"
+                return f"holds {entry.name}, which is neither a regular file nor a directory"
     return ""
 
 

@@ -158,7 +158,7 @@ def _in_folder(path: Path, source: Source | None) -> tuple[Source | None, Path]:
     inside = [(kind, place) for kind, place in places if place.exists() and place.resolve().is_relative_to(root)]
     found = [(kind, place) for kind, place in inside if source in (None, kind)]
     if len(found) > 1:
-        raise UsageError(f"{path} has memories of {', '.join(kind for kind, _ in found)}; say which with --from")
+        raise UsageError(f"{path} has memories of {', '.join(kind for kind, _ in found)}; choose one with --from")
     return found[0] if found else (source, path)
 
 
@@ -175,7 +175,7 @@ def _files(path: Path, source: Source | None) -> list[Path]:
         shown = [file for file in known if not any(part.startswith(".") for part in file.relative_to(path).parts)]
         found = [file for file in shown if file.resolve().is_relative_to(root)]
     if not found:
-        raise ImportFailed(f"{path}: there is no file in it that memories are read from; name one, or say --from")
+        raise ImportFailed(f"{path}: no file in it holds memories that can be read; name one, or use --from")
     if len(found) > _MOST:
         raise ImportFailed(f"{path}: has {len(found):,} files, more than {_MOST:,}; name a folder inside of it")
     return found

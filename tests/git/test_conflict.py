@@ -118,7 +118,7 @@ def test_doctor_says_so_and_settles_it(repo):
         ("a git conflict (3 marker lines); both sides are merged", True)
     ]
     fixed = memsync("doctor", "--fix", cwd=repo.root)
-    assert "settled the git conflict; every text of both sides is there" in fixed.out
+    assert "resolved the git conflict; every text of both sides is kept" in fixed.out
     assert repo.memories.read_bytes() == EXPECTED
 
 

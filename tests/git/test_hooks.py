@@ -154,8 +154,8 @@ def test_new_worktrees_and_file_checkouts_say_nothing(hooked, tmp_path):
     ("words", "text"),
     [
         (["pre-commit"], "not a mapping of settings"),
-        (["no-such-hook"], "there is no hook 'no-such-hook'"),
-        ([], "there is no hook"),
+        (["no-such-hook"], "unknown hook 'no-such-hook'"),
+        ([], "unknown hook"),
         (["post-checkout"], ""),
     ],
 )

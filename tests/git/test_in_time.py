@@ -45,7 +45,7 @@ def test_a_driver_that_never_gets_its_file_ends_so_that_git_does_without_it(tmp_
     done = memsync("git", name, *words, cwd=tmp_path, timeout=_PATIENCE)
     assert time.monotonic() - began < _PATIENCE
     assert done.code not in (0, 1)
-    assert "was not done after 1 seconds; MEMSYNC_GIT_SECONDS allows more" in done.err
+    assert "did not finish within 1 seconds; MEMSYNC_GIT_SECONDS allows more" in done.err
     assert (tmp_path / "ours").read_text() == memory_line("mm-a", "ours")
 
 

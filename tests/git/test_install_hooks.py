@@ -148,7 +148,7 @@ def test_where_hooks_are_refused_memories_merge_all_the_same_and_uninstalling_ta
         True,
         False,
     )
-    assert "took our merge driver out" in memsync("uninstall", cwd=repo.root).out
+    assert "removed our merge driver" in memsync("uninstall", cwd=repo.root).out
     assert status(locate(repo.root))["driver"] is None
     assert b"memsync" not in (repo.root / ".git" / "config").read_bytes()
 
@@ -213,5 +213,5 @@ def test_the_doctor_names_hooks_that_have_gone_and_is_silent_where_nobody_wanted
     (repo.root / ".git" / "hooks" / "pre-commit").unlink()
     (repo.root / ".git" / "hooks" / "post-merge").chmod(0o644)
     said = memsync("doctor", cwd=repo.root).out
-    assert "the hook pre-commit of memsync is missing; `memsync git install` puts it in" in said
+    assert "the hook pre-commit of memsync is missing; `memsync git install` installs it" in said
     assert "the hook post-merge of memsync is off" in said

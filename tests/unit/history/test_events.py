@@ -203,7 +203,7 @@ def test_outside_git_and_with_a_wrong_name_the_error_says_what_to_do(repo, proje
         events(plain)
     commit(repo, A1)
     for rev in ("nosuch", "--output=stolen", "-h", "HEAD:README", ""):
-        with pytest.raises(NoHistory, match="names no commit"), at(project, rev or "HEAD~99"):
+        with pytest.raises(NoHistory, match="unknown revision"), at(project, rev or "HEAD~99"):
             pass
     assert not (repo.root / "stolen").exists()
     with pytest.raises(MemoryNotFound, match="git has ever had"):

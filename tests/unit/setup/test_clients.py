@@ -115,7 +115,7 @@ def test_only_the_named_client_is_touched(repo):
     [
         (".claude/settings.json", '{\n"a": 1,\n}', "settings.json:3: not JSON"),
         (".claude/settings.json", '{\n// why\n"a": 1}', "settings.json:2: a comment, because of which Claude Code"),
-        (".mcp.json", '{"mcpServers": []}', ".mcp.json:1: mcpServers is no object; make it one"),
+        (".mcp.json", '{"mcpServers": []}', ".mcp.json:1: mcpServers is not an object; make it one"),
         (".codex/config.toml", "a = 1\nb =\n", "config.toml:2: not TOML"),
         (".gemini/settings.json", b'{"a":\n"\xff"}', "settings.json:2: not UTF-8"),
     ],
@@ -265,7 +265,7 @@ def test_hooks_that_git_keeps_elsewhere_are_told_of_and_stop_nothing(repo, home)
     repo.git("config", "core.hooksPath", str(home / "hooks"))
     with Memsync.open(repo.root) as project:
         done = installing.init(project, ["claude"], stealth=False, dry_run=False)
-    assert done.notes[0].startswith("git has no hooks of memsync: ")
+    assert done.notes[0].startswith("git: the hooks were not installed: ")
     assert status(repo)["claude"] == ("installed", "installed")
 
 

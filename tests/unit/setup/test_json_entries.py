@@ -101,10 +101,10 @@ def test_a_server_named_memsync_that_is_not_ours_is_left_alone():
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[]", "the file is no object"),
-        ('{"hooks": []}', "hooks is no object"),
-        ('{"hooks": {\n"SessionStart": {}}}', "hooks.SessionStart is no list"),
-        ('{"mcpServers": null}', "mcpServers is no object"),
+        ("[]", "the file is not an object"),
+        ('{"hooks": []}', "hooks is not an object"),
+        ('{"hooks": {\n"SessionStart": {}}}', "hooks.SessionStart is not a list"),
+        ('{"mcpServers": null}', "mcpServers is not an object"),
     ],
 )
 def test_settings_of_another_shape_are_refused(text, why):

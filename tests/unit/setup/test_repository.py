@@ -106,7 +106,7 @@ def test_nothing_leaves_the_work_tree_when_git_does_not_say_whether_it_tracks_it
 def test_lines_that_are_no_memories_keep_the_file_where_it_is(repo):
     repo.write_memories('{"id":"a","content":"alpha"}\n{broken\n')
     done = installing.turn_stealth(again(repo), True, move=True)
-    assert done[-1] == f"{repo.memories} is kept, because it holds lines that are no memories"
+    assert done[-1] == f"{repo.memories} is kept, because it holds lines that are not memories"
     assert repo.memories.read_text() == "{broken\n"
     assert texts(again(repo)) == [("stealth", "alpha")]
 

@@ -64,7 +64,7 @@ def test_a_whole_file_keeps_what_it_says(skills, folder):
 
 @pytest.mark.parametrize("name", ["", "Bad", "a--b", "-a", "a/b", "../x", "a" * 65, "a b", "naïve", "."])
 def test_a_name_that_is_none_is_refused_and_nothing_is_written(skills, folder, name):
-    with pytest.raises(InvalidSkill, match="is no skill name"):
+    with pytest.raises(InvalidSkill, match="is not a valid skill name"):
         skills.create(name, HOWTO)
     assert not folder.exists()
 
@@ -76,7 +76,7 @@ def test_a_name_that_is_none_is_refused_and_nothing_is_written(skills, folder, n
         ({"description": "x" * 1025}, "more than 1,024"),
         ({"description": " "}, "description is empty"),
         ({"description": "a\x07b"}, "control"),
-        ({"trigger_pattern": "(a"}, "no regular expression"),
+        ({"trigger_pattern": "(a"}, "is not a valid regular expression"),
         ({"trigger_pattern": "(a+)+$"}, "takes too long"),
     ],
 )
@@ -410,5 +410,5 @@ def test_the_trash_keeps_the_last_two_hundred_and_the_newest_of_them_comes_back(
 
 @pytest.mark.parametrize("name", ["con", "prn", "aux", "nul", "com1", "lpt9", "con.", "con ", "CON", "nul.md", "a."])
 def test_a_name_that_is_a_device_on_windows_is_refused(skills, name):
-    with pytest.raises(InvalidSkill, match=r"device on Windows|skill name"):
+    with pytest.raises(InvalidSkill, match=r"device name on Windows|skill name"):
         skills.create(name, HOWTO)

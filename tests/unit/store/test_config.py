@@ -78,13 +78,13 @@ def test_an_unknown_setting_is_a_warning_that_names_the_near_miss(layout):
     loaded = load(layout)
     assert loaded.settings == Settings(decay_rate=0.2)
     assert loaded.warnings == (
-        f"{layout.project.config}: there is no setting 'memory.recal_limit'; did you mean memory.recall_limit?",
-        f"{layout.project.config}: there is no setting 'other_tool.colour'; `memsync memory config` lists them",
+        f"{layout.project.config}: unknown setting 'memory.recal_limit'; did you mean memory.recall_limit?",
+        f"{layout.project.config}: unknown setting 'other_tool.colour'; `memsync memory config` lists them",
     )
 
 
 def test_asking_for_an_unknown_setting_is_an_error_that_names_the_near_miss():
-    with pytest.raises(ConfigError, match=r"there is no setting 'memory[.]decay'; did you mean memory[.]decay_"):
+    with pytest.raises(ConfigError, match=r"unknown setting 'memory[.]decay'; did you mean memory[.]decay_"):
         get(Settings(), "memory.decay")
 
 
@@ -100,7 +100,7 @@ def test_asking_for_an_unknown_setting_is_an_error_that_names_the_near_miss():
         ("a: 2020-13-45\n", "config.yaml"),
         ("a: &x [*x]\n", "config.yaml:1: not YAML"),
         ("? [a]\n: b\n", None),
-        ("- a list\n", "config.yaml: not a mapping of settings; mend or remove it"),
+        ("- a list\n", "config.yaml: not a mapping of settings; fix or remove it"),
         ("just text\n", "config.yaml: not a mapping of settings"),
         ("memory: {recall_limit: many}\n", "config.yaml: memory.recall_limit: 'many' is not a whole number"),
         ("memory: {recall_limit: 0}\n", "config.yaml: memory.recall_limit: 0 is not a number 1 or more"),

@@ -90,7 +90,7 @@ def test_no_store_above_a_directory_that_everybody_may_write_to_is_used(tmp_path
     (tmp_path / "open").chmod(mode)
     layout = locate(tmp_path / "open" / "work")
     assert layout.root == tmp_path / "open" / "work"
-    assert "everybody may write to" in layout.notes[0]
+    assert "anyone can write to" in layout.notes[0]
     assert locate(tmp_path / "open").root == tmp_path / "open"
 
 

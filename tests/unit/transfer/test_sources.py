@@ -197,7 +197,7 @@ def test_a_folder_is_searched_for_what_its_tool_keeps(tmp_path):
 def test_two_tools_in_one_folder_must_be_told_apart(tmp_path):
     plant(tmp_path, ".beads/issues.jsonl", lines(BEADS))
     plant(tmp_path, ".gobby/memories.jsonl", '{"id":"mm-a","content":"x"}\n')
-    with pytest.raises(UsageError, match="gobby, beads; say which with --from"):
+    with pytest.raises(UsageError, match="gobby, beads; choose one with --from"):
         read(tmp_path)
     assert [one.memory.id for one in read(tmp_path, "gobby") if one.memory] == ["mm-a"]
     assert len([one for one in read(tmp_path, "beads") if one.memory]) == 2
@@ -215,7 +215,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
     ("make", "why"),
     [
         (lambda root: None, "no such file or folder"),
-        (lambda root: root.mkdir(), "there is no file in it"),
+        (lambda root: root.mkdir(), "no file in it"),
         (lambda root: root.write_bytes(b"- caf\xe9"), "not UTF-8 at byte 6"),
         (lambda root: root.write_bytes("- x".encode("utf-16")), "is UTF-16"),
     ],
