@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,9 +58,7 @@ class Settings:
     decay_floor: float = _setting("memory.decay_floor", 0.1, "where decay stops", low=0, high=1)
     author: str = _setting("memory.author", "", "name on new memories; empty: git's user.name")
     allow_secrets: tuple[str, ...] = _setting(
-        "memory.secrets.allow",
-        (),
-        "what is not a secret: patterns and fingerprints, separated by spaces (docs/security.md)",
+        "memory.secrets.allow", (), "patterns and fingerprints of what is not a secret (docs/security.md)"
     )
     stealth: bool = _setting("memory_sync.stealth", False, "keep every memory out of the work tree")
     mode: str = _setting(
@@ -173,19 +172,12 @@ def load(layout: Layout) -> Loaded:
         ConfigError: a file of the user's is not YAML or has a value of the wrong kind.
         StoreUnreadable, OutsideTree: it cannot be read.
     """
-    return _load(layout, (layout.global_, layout.project, layout.stealth))
+    return _Reading(layout).read(layout.global_, layout.project, layout.stealth)
 
 
 def load_own(layout: Layout) -> Loaded:
     """Read the user's own settings files of *layout*, as `load` does."""
-    return _load(layout, (layout.global_, layout.stealth))
-
-
-def _load(layout: Layout, places: Iterable[Place | None]) -> Loaded:
-    reading = _Reading(layout)
-    for place in filter(None, places):
-        reading.take(place)
-    return reading.done()
+    return _Reading(layout).read(layout.global_, layout.stealth)
 
 
 class _Reading:
@@ -199,13 +191,15 @@ class _Reading:
         self._acting: dict[str, tuple[trust.Instruction, bool]] = {}  # by key; whether it waits
         self._unreadable = ""
 
-    def done(self) -> Loaded:
+    def read(self, *places: Place | None) -> Loaded:
+        for place in filter(None, places):
+            self._take(place)
         instructions = tuple(one for one, _ in self._acting.values())
         waiting = tuple(one for one, waits in self._acting.values() if waits)
         settings = replace(Settings(), **self._values)
         return Loaded(settings, self._sources, tuple(self._warnings), instructions, waiting, self._unreadable)
 
-    def take(self, place: Place) -> None:
+    def _take(self, place: Place) -> None:
         try:
             found = list(_flatten(_load_yaml(place)))
         except (ConfigError, StoreError) as error:
@@ -355,13 +349,18 @@ def store(place: Place, key: str, value: Any) -> None:
     """
     value = parse_value(key, value)
     _load_yaml(place)
+    _edit(place, name_of(key), partial(yamledit.with_value, value=value))
+
+
+def _edit(place: Place, key: str, change: Callable[..., str]) -> None:
     path = resolve_inside(place.config, place.tree)
     data, _ = read(path)
+    aliases = (alias for alias, meant in ALIASES.items() if meant == key)
     try:
-        new = yamledit.with_value(data.decode("utf-8-sig"), *_names(name_of(key)), value=value)
+        new = change(data.decode("utf-8-sig"), key, *aliases).encode()
     except ValueError as error:
         raise ConfigError(f"{path}: not YAML that can be edited ({error}); fix or remove it") from None
-    if replace_file(path, new.encode(), was=data, temp=place.local / "config.tmp", private=place.private) is None:
+    if replace_file(path, new, was=data, temp=place.local / "config.tmp", private=place.private) is None:
         raise ConfigError(f"{path}: changed while it was written; try again")
 
 
@@ -396,12 +395,5 @@ def drop(place: Place, key: str, value: Any) -> None:
     Raises:
         ConfigError, StoreError
     """
-    if said(place, key) != value:
-        return
-    data, _ = read(place.config)
-    new = yamledit.without_value(data.decode("utf-8-sig"), *_names(key))
-    replace_file(place.config, new.encode(), was=data, temp=place.local / "config.tmp", private=place.private)
-
-
-def _names(key: str) -> list[str]:
-    return [key, *(alias for alias, meant in ALIASES.items() if meant == key)]
+    if said(place, key) == value:
+        _edit(place, key, yamledit.without_value)
