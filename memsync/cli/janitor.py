@@ -11,10 +11,11 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import LazyGroup, json_option, open_project, print_result, tracked
-from memsync.errors import MemsyncError, UsageError, blaming
+from memsync.errors import MemsyncError, UsageError
 from memsync.janitor.plan import TASKS, Archive, Confirm, Merge, Plan, Reverse, Step, Task, as_dict, parse, spell
 from memsync.janitor.run import Outcome, Report
 from memsync.store import files
+from memsync.transfer import writers
 
 if TYPE_CHECKING:
     from memsync.memories.service import Memsync
@@ -97,8 +98,7 @@ def _write(project: Memsync, plan: Plan, path: str, as_json: bool) -> None:
     if path == "-":
         print_result(as_json, _as_dict(plan), text.rstrip("\n"))
         return
-    with blaming(Path(path)):
-        Path(path).write_bytes(text.encode("utf-8", "replace"))
+    writers.write(Path(path), text, project.layout.root)
     said = f"{_counted(plan)}: {path}; edit it, then run `memsync janitor run --apply {path}`"
     print_result(as_json, {"path": path, **_as_dict(plan)}, said)
 

@@ -15,6 +15,7 @@ from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, clean_ta
 from memsync.skills import check, file
 from memsync.skills.entries import Checked, SkillEntry
 from memsync.skills.store import SkillStore
+from memsync.store.files import resolve_named
 
 if TYPE_CHECKING:
     from memsync.index.core import Index
@@ -286,6 +287,7 @@ class Skills:
             InvalidSkill: one is there already and differs, and *force* is off; nothing was copied.
             StoreError
         """
+        directory = resolve_named(directory, self._project.layout.root)
         entries = {entry.name: entry for entry in reversed(self.list(scope=scope))}
         targets = {directory / name: entry.path.parent for name, entry in sorted(entries.items())}
         other = [target for target, source in targets.items() if target.exists() and not _same(source, target)]

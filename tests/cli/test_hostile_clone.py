@@ -261,8 +261,14 @@ def test_a_crafted_database_is_no_way_out(repo, home):
 
 def test_a_copy_is_not_written_through_a_link_that_leads_out(tmp_path, outside):
     root = clone(tmp_path, {"notes.md": outside / "rc", "docs": outside})
-    for name in ("notes.md", "docs/new.md"):
-        ran = memsync("memory", "export", "-o", name, cwd=root)
+    memsync("skill", "add", "deploying", "--description", "How", "--instructions", "run make deploy", cwd=root)
+    for words in (
+        ("memory", "export", "-o", "notes.md"),
+        ("memory", "export", "-o", "docs/new.md"),
+        ("janitor", "run", "--plan", "docs/plan.jsonl"),
+        ("skill", "export", "-o", "docs/copies"),
+    ):
+        ran = memsync(*words, cwd=root)
         assert (ran.code, "leads out of the repository" in ran.err) == (1, True)
     assert sorted(os.listdir(outside)) == ["rc"]
     assert (outside / "rc").read_text() == "# a shell start file\n"
