@@ -165,9 +165,13 @@ def by_driver(base: bytes, ours: bytes, theirs: bytes) -> tuple[bool, bytes]:
 def by_text(base: bytes, ours: bytes, theirs: bytes) -> tuple[bool, bytes]:
     """Merge as git does; a person who takes the markers out and keeps all lines is the kindest end of a conflict."""
     count, data = merge_text(Path.cwd(), (base, ours, theirs))
-    return count > 0, b"".join(
-        line.raw + b"\n" for line in jsonl.read_lines(data) if not line.is_marker and line.side != "base"
-    )
+    kept, in_base = [], False
+    for line in jsonl.read_lines(data):
+        if line.is_marker:
+            in_base = line.raw.startswith(b"|")
+        elif not in_base:
+            kept.append(line.raw + b"\n")
+    return count > 0, b"".join(kept)
 
 
 def by_text_and_reader(base: bytes, ours: bytes, theirs: bytes) -> tuple[bool, bytes]:

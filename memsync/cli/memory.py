@@ -22,6 +22,7 @@ from memsync.errors import UsageError
 from memsync.memories.filters import Filters
 from memsync.memories.results import listed
 from memsync.records import SCOPES, Scope
+from memsync.system.texts import read_utf8
 
 if TYPE_CHECKING:
     from memsync.memories.results import Recall
@@ -94,10 +95,7 @@ def read_text(content: str) -> str:
     """Return *content*, or for "-" what comes on standard input."""
     if content != "-":
         return content
-    try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"standard input is not UTF-8 at byte {error.start + 1}; send it as UTF-8") from None
+    return read_utf8(sys.stdin.buffer.read(), "standard input", UsageError, "send it as UTF-8")
 
 
 supersedes_option = click.option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +12,7 @@ import click
 from memsync.memories.results import Entry, Recall, Remembered
 from memsync.poison.guard import shown_label, shown_type
 from memsync.records import age, shown_id
+from memsync.system import texts
 
 if TYPE_CHECKING:
     from memsync.memories.results import ImportReport, Stats, StoreStatus
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from memsync.setup.doctor import Finding
     from memsync.setup.installing import Installed
 
-_PILOT: Final = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+printable = texts.printable
+one_line = texts.one_line
+
 _TOLD: Final = {
     "contradicts": "contradicts",
     "duplicate": "perhaps the same as",
@@ -42,21 +44,6 @@ def to_json(value: Any) -> str:
 def memories(count: int) -> str:
     """Return "1 memory", or how many memories."""
     return f"{count:,} memor{'y' if count == 1 else 'ies'}"
-
-
-def printable(text: str) -> str:
-    """Return *text* with control and invisible characters made visible: a memory must not steer a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(
-        letter if letter == "\n" or unicodedata.category(letter) not in _PILOT else f"\\u{ord(letter):04x}"
-        for letter in text.replace("\t", "    ")
-    )
-
-
-def one_line(text: str) -> str:
-    """Return *text* printable and on one line."""
-    return printable(" ".join(text.split()))
 
 
 def entry_line(entry: Entry, now: datetime, width: int | None = None) -> str:

@@ -13,6 +13,7 @@ from memsync.cli.memory import read_text, split_tags
 from memsync.errors import UsageError
 from memsync.records import Scope
 from memsync.skills.entries import listed_skills
+from memsync.system.texts import read_utf8
 
 _HERE: Final = "memsync.cli.skill"
 _COMMANDS: Final = {
@@ -123,11 +124,9 @@ def _text(source: str) -> str:
     if source == "-":
         return read_text(source)
     try:
-        return Path(source).read_text(encoding="utf-8-sig")
+        return read_utf8(Path(source).read_bytes(), source, UsageError).replace("\r\n", "\n")
     except OSError as error:
         raise UsageError(f"{source}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{source} is not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
 
 
 @click.command()

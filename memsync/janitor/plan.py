@@ -6,7 +6,6 @@ A plan is JSON lines with comments. A line that is deleted or commented out is n
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from memsync.errors import InvalidMemory, PlanUnreadable
 from memsync.format.codec import encode
 from memsync.records import SCOPES, Memory, Scope, clean_content, format_time
 from memsync.store.state import DECISION_ALIASES, DECISIONS, Decision
+from memsync.system.texts import one_line, read_utf8
 
 Task = Literal["dedup", "decay", "stale", "review"]
 TASKS: Final[tuple[Task, ...]] = ("dedup", "decay", "stale", "review")
@@ -102,18 +102,12 @@ def as_dict(step: Step) -> dict[str, Any]:
 def spell(plan: Plan, shown: Callable[[Step], Iterable[str]], now: datetime, name: str) -> str:
     """Return *plan* as the text of a file; *shown* gives the lines that explain a step."""
     lines = [_HEAD.format(at=format_time(now), name=name)]
-    lines += [f"# {note}\n" for note in map(_one_line, plan.notes)]
+    lines += [f"# {note}\n" for note in (one_line(note, _SHOWN) for note in plan.notes)]
     for mark, steps in (("", plan.steps), ("#? ", plan.guesses)):
         for step in steps:
-            told = "".join(f"# {_one_line(line)}\n" for line in shown(step))
+            told = "".join(f"# {one_line(line, _SHOWN)}\n" for line in shown(step))
             lines.append(f"\n{told}{mark}{json.dumps(as_dict(step), ensure_ascii=False)}\n")
     return "".join(lines)
-
-
-def _one_line(text: str) -> str:
-    flat = " ".join(text.split())
-    whole = "".join(letter if unicodedata.category(letter)[0] != "C" else f"\\u{ord(letter):04x}" for letter in flat)
-    return whole if len(whole) <= _SHOWN else f"{whole[:_SHOWN]} …"
 
 
 def parse(data: bytes, name: str) -> list[Step]:
@@ -125,11 +119,9 @@ def parse(data: bytes, name: str) -> list[Step]:
     steps: list[Step] = []
     for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         try:
-            line = raw.decode("utf-8").strip()
+            line = read_utf8(raw, f"{name}:{number}", PlanUnreadable).strip()
             if line and not line.startswith("#"):
                 steps.append(_step(json.loads(line)))
-        except UnicodeDecodeError as error:
-            raise PlanUnreadable(f"{name}:{number}: not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
         except (ValueError, InvalidMemory, RecursionError) as error:
             raise PlanUnreadable(f"{name}:{number}: {error}; mend the line, or put # before it") from None
     _check_twice(steps, name)

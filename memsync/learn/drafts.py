@@ -12,6 +12,7 @@ from memsync.llm import answers
 from memsync.llm.llm import Llm
 from memsync.records import clean_tags
 from memsync.skills import check, file
+from memsync.system.texts import one_line
 
 SHAPE: Final = {
     "type": "object",
@@ -31,8 +32,8 @@ def by_rules(name: str, digest: Digest, *, source: str | None = None) -> bytes:
     """Return a SKILL.md with what worked, in order, what did not, and what the user put right; a person finishes it."""
     lines = [f"# {name.replace('-', ' ').capitalize()}", ""]
     lines += _section("Steps that worked", _steps(digest), ordered=True)
-    lines += _section("What the user put right", [_one_line(one.text) for one in digest.corrections])
-    lines += _section("What did not work", [f"`{_one_line(command)}`" for command in digest.failed])
+    lines += _section("What the user put right", [one_line(one.text) for one in digest.corrections])
+    lines += _section("What did not work", [f"`{one_line(command)}`" for command in digest.failed])
     lines += _section("Files that were changed", [f"`{file}`" for file in digest.files])
     return file.made_of("\n".join(lines).strip(), _fields(name, _description(name, digest), source=source))
 
@@ -40,8 +41,8 @@ def by_rules(name: str, digest: Digest, *, source: str | None = None) -> bytes:
 def _steps(digest: Digest) -> list[str]:
     steps = []
     for one in digest.worked:
-        after = ", ".join(f"`{_one_line(old)}`" for old in one.after)
-        steps.append(f"`{_one_line(one.command)}`" + (f" ({after} failed)" if after else ""))
+        after = ", ".join(f"`{one_line(old)}`" for old in one.after)
+        steps.append(f"`{one_line(one.command)}`" + (f" ({after} failed)" if after else ""))
     return steps
 
 
@@ -55,15 +56,11 @@ def _section(title: str, rows: Sequence[str], *, ordered: bool = False) -> list[
 def _description(name: str, digest: Digest) -> str:
     """Return what the skill is for and when it is wanted: a client chooses by this line alone."""
     best = next((one for one in digest.worked if one.after), next(iter(digest.worked), None))
-    command = _one_line(best.command) if best else ""
+    command = one_line(best.command) if best else ""
     by = f" (`{command}`)" if command and len(command) <= _SHORT else ""
     about = f"How to {name.replace('-', ' ')} in this project{by}."
-    goal = textwrap.shorten(_one_line(digest.goals[0]), _GOAL, placeholder=" …") if digest.goals else ""
+    goal = textwrap.shorten(one_line(digest.goals[0]), _GOAL, placeholder=" …") if digest.goals else ""
     return f"{about} Use when the task is like: {goal}" if goal else about
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def by_model(name: str, digest: Digest, llm: Llm, *, source: str | None = None) -> bytes:
@@ -84,5 +81,5 @@ def by_model(name: str, digest: Digest, llm: Llm, *, source: str | None = None) 
 
 
 def _fields(name: str, description: str, *, source: str | None) -> dict[str, Any]:
-    fields: dict[str, Any] = {"name": name, "description": check.clean_description(_one_line(description)[:1000])}
+    fields: dict[str, Any] = {"name": name, "description": check.clean_description(one_line(description)[:1000])}
     return fields | ({"source_session_id": source} if source else {})

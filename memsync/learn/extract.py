@@ -20,6 +20,7 @@ from memsync.llm import answers
 from memsync.llm.llm import Llm, is_configured, open_llm, tokens_of
 from memsync.memories.service import Memsync
 from memsync.records import Memory, clean_tags
+from memsync.system.texts import read_utf8
 
 log = logging.getLogger(__name__)
 
@@ -89,11 +90,9 @@ def extract(
 
 def _text(source: Path) -> str:
     try:
-        return source.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        return read_utf8(source.read_bytes(), str(source), ImportFailed).replace("\r\n", "\n")
     except OSError as error:
         raise ImportFailed(f"{source}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise ImportFailed(f"{source}: not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
 
 
 def _conversation(steps: Sequence[Step]) -> Iterator[Statement]:

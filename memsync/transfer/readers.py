@@ -15,6 +15,7 @@ from memsync.memories.imports import Candidate
 from memsync.records import Memory
 from memsync.store import files
 from memsync.system import limits
+from memsync.system.texts import read_utf8
 
 Format = Literal["jsonl", "json", "markdown"]
 
@@ -160,10 +161,7 @@ def _from_markdown(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterat
     """Take each top-level bullet with all that belongs to it; the heading above may give its type."""
     if mapping:
         raise UsageError("--map is for JSON; Markdown bullets have no keys")
-    try:
-        lines = data.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise ImportFailed(f"{name}: not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
+    lines = read_utf8(data, name, ImportFailed).split("\n")
     for number, parts, kind in _items(lines):
         memory = Memory(id="", content=" ".join(parts), memory_type=kind, source_type="import")
         yield Candidate(f"{name}:{number}", memory)

@@ -14,6 +14,7 @@ from memsync.memories.imports import Candidate
 from memsync.records import Memory, clean_tags
 from memsync.store import files, yamltext
 from memsync.system import limits
+from memsync.system.texts import read_utf8
 from memsync.transfer import readers
 
 Source = Literal[
@@ -90,14 +91,7 @@ def read_bytes(
         return readers.read_bytes(data, name, plain, mapping)  # type: ignore[arg-type]
     if mapping:
         raise UsageError(f"--map is for JSON and JSONL; {source} is read by its own keys")
-    return reader(_text(data, name), name)
-
-
-def _text(data: bytes, name: str) -> str:
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise ImportFailed(f"{name}: not UTF-8 at byte {error.start + 1}; save it as UTF-8") from None
+    return reader(read_utf8(data, name, ImportFailed).replace("\r\n", "\n"), name)
 
 
 # which one it is

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.index.embedder import EmbedderFailed
 from memsync.index.providers.rows import filled, unit
+from memsync.system.texts import one_line
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -75,7 +76,9 @@ class Folder:
             try:
                 values = encode(list(texts))
             except Exception as error:  # whatever a model and its libraries raise, words still answer
-                raise EmbedderFailed(f"{self.path}: {_one_line(error)}; {_REMEDY}") from error
+                raise EmbedderFailed(
+                    f"{self.path}: {one_line(f'{type(error).__name__}: {error}', 300)}; {_REMEDY}"
+                ) from error
         return unit(values, len(texts))
 
     @cached_property
@@ -89,10 +92,12 @@ class Folder:
                 from memsync import origin
 
                 raise EmbedderFailed(
-                    f"{self.kind} cannot be imported ({_one_line(error)}); {origin.advice(self.kind)} brings it"
+                    f"{self.kind} cannot be imported ({one_line(f'{type(error).__name__}: {error}', 300)}); {origin.advice(self.kind)} brings it"
                 ) from error
             except Exception as error:  # tokenizers raises Exception itself, and every format has its own
-                raise EmbedderFailed(f"{self.path}: {_one_line(error)}; {_REMEDY}") from error
+                raise EmbedderFailed(
+                    f"{self.path}: {one_line(f'{type(error).__name__}: {error}', 300)}; {_REMEDY}"
+                ) from error
 
 
 def model2vec(path: Path) -> Folder:
@@ -156,7 +161,3 @@ def _files(path: Path) -> Iterator[Path]:
     for file in sorted(found, key=lambda file: file.relative_to(path).as_posix()):
         if file.is_file() and file.suffix != ".md":
             yield file
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
