@@ -36,6 +36,7 @@ _PRUNE: Final = (
     " AND id <= (SELECT max(id) FROM dedup_log) - ?"
 )
 _COPIES: Final = 1_000
+_VARIABLES: Final = "SELECT variables FROM workflow_state WHERE session_id = ?"
 _DEDUP_COLUMNS: Final = (
     "created_at, new_text, existing_id, existing_text, similarity, decision, reasoning, owner, rejected, review_status"
 )
@@ -111,7 +112,8 @@ class State:
         stamps = self._stamps()
         if stamps != self._seen:
             self._seen = stamps
-            self._usage = self._read_usage() if self.path.exists() else {}
+            rows = self._select("SELECT id, access_count, last_accessed_at FROM usage")
+            self._usage = {id_: Usage(count, parse_time(last)) for id_, count, last in rows}
         return self._usage
 
     def known(self) -> Mapping[str, Known]:
@@ -119,23 +121,26 @@ class State:
         stamps = self._stamps()
         if stamps != self._known_at:
             self._known_at = stamps
-            found: dict[str, Known] = {}
-            if self.path.exists():
-                with self._database() as db:
-                    rows = db.execute("SELECT id, fingerprint, rules FROM known") if db else ()
-                    found |= {id_: Known(*row) for id_, *row in rows}
-            self._known = found
+            self._known = {id_: Known(*row) for id_, *row in self._select("SELECT id, fingerprint, rules FROM known")}
         return self._known
 
     def _stamps(self) -> tuple[Stamp, Stamp]:
         return stamp(self.path), stamp(self.path.with_name(f"{self.path.name}-wal"))
 
-    def _read_usage(self) -> dict[str, Usage]:
-        found: dict[str, Usage] = {}
-        with self._database() as db:
-            for id_, count, last in db.execute("SELECT id, access_count, last_accessed_at FROM usage") if db else ():
-                found[id_] = Usage(count, parse_time(last))
-        return found
+    def _select(self, query: str, values: Sequence[str] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of *query*; none where there is no database yet, which reading does not make."""
+        rows: list[tuple[Any, ...]] = []
+        if self.path.exists():
+            with self._database() as db:
+                rows += db.execute(query, values) if db else ()
+        return rows
+
+    def _write(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        """Do *query* for each of *rows* in one transaction; without any, nothing is opened."""
+        if rows:
+            with self._database() as db:
+                if db:
+                    db.executemany(query, rows)
 
     def record_use(self, uses: Iterable[tuple[str, datetime]], known: Mapping[str, Known] = _NONE) -> None:
         """Count one more use for each id and time of *uses*, and note what is *known* from now on."""
@@ -154,46 +159,29 @@ class State:
 
     def outcomes(self) -> Mapping[str, Outcomes]:
         """Return the outcomes of every skill that has any."""
-        found: dict[str, Outcomes] = {}
-        if self.path.exists():
-            with self._database() as db:
-                for id_, *counts in db.execute("SELECT id, successes, failures FROM skill_outcomes") if db else ():
-                    found[id_] = Outcomes(*counts)
-        return found
+        rows = self._select("SELECT id, successes, failures FROM skill_outcomes")
+        return {id_: Outcomes(*counts) for id_, *counts in rows}
 
     def record_outcome(self, id_: str, *, success: bool) -> None:
         """Count one more outcome of a skill."""
         column = "successes" if success else "failures"
-        with self._database() as db:
-            if db:
-                db.execute(
-                    f"INSERT INTO skill_outcomes (id, {column}) VALUES (?, 1)"  # noqa: S608 - one of two names
-                    f" ON CONFLICT (id) DO UPDATE SET {column} = {column} + 1",
-                    [id_],
-                )
+        self._write(
+            f"INSERT INTO skill_outcomes (id, {column}) VALUES (?, 1)"  # noqa: S608 - one of two names
+            f" ON CONFLICT (id) DO UPDATE SET {column} = {column} + 1",
+            [[id_]],
+        )
 
     def record_session(self, session_id: str, rows: Iterable[tuple[str, Action, datetime]]) -> None:
         """Note what happened in the session: id, action and time; a second time changes nothing."""
-        values = [(session_id, id_, action, format_time(now)) for id_, action, now in rows]
-        if not values:
-            return
-        with self._database() as db:
-            if db:
-                db.executemany(
-                    "INSERT OR IGNORE INTO session_memories (session_id, memory_id, action, created_at)"
-                    " VALUES (?, ?, ?, ?)",
-                    values,
-                )
+        self._write(
+            "INSERT OR IGNORE INTO session_memories (session_id, memory_id, action, created_at) VALUES (?, ?, ?, ?)",
+            [(session_id, id_, action, format_time(now)) for id_, action, now in rows],
+        )
 
     def session(self, session_id: str, action: Action) -> list[str]:
         """Return the ids to which *action* happened in the session, oldest first."""
-        if not self.path.exists():
-            return []
-        found: list[str] = []
         query = "SELECT memory_id FROM session_memories WHERE session_id = ? AND action = ? ORDER BY id"
-        with self._database() as db:
-            found += [id_ for (id_,) in db.execute(query, (session_id, action))] if db else []
-        return found
+        return [id_ for (id_,) in self._select(query, (session_id, action))]
 
     def log_dedup(self, rows: Iterable[Dedup]) -> list[int]:
         """Append decisions to the dedup log and return their numbers; 0 for each that could not be written."""
@@ -211,20 +199,13 @@ class State:
 
     def dedup_log(self) -> list[Dedup]:
         """Return every row of the dedup log, the latest first."""
-        found: list[Dedup] = []
-        if self.path.exists():
-            with self._database() as db:
-                rows = db.execute(f"SELECT {_DEDUP_COLUMNS}, id FROM dedup_log ORDER BY id DESC") if db else ()  # noqa: S608
-                found += map(_dedup_row, rows)
-        return found
+        rows = self._select(f"SELECT {_DEDUP_COLUMNS}, id FROM dedup_log ORDER BY id DESC")  # noqa: S608
+        return [Dedup(parse_time(row[0]) or utc_now(), *row[1:]) for row in rows]
 
     def set_reviewed(self, numbers: Iterable[int], status: ReviewStatus) -> None:
         """Set the review status of rows of the dedup log."""
-        values = [(status, number) for number in numbers]
-        if values:
-            with self._database() as db:
-                if db:
-                    db.executemany("UPDATE dedup_log SET review_status = ? WHERE id = ?", values)
+        rows = [(status, number) for number in numbers]
+        self._write("UPDATE dedup_log SET review_status = ? WHERE id = ?", rows)
 
     def absorb(self, other: State) -> None:
         """Take over what *other* knows; a second time changes nothing."""
@@ -262,11 +243,7 @@ class State:
 
     def variables(self, session_id: str) -> dict[str, Any]:
         """Return the workflow variables of the session; none if it has none."""
-        if not self.path.exists():
-            return {}
-        with self._database() as db:
-            return _variables(db, session_id) if db else {}
-        return {}
+        return _read_variables(self._select(_VARIABLES, (session_id,)))
 
     def change_variables(
         self, session_id: str, now: datetime, change: Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -280,7 +257,7 @@ class State:
             if db is None:
                 return False
             db.execute("BEGIN IMMEDIATE")
-            new = change(_variables(db, session_id))
+            new = change(_read_variables(db.execute(_VARIABLES, (session_id,)).fetchall()))
             if new is None:
                 return False
             text = json.dumps(new, ensure_ascii=False)
@@ -350,14 +327,9 @@ class State:
         return db
 
 
-def _dedup_row(row: tuple[Any, ...]) -> Dedup:
-    return Dedup(parse_time(row[0]) or utc_now(), *row[1:])
-
-
-def _variables(db: sqlite3.Connection, session_id: str) -> dict[str, Any]:
-    row = db.execute("SELECT variables FROM workflow_state WHERE session_id = ?", (session_id,)).fetchone()
+def _read_variables(rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
     try:
-        found = read_json(row[0]) if row else {}
+        found = read_json(rows[0][0]) if rows else {}
     except (ValueError, TypeError):
         return {}
     return found if isinstance(found, dict) else {}
