@@ -28,19 +28,19 @@ def templates() -> Path:
     return packed if (packed / "README.md").is_file() else package.parent / "templates"
 
 
-def found() -> str:
+def find_source() -> str:
     """Return what an installer takes: a git URL with its commit, an archive with its hash, a directory; "" if unknown."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
         told = json.loads(distribution("memsync").read_text("direct_url.json") or "{}")
-        return of(told)
+        return read_source(told)
     except (PackageNotFoundError, OSError, ValueError, AttributeError, TypeError):
         return ""
 
 
-def of(told: dict[str, Any]) -> str:
+def read_source(told: dict[str, Any]) -> str:
     """Return what `direct_url.json` (PEP 610) says, as an installer takes it; "" if nothing that is pinned."""
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
@@ -63,12 +63,12 @@ def is_pinned(source: str) -> bool:
 
 def advice(extra: str = "") -> str:
     """Return the command that installs this copy again, with *extra*, between backticks and where to run it."""
-    source = found()
-    command = f"`{_installer()} {_quoted(source or '.', extra)}`"
+    source = find_source()
+    command = f"`{_installer()} {_quote_requirement(source or '.', extra)}`"
     return command if source else f"{command} in a clone of memsync"
 
 
-def _quoted(source: str, extra: str) -> str:
+def _quote_requirement(source: str, extra: str) -> str:
     from shlex import quote
 
     if not extra:

@@ -144,7 +144,7 @@ def age(moment: datetime | None, now: datetime) -> str:
     return "today"
 
 
-def sorted_types(types: Collection[str]) -> list[str]:
+def sort_types(types: Collection[str]) -> list[str]:
     """Return memory types in the order in which they are shown: seed 002's first, then others by name."""
     return [*(kind for kind in TYPE_ORDER if kind in types), *sorted(set(types).difference(TYPE_ORDER))]
 
@@ -197,12 +197,12 @@ def new_id(
     return candidate
 
 
-def derived_id(content: str) -> str:
+def derive_id(content: str) -> str:
     """Return the id of a line that was written by hand without one: stable while its text is."""
     return _ID_PREFIX + _letters(content)
 
 
-def derived_skill_id(name: str) -> str:
+def derive_skill_id(name: str) -> str:
     """Return the id of a skill whose file has none: stable while its name is."""
     return SKILL_PREFIX + _letters(name)
 
@@ -212,7 +212,7 @@ def _letters(text: str) -> str:
     return "".join(_BASE32[byte & 31] for byte in digest[:10])
 
 
-def hashed_id(*parts: str, length: int = 10) -> str:
+def hash_id(*parts: str, length: int = 10) -> str:
     """Return an id that follows from *parts* alone, so that every clone makes the same one; *length* is 32 at most."""
     from hashlib import sha256
 

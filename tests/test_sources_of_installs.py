@@ -71,11 +71,11 @@ def test_no_text_of_ours_installs_the_bare_name():
     ],
 )
 def test_the_origin_is_what_the_installer_noted(told, source):
-    assert origin.of(told) == source
+    assert origin.read_source(told) == source
 
 
 def test_a_copy_from_a_directory_is_installed_from_there_again(tmp_path):
-    assert origin.of({"url": tmp_path.as_uri(), "dir_info": {"editable": True}}) == str(tmp_path)
+    assert origin.read_source({"url": tmp_path.as_uri(), "dir_info": {"editable": True}}) == str(tmp_path)
 
 
 def test_advice_names_a_source_and_an_extra():

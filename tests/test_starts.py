@@ -82,7 +82,7 @@ def told() -> Iterator[str]:
         yield path.read_text(encoding="utf-8")
     yield from driver.settings("/opt/memsync").values()
     for name in hookfile.NAMES:
-        yield hookfile.whole(name, ["."], directory="/opt").decode()
+        yield hookfile.make_script(name, ["."], directory="/opt").decode()
     yield json.dumps([tuple(hook) for hooks in HOOKS.values() for hook in hooks])
 
 

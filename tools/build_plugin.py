@@ -110,7 +110,7 @@ def _plugin() -> dict[Path, str]:
     return {
         PLUGIN / ".claude-plugin" / "plugin.json": _json(manifest),
         # Codex reads the same file, with a shorter list of sources and events; `auto` asks the event itself.
-        PLUGIN / "hooks" / "hooks.json": _json(_hooks(wanted.hooks("codex", "auto"), "memsync: project memory")),
+        PLUGIN / "hooks" / "hooks.json": _json(_hooks(wanted.list_hooks("codex", "auto"), "memsync: project memory")),
         PLUGIN / ".mcp.json": _json({server.keys[0]: {server.keys[1]: server.value}}),
         PLUGIN / "README.md": _README,
         PLUGIN / "LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"),
@@ -128,7 +128,7 @@ def _extension() -> dict[Path, str]:
     }
     return {
         EXTENSION / "gemini-extension.json": _json(manifest),
-        EXTENSION / "hooks" / "hooks.json": _json(_hooks(wanted.hooks("gemini"))),
+        EXTENSION / "hooks" / "hooks.json": _json(_hooks(wanted.list_hooks("gemini"))),
         EXTENSION / "LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"),
         **{EXTENSION / "commands" / f"{one.name}.toml": _toml(one) for one in COMMANDS},
     }

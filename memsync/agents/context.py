@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from memsync.memories.results import Entry
 from memsync.poison.guard import quoted, shown_type
-from memsync.records import HEADINGS, age, shown_id, sorted_types
+from memsync.records import HEADINGS, age, shown_id, sort_types
 
 TAG: Final = "project-memory"
 CAP: Final = 9_000  # characters and UTF-8 bytes; clients cut or refuse from 10,000
@@ -78,5 +78,5 @@ def _text(chosen: Sequence[tuple[Entry, str]], *, grouped: bool) -> str:
     by_type: dict[str, list[str]] = {}
     for entry, text in chosen:
         by_type.setdefault(shown_type(entry.memory.memory_type), []).append(text)
-    blocks = [f"## {HEADINGS.get(kind, kind)}\n\n" + "\n".join(by_type[kind]) for kind in sorted_types(by_type)]
+    blocks = [f"## {HEADINGS.get(kind, kind)}\n\n" + "\n".join(by_type[kind]) for kind in sort_types(by_type)]
     return "\n\n".join((f"{_OPEN}\n{blocks[0]}", *blocks[1:])) + f"\n\n{_CLOSE}"

@@ -129,18 +129,18 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], as_json: bool) -> None:
       memsync git check .gobby/memories.jsonl --json
     """
     from memsync.cli.render import one_line
-    from memsync.git.check import look_at_staged, staged
-    from memsync.git.install import roots
+    from memsync.git.check import check_staged, list_staged
+    from memsync.git.install import list_roots
     from memsync.store.checkout import Checkout
 
     project = open_project(ctx)
     checkout = Checkout(_top(ctx), in_hook=True)
-    changed = staged(checkout, roots(checkout))
+    changed = list_staged(checkout, list_roots(checkout))
     found = [
         trouble
         for path in changed
         if not paths or path in paths
-        for trouble in look_at_staged(checkout, path, project.allowed_secrets)
+        for trouble in check_staged(checkout, path, project.allowed_secrets)
     ]
     text = "\n".join(one_line(str(trouble)) for trouble in found)
     value = {"checked": changed, "found": [trouble.as_dict() for trouble in found]}
@@ -182,7 +182,7 @@ def ci(source: str | None) -> None:
     """
     from memsync import origin
 
-    known = source or origin.found()
+    known = source or origin.find_source()
     if not origin.is_pinned(known):
         raise UsageError(
             f"{known!r} is not a source that CI can install; name one: --from git+https://HOST/PATH@COMMIT, "

@@ -12,7 +12,7 @@ from memsync.history import audit as auditing
 from memsync.memories import sharing
 from memsync.memories.service import Memsync
 from memsync.records import Scope, age
-from memsync.store.consent import consented
+from memsync.store.consent import read_consented
 
 
 @click.command()
@@ -86,7 +86,7 @@ def audit(ctx: click.Context, /, history: bool, as_json: bool) -> None:
 
 def _let_through(project: Memsync) -> list[str]:
     """Say what is in force that lets something through."""
-    theirs, mine = project.settings.allow_secrets, len(consented(project.layout))
+    theirs, mine = project.settings.allow_secrets, len(read_consented(project.layout))
     lines = [f"let through by memory.secrets.allow: {' '.join(theirs)}"] if theirs else []
     return lines + ([f"let through by your --allow-secret here: {mine} values"] if mine else [])
 

@@ -109,7 +109,7 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
     value: dict[str, Any] = {
         "root": str(project.layout.root) if project.layout.root else None,
         "git": project.layout.git is not None,
-        "git_hooks": installing.git_states(project),
+        "git_hooks": installing.read_hook_states(project),
         "mode": project.settings.mode,
         "stealth": project.settings.stealth,
         "stores": [store.as_dict() for store in stores],

@@ -75,9 +75,9 @@ def _turn_on(project: Memsync, move: bool | None, *, ask: bool) -> dict[str, Any
 
 def _turn_off(project: Memsync, move: bool | None, *, ask: bool) -> dict[str, Any]:
     """Switch stealth off; memories enter the work tree only when told, and by name."""
-    from memsync.setup.stealth import at_its_root, plan_off
+    from memsync.setup.stealth import move_to_root, plan_off
 
-    project = at_its_root(project)
+    project = move_to_root(project)
     plan, now = plan_off(project), project.clock()
     if ask and move is not False and plan.moves:
         for entry in plan.moves:

@@ -123,7 +123,7 @@ def export(
     if output != "-":
         writers.refuse_store(project, output)
     found = project.list(Filters(scopes=(scope,) if scope else SCOPES, **chosen))
-    copy = writers.spelled(found, format_ or writers.format_of(output))
+    copy = writers.spell(found, format_ or writers.format_of(output))
     if output == "-":
         click.echo(copy.encode("utf-8", "replace"), nl=False)
         return

@@ -20,7 +20,7 @@ from memsync.records import (
     DEFAULT_TYPE,
     NO_EXTRA,
     Memory,
-    derived_id,
+    derive_id,
     format_time,
     parse_time,
 )
@@ -148,7 +148,7 @@ def _from_object(raw: bytes, value: dict[str, Any]) -> Line:
         notes.append("says that it was removed, but has a text; read as a memory")
     nameless = not id_
     if nameless:
-        id_ = derived_id(content)
+        id_ = derive_id(content)
         notes.append(f"no id; known as {id_}")
     memory = _memory(id_ or "", content, value, notes)
     return Line(raw, memory.id, memory, None, "; ".join(notes) if notes else None, nameless)

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.format import codec
 from memsync.format.codec import Line, Pair, bare
-from memsync.records import DEFAULT_IMPORTANCE, Memory, format_time, hashed_id, parse_time
+from memsync.records import DEFAULT_IMPORTANCE, Memory, format_time, hash_id, parse_time
 
 _FIELD_OF: Final = {key: field for field, keys in codec.ALIASES.items() for key in keys}
 
@@ -70,12 +70,12 @@ def born_at(line: Line) -> str:
 
 def renamed(line: Line) -> str:
     """Return the id for a record whose own another one has: the same wherever and whenever they meet."""
-    return hashed_id("birth", _id(line), born_at(line))
+    return hash_id("birth", _id(line), born_at(line))
 
 
 def copy_id(id_: str, *texts: str, length: int = 10) -> str:
     """Return the id of the record that keeps *texts*, which lost against others in *id_*."""
-    return hashed_id("conflict", id_, *texts, length=length)
+    return hash_id("conflict", id_, *texts, length=length)
 
 
 def merged(base: Line | None, ours: Line, theirs: Line) -> Outcome:

@@ -14,7 +14,7 @@ LINES: Final = (_MEMORIES, _SKILLS)
 _EARLIER: Final = {f"{STORE_DIR}/{MEMORIES} text eol=lf".encode(): _MEMORIES}  # what older versions wrote
 
 
-def added(data: bytes) -> bytes:
+def add_lines(data: bytes) -> bytes:
     """Return *data* with our lines; a line of somebody else's about the same files stays, and keeps ours out."""
     rows = data.splitlines(keepends=True)
     rows = [_EARLIER.get(bare, bare) + row[len(bare) :] for row in rows for bare in [row.rstrip(b"\r\n")]]
@@ -24,7 +24,7 @@ def added(data: bytes) -> bytes:
     return b"".join([*rows, gap, *missing])
 
 
-def removed(data: bytes, committed: bytes) -> bytes:
+def remove_lines(data: bytes, committed: bytes) -> bytes:
     """Return *data* without our lines, but for those that are *committed*: these belong to everybody."""
     ours = {*LINES, *_EARLIER}.difference(committed.splitlines())
     return b"".join(row for row in data.splitlines(keepends=True) if row.rstrip(b"\r\n") not in ours)

@@ -32,16 +32,16 @@ class Trouble:
         return {"path": self.path, "line": self.line, "kind": self.kind, "what": self.what}
 
 
-def look(path: str, data: bytes, since: bytes = b"", allow: Allow = NOTHING) -> list[Trouble]:
+def find_trouble(path: str, data: bytes, since: bytes = b"", allow: Allow = NOTHING) -> list[Trouble]:
     """Return what is wrong with *data* in lines that *since*, the committed version, has not."""
-    return list((_memories if path.endswith(".jsonl") else _text)(path, data, since, allow))
+    return list((_check_memories if path.endswith(".jsonl") else _check_text)(path, data, since, allow))
 
 
-def _memories(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Trouble]:
+def _check_memories(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Trouble]:
     old = set(since.split(b"\n"))
     lines = jsonl.read_lines(data)
     for number, line in enumerate(lines, 1):
-        if line.raw not in old and (found := secrets_in(line, allow)):
+        if line.raw not in old and (found := find_secrets(line, allow)):
             yield Trouble(path, number, "secret", f"looks like a secret: {describe(found)}")
     for problem in jsonl.problems(lines):
         line = lines[problem.number - 1]
@@ -51,7 +51,7 @@ def _memories(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Tr
             yield Trouble(path, problem.number, _kind(line), problem.why)
 
 
-def secrets_in(line: Line, allow: Allow) -> list[Secret]:
+def find_secrets(line: Line, allow: Allow) -> list[Secret]:
     """Return what looks like a secret in a line of a memory file, read or not."""
     return scan_memory(line.memory, allow) if line.memory else scan(line.raw.decode("utf-8", "replace"), allow)
 
@@ -60,7 +60,7 @@ def _kind(line: Line) -> Literal["unreadable", "duplicate"]:
     return "duplicate" if line.memory else "unreadable"
 
 
-def _text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Trouble]:
+def _check_text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Trouble]:
     """Look at the text as a whole, because a key may take many lines."""
     old = set(since.decode("utf-8", "replace").split("\n"))
     text = data.decode("utf-8", "replace")
@@ -73,20 +73,20 @@ def _text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Troubl
             yield Trouble(path, first + 1, "secret", f"looks like a secret: {told}")
 
 
-def staged(checkout: Checkout, roots: Iterable[str]) -> list[str]:
+def list_staged(checkout: Checkout, roots: Iterable[str]) -> list[str]:
     """Return the files of ours below *roots* that the next commit changes: memories, settings, workflows, skills."""
     below = [f"{'' if root == '.' else f'{root}/'}{name}" for root in roots for name in (STORE_DIR, SKILLS)]
     found = checkout.run("diff", "--cached", "--name-only", "--diff-filter=ACMRTU", "-z", "--", *below)
     return found.paths
 
 
-def look_at_staged(checkout: Checkout, path: str, allow: Allow = NOTHING) -> list[Trouble]:
+def check_staged(checkout: Checkout, path: str, allow: Allow = NOTHING) -> list[Trouble]:
     """Return what is wrong with the staged version of *path*."""
     data = checkout.run("cat-file", "blob", f":{path}").out
-    return look(path, data, checkout.run("cat-file", "blob", f"HEAD:{path}").out, allow)
+    return find_trouble(path, data, checkout.run("cat-file", "blob", f"HEAD:{path}").out, allow)
 
 
-def secret_in(path: Path, since: bytes, allow: Allow = NOTHING, *, named: str = "") -> str:
+def find_secret(path: Path, since: bytes, allow: Allow = NOTHING, *, named: str = "") -> str:
     """Return what in the new lines of the file *path* may not be committed; "" if nothing."""
-    found = look(named or path.name, files.read(path)[0], since, allow)
+    found = find_trouble(named or path.name, files.read(path)[0], since, allow)
     return next((str(trouble) for trouble in found if trouble.kind == "secret"), "")

@@ -13,9 +13,9 @@ from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from memsync.errors import GitRefused
-from memsync.git.check import secret_in
-from memsync.git.report import came
-from memsync.git.stage import companions, path_of
+from memsync.git.check import find_secret
+from memsync.git.report import describe_changes
+from memsync.git.stage import find_companions, path_of
 from memsync.secrets import NOTHING, Allow
 from memsync.store import checkout as repo
 from memsync.store.checkout import Checkout
@@ -50,27 +50,27 @@ def commit(layout: Layout, store: Store, allow: Allow = NOTHING) -> Committed:
     if not os.path.isfile(checkout.top / path):
         return Committed()  # a file that is gone is no wish to remove every memory
     head = checkout.ask("rev-parse", "-q", "--verify", "HEAD") or ""
-    if not _known(checkout, head, path) and repo.is_ignored(checkout.top / path):
+    if not _find_committed(checkout, head, path) and repo.is_ignored(checkout.top / path):
         return Committed(held="git ignores it")
     return _commit(checkout, store, head, branch, path, allow)
 
 
 def _commit(checkout: Checkout, store: Store, head: str, branch: str, path: str, allow: Allow) -> Committed:
     wanted = {name: _entry(checkout, name) for name in _paths(checkout, store, path, head)}
-    known = {name: _known(checkout, head, name) for name in wanted}
+    known = {name: _find_committed(checkout, head, name) for name in wanted}
     if wanted[path] == known[path]:
         return Committed()
-    if _staged(checkout, path) not in (known[path], wanted[path]):
+    if _find_staged(checkout, path) not in (known[path], wanted[path]):
         return Committed(held="you staged a part of it")
     since = checkout.run("cat-file", "blob", f"{head}:{path}").out if head else b""
-    if secret := secret_in(checkout.top / path, since, allow, named=path):
+    if secret := find_secret(checkout.top / path, since, allow, named=path):
         return Committed(held=secret)
-    parent = _parent(checkout, head, branch, path) if head else ""
-    tree = _tree(checkout, store, head, wanted)
-    said = came(checkout, store.place, parent, tree) or "in order"
+    parent = _choose_parent(checkout, head, branch, path) if head else ""
+    tree = _write_tree(checkout, store, head, wanted)
+    said = describe_changes(checkout, store.place, parent, tree) or "in order"
     new = parent
     if not parent or tree != checkout.ask("rev-parse", f"{parent}^{{tree}}"):
-        new = _make(checkout, tree, parent, said)
+        new = _write_commit(checkout, tree, parent, said)
     # The index first: if a commit of the user comes in between, it has our lines, and only our own commit fails.
     for name, entry in wanted.items():
         checkout.do("update-index", "--add", "--cacheinfo", f"{entry},{name}")
@@ -79,7 +79,7 @@ def _commit(checkout: Checkout, store: Store, head: str, branch: str, path: str,
 
 
 def _paths(checkout: Checkout, store: Store, path: str, head: str) -> list[str]:
-    return [path] if head and _known(checkout, head, path) else [path, *companions(checkout, store)]
+    return [path] if head and _find_committed(checkout, head, path) else [path, *find_companions(checkout, store)]
 
 
 def _entry(checkout: Checkout, path: str) -> str:
@@ -87,17 +87,17 @@ def _entry(checkout: Checkout, path: str) -> str:
     return f"100644,{checkout.do('hash-object', '-w', '--path', path, '--', path)}"
 
 
-def _known(checkout: Checkout, head: str, path: str) -> str:
+def _find_committed(checkout: Checkout, head: str, path: str) -> str:
     fields = (checkout.ask("ls-tree", head, "--", path) or "").split() if head else []
     return f"100644,{fields[2]}" if fields else ""
 
 
-def _staged(checkout: Checkout, path: str) -> str:
+def _find_staged(checkout: Checkout, path: str) -> str:
     rows = (checkout.ask("ls-files", "-s", "--", path) or "").splitlines()
     return f"100644,{rows[0].split()[1]}" if len(rows) == 1 else "".join(rows)
 
 
-def _parent(checkout: Checkout, head: str, branch: str, path: str) -> str:
+def _choose_parent(checkout: Checkout, head: str, branch: str, path: str) -> str:
     """Return on what to commit: *head*, or what is below it if it is a commit of ours that nobody else has seen."""
     parents = (checkout.ask("rev-parse", f"{head}^@") or "").split()
     message = checkout.ask("show", "-s", "--format=%B", head) or ""
@@ -121,7 +121,7 @@ def _is_elsewhere(checkout: Checkout, head: str) -> bool:
     return rows.count(f"HEAD {head}") > 1
 
 
-def _tree(checkout: Checkout, store: Store, head: str, entries: dict[str, str]) -> str:
+def _write_tree(checkout: Checkout, store: Store, head: str, entries: dict[str, str]) -> str:
     """Return the tree of *head* with our *entries*, made in an index of its own."""
     index = store.place.local / f"index.{os.getpid()}"
     env = {"GIT_INDEX_FILE": str(index)}
@@ -136,7 +136,7 @@ def _tree(checkout: Checkout, store: Store, head: str, entries: dict[str, str]) 
                 left.unlink()
 
 
-def _make(checkout: Checkout, tree: str, parent: str, said: str) -> str:
+def _write_commit(checkout: Checkout, tree: str, parent: str, said: str) -> str:
     signs = checkout.ask("config", "--type=bool", "--get", "commit.gpgSign") == "true"
     message = f"Update memories: {said}\n\n{_TRAILER}\n"
     try:

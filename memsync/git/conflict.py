@@ -22,13 +22,15 @@ def resolve(store: Store) -> Exported:
     Raises:
         StoreError: nothing was changed.
     """
-    found = checkout.stages(store.path)
+    found = checkout.read_stages(store.path)
     if not {2, 3} <= found.keys():
         return store.export(settle=merge.settle)
-    return store.export(settle=partial(_settled, store.path.parent, [found.get(stage, b"") for stage in (1, 2, 3)]))
+    return store.export(
+        settle=partial(_merge_stages, store.path.parent, [found.get(stage, b"") for stage in (1, 2, 3)])
+    )
 
 
-def _settled(directory: Path, versions: Sequence[bytes], lines: Sequence[Line]) -> list[Line]:
+def _merge_stages(directory: Path, versions: Sequence[bytes], lines: Sequence[Line]) -> list[Line]:
     """Merge the three versions, and put on top what *lines* have that git did not leave there."""
     if not jsonl.in_conflict(lines):
         return list(lines)  # somebody has resolved it

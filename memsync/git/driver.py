@@ -51,15 +51,15 @@ def install(top: Path) -> list[str]:
     Raises:
         GitRefused: git does not write its configuration.
     """
-    found = missing(top)
+    found = list_missing(top)
     for name, value in found.items():
         _set(top, "--replace-all", name, value)
     return [CONFIGURED] if found else []
 
 
-def missing(top: Path) -> dict[str, str]:
+def list_missing(top: Path) -> dict[str, str]:
     """Return the settings that the clone of *top* lacks, or has in another form."""
-    now = _configured(top)
+    now = _read_section(top)
     return {name: value for name, value in settings(str(own_program() or "memsync")).items() if now.get(name) != value}
 
 
@@ -69,7 +69,7 @@ def uninstall(top: Path) -> list[str]:
     Raises:
         GitRefused
     """
-    sections = sorted({name.rpartition(".")[0] for name in _configured(top)})
+    sections = sorted({name.rpartition(".")[0] for name in _read_section(top)})
     for section in sections:
         _set(top, "--remove-section", section)
     drop_cache(top)
@@ -81,7 +81,7 @@ def drop_cache(top: Path) -> None:
     Checkout(top).run("update-ref", "-d", _CACHE)
 
 
-def _configured(top: Path) -> dict[str, str]:
+def _read_section(top: Path) -> dict[str, str]:
     """Return what the clone's own configuration says of our drivers."""
     rows = checkout.ask(top, "config", "--local", "-z", "--get-regexp", rf"^(merge|diff)\.({MERGE}|{SKILL})\.") or ""
     return dict(row.split("\n", 1) for row in rows.split("\0") if "\n" in row)

@@ -22,7 +22,9 @@ _ABSOLUTE: Final = '[ "${memsync#/}" != "$memsync" ]'
 _CHAIN: Final = '[ ! -x "$0.memsync-prev" ] || exec "$0.memsync-prev" "$@"'
 
 
-def block(name: str, roots: Sequence[str], *, directory: str = "", made: bool = False, chained: bool = False) -> bytes:
+def make_block(
+    name: str, roots: Sequence[str], *, directory: str = "", made: bool = False, chained: bool = False
+) -> bytes:
     """Return our lines for the hook *name* of a checkout with memories in *roots*.
 
     The shell decides whether there is anything to do, in a git call or two;
@@ -65,12 +67,12 @@ def _paths(roots: Sequence[str], path: str) -> str:
     return " ".join(shlex.quote(path if root == "." else f"{root}/{path}") for root in roots)
 
 
-def whole(name: str, roots: Sequence[str], *, directory: str = "", chained: bool = False) -> bytes:
+def make_script(name: str, roots: Sequence[str], *, directory: str = "", chained: bool = False) -> bytes:
     """Return a hook of our own."""
-    return _SHEBANG + block(name, roots, directory=directory, made=True, chained=chained)
+    return _SHEBANG + make_block(name, roots, directory=directory, made=True, chained=chained)
 
 
-def find(data: bytes) -> tuple[int, int] | None:
+def find_block(data: bytes) -> tuple[int, int] | None:
     """Return where our block begins and ends in *data*; None without one."""
     start = data.find(_BEGIN)
     end = data.find(_END, start)
@@ -81,19 +83,19 @@ def find(data: bytes) -> tuple[int, int] | None:
 
 def is_made(data: bytes) -> bool:
     """Tell whether the file is ours alone, and so goes with the block."""
-    place = find(data)
-    return place is not None and _MADE in data[place[0] :].partition(b"\n")[0] and without(data) in (_SHEBANG, b"")
+    place = find_block(data)
+    return place is not None and _MADE in data[place[0] :].partition(b"\n")[0] and remove_block(data) in (_SHEBANG, b"")
 
 
 def is_chained(data: bytes) -> bool:
     """Tell whether our block goes on with a hook that was there before."""
-    place = find(data)
+    place = find_block(data)
     return place is not None and _CHAIN.encode() in data[place[0] : place[1]]
 
 
-def without(data: bytes) -> bytes:
+def remove_block(data: bytes) -> bytes:
     """Return *data* without our block: what it was before."""
-    place = find(data)
+    place = find_block(data)
     return data[: place[0]] + data[place[1] :] if place else data
 
 
@@ -110,9 +112,9 @@ def takes_block(data: bytes) -> bool:
     return names[at : at + 1] != [] and names[at] in _SHELLS
 
 
-def with_block(data: bytes, new: bytes) -> bytes:
+def put_block(data: bytes, new: bytes) -> bytes:
     """Return the hook *data* with our block *new*: in the place of the old one, else before all that it does."""
-    if place := find(data):
+    if place := find_block(data):
         return data[: place[0]] + new + data[place[1] :]
     end = data.index(b"\n") + 1 if data.startswith(b"#!") else 0
     return data[:end] + new + data[end:]

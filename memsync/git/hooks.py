@@ -15,13 +15,13 @@ from typing import Final
 from memsync.errors import MemsyncError
 from memsync.git import check
 from memsync.git.hookfile import BLOCKED
-from memsync.git.install import roots
-from memsync.git.report import came
-from memsync.git.stage import Left, held_back, stage
+from memsync.git.install import list_roots
+from memsync.git.report import describe_changes
+from memsync.git.stage import Left, is_held_back, stage
 from memsync.secrets import NOTHING, Allow
 from memsync.store import config
 from memsync.store.checkout import Checkout
-from memsync.store.consent import allowed
+from memsync.store.consent import load_allowed
 from memsync.store.places import Layout, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import notice
@@ -65,9 +65,9 @@ def _say(text: str) -> None:
     print(f"memsync: {text}", file=sys.stderr)  # noqa: T201 - a hook speaks to the person at the terminal
 
 
-def _layouts(checkout: Checkout) -> Iterator[Layout]:
+def _find_layouts(checkout: Checkout) -> Iterator[Layout]:
     """Yield each project of the checkout that has a store."""
-    for root in roots(checkout):
+    for root in list_roots(checkout):
         layout = locate(checkout.top / root)
         if layout.project and layout.project.directory.is_dir():
             yield layout
@@ -79,36 +79,36 @@ def _pre_commit(_: Sequence[str]) -> int:
         _stage(checkout)
     except (MemsyncError, OSError) as error:
         _say(str(error))  # and look for secrets all the same
-    return _look(checkout)
+    return _check_staged(checkout)
 
 
-def _look(checkout: Checkout) -> int:
+def _check_staged(checkout: Checkout) -> int:
     """Say what is wrong with what is staged; a secret stops the commit."""
     _secrets.clear()
-    for root in roots(checkout):
-        allow = _allowed(checkout.top / root)
-        for path in check.staged(checkout, [root]):
-            for trouble in check.look_at_staged(checkout, path, allow):
+    for root in list_roots(checkout):
+        allow = _load_allowed(checkout.top / root)
+        for path in check.list_staged(checkout, [root]):
+            for trouble in check.check_staged(checkout, path, allow):
                 _say(str(trouble))
                 if trouble.kind == "secret":
                     _secrets.append(path)
     if _secrets:
         _say("nothing was committed; take it out, or see `memsync memory config memory.secrets.allow`")
-        for why in filter(None, {_notice(checkout.top / root) for root in roots(checkout)}):
+        for why in filter(None, {_find_notice(checkout.top / root) for root in list_roots(checkout)}):
             _say(why)
     return BLOCKED if _secrets else 0
 
 
-def _allowed(root: Path) -> Allow:
+def _load_allowed(root: Path) -> Allow:
     """Return what the settings let pass; nothing where they cannot be read."""
     try:
         layout = locate(root)
-        return allowed(layout, config.load(layout).settings.allow_secrets)
+        return load_allowed(layout, config.load(layout).settings.allow_secrets)
     except MemsyncError:
         return NOTHING
 
 
-def _notice(root: Path) -> str:
+def _find_notice(root: Path) -> str:
     """Return what to say about settings that wait for approval, among which may be one that lets a text pass."""
     try:
         return notice(config.load(locate(root)).waiting)
@@ -118,7 +118,7 @@ def _notice(root: Path) -> str:
 
 def _stage(checkout: Checkout) -> None:
     is_partial = Path(os.environ.get("GIT_INDEX_FILE", "")).name.startswith(_PARTIAL)
-    for layout in _layouts(checkout):
+    for layout in _find_layouts(checkout):
         assert layout.project is not None
         loaded = config.load(layout)
         settings = loaded.settings
@@ -129,30 +129,32 @@ def _stage(checkout: Checkout) -> None:
         store = Store(layout.project)
         # A partial commit has an index of its own: what we would add there, the next commit would take out again.
         why = "it is a partial commit" if is_partial else under_way(layout.git)
-        left = Left(why) if why else stage(checkout, store, allowed(layout, settings.allow_secrets))
-        if left.why and held_back(checkout, store):
+        left = Left(why) if why else stage(checkout, store, load_allowed(layout, settings.allow_secrets))
+        if left.why and is_held_back(checkout, store):
             _say(f"{store.place.memories.relative_to(checkout.top)} is not in this commit: {left.why}")
 
 
 def _post_merge(_: Sequence[str]) -> int:
-    return _tell("ORIG_HEAD", "HEAD")
+    return _tell_changes("ORIG_HEAD", "HEAD")
 
 
 def _post_checkout(words: Sequence[str]) -> int:
     before, after, is_branch = (*words, "", "", "")[:3]
-    return _tell(before, after) if is_branch == "1" and before.strip("0") else 0
+    return _tell_changes(before, after) if is_branch == "1" and before.strip("0") else 0
 
 
 def _post_rewrite(words: Sequence[str]) -> int:
-    return _tell("ORIG_HEAD", "HEAD", during="a rebase") if words[:1] == ["rebase"] else 0
+    return _tell_changes("ORIG_HEAD", "HEAD", during="a rebase") if words[:1] == ["rebase"] else 0
 
 
-def _tell(before: str, after: str, *, during: str = "") -> int:
+def _tell_changes(before: str, after: str, *, during: str = "") -> int:
     """Say what came into each store. Nothing in the middle of something: its end tells."""
     checkout = Checkout(Path.cwd(), in_hook=True)
-    for layout in _layouts(checkout):
+    for layout in _find_layouts(checkout):
         assert layout.project is not None
-        if under_way(layout.git) in ("", during) and (text := came(checkout, layout.project, before, after)):
+        if under_way(layout.git) in ("", during) and (
+            text := describe_changes(checkout, layout.project, before, after)
+        ):
             _say(text)
     return 0
 

@@ -34,7 +34,7 @@ class Hooks:
         return self.keeper in ("repository", "husky")
 
 
-def hooks_of(checkout: Checkout, layout: Layout) -> Hooks:
+def find_hooks(checkout: Checkout, layout: Layout) -> Hooks:
     """Ask git where the hooks of *checkout* are.
 
     Raises:
@@ -54,7 +54,7 @@ def hooks_of(checkout: Checkout, layout: Layout) -> Hooks:
     return Hooks(directory, "repository")
 
 
-def roots(checkout: Checkout) -> list[str]:
+def list_roots(checkout: Checkout) -> list[str]:
     """Return the directories of *checkout* that have memories and were installed, relative to its top."""
     return (checkout.ask("config", "--local", "--get-all", ROOTS) or ".").splitlines()
 
@@ -71,7 +71,7 @@ def install(layout: Layout) -> list[str]:
     assert layout.git is not None
     assert layout.root is not None
     checkout = Checkout(layout.git.root)
-    hooks = hooks_of(checkout, layout)
+    hooks = find_hooks(checkout, layout)
     done = [*driver.install(checkout.top), *_note_root(checkout, layout)]  # merging needs no hook, so it comes first
     if hooks.keeper == "outside":
         raise StoreNotWritable(
@@ -84,7 +84,7 @@ def install(layout: Layout) -> list[str]:
     directory = "" if hooks.is_shared else _own_directory()
     files.make_dirs(hooks.directory, private=False)
     for name in hookfile.NAMES:
-        done += _install_one(hooks.directory / name, roots(checkout), directory)
+        done += _install_one(hooks.directory / name, list_roots(checkout), directory)
     return done
 
 
@@ -103,18 +103,18 @@ def _own_directory() -> str:
 
 
 def _install_one(path: Path, places: list[str], directory: str) -> Iterator[str]:
-    path = _holder(path)
+    path = _find_holder(path)
     name = path.name.removesuffix(".legacy")
     data, seen = files.read(path) if not path.is_symlink() else (b"", files.stamp(path))
-    if path.is_symlink() or (seen != files.ABSENT and not hookfile.find(data) and not _takes_block(path, data)):
-        yield from _chain(path, hookfile.whole(name, places, directory=directory, chained=True))
+    if path.is_symlink() or (seen != files.ABSENT and not hookfile.find_block(data) and not _takes_block(path, data)):
+        yield from _chain(path, hookfile.make_script(name, places, directory=directory, chained=True))
     elif seen == files.ABSENT:
-        _create(path, hookfile.whole(name, places, directory=directory))
+        _create(path, hookfile.make_script(name, places, directory=directory))
         yield f"created {path}"
     else:
         is_made, is_chained = hookfile.is_made(data), hookfile.is_chained(data)
-        new = hookfile.block(name, places, directory=directory, made=is_made, chained=is_chained)
-        if (changed := hookfile.with_block(data, new)) != data:
+        new = hookfile.make_block(name, places, directory=directory, made=is_made, chained=is_chained)
+        if (changed := hookfile.put_block(data, new)) != data:
             files.rewrite(path, changed, was=data)
             yield f"added a block to {path}"
 
@@ -124,10 +124,10 @@ def _takes_block(path: Path, data: bytes) -> bool:
     return hookfile.takes_block(data) and (os.access(path, os.X_OK) or path.parent.name == ".husky")
 
 
-def _holder(path: Path) -> Path:
+def _find_holder(path: Path) -> Path:
     """Return the file of the hook *path* that has our block: pre-commit's own installer moves hooks to NAME.legacy."""
     legacy = path.with_name(f"{path.name}.legacy")
-    return legacy if hookfile.find(files.read(legacy)[0]) else path
+    return legacy if hookfile.find_block(files.read(legacy)[0]) else path
 
 
 def _prev(path: Path) -> Path:
@@ -157,7 +157,7 @@ def uninstall(layout: Layout) -> list[str]:
     """
     assert layout.git is not None
     checkout = Checkout(layout.git.root)
-    hooks = hooks_of(checkout, layout)
+    hooks = find_hooks(checkout, layout)
     done = driver.uninstall(checkout.top)
     for name in hookfile.NAMES:
         done += _uninstall_one(hooks.directory / name)
@@ -168,12 +168,12 @@ def uninstall(layout: Layout) -> list[str]:
 
 
 def _uninstall_one(path: Path) -> Iterator[str]:
-    path = _holder(path)
+    path = _find_holder(path)
     data, _ = files.read(path) if not path.is_symlink() else (b"", None)
-    if not hookfile.find(data):
+    if not hookfile.find_block(data):
         return
     if not hookfile.is_made(data):
-        files.rewrite(path, hookfile.without(data), was=data)
+        files.rewrite(path, hookfile.remove_block(data), was=data)
         left = f"; what was there before is in {_prev(path).name}" if hookfile.is_chained(data) else ""
         yield f"took our block out of {path}{left}"
         return
@@ -186,7 +186,7 @@ def _uninstall_one(path: Path) -> Iterator[str]:
             yield f"removed {path}"
 
 
-def blocks_in_tree(layout: Layout) -> Iterator[tuple[Path, bytes | None]]:
+def find_blocks_in_tree(layout: Layout) -> Iterator[tuple[Path, bytes | None]]:
     """Yield what hooks in the work tree would be without our blocks; not those that the index has with them.
 
     Raises:
@@ -194,15 +194,15 @@ def blocks_in_tree(layout: Layout) -> Iterator[tuple[Path, bytes | None]]:
     """
     assert layout.git is not None
     checkout = Checkout(layout.git.root)
-    hooks = hooks_of(checkout, layout)
+    hooks = find_hooks(checkout, layout)
     for name in hookfile.NAMES if hooks.is_shared else ():
-        path = _holder(hooks.directory / name)
+        path = _find_holder(hooks.directory / name)
         data, _ = files.read(path) if not path.is_symlink() else (b"", None)
-        if not hookfile.find(data) or hookfile.find(repo.staged(path) or b""):
+        if not hookfile.find_block(data) or hookfile.find_block(repo.read_staged(path) or b""):
             continue
         here = layout.git.root / path.relative_to(os.path.realpath(layout.git.root))
         if not hookfile.is_made(data):
-            yield here, hookfile.without(data)
+            yield here, hookfile.remove_block(data)
         elif not os.path.lexists(_prev(path)):
             yield here, None
         elif not _prev(path).is_symlink():
@@ -218,9 +218,9 @@ def status(layout: Layout) -> dict[str, Any]:
     """
     assert layout.git is not None
     checkout = Checkout(layout.git.root)
-    hooks = hooks_of(checkout, layout)
+    hooks = find_hooks(checkout, layout)
     directory = "" if hooks.is_shared else _own_directory()
-    states = {name: _state(checkout.top, hooks, name, roots(checkout), directory) for name in hookfile.NAMES}
+    states = {name: _find_state(checkout.top, hooks, name, list_roots(checkout), directory) for name in hookfile.NAMES}
     memories = layout.project.memories.relative_to(checkout.top).as_posix() if layout.project else ""
     attribute = checkout.ask("check-attr", "merge", "--", memories) or ""
     return {
@@ -232,16 +232,16 @@ def status(layout: Layout) -> dict[str, Any]:
     }
 
 
-def _state(top: Path, hooks: Hooks, name: str, places: list[str], directory: str) -> str:
+def _find_state(top: Path, hooks: Hooks, name: str, places: list[str], directory: str) -> str:
     if hooks.keeper == "lefthook":
         call = f"memsync git hook {name}".encode()
         return "installed" if any(call in files.read(top / one)[0] for one in _LEFTHOOK) else "missing"
-    path = _holder(hooks.directory / name)
+    path = _find_holder(hooks.directory / name)
     data, _ = files.read(path) if not path.is_symlink() else (b"", None)
-    if not hookfile.find(data):
+    if not hookfile.find_block(data):
         return "missing"
     if hooks.keeper != "husky" and not os.access(path, os.X_OK):
         return "off"
     made, chained = hookfile.is_made(data), hookfile.is_chained(data)
-    new = hookfile.block(name, places, directory=directory, made=made, chained=chained)
-    return "installed" if hookfile.with_block(data, new) == data else "outdated"
+    new = hookfile.make_block(name, places, directory=directory, made=made, chained=chained)
+    return "installed" if hookfile.put_block(data, new) == data else "outdated"

@@ -6,7 +6,7 @@ from typing import Final
 
 from memsync.errors import GitRefused
 from memsync.git.conflict import resolve
-from memsync.git.report import memories_at
+from memsync.git.report import read_memories
 from memsync.git.stage import path_of
 from memsync.store.checkout import Checkout
 from memsync.store.places import Layout, under_way
@@ -48,8 +48,8 @@ def push(layout: Layout, store: Store) -> str:
 
 def _refuse_empty(checkout: Checkout, store: Store, upstream: str) -> None:
     path = path_of(checkout, store)
-    theirs = len(memories_at(checkout, upstream, path))
-    if theirs and not memories_at(checkout, "HEAD", path):
+    theirs = len(read_memories(checkout, upstream, path))
+    if theirs and not read_memories(checkout, "HEAD", path):
         raise GitRefused(
             "push",
             f"{upstream} has {theirs} memories and this branch has none",

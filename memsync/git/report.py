@@ -11,21 +11,21 @@ from memsync.store.checkout import Checkout
 from memsync.store.places import Place
 
 
-def came(checkout: Checkout, place: Place, before: str, after: str) -> str:
+def describe_changes(checkout: Checkout, place: Place, before: str, after: str) -> str:
     """Say what *after* has that *before* had not: "+3 memories, 1 changed"; "" if nothing."""
     path = place.memories.relative_to(checkout.top).as_posix()
-    old, new = (memories_at(checkout, rev, path) for rev in (before, after))
-    return counted(changes.memories(old, new))
+    old, new = (read_memories(checkout, rev, path) for rev in (before, after))
+    return format_counts(changes.memories(old, new))
 
 
-def memories_at(checkout: Checkout, rev: str, path: str) -> dict[str, Memory]:
+def read_memories(checkout: Checkout, rev: str, path: str) -> dict[str, Memory]:
     """Return the memories of *path* in the commit or tree *rev*; none if it is not there."""
     data = checkout.run("cat-file", "blob", f"{rev}:{path}").out
     lines = merge.current(jsonl.read_lines(data))
     return {id_: line.memory for id_, line in lines.items() if line.memory}
 
 
-def counted(changes: Iterable[Change]) -> str:
+def format_counts(changes: Iterable[Change]) -> str:
     """Return how many memories were added, changed and removed, in words; "" if none."""
     kinds = ["+" if change.before is None else "-" if change.after is None else "~" for change in changes]
     added, gone, edited = (kinds.count(kind) for kind in "+-~")

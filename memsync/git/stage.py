@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync.git import attributes
-from memsync.git.check import secret_in
+from memsync.git.check import find_secret
 from memsync.secrets import NOTHING, Allow
 from memsync.store import checkout as repo
 from memsync.store import files
@@ -41,7 +41,7 @@ def state(checkout: Checkout, path: str) -> str:
     return checkout.do("status", "--porcelain", "-z", "--untracked-files=all", "--", path)[:2] or "  "
 
 
-def held_back(checkout: Checkout, store: Store) -> bool:
+def is_held_back(checkout: Checkout, store: Store) -> bool:
     """Tell whether something of the store is not in the index."""
     letters = state(checkout, path_of(checkout, store))
     return letters[1] != " " or files.stamp(store.place.pending).size > 0
@@ -58,7 +58,7 @@ def stage(checkout: Checkout, store: Store, allow: Allow = NOTHING) -> Left:
     """
     path = path_of(checkout, store)
     letters = state(checkout, path)
-    if why := _why_not(checkout, letters, path):
+    if why := _explain_refusal(checkout, letters, path):
         return Left(why)
     if exported := store.export().held:
         return Left(exported)
@@ -73,7 +73,7 @@ def stage_checked(checkout: Checkout, store: Store, allow: Allow) -> Left:
     """
     path = path_of(checkout, store)
     since = checkout.run("cat-file", "blob", f"HEAD:{path}").out
-    return Left(secret_in(checkout.top / path, since, allow, named=path)) or stage_whole(checkout, store)
+    return Left(find_secret(checkout.top / path, since, allow, named=path)) or stage_whole(checkout, store)
 
 
 def stage_whole(checkout: Checkout, store: Store) -> Left:
@@ -89,11 +89,11 @@ def stage_whole(checkout: Checkout, store: Store) -> Left:
     if letters == "  ":
         return Left("git ignores it" if repo.is_ignored(checkout.top / path) else "")
     if letters[1] != " ":
-        checkout.do("add", "--", path, *(companions(checkout, store) if letters == "??" else ()))
+        checkout.do("add", "--", path, *(find_companions(checkout, store) if letters == "??" else ()))
     return Left()
 
 
-def _why_not(checkout: Checkout, letters: str, path: str) -> str:
+def _explain_refusal(checkout: Checkout, letters: str, path: str) -> str:
     if letters in _UNMERGED:
         return "it is in conflict; `memsync sync` resolves it"
     if letters[1] == "D" or (letters == "  " and _is_left_out(checkout, path)):
@@ -108,7 +108,7 @@ def _is_left_out(checkout: Checkout, path: str) -> bool:
     return (checkout.ask("ls-files", "-t", "--", path) or "").startswith("S ")
 
 
-def companions(checkout: Checkout, store: Store) -> list[str]:
+def find_companions(checkout: Checkout, store: Store) -> list[str]:
     """Return the new files that hold nothing but lines of ours."""
     directory = store.place.directory
     mine: dict[Path, Callable[[list[bytes]], bool]] = {

@@ -56,7 +56,7 @@ def current(project: Project) -> list[Exposure]:
 def _in_file(path: Path, allow: Allow) -> Iterator[Exposure]:
     data, _ = files.read(path)
     lines = data.split(b"\n")
-    for trouble in check.look(str(path), data, allow=allow):
+    for trouble in check.find_trouble(str(path), data, allow=allow):
         if trouble.kind == "secret":
             id_ = jsonl.read_line(lines[trouble.line - 1]).id if path.suffix == ".jsonl" else None
             yield Exposure(where=f"{path}:{trouble.line}", what=trouble.what, id=id_)
@@ -81,7 +81,7 @@ def _in_history(where: Files, allow: Allow) -> Iterator[tuple[Exposure, Secret]]
     for step in history.steps(where.root, history.names_of(where.root, where.path, revs), revs=revs):
         for raw in step.added:
             line = jsonl.read_line(raw)
-            yield from _exposures(step.commit, step.path, check.secrets_in(line, allow), line.id)
+            yield from _exposures(step.commit, step.path, check.find_secrets(line, allow), line.id)
     for step in history.steps(where.root, [f"{where.folder}{SKILLS}"], revs=revs):
         text = b"\n".join(step.added).decode("utf-8", "replace")
         yield from _exposures(step.commit, SKILLS, scan(text, allow), None)

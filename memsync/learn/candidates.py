@@ -14,7 +14,7 @@ from memsync.errors import InvalidSkill, MemoryNotFound, SkillNotFound
 from memsync.format import codec, jsonl
 from memsync.memories.results import Remembered
 from memsync.memories.service import Memsync
-from memsync.records import Memory, content_hash, derived_id
+from memsync.records import Memory, content_hash, derive_id
 from memsync.skills import check, file
 from memsync.skills.entries import SkillEntry
 from memsync.skills.store import SKILL_FILE
@@ -305,7 +305,7 @@ def _make(place: Place, directory: Path) -> None:
 
 
 def _named(memory: Memory) -> Memory:
-    return memory._replace(id=derived_id(memory.content))
+    return memory._replace(id=derive_id(memory.content))
 
 
 def _record(proposal: Proposal) -> Memory:

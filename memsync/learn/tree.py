@@ -32,9 +32,9 @@ class Tree:
     @cached_property
     def files(self) -> list[str]:
         """The paths of all files that git would take, sorted; outside git, without what is usually ignored."""
-        from memsync.store.checkout import files_of
+        from memsync.store.checkout import list_files
 
-        known = files_of(self.root)
+        known = list_files(self.root)
         return sorted(self._walk() if known is None else known)[:_MOST]
 
     def _walk(self) -> Iterator[str]:

@@ -224,9 +224,9 @@ class Project:
     @cached_property
     def allowed_secrets(self) -> Allow:
         """What the settings and the user say is no secret."""
-        from memsync.store.consent import allowed
+        from memsync.store.consent import load_allowed
 
-        return allowed(self.layout, self.settings.allow_secrets)
+        return load_allowed(self.layout, self.settings.allow_secrets)
 
     def keep_key(self) -> None:
         """Note in `.git` which stealth store the clone uses, so that a new remote does not hide it."""

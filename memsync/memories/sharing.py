@@ -64,7 +64,7 @@ def unshare(project: Project, refs: Sequence[str], to: Scope = "stealth") -> lis
 def is_committed(project: Project, id_: str) -> bool:
     """Tell whether the last commit has the memory."""
     place = project.layout.place("project")
-    data = checkout.committed(place.memories) if project.layout.git and place.directory.is_dir() else None
+    data = checkout.read_committed(place.memories) if project.layout.git and place.directory.is_dir() else None
     return id_.encode() in (data or b"")
 
 

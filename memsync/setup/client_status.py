@@ -13,7 +13,7 @@ from memsync.memories.project import Project
 from memsync.setup import json_entries, toml_entries
 from memsync.setup.clients import read
 from memsync.setup.entries import SERVER, is_server
-from memsync.setup.settings_files import Target, detect, home_of, targets
+from memsync.setup.settings_files import Target, detect, home_of, list_targets
 from memsync.store import checkout, files
 from memsync.system import limits
 
@@ -55,24 +55,24 @@ def survey(project: Project) -> list[ClientStatus]:
 def _survey_one(project: Project, client: ClientName, *, used: bool) -> ClientStatus:
     sources: list[Source] = []
     notes: list[str] = []
-    for target in [*targets(client, project, stealth=False), *targets(client, project, stealth=True)]:
+    for target in [*list_targets(client, project, stealth=False), *list_targets(client, project, stealth=True)]:
         try:
-            sources += _in_file(target)
+            sources += _look_in_file(target)
         except MemsyncError as error:
             notes.append(str(error))
         except ValueError as error:
             notes.append(f"{target.path} cannot be read: {error}")
-    notes += _leaks(project, sources)
-    sources += _elsewhere(project, client)
-    hooks = _best([source.hooks for source in sources])
+    notes += _find_leaks(project, sources)
+    sources += _look_elsewhere(project, client)
+    hooks = _choose_best([source.hooks for source in sources])
     server: Wiring = "installed" if any(source.server for source in sources) else "missing"
     if used or sources:
-        notes += _advice(client, hooks, server, is_wired=bool(sources), stealth=project.settings.stealth)
+        notes += _advise(client, hooks, server, is_wired=bool(sources), stealth=project.settings.stealth)
     where = tuple(source.where for source in sources)
     return ClientStatus(client=client, used=used, hooks=hooks, server=server, where=where, notes=tuple(notes))
 
 
-def _leaks(project: Project, sources: Iterable[Source]) -> Iterator[str]:
+def _find_leaks(project: Project, sources: Iterable[Source]) -> Iterator[str]:
     """Yield what is of ours in the work tree although stealth is on, unless git tracks it."""
     if project.settings.stealth and (root := project.layout.root):
         for path in (Path(source.where) for source in sources):
@@ -80,12 +80,12 @@ def _leaks(project: Project, sources: Iterable[Source]) -> Iterator[str]:
                 yield f"stealth is on, but {path} is in the work tree; `memsync init --stealth` moves what belongs to memsync"
 
 
-def _best(found: Iterable[Wiring]) -> Wiring:
+def _choose_best(found: Iterable[Wiring]) -> Wiring:
     order: tuple[Wiring, ...] = ("installed", "stale", "missing")
     return min(found, key=order.index, default="missing")
 
 
-def _advice(client: ClientName, hooks: Wiring, server: Wiring, *, is_wired: bool, stealth: bool) -> Iterator[str]:
+def _advise(client: ClientName, hooks: Wiring, server: Wiring, *, is_wired: bool, stealth: bool) -> Iterator[str]:
     again = f"`memsync init --agent {client}`"
     if not is_wired:
         yield f"{again} connects it"
@@ -95,13 +95,13 @@ def _advice(client: ClientName, hooks: Wiring, server: Wiring, *, is_wired: bool
         yield f"`{LOCAL_SERVER}` adds the tools" if client == "claude" and stealth else f"{again} adds the tools"
 
 
-def _in_file(target: Target) -> Iterator[Source]:
+def _look_in_file(target: Target) -> Iterator[Source]:
     _, text = read(target)
     if not target.wanted:
         if toml_entries.has(text):
             yield Source(str(target.path), "missing", server=True)
         return
-    found = json_entries.look(text, target.wanted)
+    found = json_entries.compare(text, target.wanted)
     wanted = [one.keys[-1] for one in target.wanted if one.is_element]
     present = [event for event in found.present if event in wanted]
     if found.present or found.stale:
@@ -110,30 +110,30 @@ def _in_file(target: Target) -> Iterator[Source]:
         yield Source(str(target.path), hooks, server=SERVER in found.present)
 
 
-def _elsewhere(project: Project, client: ClientName) -> Iterator[Source]:
+def _look_elsewhere(project: Project, client: ClientName) -> Iterator[Source]:
     """Yield what tells *client* of memsync and is not ours to write: a plugin, Claude Code's own registry."""
     home = home_of(client, project.env)
     if home is None:
         return
     if client == "gemini" and (home / "extensions" / "memsync" / "gemini-extension.json").is_file():
         yield Source(f"{home / 'extensions' / 'memsync'}", "installed", server=True)
-    if client == "codex" and _enables(_said(home / "config.toml").get("plugins"), "enabled"):
+    if client == "codex" and _enables(_read_mapping(home / "config.toml").get("plugins"), "enabled"):
         yield Source(f"{home / 'config.toml'} (plugin)", "installed", server=True)
     if client == "claude":
-        yield from _elsewhere_in_claude(home, project.layout.root)
+        yield from _look_elsewhere_in_claude(home, project.layout.root)
 
 
-def _elsewhere_in_claude(home: Path, root: Path | None) -> Iterator[Source]:
+def _look_elsewhere_in_claude(home: Path, root: Path | None) -> Iterator[Source]:
     for directory in (home, *([root / ".claude"] if root else ())):
         for path in (directory / "settings.json", directory / "settings.local.json"):
-            if _enables(_said(path).get("enabledPlugins")):
+            if _enables(_read_mapping(path).get("enabledPlugins")):
                 yield Source(f"{path} (plugin)", "installed", server=True)
     registry = home.parent / ".claude.json" if home.name == ".claude" else home / ".claude.json"
-    if _registers(_said(registry), root):
+    if _registers(_read_mapping(registry), root):
         yield Source(str(registry), "missing", server=True)
 
 
-def _said(path: Path) -> dict[str, Any]:
+def _read_mapping(path: Path) -> dict[str, Any]:
     """Return what the JSON or TOML file *path* says; nothing if it cannot be read."""
     try:
         text = files.read(path)[0].decode()

@@ -21,7 +21,7 @@ from memsync.memories.project import Project
 from memsync.setup import json_entries, toml_entries
 from memsync.setup.entries import NAMES
 from memsync.setup.jsonedit import NotJson, first_comment
-from memsync.setup.settings_files import Target, targets
+from memsync.setup.settings_files import Target, list_targets
 from memsync.store import files
 from memsync.store.places import Place
 from memsync.system.limits import read_json
@@ -46,10 +46,10 @@ class Change(NamedTuple):
         if self.after is None:
             return f"{name}: removed {path}, which held nothing else"
         verb = "wrote" if self.before is None else "changed"
-        return f"{name}: {verb} {path} ({_what(self.target)})"
+        return f"{name}: {verb} {path} ({_describe(self.target)})"
 
 
-def _what(target: Target) -> str:
+def _describe(target: Target) -> str:
     has_hooks = any(one.is_element for one in target.wanted)
     has_server = not target.wanted or any(not one.is_element for one in target.wanted)
     return " and ".join(["hooks"] * has_hooks + ["MCP server"] * has_server)
@@ -61,11 +61,11 @@ def plan(project: Project, clients: Iterable[ClientName], *, stealth: bool) -> l
     Raises:
         SettingsRefused, StoreError
     """
-    found = [target for client in clients for target in targets(client, project, stealth=stealth)]
-    return [change for change in map(_adding, found) if change.before != change.after]
+    found = [target for client in clients for target in list_targets(client, project, stealth=stealth)]
+    return [change for change in map(_plan_addition, found) if change.before != change.after]
 
 
-def _adding(target: Target) -> Change:
+def _plan_addition(target: Target) -> Change:
     before, text = read(target)
     with _refusal(target):
         new = json_entries.add(text, target.wanted) if target.wanted else toml_entries.add(text)
@@ -78,9 +78,9 @@ def plan_removal(project: Project, clients: Iterable[ClientName], *, stealth: bo
     Raises:
         SettingsRefused, StoreError
     """
-    notes = _notes(_place(project, stealth=stealth))
-    found = [target for client in clients for target in targets(client, project, stealth=stealth)]
-    changes = [_removing(target, notes.get(str(target.path), {})) for target in found]
+    notes = _read_notes(_choose_place(project, stealth=stealth))
+    found = [target for client in clients for target in list_targets(client, project, stealth=stealth)]
+    changes = [_plan_one_removal(target, notes.get(str(target.path), {})) for target in found]
     return [change for change in changes if change.before != change.after]
 
 
@@ -91,7 +91,7 @@ def enroll(project: Project, clients: Iterable[ClientName], *, leave: bool = Fal
         StoreError
     """
     place, key = project.layout.place("global"), project.layout.place("stealth").directory.name
-    notes = _notes(place)
+    notes = _read_notes(place)
     users = {name: set(keys) for name, keys in notes.get(_USERS, {}).items()}
     for client in clients:
         mine = users.setdefault(client, set())
@@ -100,16 +100,16 @@ def enroll(project: Project, clients: Iterable[ClientName], *, leave: bool = Fal
     _save(place, {**notes, _USERS: {name: sorted(keys) for name, keys in users.items()}})
 
 
-def enrolled(project: Project, client: ClientName) -> tuple[bool, int]:
+def find_users(project: Project, client: ClientName) -> tuple[bool, int]:
     """Return whether this project uses the user's own settings of *client*, and how many others do."""
     if project.layout.global_ is None or project.layout.stealth is None:
         return False, 0
-    users = set(_notes(project.layout.global_).get(_USERS, {}).get(client, ()))
+    users = set(_read_notes(project.layout.global_).get(_USERS, {}).get(client, ()))
     key = project.layout.stealth.directory.name
     return key in users, len(users - {key})
 
 
-def _removing(target: Target, note: Mapping[str, Any]) -> Change:
+def _plan_one_removal(target: Target, note: Mapping[str, Any]) -> Change:
     before, text = read(target)
     if before is None or not text.strip(json_entries.BLANK):
         return Change(target, before, before)
@@ -170,7 +170,7 @@ def apply(project: Project, changes: Iterable[Change], *, stealth: bool) -> None
         SettingsRefused: a file changed in between.
         StoreError: this file and those after it are as they were.
     """
-    place = _place(project, stealth=stealth)
+    place = _choose_place(project, stealth=stealth)
     for change in changes:
         files.make_local(place.local, private=place.private, tree=place.tree)
         _note(place, change)
@@ -200,13 +200,13 @@ def _remove(path: Path, *, stays: bool) -> None:
             path.parent.rmdir()
 
 
-def _place(project: Project, *, stealth: bool) -> Place:
+def _choose_place(project: Project, *, stealth: bool) -> Place:
     """Return the store whose notes tell of the files: the project's if it has one, else the home store."""
     shared = project.layout.project
     return shared if shared and shared.directory.is_dir() and not stealth else project.layout.place("global")
 
 
-def _notes(place: Place) -> dict[str, Any]:
+def _read_notes(place: Place) -> dict[str, Any]:
     try:
         found = read_json(files.read(place.local / _NOTES)[0] or b"{}")
     except (ValueError, StoreError):
@@ -216,15 +216,15 @@ def _notes(place: Place) -> dict[str, Any]:
 
 def _note(place: Place, change: Change) -> None:
     """Note what the file was like before the first entry of ours; forget it with the last."""
-    notes = _notes(place)
+    notes = _read_notes(place)
     name = str(change.target.path)
     text = (change.before or b"").decode()
-    had_ours = change.before is not None and bool(settings_of(change.target, text))
+    had_ours = change.before is not None and bool(list_entries(change.target, text))
     if not had_ours:
         is_blank = text.strip(json_entries.BLANK) in ("", "{}")
         kept = json_entries.empty_containers(text, change.target.wanted) if not is_blank else []
         notes[name] = {"was": text if is_blank and change.before is not None else None, "kept": kept}
-    elif change.after is None or not settings_of(change.target, change.after.decode()):
+    elif change.after is None or not list_entries(change.target, change.after.decode()):
         notes.pop(name, None)
     _save(place, notes)
 
@@ -236,9 +236,9 @@ def _save(place: Place, notes: Mapping[str, Any]) -> None:
     files.replace(path, data, was=was, temp=path.with_name(f"{_NOTES}.{os.getpid()}.tmp"), private=place.private)
 
 
-def settings_of(target: Target, text: str) -> list[str]:
+def list_entries(target: Target, text: str) -> list[str]:
     """Return the names of our entries in *text*: events, and the server."""
     if not target.wanted:
         return ["memsync"] if toml_entries.has(text) else []
-    found = json_entries.look(text, target.wanted)
+    found = json_entries.compare(text, target.wanted)
     return [*found.present, *found.stale]

@@ -42,46 +42,50 @@ def _chapters(directory: Path) -> Iterator[str]:
     project.mkdir()
     checkout.create(project, name="Demo", email="demo@example.org")
     with Memsync.open(project, env={"MEMSYNC_HOME": str(directory / "home")}) as memsync:
-        yield from _opening(memsync)
-        yield from _questions(memsync)
-        yield from _a_copy(memsync)
-        yield from _a_hand_edit(memsync, project / ".gobby" / "memories.jsonl")
+        yield from _open_store(memsync)
+        yield from _ask_questions(memsync)
+        yield from _remember_copy(memsync)
+        yield from _edit_by_hand(memsync, project / ".gobby" / "memories.jsonl")
     repo_line = checkout.commit_all(project, "Remember how the shop works")
-    yield _says("git commit", f"{repo_line}: memories travel with the code")
+    yield _print_line("git commit", f"{repo_line}: memories travel with the code")
 
 
-def _opening(memsync: Memsync) -> Iterator[str]:
+def _open_store(memsync: Memsync) -> Iterator[str]:
     repository.init(memsync)
-    yield _says("memsync init", "created .gobby/memories.jsonl, the only place where memories live")
+    yield _print_line("memsync init", "created .gobby/memories.jsonl, the only place where memories live")
     report = memsync.import_(readers.read_file(_SET))
-    yield _says("memsync memory import team.jsonl", f"{report.count('created')} created, 0 lost, one line each")
+    yield _print_line("memsync memory import team.jsonl", f"{report.count('created')} created, 0 lost, one line each")
 
 
-def _questions(memsync: Memsync) -> Iterator[str]:
+def _ask_questions(memsync: Memsync) -> Iterator[str]:
     question = "which node version does CI need?"
-    yield _says(f'memsync memory recall "{question}"', _line(_found(memsync, question, "Node 20")))
+    yield _print_line(f'memsync memory recall "{question}"', _line(_check_found(memsync, question, "Node 20")))
     typo = "intergation tets with dokcer"
-    yield _says(f'memsync memory recall "{typo}"   (typos)', _line(_found(memsync, typo, "make itest")))
+    yield _print_line(f'memsync memory recall "{typo}"   (typos)', _line(_check_found(memsync, typo, "make itest")))
     code = "payment gateway"
-    yield _says(
-        f'memsync memory recall "{code}"   (parts of PaymentGateway)', _line(_found(memsync, code, "idempotent"))
+    yield _print_line(
+        f'memsync memory recall "{code}"   (parts of PaymentGateway)', _line(_check_found(memsync, code, "idempotent"))
     )
 
 
-def _a_copy(memsync: Memsync) -> Iterator[str]:
+def _remember_copy(memsync: Memsync) -> Iterator[str]:
     again = memsync.remember("prices are integers in  CENTS everywhere; only the views format them.")
     if again.status != "exists":
         raise MemsyncError(f"the demo stored a copy as {again.entry.id}; please report this")
-    yield _says("memsync memory remember (the same text again)", f"{again.status}: {again.entry.id}, {again.reason}")
+    yield _print_line(
+        "memsync memory remember (the same text again)", f"{again.status}: {again.entry.id}, {again.reason}"
+    )
 
 
-def _a_hand_edit(memsync: Memsync, path: Path) -> Iterator[str]:
+def _edit_by_hand(memsync: Memsync, path: Path) -> Iterator[str]:
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("port 5432", "port 5433"), encoding="utf-8")
-    yield _says("an editor changes 5432 to 5433 in the file", _line(_found(memsync, "postgres port", "5433")))
+    yield _print_line(
+        "an editor changes 5432 to 5433 in the file", _line(_check_found(memsync, "postgres port", "5433"))
+    )
 
 
-def _found(memsync: Memsync, query: str, expected: str) -> Entry:
+def _check_found(memsync: Memsync, query: str, expected: str) -> Entry:
     hits = memsync.recall(query, limit=1)
     if not hits or expected not in hits[0].content:
         raise MemsyncError(f"the demo did not find {expected!r} for {query!r}; please report this")
@@ -93,5 +97,5 @@ def _line(entry: Entry) -> str:
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
 
 
-def _says(command: str, result: str) -> str:
+def _print_line(command: str, result: str) -> str:
     return f"$ {command}\n    {result}"

@@ -45,7 +45,7 @@ def examine(project: Project) -> list[Finding]:
     if project.layout.home is None:
         found.append(Finding(level="warning", where="HOME", what="no home directory: no global or private memories"))
     found += _examine_trust(project)
-    found += _secrets(project)
+    found += _find_secrets(project)
     for store in project.stores.values():
         try:
             found += _examine_store(project, store)
@@ -83,7 +83,7 @@ def _examine_clients(project: Project) -> Iterator[Finding]:
                 yield Finding(level="warning", where=client.client, what=note)
 
 
-def _secrets(project: Project) -> list[Finding]:
+def _find_secrets(project: Project) -> list[Finding]:
     try:
         shown = audit.current(project)
     except MemsyncError:
@@ -135,13 +135,13 @@ def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
 def _examine_modes(store: Store) -> Iterator[Finding]:
     if os.name != "posix":
         return
-    for path, wanted in _private_paths(store):
+    for path, wanted in _find_private_paths(store):
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
             yield Finding(level="warning", where=str(path), what=f"mode {mode:o}, should be {wanted:o}", fixable=True)
 
 
-def _private_paths(store: Store) -> Iterator[tuple[Path, int]]:
+def _find_private_paths(store: Store) -> Iterator[tuple[Path, int]]:
     place = store.place
     projects = [place.directory / "projects"] if place.scope == "global" else []
     for path in (place.directory, place.local, *projects):
@@ -219,7 +219,7 @@ def _mend_file(project: Project, store: Store) -> Iterator[str]:
 
 
 def _mend_modes(store: Store) -> Iterator[str]:
-    for path, wanted in _private_paths(store):
+    for path, wanted in _find_private_paths(store):
         if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
             with blaming(path):
                 path.chmod(wanted)

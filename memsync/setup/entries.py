@@ -65,7 +65,7 @@ def command(hook: Hook, client: str) -> str:
     return f"memsync hook {hook.name} --client {client}"
 
 
-def hooks(client: ClientName, spoken_to: str | None = None) -> list[Wanted]:
+def list_hooks(client: ClientName, spoken_to: str | None = None) -> list[Wanted]:
     """Return the hooks of *client*, in the form of its settings; *spoken_to* is named in the commands instead."""
     return [Wanted(("hooks", hook.event), _group(hook, client, spoken_to or client), True) for hook in HOOKS[client]]
 

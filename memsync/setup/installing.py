@@ -77,7 +77,7 @@ def init(
         NoStore, GitFailed, StoreError
     """
     scope: Scope = "stealth" if stealth else "project"
-    moves_out, stay = _leaving(project) if stealth else ([], [])
+    moves_out, stay = _plan_leaving(project) if stealth else ([], [])
     moved = {change.target.client for change in moves_out}
     clients = [client for client in CLIENTS if client in clients or client in moved]
     changes = install.plan(project, clients, stealth=stealth)
@@ -92,12 +92,12 @@ def init(
         install.apply(project, changes, stealth=stealth)
         if stealth and clients:
             install.enroll(project, clients)
-    hooked, why_not = _git_hooks(project, dry_run=dry_run) if git_hooks and not stealth else ([], [])
+    hooked, why_not = _install_git_hooks(project, dry_run=dry_run) if git_hooks and not stealth else ([], [])
     return Installed(
         done=(*done, *hooked, *map(str, moves_out), *map(str, changes)),
         clients=tuple(clients),
-        notes=(*stay, *why_not, *_next(clients, changes, stealth=stealth), *_advice(clients)),
-        undo=_undo(clients, hooked=bool(hooked)),
+        notes=(*stay, *why_not, *_list_next_steps(clients, changes, stealth=stealth), *_advise(clients)),
+        undo=_make_undo(clients, hooked=bool(hooked)),
         dry_run=dry_run,
     )
 
@@ -112,26 +112,26 @@ def turn_stealth(project: Project, on: bool, *, move: bool, plan: stealth.Off | 
     """
     if on:
         return _turn_on(project, move=move)
-    project = stealth.at_its_root(project)
+    project = stealth.move_to_root(project)
     return _turn_off(project, plan or stealth.plan_off(project), move=move)
 
 
 def _turn_on(project: Project, *, move: bool) -> list[str]:
-    moves_out, stay = _leaving(project)
+    moves_out, stay = _plan_leaving(project)
     clients = [client for client in CLIENTS if any(change.target.client == client for change in moves_out)]
     changes = install.plan(project, clients, stealth=True)
     done = _go_private(project, moves_out, move=move, is_switched=True)
     install.apply(project, changes, stealth=True)
     if clients:
         install.enroll(project, clients)
-    return [*done, *map(str, moves_out), *map(str, changes), *stay, *_next(clients, changes, stealth=True)]
+    return [*done, *map(str, moves_out), *map(str, changes), *stay, *_list_next_steps(clients, changes, stealth=True)]
 
 
 def _go_private(project: Project, moves_out: Sequence[Change], *, move: bool, is_switched: bool) -> list[str]:
     base = stealth.base_of(project) if project.layout.root else Path()
-    also = [parked.taking(base, change.target.path, change.after) for change in moves_out]
+    also = [parked.plan_taking(base, change.target.path, change.after) for change in moves_out]
     new = [client for client in CLIENTS if any(change.target.client == client for change in moves_out)]
-    new = [client for client in new if not install.enrolled(project, client)[0]]
+    new = [client for client in new if not install.find_users(project, client)[0]]
     if is_switched:
         return stealth.turn_on(project, move=move, also=also, clients=new)
     stealth.take(project, also, new)
@@ -153,21 +153,21 @@ def _put_back_what_changed(project: Project, paths: Sequence[Path]) -> list[str]
     """Add our entries anew to files that somebody changed while they were out."""
     changes = [change for change in install.plan(project, CLIENTS, stealth=False) if change.target.path in paths]
     install.apply(project, changes, stealth=False)
-    hooks = _git_hooks(project, dry_run=False) if any(path.name in HOOKS for path in paths) else ([], [])
+    hooks = _install_git_hooks(project, dry_run=False) if any(path.name in HOOKS for path in paths) else ([], [])
     return [*map(str, changes), *hooks[0], *hooks[1]]
 
 
 def _leave_home(project: Project, clients: Sequence[ClientName]) -> list[Change]:
     """Take our entries out of the user's own settings of *clients*, unless other private projects use them."""
-    mine = [client for client in clients if install.enrolled(project, client)[0]]
-    changes = install.plan_removal(project, [c for c in mine if not install.enrolled(project, c)[1]], stealth=True)
+    mine = [client for client in clients if install.find_users(project, client)[0]]
+    changes = install.plan_removal(project, [c for c in mine if not install.find_users(project, c)[1]], stealth=True)
     install.apply(project, changes, stealth=True)
     if mine:
         install.enroll(project, mine, leave=True)
     return changes
 
 
-def _git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], list[str]]:
+def _install_git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], list[str]]:
     """Put our hooks beside the user's, and return what was done, and what else is to be said."""
     if project.layout.git is None or project.layout.root is None:
         return [], []
@@ -184,14 +184,14 @@ def _git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], list[str]
     return [f"git: installed the hooks {', '.join(lacking)}"] if lacking else [], []
 
 
-def _undo(clients: Sequence[ClientName], *, hooked: bool) -> str:
+def _make_undo(clients: Sequence[ClientName], *, hooked: bool) -> str:
     if len(clients) == len(CLIENTS):
         return "memsync uninstall"
     agents = " ".join(["memsync uninstall", *(f"--agent {client}" for client in clients)])
     return " && ".join([agents] * bool(clients) + ["memsync git uninstall"] * hooked)
 
 
-def _leaving(project: Project) -> tuple[list[Change], list[str]]:
+def _plan_leaving(project: Project) -> tuple[list[Change], list[str]]:
     """Return how our entries leave the work tree, and which stay because git tracks the file."""
     if project.layout.root is None:
         return [], []
@@ -203,17 +203,17 @@ def _leaving(project: Project) -> tuple[list[Change], list[str]]:
 
 def _is_everybodys(change: Change) -> bool:
     """Tell whether our entries are in git's index, so that they are the team's."""
-    text = checkout.staged(change.target.path)
-    return text is not None and bool(install.settings_of(change.target, text.decode("utf-8", "replace")))
+    text = checkout.read_staged(change.target.path)
+    return text is not None and bool(install.list_entries(change.target, text.decode("utf-8", "replace")))
 
 
-def _next(clients: Sequence[ClientName], changes: Sequence[Change], *, stealth: bool) -> list[str]:
+def _list_next_steps(clients: Sequence[ClientName], changes: Sequence[Change], *, stealth: bool) -> list[str]:
     after = _NEXT_STEALTH if stealth else _NEXT
     changed = {change.target.client for change in changes}
     return [f"next: {after[client]}" for client in clients if client in changed and client in after]
 
 
-def _advice(clients: Sequence[ClientName]) -> list[str]:
+def _advise(clients: Sequence[ClientName]) -> list[str]:
     if not clients:
         return ["no agent was found here; `memsync init --agent claude` (or codex, gemini, all) connects one"]
     if shutil.which("memsync") is None:
@@ -233,7 +233,7 @@ def uninstall(project: Project, clients: Sequence[ClientName], *, dry_run: bool,
         StoreError
     """
     in_tree = install.plan_removal(project, clients, stealth=False) if project.layout.root else []
-    users = {client: install.enrolled(project, client) for client in clients}
+    users = {client: install.find_users(project, client) for client in clients}
     mine = [client for client in clients if users[client][0]]
     alone = [client for client in mine if not users[client][1]]
     of_user = install.plan_removal(project, alone, stealth=True)
@@ -247,13 +247,13 @@ def uninstall(project: Project, clients: Sequence[ClientName], *, dry_run: bool,
         install.apply(project, of_user, stealth=True)
         if mine:
             install.enroll(project, mine, leave=True)
-    hooks = _no_git_hooks(project, dry_run=dry_run) if git_hooks else []
+    hooks = _remove_git_hooks(project, dry_run=dry_run) if git_hooks else []
     done = (*map(str, [*in_tree, *of_user]), *hooks)
-    left = _left(project) if git_hooks and done else []
+    left = _describe_rest(project) if git_hooks and done else []
     return Installed(done=done, clients=tuple(clients), notes=(*notes, *left), dry_run=dry_run)
 
 
-def _left(project: Project) -> list[str]:
+def _describe_rest(project: Project) -> list[str]:
     """Say what stays when all else is out, so that nobody has to look for it."""
     shared = project.layout.project
     if shared is None or not shared.directory.is_dir():
@@ -266,7 +266,7 @@ def _left(project: Project) -> list[str]:
     return [f"left: {shared.directory} with your memories{also}; remove by hand what you no longer need"]
 
 
-def _no_git_hooks(project: Project, *, dry_run: bool) -> list[str]:
+def _remove_git_hooks(project: Project, *, dry_run: bool) -> list[str]:
     if project.layout.git is None or project.layout.root is None:
         return []
     from memsync.git import install as git
@@ -281,7 +281,7 @@ def _no_git_hooks(project: Project, *, dry_run: bool) -> list[str]:
     return done
 
 
-def git_states(project: Project) -> dict[str, str]:
+def read_hook_states(project: Project) -> dict[str, str]:
     """Return the state of each of our hooks of git: installed, outdated, off or missing; nothing where they have no use."""
     if project.layout.git is None or project.layout.root is None or project.settings.stealth:
         return {}

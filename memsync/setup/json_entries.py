@@ -61,7 +61,7 @@ def _add(text: str, wanted: Wanted) -> str:
             return text
         _check(text, child, "[" if is_last else "{", wanted.keys[: depth + 1])
         node = child
-    is_there = any(_is_wanted_by(own, wanted) for own in owned(jsonedit.parse(text)))
+    is_there = any(_is_wanted_by(own, wanted) for own in find_owned(jsonedit.parse(text)))
     return text if is_there else jsonedit.add(text, node, None, wanted.value)
 
 
@@ -87,7 +87,7 @@ def remove(text: str, kept: Collection[Keys] = ()) -> str:
 
 
 def _drop(text: str, is_meant: Callable[[Own], bool], kept: Collection[Keys]) -> str:
-    while own := next(filter(is_meant, owned(jsonedit.parse(text))), None):
+    while own := next(filter(is_meant, find_owned(jsonedit.parse(text))), None):
         text = _prune(jsonedit.drop(text, own.container, own.at), own.keys, kept)
     return text
 
@@ -125,11 +125,11 @@ def empty_containers(text: str, wanted: Sequence[Wanted]) -> list[Keys]:
     return sorted(found)
 
 
-def owned(root: Node) -> Iterator[Own]:
+def find_owned(root: Node) -> Iterator[Own]:
     """Yield every entry of ours in the settings *root*."""
     for event in _children(root.get("hooks"), "{"):
         for at, group in enumerate(_children(event.node, "[")):
-            yield from _owned_of_group(("hooks", event.key or ""), event.node, at, group.node)
+            yield from _find_owned_in_group(("hooks", event.key or ""), event.node, at, group.node)
     servers = root.get("mcpServers")
     for at, child in enumerate(_children(servers, "{")):
         if servers and child.key == SERVER and is_server(child.node.value):
@@ -140,7 +140,7 @@ def _children(node: Node | None, kind: str) -> tuple[Child, ...]:
     return node.children if node and node.kind == kind else ()
 
 
-def _owned_of_group(keys: Keys, event: Node, at: int, group: Node) -> Iterator[Own]:
+def _find_owned_in_group(keys: Keys, event: Node, at: int, group: Node) -> Iterator[Own]:
     handlers = group.get("hooks")
     does = [hook_of(child.node.value) for child in _children(handlers, "[")]
     if handlers and all(does):
@@ -157,13 +157,13 @@ class Look(NamedTuple):
     stale: list[str]
 
 
-def look(text: str, wanted: Sequence[Wanted]) -> Look:
+def compare(text: str, wanted: Sequence[Wanted]) -> Look:
     """Compare *text* with *wanted*.
 
     Raises:
         NotJson
     """
-    found = list(owned(jsonedit.parse(text))) if text.strip(BLANK) else []
+    found = list(find_owned(jsonedit.parse(text))) if text.strip(BLANK) else []
     present = [one for one in wanted if any(_is_wanted_by(own, one) for own in found)]
     missing = [one for one in wanted if one not in present]
     stale = [own.keys[-1] for own in found if not any(_is_wanted_by(own, one) for one in wanted)]

@@ -70,11 +70,11 @@ def parse(text: str) -> Node:
     node = _value(text, _skip(text, 1 if text.startswith("\ufeff") else 0), 0)
     end = _skip(text, node.end)
     if end != len(text):
-        raise _wrong(text, end, "something follows the value")
+        raise _make_error(text, end, "something follows the value")
     return node
 
 
-def _wrong(text: str, at: int, why: str) -> NotJson:
+def _make_error(text: str, at: int, why: str) -> NotJson:
     return NotJson(why, text.count("\n", 0, at) + 1)
 
 
@@ -86,13 +86,13 @@ def _skip(text: str, at: int) -> int:
 
 def _value(text: str, at: int, depth: int) -> Node:
     if depth > _DEEPEST:
-        raise _wrong(text, at, "nested too deeply")
+        raise _make_error(text, at, "nested too deeply")
     opening = text[at : at + 1]
     if opening in ("{", "["):
         return _container(text, at, opening, depth)
     found = _string(text, at) if opening == '"' else _SCALAR.match(text, at)
     if found is None:
-        raise _wrong(text, at, f"a value is missing before {opening!r}" if opening else "it ends too early")
+        raise _make_error(text, at, f"a value is missing before {opening!r}" if opening else "it ends too early")
     return Node(at, found.end(), "", scalar=json.loads(found[0], parse_int=_number))
 
 
@@ -103,11 +103,11 @@ def _number(digits: str) -> float:
 def _string(text: str, at: int) -> re.Match[str]:
     found = _STRING.match(text, at)
     if found is None:
-        raise _wrong(text, at, "a string in double quotes is missing or has no end")
+        raise _make_error(text, at, "a string in double quotes is missing or has no end")
     try:
         json.loads(found[0])
     except ValueError:
-        raise _wrong(text, at, "a string with a wrong escape") from None
+        raise _make_error(text, at, "a string with a wrong escape") from None
     return found
 
 
@@ -122,7 +122,7 @@ def _container(text: str, start: int, opening: str, depth: int) -> Node:
         if text[at : at + 1] == closing:
             break
         if text[at : at + 1] != ",":
-            raise _wrong(text, at, f"a comma or {closing!r} is missing")
+            raise _make_error(text, at, f"a comma or {closing!r} is missing")
         at = _skip(text, at + 1)
     return Node(start, at + 1, opening, tuple(children))
 
@@ -133,7 +133,7 @@ def _child(text: str, at: int, opening: str, depth: int) -> Child:
     found = _string(text, at)
     colon = _skip(text, found.end())
     if text[colon : colon + 1] != ":":
-        raise _wrong(text, colon, "a colon is missing")
+        raise _make_error(text, colon, "a colon is missing")
     return Child(json.loads(found[0]), at, _value(text, _skip(text, colon + 1), depth + 1))
 
 

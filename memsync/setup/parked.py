@@ -46,7 +46,7 @@ class Parked:
     clients: tuple[str, ...] = ()
 
 
-def taking(root: Path, path: Path, after: bytes | None) -> Taken:
+def plan_taking(root: Path, path: Path, after: bytes | None) -> Taken:
     """Return what is to be taken of the file *path*, which is there."""
     with blaming(path):
         mode = stat.S_IMODE(path.stat().st_mode)
@@ -180,7 +180,7 @@ def forget(directory: Path) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def roots(local: Path) -> list[str]:
+def list_roots(local: Path) -> list[str]:
     """Return the work trees that something was taken out of, by the private store with *local*."""
     found = (load(path.parent) for path in sorted(local.glob(f"trees/*/{_NAME}")))
     return [one.root for one in found if one]

@@ -59,7 +59,7 @@ def steps(project: Project, scope: Scope) -> Iterator[Step]:
 def _git_steps(place: Place) -> Iterator[Step]:
     path = files.resolve_inside(place.directory.parent / ".gitattributes", place.tree)
     data, _ = files.read(path)
-    if (new := attributes.added(data)) != data:
+    if (new := attributes.add_lines(data)) != data:
         yield Step(f"added our lines to {path}", lambda: files.rewrite(path, new, was=data))
 
 

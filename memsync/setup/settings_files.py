@@ -59,17 +59,17 @@ def detect(project: Project) -> list[ClientName]:
     return [client for client in CLIENTS if is_used(client)]
 
 
-def targets(client: ClientName, project: Project, *, stealth: bool) -> list[Target]:
+def list_targets(client: ClientName, project: Project, *, stealth: bool) -> list[Target]:
     """Return the files of *client*: the project's or, as nothing of ours may be in the tree then, the user's."""
     if not stealth:
         root = project.layout.root
-        return _in_project(client, root) if root else []
+        return _list_in_project(client, root) if root else []
     home = home_of(client, project.env)
-    return _of_user(client, home) if home else []
+    return _list_of_user(client, home) if home else []
 
 
-def _in_project(client: ClientName, root: Path) -> list[Target]:
-    hooks, server = tuple(entries.hooks(client)), entries.server(client)
+def _list_in_project(client: ClientName, root: Path) -> list[Target]:
+    hooks, server = tuple(entries.list_hooks(client)), entries.server(client)
     if client == "claude":
         return [
             Target(client, root / ".claude" / "settings.json", hooks, root),
@@ -83,8 +83,8 @@ def _in_project(client: ClientName, root: Path) -> list[Target]:
     return [Target(client, root / ".gemini" / "settings.json", (*hooks, server), root, allows_comments=True)]
 
 
-def _of_user(client: ClientName, home: Path) -> list[Target]:
-    hooks, server = tuple(entries.hooks(client)), entries.server(client)
+def _list_of_user(client: ClientName, home: Path) -> list[Target]:
+    hooks, server = tuple(entries.list_hooks(client)), entries.server(client)
     if client == "claude":
         # Its MCP servers are in ~/.claude.json, which a running Claude Code rewrites all the time: it must do that itself.
         return [Target(client, home / "settings.json", hooks, None)]

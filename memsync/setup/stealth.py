@@ -62,7 +62,7 @@ def plan_off(project: Project) -> Off:
     notes = bystealth.read(store.place.local)
     found = [project.entry("stealth", memory) for memory in store.memories().values()]
     ours = [entry for entry in found if bystealth.note_of(entry.memory) in notes]
-    refused = {entry.id: why for entry in ours if (why := _why_not(project, entry))}
+    refused = {entry.id: why for entry in ours if (why := _explain_refusal(project, entry))}
     return Off(
         tuple(entry for entry in ours if entry.id not in refused),
         tuple(Stay(id_, why) for id_, why in refused.items()),
@@ -70,7 +70,7 @@ def plan_off(project: Project) -> Off:
     )
 
 
-def _why_not(project: Project, entry: Entry) -> str:
+def _explain_refusal(project: Project, entry: Entry) -> str:
     try:
         sharing.check(project, entry)
     except SecretFound as found:
@@ -87,7 +87,7 @@ def base_of(project: Project) -> Path:
     return base
 
 
-def at_its_root(project: R) -> R:
+def move_to_root(project: R) -> R:
     """Return *project* with the root that something was taken out of: without its `.gobby` it is not found any more."""
     layout = project.layout
     if layout.stealth is None or layout.root is None:
@@ -114,7 +114,7 @@ def turn_on(project: Project, *, move: bool, also: Sequence[Taken], clients: Seq
     done: list[str] = []
     if shared and shared.directory.exists():
         is_tracked = bool(project.layout.git) and checkout.is_tracked(shared.memories)
-        ours = [*also, *_store_files(project, shared)] if move else also
+        ours = [*also, *_find_store_files(project, shared)] if move else also
         done += _leave(project, ours, clients, is_tracked=is_tracked, move=move)
     take(project, also, clients)
     _set(project, place, on=True)
@@ -169,7 +169,7 @@ def _leave(
 
 def _park(project: Project, taken: Sequence[Taken], clients: Sequence[str], memories: bytes | None = None) -> Parked:
     new = Parked(root=str(project.layout.root), files=tuple(taken), memories=memories, settings={}, clients=(*clients,))
-    return parked.save(_directory(project), new)
+    return parked.save(_park_directory(project), new)
 
 
 def _bytes(path: Path) -> bytes | None:
@@ -177,7 +177,7 @@ def _bytes(path: Path) -> bytes | None:
     return None if seen == files.ABSENT else data
 
 
-def _directory(project: Project) -> Path:
+def _park_directory(project: Project) -> Path:
     return parked.directory_of(project.layout.place("stealth").local, project.layout.root or project.layout.start)
 
 
@@ -194,23 +194,28 @@ def _count(number: int) -> str:
     return "1 memory" if number == 1 else f"{number} memories"
 
 
-def _store_files(project: Project, place: Place) -> Iterator[Taken]:
+def _find_store_files(project: Project, place: Place) -> Iterator[Taken]:
     """Yield what is ours beside the memories and in no index: that may leave the work tree."""
     base, git = base_of(project), project.layout.git
-    for path, is_ours in ((place.config, config.said(place, _KEY) is not True), (place.directory / ".gitignore", True)):
+    for path, is_ours in (
+        (place.config, config.read_own(place, _KEY) is not True),
+        (place.directory / ".gitignore", True),
+    ):
         is_known = path.exists() and is_ours and not (git and checkout.is_tracked(path))
         if is_known and (path == place.config or path.read_bytes() == GITIGNORE.encode()):
-            yield parked.taking(base, path, None)
+            yield parked.plan_taking(base, path, None)
     path = files.resolve_inside(place.directory.parent / ".gitattributes", place.tree)
     data, _ = files.read(path)
-    rest = attributes.removed(data, b"\n".join((checkout.committed(path) or b"", checkout.staged(path) or b"")))
+    rest = attributes.remove_lines(
+        data, b"\n".join((checkout.read_committed(path) or b"", checkout.read_staged(path) or b""))
+    )
     if rest != data:
-        yield parked.taking(base, path, rest or None)
+        yield parked.plan_taking(base, path, rest or None)
     if git:
         from memsync.git import install
 
-        for path, after in install.blocks_in_tree(project.layout):
-            yield parked.taking(base, path, after)
+        for path, after in install.find_blocks_in_tree(project.layout):
+            yield parked.plan_taking(base, path, after)
 
 
 def _leave_tree(project: Project, park: Parked, *, is_tracked: bool) -> list[str]:
@@ -221,7 +226,7 @@ def _leave_tree(project: Project, park: Parked, *, is_tracked: bool) -> list[str
     if place.config.relative_to(base_of(project)).as_posix() in names:
         theirs = [key for key, path in project.loaded.sources.items() if path == place.config]
         in_force = {key: config.get(project.settings, key) for key in theirs}
-        parked.save(_directory(project), replace(park, settings=config.copy(in_force, private)))
+        parked.save(_park_directory(project), replace(park, settings=config.copy(in_force, private)))
     try:
         for one in park.files:
             parked.take(base_of(project), one)
@@ -263,7 +268,7 @@ def refuse_other_files(project: Project) -> None:
         ConfigError: it names the file.
     """
     for place in (project.layout.project, project.layout.global_):
-        if place and config.said(place, _KEY):
+        if place and config.read_own(place, _KEY):
             raise ConfigError(
                 f"stealth stays on, because {place.config} says {_KEY}: true; remove that, and run it again"
             )
@@ -282,13 +287,13 @@ def put_back(project: Project) -> Returned | None:
     Raises:
         StoreError: run it again; what is back stays so.
     """
-    park, place = parked.load(_directory(project)), project.layout.project
+    park, place = parked.load(_park_directory(project)), project.layout.project
     if park is None or place is None:
         return None
     from memsync.learn import candidates
 
     base, private = base_of(project), project.layout.place("stealth")
-    kept = Place("stealth", _directory(project), None, private=True)
+    kept = Place("stealth", _park_directory(project), None, private=True)
     if kept.local.is_dir():
         files.make_local(place.local, private=False, tree=place.tree)
         candidates.carry_back(private, kept, place)
@@ -346,8 +351,8 @@ def _is_as_it_was(project: Project, plan: Off, before: bytes) -> bool:
 
 def finish(project: Project) -> list[str]:
     """Forget what was kept for this work tree, and say where else something waits."""
-    parked.forget(_directory(project))
-    others = parked.roots(project.layout.place("stealth").local)
+    parked.forget(_park_directory(project))
+    others = parked.list_roots(project.layout.place("stealth").local)
     return [
         f"stealth took files out of {root} as well; `memsync memory config --stealth off` there puts them back"
         for root in others

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.errors import InvalidSkill
 from memsync.format.jsonl import Problem
-from memsync.records import Skill, derived_skill_id
+from memsync.records import Skill, derive_skill_id
 from memsync.store import yamltext
 
 BOM: Final = "\ufeff"
@@ -110,7 +110,7 @@ def _with_nothing(folder: str, problem: Problem) -> SkillFile:
 def _made(front: Mapping[str, Any], body: str, folder: str, problems: list[Problem]) -> SkillFile:
     values = {field: value_of(front, field) for field in PLACES}
     skill = Skill(
-        id=as_text(values["id"]) or derived_skill_id(folder),
+        id=as_text(values["id"]) or derive_skill_id(folder),
         name=folder,
         description=as_text(values["description"]),
         instructions=body.replace("\r\n", "\n").strip("\n"),

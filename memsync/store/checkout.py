@@ -105,7 +105,7 @@ def ask(directory: Path, *words: str) -> str | None:
     return Checkout(directory).ask(*words)
 
 
-def _keeper(path: Path) -> tuple[Checkout, str]:
+def _find_checkout(path: Path) -> tuple[Checkout, str]:
     """Return the checkout that *path* is in, and what git calls it there.
 
     Git is asked at the top alone: further down a tracked directory could pass for a bare repository with settings.
@@ -129,16 +129,16 @@ def is_tracked(path: Path) -> bool:
     Raises:
         GitFailed: there is no git, or it refuses to look here.
     """
-    git, name = _keeper(path)
+    git, name = _find_checkout(path)
     found = git.ask(*_LITERAL, "ls-files", "--", name)
     if found is None:
         raise GitFailed(path)
     return bool(found)
 
 
-def stages(path: Path) -> dict[int, bytes]:
+def read_stages(path: Path) -> dict[int, bytes]:
     """Return what the index holds of *path* while git merges it: 1 the base, 2 ours, 3 theirs; empty otherwise."""
-    git, name = _keeper(path)
+    git, name = _find_checkout(path)
     said = git.ask(*_LITERAL, "ls-files", "-u", "--", name) or ""
     rows = [row.partition("\t")[0].split() for row in said.splitlines()]
     found = {int(stage): git.run("cat-file", "blob", blob) for _, blob, stage in rows}
@@ -168,13 +168,13 @@ def merge_text(directory: Path, texts: Sequence[bytes], *, size: int = 7) -> tup
 
 def is_unmerged(path: Path) -> bool:
     """Tell whether git waits for somebody to resolve a conflict in *path*."""
-    git, name = _keeper(path)
+    git, name = _find_checkout(path)
     return bool(git.ask(*_LITERAL, "ls-files", "-u", "--", name))
 
 
 def is_ignored(path: Path) -> bool:
     """Tell whether a .gitignore keeps *path* from being committed."""
-    git, name = _keeper(path)
+    git, name = _find_checkout(path)
     return git.ask(*_LITERAL, "check-ignore", "--", name) is not None
 
 
@@ -201,16 +201,16 @@ def commit_all(directory: Path, message: str) -> str:
         return str(repo.git.show("--stat", "--format=%h %s", "HEAD")).splitlines()[0]
 
 
-def committed(path: Path) -> bytes | None:
+def read_committed(path: Path) -> bytes | None:
     """Return the bytes of *path* in HEAD; None if HEAD has no such file."""
-    git, name = _keeper(path)
+    git, name = _find_checkout(path)
     done = git.run("cat-file", "blob", f"HEAD:{name}")
     return done.out if done.code == 0 else None
 
 
-def staged(path: Path) -> bytes | None:
+def read_staged(path: Path) -> bytes | None:
     """Return the bytes of *path* in the index; None if it has no such file."""
-    git, name = _keeper(path)
+    git, name = _find_checkout(path)
     done = git.run("cat-file", "blob", f":{name}")
     return done.out if done.code == 0 else None
 
@@ -219,13 +219,13 @@ def has_removed(path: Path, id_: str) -> bool:
     """Tell whether HEAD has the memory file *path*, but no record *id_* in it: others may know that it is gone."""
     from memsync.format.jsonl import current, read_lines
 
-    data = committed(path)
+    data = read_committed(path)
     return data is not None and id_ not in current(read_lines(data))
 
 
-def files_of(directory: Path) -> list[str] | None:
+def list_files(directory: Path) -> list[str] | None:
     """Return the paths of all files in *directory* that git tracks or would take, relative to it; None outside git."""
-    git, name = _keeper(directory / "x")
+    git, name = _find_checkout(directory / "x")
     inside = name.removesuffix("x")
     words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", inside or ".")
     found = git.ask(*_LITERAL, *words)

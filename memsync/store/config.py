@@ -201,7 +201,7 @@ class _Reading:
 
     def _take(self, place: Place) -> None:
         try:
-            found = list(_flatten(_load_yaml(place)))
+            found = list(_flatten(_read_yaml(place)))
         except (ConfigError, StoreError) as error:
             if place.scope != "project":
                 raise
@@ -224,7 +224,7 @@ class _Reading:
         is_known = said in _BY_KEY or said in ALIASES
         if is_known and place.scope != "project":
             raise ConfigError(f"{place.config}: {error}") from None
-        where = _place_of(place.config, said) if is_known else place.config
+        where = _find_line(place.config, said) if is_known else place.config
         self._warnings.append(f"{where}: {error}")
         if said in trust.STICKY:
             self._hide(place)
@@ -245,11 +245,11 @@ class _Reading:
             self._acting[key] = one, not is_approved
             return is_approved
         if verdict == "refused":
-            self._warnings.append(f"{_place_of(place.config, said)}: {said} {trust.explain(key)}")
+            self._warnings.append(f"{_find_line(place.config, said)}: {said} {trust.explain(key)}")
         return verdict == "taken"
 
 
-def _place_of(path: Path, key: str) -> str:
+def _find_line(path: Path, key: str) -> str:
     """Return *path* with the line that seems to say *key*, if one does."""
     row = re.compile(rf"(?:^|[\s{{,\"'.]){re.escape(key.rpartition('.')[2])}[\"']?\s*:")
     rows = read(path)[0].decode("utf-8", "replace").splitlines()
@@ -321,7 +321,7 @@ def _parse_number(key: str, value: object, kind: type, limits: Mapping[str, Any]
     return number  # type: ignore[no-any-return]
 
 
-def _load_yaml(place: Place) -> Any:
+def _read_yaml(place: Place) -> Any:
     path = resolve_inside(place.config, place.tree)
     data, _ = read(path)
     parsed = yamltext.load(data, path)
@@ -348,8 +348,8 @@ def store(place: Place, key: str, value: Any) -> None:
         ConfigError, StoreError: nothing was changed.
     """
     value = parse_value(key, value)
-    _load_yaml(place)
-    _edit(place, name_of(key), partial(yamledit.with_value, value=value))
+    _read_yaml(place)
+    _edit(place, name_of(key), partial(yamledit.set_value, value=value))
 
 
 def _edit(place: Place, key: str, change: Callable[..., str]) -> None:
@@ -364,13 +364,13 @@ def _edit(place: Place, key: str, change: Callable[..., str]) -> None:
         raise ConfigError(f"{path}: changed while it was written; try again")
 
 
-def said(place: Place, key: str) -> Any:
+def read_own(place: Place, key: str) -> Any:
     """Return what the file of *place* itself says of *key*; None if it says nothing.
 
     Raises:
         ConfigError, StoreError
     """
-    found = [value for name, value in _flatten(_load_yaml(place)) if ALIASES.get(name, name) == key]
+    found = [value for name, value in _flatten(_read_yaml(place)) if ALIASES.get(name, name) == key]
     return parse_value(key, found[-1]) if found else None
 
 
@@ -383,7 +383,7 @@ def copy(values: Mapping[str, Any], to: Place) -> dict[str, Any]:
     Raises:
         ConfigError, StoreError
     """
-    copied = {key: value for key, value in values.items() if said(to, key) is None}
+    copied = {key: value for key, value in values.items() if read_own(to, key) is None}
     for key, value in copied.items():
         store(to, key, value)
     return copied
@@ -395,5 +395,5 @@ def drop(place: Place, key: str, value: Any) -> None:
     Raises:
         ConfigError, StoreError
     """
-    if said(place, key) == value:
-        _edit(place, key, yamledit.without_value)
+    if read_own(place, key) == value:
+        _edit(place, key, yamledit.drop_value)

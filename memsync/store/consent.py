@@ -15,12 +15,12 @@ _NAME: Final = "allowed-secrets"
 _FINGERPRINT: Final = re.compile(rb"^[0-9a-f]{12}$", re.MULTILINE)
 
 
-def allowed(layout: Layout, entries: Iterable[str]) -> Allow:
+def load_allowed(layout: Layout, entries: Iterable[str]) -> Allow:
     """Return what is no secret in a project: the *entries* of the settings in force, and what the user consented to."""
-    return Allow((*entries, *consented(layout)))
+    return Allow((*entries, *read_consented(layout)))
 
 
-def consented(layout: Layout) -> list[str]:
+def read_consented(layout: Layout) -> list[str]:
     """Return the fingerprints that the user consented to in this project."""
     path = _path(layout)
     data = files.read(path)[0] if path and path.is_file() else b""
@@ -35,7 +35,7 @@ def consent(layout: Layout, secrets: Iterable[Secret]) -> None:
         StoreError
     """
     place = layout.place("stealth")
-    known = consented(layout)
+    known = read_consented(layout)
     new = [secret.fingerprint for secret in secrets if secret.fingerprint not in known]
     if new:
         files.make_dirs(place.directory, private=True)

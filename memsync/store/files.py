@@ -265,7 +265,7 @@ def replace(path: Path, data: bytes, *, was: bytes, temp: Path, private: bool, m
                 return None  # an editor has just put another file there
             os.replace(temp, path)
             _sync_dir(path.parent)
-            return _late_lines(old.fileno(), before, seen)
+            return _find_late_lines(old.fileno(), before, seen)
     except OSError as error:
         raise write_failed(path, error) from error
     finally:
@@ -314,7 +314,7 @@ def _write_new(temp: Path, data: bytes, mode: int | None) -> None:
         os.chmod(temp, mode)
 
 
-def _late_lines(fd: int, before: bytes, seen: Stamp) -> bytes:
+def _find_late_lines(fd: int, before: bytes, seen: Stamp) -> bytes:
     now = _stamp(os.fstat(fd))
     if (now.size, now.mtime_ns) == (seen.size, seen.mtime_ns):
         return b""

@@ -171,10 +171,10 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
         refused = owners.foreign_text(foreign, git.root)
         return Layout(start, None, None, home, refused=refused, notes=(refused,))
     notes: list[str] = []
-    root = _nearest_store(start, git, home, env, notes)
+    root = _find_nearest_store(start, git, home, env, notes)
     if root is None:
         root = git.root if git else (None if _is_bare(start) else start)
-    if root is None or not (why := _why_not_local(root / STORE_DIR / "local", git, env)):
+    if root is None or not (why := _distrust_local(root / STORE_DIR / "local", git, env)):
         return Layout(start, root, git, home, notes=tuple(notes))
     path = root / STORE_DIR / "local"
     if git is None:
@@ -187,9 +187,9 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
     return Layout(start, root, git, home, instead=instead, notes=tuple(notes))
 
 
-def _why_not_local(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> str:
+def _distrust_local(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> str:
     """Return why the project's directory of local files is not used; "" if it is."""
-    if why := local.distrust(path):
+    if why := local.explain_distrust(path):
         return why
     if _is_foreign(path, git, env):
         return "belongs to another user"
@@ -221,7 +221,7 @@ def _user_home() -> Path | None:
     return Path(home) if os.path.isabs(home) and os.environ.get("HOME") != "" else None
 
 
-def _nearest_store(
+def _find_nearest_store(
     start: Path, git: GitDirs | None, home: Path | None, env: Mapping[str, str], notes: list[str]
 ) -> Path | None:
     # ~/.gobby is the home store (and Gobby's own home), never the store of a project that is the home directory.
@@ -252,13 +252,13 @@ def find_git(start: Path) -> GitDirs | None:
     for directory in (start, *start.parents):
         dot_git = directory / ".git"
         if dot_git.is_dir() and (dot_git / "HEAD").exists():
-            return GitDirs(directory, dot_git, _common(dot_git))
-        if dot_git.is_file() and (git_dir := _linked(dot_git)):
-            return GitDirs(directory, git_dir, _common(git_dir))
+            return GitDirs(directory, dot_git, _find_common(dot_git))
+        if dot_git.is_file() and (git_dir := _follow_link(dot_git)):
+            return GitDirs(directory, git_dir, _find_common(git_dir))
     return None
 
 
-def _linked(dot_git: Path) -> Path | None:
+def _follow_link(dot_git: Path) -> Path | None:
     """Follow the `.git` file of a worktree or submodule."""
     text = dot_git.read_text(encoding="utf-8", errors="surrogateescape").strip()
     if not text.startswith("gitdir:"):
@@ -267,7 +267,7 @@ def _linked(dot_git: Path) -> Path | None:
     return Path(os.path.realpath(git_dir)) if git_dir.is_dir() else None
 
 
-def _common(git_dir: Path) -> Path:
+def _find_common(git_dir: Path) -> Path:
     pointer = git_dir / "commondir"
     if not pointer.is_file():
         return git_dir
@@ -303,27 +303,27 @@ def stealth_key(layout: Layout) -> str:
     that a moved folder or a new remote does not hide its memories.
     """
     if layout.git is None:
-        return _key(layout.root or layout.start, f"path:{layout.root or layout.start}")
+        return _make_key(layout.root or layout.start, f"path:{layout.root or layout.start}")
     try:
         kept = key_file(layout.git).read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         kept = ""
     if _KEY.fullmatch(kept):
         return kept
-    url = _origin(layout.git.common)
+    url = _find_origin(layout.git.common)
     if url:
-        return _key(Path(url), f"remote:{url}")
+        return _make_key(Path(url), f"remote:{url}")
     common = os.path.realpath(layout.git.common)
-    return _key(Path(common).parent, f"path:{common}")
+    return _make_key(Path(common).parent, f"path:{common}")
 
 
-def _key(named: Path, identity: str) -> str:
+def _make_key(named: Path, identity: str) -> str:
     slug = re.sub(r"[^a-z0-9]+", "-", named.name.lower()).strip("-")[:40] or "project"
     raw = identity.encode("utf-8", "surrogatepass")
     return f"{slug}-{crc32(raw):08x}{crc32(raw[::-1]):08x}"
 
 
-def _origin(common: Path) -> str | None:
+def _find_origin(common: Path) -> str | None:
     try:
         found = _REMOTE.search((common / "config").read_text(encoding="utf-8", errors="replace"))
     except OSError:

@@ -61,7 +61,7 @@ class Watcher:
         self._told: dict[str, Mapping[str, Stamp]] = {}  # path -> what it looked like when its callback last ran
         self._pending: Debouncer[str] = Debouncer(quiet=quiet, longest=longest)
         self._look_every = look
-        self._events = _Events(self._hear, observe or _native)
+        self._events = _Events(self._hear, observe or _make_observer)
         self._logged: set[str] = set()
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -98,7 +98,7 @@ class Watcher:
 
     def _hear(self, event: FileSystemEvent) -> None:
         """Take the hint, in a thread of the observer."""
-        for path in touched(event, self._real):
+        for path in find_touched(event, self._real):
             if self._pending.add(path):
                 self._wake.set()
 
@@ -122,16 +122,16 @@ class Watcher:
     def _look(self) -> None:
         """Watch the right directories, then note what looks different; of directories that are watched, events tell."""
         self._real = {path: os.path.realpath(path) for path in self._callbacks}
-        posts = {path: _post(real) for path, real in self._real.items()}
+        posts = {path: _find_post(real) for path, real in self._real.items()}
         steady = self._events.watch({post for post in posts.values() if post})
         for path, post in posts.items():
             is_told = post is not None and post.is_whole and post in steady
-            if not is_told and self._told.get(path) != _appearance(path):
+            if not is_told and self._told.get(path) != _read_appearance(path):
                 self._pending.add(path)
 
     def _tell(self, paths: Iterable[str]) -> None:
         for path in paths:
-            appearance = _appearance(path)
+            appearance = _read_appearance(path)
             if self._told.get(path) == appearance:
                 continue
             self._told[path] = appearance  # before the call: what changes during it is another change
@@ -143,7 +143,7 @@ class Watcher:
                     log.warning("%s", error)
 
 
-def touched(event: FileSystemEvent, real: Mapping[str, str]) -> list[str]:
+def find_touched(event: FileSystemEvent, real: Mapping[str, str]) -> list[str]:
     """Return which paths (path -> links followed) *event* may have changed: it or what is in it. Reading does not."""
     if event.event_type not in _CHANGES:
         return []
@@ -151,7 +151,7 @@ def touched(event: FileSystemEvent, real: Mapping[str, str]) -> list[str]:
     return [path for path, own in real.items() if any(name == own or name.startswith(own + os.sep) for name in names)]
 
 
-def _appearance(path: str) -> dict[str, Stamp]:
+def _read_appearance(path: str) -> dict[str, Stamp]:
     """Return the stamps of all files in a directory, else of *path* itself."""
     inside = [os.path.join(root, name) for root, _, names in os.walk(path) for name in names]
     found = dict.fromkeys(inside or [path], ABSENT)
@@ -170,7 +170,7 @@ class _Post(NamedTuple):
     inode: int
 
 
-def _post(real: str) -> _Post | None:
+def _find_post(real: str) -> _Post | None:
     """Return from where changes of *real* are seen; None until there is such a directory."""
     for directory, is_whole in ((real, True), (os.path.dirname(real), False)):
         with suppress(OSError):
@@ -224,7 +224,7 @@ class _Events:
             for post in posts - steady:
                 with suppress(FileNotFoundError, NotADirectoryError):
                     self._watches[post] = observer.schedule(
-                        self._handler, post.directory, recursive=post.is_whole, event_filter=_wanted()
+                        self._handler, post.directory, recursive=post.is_whole, event_filter=_choose_events()
                     )
         except (OSError, RuntimeError) as error:
             self._fail(error)
@@ -236,13 +236,13 @@ class _Events:
         self.close()
 
 
-def _native() -> BaseObserver:
+def _make_observer() -> BaseObserver:
     from watchdog.observers import Observer
 
     return Observer()
 
 
-def _wanted() -> list[type[FileSystemEvent]]:
+def _choose_events() -> list[type[FileSystemEvent]]:
     """Return what to ask the system for: without opening and closing, which come with every read."""
     from watchdog import events
 

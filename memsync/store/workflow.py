@@ -73,14 +73,14 @@ def load(layout: Layout) -> Lifecycles:
     they say is kept, parsed, in the home store. A file that cannot be read leaves ours in force, and is a problem.
     """
     chosen: dict[str, Any] = json.loads(COMPILED.read_bytes())
-    found, problems = _read(layout)
+    found, problems = _read_files(layout)
     approvals = trust.Approvals(layout)
     theirs = [trust.of_file(layout, one.path, one.data) for one in found if one.is_theirs]
     waiting = [one for one in theirs if not approvals.cover(one)]
     held = {one.path for one in waiting}
     own = {one.path.stem: one for one in found if one.path not in held}
     if own:
-        chosen |= _parsed(own, _cache(layout), problems)
+        chosen |= _parse_cached(own, _find_cache(layout), problems)
     steps: dict[str, list[Step]] = {name: [] for name in TRIGGERS}
     for name in sorted(chosen):
         for trigger, action, params in chosen[name]:
@@ -90,7 +90,7 @@ def load(layout: Layout) -> Lifecycles:
 
 def instructions(layout: Layout) -> list[trust.Instruction]:
     """Return the repository's workflow files, approved or not."""
-    return [trust.of_file(layout, one.path, one.data) for one in _read(layout)[0] if one.is_theirs]
+    return [trust.of_file(layout, one.path, one.data) for one in _read_files(layout)[0] if one.is_theirs]
 
 
 def own_files(layout: Layout) -> Iterator[tuple[Path, Place]]:
@@ -101,7 +101,7 @@ def own_files(layout: Layout) -> Iterator[tuple[Path, Place]]:
             yield from ((path, place) for path in sorted(folder.glob("*.y*ml")))
 
 
-def _read(layout: Layout) -> tuple[list[_Own], list[str]]:
+def _read_files(layout: Layout) -> tuple[list[_Own], list[str]]:
     """Return the files with their bytes, and which could not be read."""
     found: list[_Own] = []
     problems = []
@@ -120,13 +120,13 @@ def _read(layout: Layout) -> tuple[list[_Own], list[str]]:
     return found, problems
 
 
-def _cache(layout: Layout) -> Path | None:
+def _find_cache(layout: Layout) -> Path | None:
     """Return where parsed files are kept: never in the work tree, where a repository could bring its own."""
     place = layout.stealth
     return place.directory.parents[1] / trust.FOLDER / f"{place.directory.name}.workflows.json" if place else None
 
 
-def _parsed(own: Mapping[str, _Own], cache: Path | None, problems: list[str]) -> dict[str, Any]:
+def _parse_cached(own: Mapping[str, _Own], cache: Path | None, problems: list[str]) -> dict[str, Any]:
     from hashlib import sha256
 
     key = sha256(repr((__version__, sorted(own.items()))).encode("utf-8", "backslashreplace")).hexdigest()
@@ -142,14 +142,14 @@ def _parsed(own: Mapping[str, _Own], cache: Path | None, problems: list[str]) ->
         except ConfigError as error:
             broken.append(f"{error}; the built-in one is used instead")
             continue
-        parsed[name] = list(_allowed(steps, path, broken)) if is_theirs else steps
+        parsed[name] = list(_keep_allowed(steps, path, broken)) if is_theirs else steps
     problems += broken
     if cache:
         _write_json(cache, {"key": key, "steps": parsed, "problems": broken})
     return parsed
 
 
-def _allowed(
+def _keep_allowed(
     steps: Iterable[tuple[str, str, dict[str, Any]]], path: Path, problems: list[str]
 ) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the *steps* that a repository may have; the others are problems."""
@@ -197,13 +197,13 @@ def parse(data: bytes, path: Path, problems: list[str]) -> list[tuple[str, str, 
         return []
     return [
         (trigger, action, params)
-        for said, steps in _triggers(root)
-        if (trigger := _trigger(str(said), path, problems))
-        for action, params in _steps(steps, f"{path}: {said}", problems)
+        for said, steps in _find_triggers(root)
+        if (trigger := _find_trigger(str(said), path, problems))
+        for action, params in _find_steps(steps, f"{path}: {said}", problems)
     ]
 
 
-def _triggers(root: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _find_triggers(root: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     yield from ((name, steps) for name, steps in root.items() if str(name).startswith("on_"))
     triggers = root.get("triggers")
     if isinstance(triggers, dict):
@@ -218,7 +218,7 @@ def trigger_of(said: str) -> str | None:
     return _NAMES.get(said.lower().removeprefix("on_").replace("-", "_"))
 
 
-def _trigger(said: str, path: Path, problems: list[str]) -> str | None:
+def _find_trigger(said: str, path: Path, problems: list[str]) -> str | None:
     name = trigger_of(said)
     if name is None:
         problems.append(
@@ -227,7 +227,7 @@ def _trigger(said: str, path: Path, problems: list[str]) -> str | None:
     return name
 
 
-def _steps(steps: Any, where: str, problems: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _find_steps(steps: Any, where: str, problems: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     if steps is not None and not isinstance(steps, list):
         problems.append(f"{where}: not a list of actions")
         return

@@ -8,7 +8,7 @@ from typing import Any
 from memsync.store import yamltext
 
 
-def with_value(text: str, key: str, *aliases: str, value: Any) -> str:
+def set_value(text: str, key: str, *aliases: str, value: Any) -> str:
     """Return the YAML *text* with the dotted *key* set, which other spellings of it no longer contradict.
 
     Raises:
@@ -18,7 +18,7 @@ def with_value(text: str, key: str, *aliases: str, value: Any) -> str:
     value = list(value) if isinstance(value, tuple) else value
     comments = "" if root else text
     root = root or yaml.map()
-    spelled = [place for name in (*aliases, key) for place in _spellings(root, name)]
+    spelled = [place for name in (*aliases, key) for place in _find_spellings(root, name)]
     for node, name in spelled[:-1]:
         del node[name]
     if spelled and key.endswith(spelled[-1][1]):
@@ -30,7 +30,7 @@ def with_value(text: str, key: str, *aliases: str, value: Any) -> str:
     return (comments.rstrip() + "\n" if comments.strip() else "") + _dump(yaml, root)
 
 
-def without_value(text: str, key: str, *aliases: str) -> str:
+def drop_value(text: str, key: str, *aliases: str) -> str:
     """Return the YAML *text* without the dotted *key*, in any spelling.
 
     Raises:
@@ -38,7 +38,7 @@ def without_value(text: str, key: str, *aliases: str) -> str:
     """
     root, yaml = yamltext.edit(text)
     for name in (*aliases, key):
-        for node, spelled in list(_spellings(root, name)):
+        for node, spelled in list(_find_spellings(root, name)):
             del node[spelled]
     for name in [name for name, inner in root.items() if inner == {}]:
         del root[name]
@@ -53,13 +53,13 @@ def _dump(yaml: Any, root: Any) -> str:
     return out.getvalue()
 
 
-def _spellings(node: Any, key: str) -> Iterator[tuple[Any, str]]:
+def _find_spellings(node: Any, key: str) -> Iterator[tuple[Any, str]]:
     """Yield each mapping and name that say the dotted *key*: `a.b: 1` as well as `a: {b: 1}`."""
     if key in node:
         yield node, key
     for name, inner in node.items():
         if key.startswith(f"{name}.") and isinstance(inner, dict):
-            yield from _spellings(inner, key.removeprefix(f"{name}."))
+            yield from _find_spellings(inner, key.removeprefix(f"{name}."))
 
 
 def _put(node: Any, key: str, value: Any, new_map: Callable[[], Any]) -> None:

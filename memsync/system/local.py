@@ -137,7 +137,7 @@ def is_shared(directory: Path) -> bool:
         return False
 
 
-def distrust(local: Path) -> str:
+def explain_distrust(local: Path) -> str:
     """Return why nothing in the directory *local* may be used; "" if it may, or is not there."""
     try:
         status = os.lstat(local)

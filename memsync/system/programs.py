@@ -29,7 +29,7 @@ def find(name: str, env: Mapping[str, str] = os.environ) -> str:
             return name
     else:
         endings = env.get("PATHEXT", ".COM;.EXE").split(";") if os.name == "nt" else [""]
-        for directory in _absolute(env.get("PATH", os.defpath)):
+        for directory in _keep_absolute(env.get("PATH", os.defpath)):
             for ending in endings:
                 path = os.path.join(directory, name + ending)
                 if os.access(path, os.X_OK) and not os.path.isdir(path):
@@ -39,7 +39,7 @@ def find(name: str, env: Mapping[str, str] = os.environ) -> str:
 
 def child_env(env: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return *env* for a child process, which shall not find programs or modules in its working directory either."""
-    paths = {name: os.pathsep.join(_absolute(env[name])) for name in ("PATH", "PYTHONPATH") if env.get(name)}
+    paths = {name: os.pathsep.join(_keep_absolute(env[name])) for name in ("PATH", "PYTHONPATH") if env.get(name)}
     return {**env, **paths, "NoDefaultCurrentDirectoryInExePath": "1"}
 
 
@@ -51,5 +51,5 @@ def git_env(env: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {**child_env(env), **added, "GIT_CONFIG_COUNT": str(count + 1)}
 
 
-def _absolute(path: str) -> list[str]:
+def _keep_absolute(path: str) -> list[str]:
     return [directory for directory in path.split(os.pathsep) if os.path.isabs(directory)]

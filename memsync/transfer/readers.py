@@ -52,7 +52,7 @@ def read_bytes(
     """Yield what *data* holds; *name* is where it came from, and by its ending what it is."""
     if jsonl.is_utf16(data):
         raise ImportFailed(f"{name}: is UTF-16; save it as UTF-8")
-    reader = {"jsonl": _from_jsonl, "json": _from_json, "markdown": _from_markdown}[format_ or _guess(name, data)]
+    reader = {"jsonl": _read_jsonl, "json": _read_json, "markdown": _read_markdown}[format_ or _guess(name, data)]
     return reader(data, name, check_mapping(mapping or {}))
 
 
@@ -78,13 +78,13 @@ def _guess(name: str, data: bytes) -> Format:
     return "jsonl" if start == b"{" else "markdown"
 
 
-def _from_jsonl(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[Candidate]:
+def _read_jsonl(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[Candidate]:
     lines = jsonl.read_lines(data)
     winner = merge.current(lines)
     for number, line in enumerate(lines, 1):
         where = f"{name}:{number}"
         if mapping and not line.is_marker and line.raw.strip():
-            yield _mapped(where, _object(line.raw), mapping)
+            yield _map_fields(where, _read_object(line.raw), mapping)
         elif line.memory and line is winner.get(line.id or ""):
             yield Candidate(where, line.memory._replace(id="") if line.nameless else line.memory)
         elif line.id:
@@ -93,27 +93,27 @@ def _from_jsonl(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[
             )
             yield Candidate(where, None, replaced if line.memory else "is a removal")
         elif line.problem:
-            yield Candidate(where, None, _hint(line.problem, _object(line.raw)))
+            yield Candidate(where, None, _add_hint(line.problem, _read_object(line.raw)))
     written = set(map(id, lines))
     for line in winner.values():
         if line.memory and id(line) not in written and not mapping:
             yield Candidate(f"{name} (merged from a git conflict)", line.memory)
 
 
-def _object(raw: bytes) -> Any:
+def _read_object(raw: bytes) -> Any:
     try:
         return limits.read_json(bare(raw))
     except ValueError:
         return None
 
 
-def _hint(problem: str, value: Any) -> str:
+def _add_hint(problem: str, value: Any) -> str:
     if problem == "no content" and isinstance(value, dict) and value:
         return f"no content; say which key holds it: --map content=KEY (here: {', '.join(list(value)[:8])})"
     return problem
 
 
-def _from_json(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[Candidate]:
+def _read_json(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[Candidate]:
     try:
         tree = limits.read_json(data, limits.LARGEST_IMPORT)
     except ValueError as error:
@@ -127,14 +127,14 @@ def _from_json(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[C
     for number, item in enumerate(tree, 1):
         where = f"{name}[{number}]"
         if mapping or not isinstance(item, dict):
-            yield _mapped(where, item, mapping)
+            yield _map_fields(where, item, mapping)
             continue
         read = codec.decode(json.dumps(item).encode())
         memory = read.memory._replace(id="") if read.memory and read.nameless else read.memory
-        yield Candidate(where, memory, "" if memory else _hint(read.problem or "is a removal", item))
+        yield Candidate(where, memory, "" if memory else _add_hint(read.problem or "is a removal", item))
 
 
-def _mapped(where: str, item: Any, mapping: Mapping[str, str]) -> Candidate:
+def _map_fields(where: str, item: Any, mapping: Mapping[str, str]) -> Candidate:
     """Read a foreign object by *mapping*; a bare string is the content."""
     if isinstance(item, str):
         return Candidate(where, Memory(id="", content=item, source_type="import"))
@@ -147,7 +147,7 @@ def _mapped(where: str, item: Any, mapping: Mapping[str, str]) -> Candidate:
         ours["id"] = str(ours["id"])
     read = codec.decode(json.dumps({key: value for key, value in ours.items() if value is not None}).encode())
     if read.memory is None:
-        return Candidate(where, None, _hint(read.problem or "not readable", item))
+        return Candidate(where, None, _add_hint(read.problem or "not readable", item))
     return Candidate(where, read.memory._replace(id="") if read.nameless else read.memory)
 
 
@@ -157,20 +157,20 @@ def _dig(item: Any, path: str) -> Any:
     return item
 
 
-def _from_markdown(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[Candidate]:
+def _read_markdown(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[Candidate]:
     """Take each top-level bullet with all that belongs to it; the heading above may give its type."""
     if mapping:
         raise UsageError("--map is for JSON; Markdown bullets have no keys")
     lines = read_utf8(data, name, ImportFailed).split("\n")
-    for number, parts, kind in _items(lines):
+    for number, parts, kind in _split_bullets(lines):
         memory = Memory(id="", content=" ".join(parts), memory_type=kind, source_type="import")
         yield Candidate(f"{name}:{number}", memory)
 
 
-def _items(lines: list[str]) -> Iterator[tuple[int, list[str], str]]:
+def _split_bullets(lines: list[str]) -> Iterator[tuple[int, list[str], str]]:
     """Yield each bullet: the number of its first line, its pieces of text, and its type."""
     kind, start, parts, after_gap = "fact", 0, list[str](), False
-    for number, line in _without_fences(lines):
+    for number, line in _skip_fences(lines):
         heading, bullet = _HEADING.match(line), _BULLET.match(line)
         is_indented = line[:1].isspace()
         if line.strip() and (is_indented or not (after_gap or heading or bullet or _RULE.match(line))):
@@ -186,7 +186,7 @@ def _items(lines: list[str]) -> Iterator[tuple[int, list[str], str]]:
         yield start, parts, kind
 
 
-def _without_fences(lines: list[str]) -> Iterator[tuple[int, str]]:
+def _skip_fences(lines: list[str]) -> Iterator[tuple[int, str]]:
     """Yield the lines that stand in no code block, with their numbers from 1."""
     fence = ""
     for number, line in enumerate(lines, 1):

@@ -69,8 +69,8 @@ def read(
     if not path.exists():
         raise ImportFailed(f"{path}: no such file or folder")
     if path.is_dir():
-        source, path = _in_folder(path, source)
-    found = [files.resolve_named(one, tree) for one in (_files(path, source) if path.is_dir() else [path])]
+        source, path = _find_in_folder(path, source)
+    found = [files.resolve_named(one, tree) for one in (_list_files(path, source) if path.is_dir() else [path])]
     return (one for file in found for one in read_bytes(files.read(file)[0], str(file), source, mapping))
 
 
@@ -106,25 +106,25 @@ def detect(data: bytes, name: str) -> Source | None:
     if path.suffix.lower() in (".md", ".mdc", ".markdown") or path.name.startswith("."):
         if path.name != "MEMORY.md" and any(path.name == Path(known).name for known in INSTRUCTIONS):
             return "claude-md"
-        return _markdown_of(path, text)
+        return _detect_markdown(path, text)
     if text.lstrip()[:1] not in ("{", "["):
         return None
-    return _json_of(text)
+    return _detect_json(text)
 
 
-def _markdown_of(path: Path, text: str) -> Source | None:
+def _detect_markdown(path: Path, text: str) -> Source | None:
     if path.parts[-3:-1] == (".serena", "memories"):
         return "serena"
-    about = _front_matter(text)
-    if path.name == "MEMORY.md" or path.parent.name == "memory" or _claude_type(about) in _CLAUDE_TYPES:
+    about = _read_front_matter(text)
+    if path.name == "MEMORY.md" or path.parent.name == "memory" or _find_claude_type(about) in _CLAUDE_TYPES:
         return "claude-memory"
-    if "permalink" in about or any(_observation(row) for row in text.split("\n")):
+    if "permalink" in about or any(_parse_observation(row) for row in text.split("\n")):
         return "basic-memory"
     return None
 
 
-def _json_of(text: str) -> Source | None:
-    first = _object(text.lstrip().split("\n", 1)[0])
+def _detect_json(text: str) -> Source | None:
+    first = _read_object(text.lstrip().split("\n", 1)[0])
     if first.get("_type") in ("memory", "issue", "schema") or {"title", "issue_type"} <= first.keys():
         return "beads"
     is_entity = first.get("type") == "entity" and "observations" in first
@@ -136,7 +136,7 @@ def _json_of(text: str) -> Source | None:
     return "mem0" if is_mem0 else None
 
 
-def _in_folder(path: Path, source: Source | None) -> tuple[Source | None, Path]:
+def _find_in_folder(path: Path, source: Source | None) -> tuple[Source | None, Path]:
     """Return what *path* holds, and the file or folder of it."""
     places: list[tuple[Source, Path]] = [
         ("gobby", path / ".gobby" / "memories.jsonl"),
@@ -156,7 +156,7 @@ def _in_folder(path: Path, source: Source | None) -> tuple[Source | None, Path]:
     return found[0] if found else (source, path)
 
 
-def _files(path: Path, source: Source | None) -> list[Path]:
+def _list_files(path: Path, source: Source | None) -> list[Path]:
     """Return the files of a folder that may hold memories, in order; a link to somewhere else is not followed."""
     if source == "claude-md":
         from memsync.learn.worth import instruction_files
@@ -178,7 +178,7 @@ def _files(path: Path, source: Source | None) -> list[Path]:
 # what each of them holds
 
 
-def _object(row: str) -> dict[str, Any]:
+def _read_object(row: str) -> dict[str, Any]:
     try:
         value = limits.read_json(row, limits.LARGEST_IMPORT)
     except ValueError:
@@ -186,7 +186,7 @@ def _object(row: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _front_matter(text: str) -> dict[str, Any]:
+def _read_front_matter(text: str) -> dict[str, Any]:
     from frontmatter import parse
     from frontmatter.default_handlers import YAMLHandler
 
@@ -201,11 +201,11 @@ def _front_matter(text: str) -> dict[str, Any]:
     return dict(about)
 
 
-def _note(text: str, name: str) -> Note:
-    return Note(name, text, _front_matter(text))
+def _read_note(text: str, name: str) -> Note:
+    return Note(name, text, _read_front_matter(text))
 
 
-def _made(where: str, content: object, kind: str = "fact", tags: object = ()) -> Candidate:
+def _make_candidate(where: str, content: object, kind: str = "fact", tags: object = ()) -> Candidate:
     if not isinstance(content, str) or not content.strip():
         return Candidate(where, None, "no text")
     words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
@@ -217,7 +217,7 @@ def _made(where: str, content: object, kind: str = "fact", tags: object = ()) ->
     return Candidate(where, memory)
 
 
-def _by_statements(text: str, name: str) -> Iterator[Candidate]:
+def _read_statements(text: str, name: str) -> Iterator[Candidate]:
     """Take each statement that is worth it, and say why the others are not."""
     from memsync.learn.statements import statements
     from memsync.learn.worth import as_memory, why_dropped
@@ -230,73 +230,78 @@ def _by_statements(text: str, name: str) -> Iterator[Candidate]:
             yield Candidate(where, as_memory(one.text, one.heading)._replace(source_type="import"))
 
 
-def _claude_memory(text: str, name: str) -> Iterator[Candidate]:
+def _read_claude_memory(text: str, name: str) -> Iterator[Candidate]:
     """Read a note of Claude Code's auto memory; MEMORY.md is the index of the others, and older ones hold notes too."""
     if Path(name).name == "MEMORY.md":
         rows = (("" if _INDEX_ROW.search(row) else row) for row in text.split("\n"))
-        yield from _by_statements("\n".join(rows), name)
+        yield from _read_statements("\n".join(rows), name)
         return
-    note = _note(text, name)
-    kind = _claude_type(note.about)
+    note = _read_note(text, name)
+    kind = _find_claude_type(note.about)
     body = _FRONT.sub("", text).strip()
     if kind not in _CLAUDE_TYPES or len(body) > _WHOLE:
-        yield from _by_statements(text, name)
+        yield from _read_statements(text, name)
         return
     start = text[: text.find(body)].count("\n") + 1 if body else 1
     content = re.sub(r"\n{2,}", "\n", body.replace("**", "")) or note.about.get("description")
-    yield _made(f"{name}:{start}", content, _CLAUDE_TYPES[kind])
+    yield _make_candidate(f"{name}:{start}", content, _CLAUDE_TYPES[kind])
 
 
-def _claude_type(about: Mapping[str, Any]) -> str:
+def _find_claude_type(about: Mapping[str, Any]) -> str:
     inner = about.get("metadata")
     return str(about.get("type") or (inner.get("type") if isinstance(inner, dict) else ""))
 
 
-def _mcp_memory(text: str, name: str) -> Iterator[Candidate]:
+def _read_mcp_memory(text: str, name: str) -> Iterator[Candidate]:
     """Read the graph of the MCP reference server: an observation is a memory, and so is a relation."""
-    tree = _object(text)
+    tree = _read_object(text)
     if "entities" in tree or "relations" in tree:
-        rows = [(f"{name}[{n}]", one) for n, one in enumerate([*_list(tree, "entities"), *_list(tree, "relations")], 1)]
+        rows = [
+            (f"{name}[{n}]", one)
+            for n, one in enumerate([*_get_list(tree, "entities"), *_get_list(tree, "relations")], 1)
+        ]
     else:
         lines = enumerate(text.split("\n"), 1)
-        rows = [(f"{name}:{number}", _object(row)) for number, row in lines if row.strip()]
+        rows = [(f"{name}:{number}", _read_object(row)) for number, row in lines if row.strip()]
     for where, one in rows:
         if isinstance(one, dict) and isinstance(one.get("name"), str) and "observations" in one:
-            yield from (_observed(where, one, said) for said in _list(one, "observations"))
+            yield from (_make_observation(where, one, said) for said in _get_list(one, "observations"))
         elif isinstance(one, dict) and {"from", "to", "relationType"} <= one.keys():
             verb = str(one["relationType"]).replace("_", " ")
-            yield _made(where, f"{one['from']} {verb} {one['to']}", tags=["relation"])
+            yield _make_candidate(where, f"{one['from']} {verb} {one['to']}", tags=["relation"])
         else:
             yield Candidate(where, None, "neither an entity nor a relation")
 
 
-def _observed(where: str, entity: Mapping[str, Any], said: object) -> Candidate:
+def _make_observation(where: str, entity: Mapping[str, Any], said: object) -> Candidate:
     name = entity["name"].replace("_", " ")
     if not isinstance(said, str) or not said.strip():
         return Candidate(where, None, "an observation without text")
-    return _made(where, _about(name, said), tags=[str(entity.get("entityType") or "")])
+    return _make_candidate(where, _add_subject(name, said), tags=[str(entity.get("entityType") or "")])
 
 
-def _about(name: str, said: str) -> str:
+def _add_subject(name: str, said: str) -> str:
     """Return *said* so that it makes sense without what it stood under."""
     return said if name.lower() in said.lower() else f"{name}: {said}"
 
 
-def _list(value: Mapping[str, Any], key: str) -> list[Any]:
+def _get_list(value: Mapping[str, Any], key: str) -> list[Any]:
     found = value.get(key)
     return found if isinstance(found, list) else []
 
 
-def _beads(text: str, name: str) -> Iterator[Candidate]:
+def _read_beads(text: str, name: str) -> Iterator[Candidate]:
     """Read what `bd remember` kept, and issues that are decisions; other issues are work, and no memories."""
     issues = 0
     for number, row in enumerate(text.split("\n"), 1):
-        one, where = _object(row), f"{name}:{number}"
+        one, where = _read_object(row), f"{name}:{number}"
         if one.get("_type") == "memory":
-            yield _made(where, one.get("value"), tags=["beads"])
+            yield _make_candidate(where, one.get("value"), tags=["beads"])
         elif one.get("issue_type") == "decision" and one.get("status") != "tombstone":
             said = [str(one.get(key) or "") for key in ("title", "description")]
-            yield _made(where, ": ".join(filter(None, said)), "context", ["decision", *_list(one, "labels")])
+            yield _make_candidate(
+                where, ": ".join(filter(None, said)), "context", ["decision", *_get_list(one, "labels")]
+            )
         elif "title" in one:
             issues += 1
         elif row.strip() and one.get("_type") != "schema":
@@ -305,9 +310,9 @@ def _beads(text: str, name: str) -> Iterator[Candidate]:
         yield Candidate(name, None, f"issues are work to do, not memories ({issues} of them)")
 
 
-def _basic_memory(text: str, name: str) -> Iterator[Candidate]:
+def _read_basic_memory(text: str, name: str) -> Iterator[Candidate]:
     """Read the observations of a note; its relations and its prose stay where they are."""
-    note = _note(text, name)
+    note = _read_note(text, name)
     title = str(note.about.get("title") or note.stem.replace("-", " "))
     shared = note.about.get("tags")
     shared = shared.split(",") if isinstance(shared, str) else shared if isinstance(shared, list) else []
@@ -316,20 +321,20 @@ def _basic_memory(text: str, name: str) -> Iterator[Candidate]:
         mark = row.strip()[:3]
         if mark in ("```", "~~~"):
             fence = "" if mark == fence else fence or mark
-        elif not fence and (found := _observation(row)):
+        elif not fence and (found := _parse_observation(row)):
             category, said = found
             tags = [*_TAG.findall(said), category, *map(str, shared)]
-            content = _about(title, " ".join(_TAG.sub("", said).split()))
-            yield _made(f"{name}:{number}", content, _CATEGORIES.get(category, "fact"), tags)
+            content = _add_subject(title, " ".join(_TAG.sub("", said).split()))
+            yield _make_candidate(f"{name}:{number}", content, _CATEGORIES.get(category, "fact"), tags)
 
 
-def _observation(row: str) -> tuple[str, str] | None:
+def _parse_observation(row: str) -> tuple[str, str] | None:
     """Return the category of an observation and what it says, without the note in brackets at its end."""
     found = _OBSERVATION.match(row)
     return (found[1].strip().lower(), _CONTEXT.sub("", found[2])) if found else None
 
 
-def _mem0(text: str, name: str) -> Iterator[Candidate]:
+def _read_mem0(text: str, name: str) -> Iterator[Candidate]:
     """Read what get_all or an export of mem0 returned; its ids stay, so that a later export updates."""
     try:
         tree = limits.read_json(text, limits.LARGEST_IMPORT)
@@ -350,11 +355,11 @@ def _mem0(text: str, name: str) -> Iterator[Candidate]:
 
 
 _READERS: Final[Mapping[str, Callable[[str, str], Iterator[Candidate]]]] = {
-    "claude-memory": _claude_memory,
-    "claude-md": _by_statements,
-    "serena": _by_statements,
-    "mcp-memory": _mcp_memory,
-    "beads": _beads,
-    "basic-memory": _basic_memory,
-    "mem0": _mem0,
+    "claude-memory": _read_claude_memory,
+    "claude-md": _read_statements,
+    "serena": _read_statements,
+    "mcp-memory": _read_mcp_memory,
+    "beads": _read_beads,
+    "basic-memory": _read_basic_memory,
+    "mem0": _read_mem0,
 }

@@ -14,7 +14,7 @@ from memsync.format.codec import encode, fields_of
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.poison.guard import quoted_lines, shown_type
-from memsync.records import HEADINGS, sorted_types
+from memsync.records import HEADINGS, sort_types
 from memsync.store.files import resolve_named
 from memsync.transfer.readers import BY_SUFFIX, Format
 
@@ -28,16 +28,16 @@ def format_of(name: str) -> Format:
     return BY_SUFFIX.get(Path(name).suffix.lower(), "jsonl")
 
 
-def spelled(found: Sequence[Entry], format_: Format) -> str:
+def spell(found: Sequence[Entry], format_: Format) -> str:
     """Return *found* as a file of that format."""
     if format_ == "markdown":
-        return _markdown(found)
+        return _spell_markdown(found)
     if format_ == "json":
         return json.dumps([fields_of(entry.memory) for entry in found], indent=2) + "\n"
     return "".join(encode(entry.memory).decode() + "\n" for entry in sorted(found, key=lambda entry: entry.id))
 
 
-def _markdown(found: Sequence[Entry]) -> str:
+def _spell_markdown(found: Sequence[Entry]) -> str:
     """Return bullets under the headings of seed 002."""
     by_type: dict[str, list[str]] = {}
     for entry in found:
@@ -45,7 +45,7 @@ def _markdown(found: Sequence[Entry]) -> str:
         lines = quoted_lines(entry.memory.content.strip()).splitlines()
         text = "\n  ".join(_HEADING.sub(r"\1\\\2", line) for line in lines)
         by_type.setdefault(shown_type(entry.memory.memory_type), []).append(f"- {mark}{text}")
-    blocks = [f"## {HEADINGS.get(kind, kind)}\n\n" + "\n".join(by_type[kind]) for kind in sorted_types(by_type)]
+    blocks = [f"## {HEADINGS.get(kind, kind)}\n\n" + "\n".join(by_type[kind]) for kind in sort_types(by_type)]
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 

@@ -46,7 +46,7 @@ def programs(tmp_path: Path) -> Path:
 
 def pull_request(repo: GitRepo, tmp_path: Path, ours: dict[str, str], theirs: dict[str, str]) -> GitRepo:
     """Return the checkout that the service makes of a branch `change` with *ours*, while main has *theirs*."""
-    (repo.root / ".gitattributes").write_bytes(attributes.added(b""))
+    (repo.root / ".gitattributes").write_bytes(attributes.add_lines(b""))
     versions = {"base": {".gobby/memories.jsonl": BASE, "code": "1\n"}, "change": ours, "main": theirs}
     for branch, files in versions.items():
         if branch != "base":

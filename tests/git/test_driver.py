@@ -32,7 +32,7 @@ THEIRS = lines(a="one, theirs", b="two", d2="new of theirs")
 @pytest.fixture
 def installed(repo: GitRepo) -> GitRepo:
     """Return a repository whose clone knows our drivers and whose files have our attributes."""
-    (repo.root / ".gitattributes").write_bytes(attributes.added(b""))
+    (repo.root / ".gitattributes").write_bytes(attributes.add_lines(b""))
     driver.install(repo.root)
     return repo
 
@@ -125,7 +125,7 @@ def test_a_memsync_that_breaks_before_it_wrote_leaves_both_sides(installed, tmp_
 
 
 def test_without_the_configuration_git_merges_as_text(repo):
-    (repo.root / ".gitattributes").write_bytes(attributes.added(b""))
+    (repo.root / ".gitattributes").write_bytes(attributes.add_lines(b""))
     branches(repo, BASE, OURS, THEIRS)
     assert git(repo, "merge", "other").returncode == 1
     assert in_conflict(read_lines(repo.memories.read_bytes()))
@@ -135,7 +135,7 @@ def test_the_configuration_is_taken_out_again_byte_for_byte(repo):
     config = repo.root / ".git" / "config"
     before = config.read_bytes()
     assert driver.install(repo.root) == [driver.CONFIGURED]
-    assert (driver.install(repo.root), driver.missing(repo.root)) == ([], {})
+    assert (driver.install(repo.root), driver.list_missing(repo.root)) == ([], {})
     assert len(driver.uninstall(repo.root)) == 3
     assert (config.read_bytes(), driver.uninstall(repo.root)) == (before, [])
 

@@ -50,7 +50,7 @@ def commit(repo: GitRepo, text: str, message: str) -> None:
 def prepared(repo: GitRepo, setting: str, base: str = BASE, ours: str = OURS, theirs: str = THEIRS) -> GitRepo:
     """Commit *base*, then *ours* on main and *theirs* on other; main is checked out."""
     if setting != "no attribute":
-        (repo.root / ".gitattributes").write_bytes(attributes.added(b""))
+        (repo.root / ".gitattributes").write_bytes(attributes.add_lines(b""))
     if setting != "no driver":
         driver.install(repo.root)
     repo.git("add", "-A")
@@ -243,8 +243,8 @@ def test_a_moved_folder_takes_the_changes_of_the_other_side_along(repo):
     repo.git("switch", "-q", "main")
     (repo.root / "sub").mkdir()
     repo.git("mv", ".gobby", "sub/.gobby")
-    (repo.root / ".gitattributes").write_bytes(attributes.added(b""))
-    (repo.root / "sub" / ".gitattributes").write_bytes(attributes.added(b""))
+    (repo.root / ".gitattributes").write_bytes(attributes.add_lines(b""))
+    (repo.root / "sub" / ".gitattributes").write_bytes(attributes.add_lines(b""))
     repo.git("add", "-A")
     repo.git("commit", "-qm", "moved")
     run(repo, "merge", "other")

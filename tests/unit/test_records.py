@@ -16,7 +16,7 @@ from memsync.records import (
     clean_tags,
     clean_type,
     content_hash,
-    derived_id,
+    derive_id,
     format_time,
     id_length,
     new_id,
@@ -115,8 +115,8 @@ def test_a_new_id_grows_while_it_is_taken():
 
 
 def test_a_line_without_an_id_is_known_by_its_text():
-    assert derived_id("Use tabs") == derived_id(" use  TABS") != derived_id("use spaces")
-    assert re.fullmatch("mm-[a-z2-7]{10}", derived_id("Use tabs"))
+    assert derive_id("Use tabs") == derive_id(" use  TABS") != derive_id("use spaces")
+    assert re.fullmatch("mm-[a-z2-7]{10}", derive_id("Use tabs"))
 
 
 @pytest.mark.parametrize(

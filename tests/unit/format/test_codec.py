@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memsync.format.codec import decode, edit, encode, encode_tombstone, is_canonical
-from memsync.records import Memory, derived_id
+from memsync.records import Memory, derive_id
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 GOBBY = (
@@ -230,8 +230,8 @@ def test_tags_in_one_text_are_split_at_commas():
 
 def test_a_line_written_by_hand_without_an_id_gets_a_stable_one():
     read = decode(b'{"content": "Use tabs"}')
-    assert read.memory == Memory(id=derived_id("Use tabs"), content="Use tabs")
-    assert (read.nameless, read.problem) == (True, f"no id; known as {derived_id('Use tabs')}")
+    assert read.memory == Memory(id=derive_id("Use tabs"), content="Use tabs")
+    assert (read.nameless, read.problem) == (True, f"no id; known as {derive_id('Use tabs')}")
 
 
 def test_an_edit_gives_a_nameless_line_the_id_it_is_known_by():

@@ -9,7 +9,7 @@ from helpers import memory_line
 
 from memsync.format.codec import encode, encode_tombstone
 from memsync.format.jsonl import current, export, in_conflict, is_utf16, problems, read_line, read_lines
-from memsync.records import Memory, derived_id
+from memsync.records import Memory, derive_id
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 GONE = encode_tombstone("a", NEW_YEAR) + b"\n"
@@ -165,7 +165,7 @@ def test_foreign_copies_after_a_removal_keep_their_order():
 
 def test_lines_without_an_id_are_live_and_told_apart_by_their_text():
     data = b'{"content": "one"}\n{"content": "two"}\n'
-    one, two = derived_id("one"), derived_id("two")
+    one, two = derive_id("one"), derive_id("two")
     assert live(data) == {one: "one", two: "two"}
     assert told(data) == [(1, f"no id; known as {one}"), (2, f"no id; known as {two}")]
     assert sorted(exported(data).splitlines(keepends=True)) == sorted(data.splitlines(keepends=True))

@@ -250,15 +250,15 @@ def test_going_private_with_init_keeps_clients_connected_that_were_not_named(rep
 def test_git_hooks_come_with_init_and_go_with_uninstall_unless_they_are_not_wanted(repo):
     with Memsync.open(repo.root) as project:
         assert installing.init(project, [], stealth=False, dry_run=False, git_hooks=False).undo == ""
-        assert set(installing.git_states(project).values()) == {"missing"}
+        assert set(installing.read_hook_states(project).values()) == {"missing"}
         done = installing.init(project, [], stealth=False, dry_run=False)
         assert done.done == ("git: installed the hooks pre-commit, post-merge, post-checkout, post-rewrite",)
         assert done.undo == "memsync git uninstall"
-        assert set(installing.git_states(project).values()) == {"installed"}
+        assert set(installing.read_hook_states(project).values()) == {"installed"}
         installing.uninstall(project, ["claude"], dry_run=False)
-        assert set(installing.git_states(project).values()) == {"installed"}
+        assert set(installing.read_hook_states(project).values()) == {"installed"}
         installing.uninstall(project, CLIENTS, dry_run=False, git_hooks=True)
-        assert set(installing.git_states(project).values()) == {"missing"}
+        assert set(installing.read_hook_states(project).values()) == {"missing"}
 
 
 def test_hooks_that_git_keeps_elsewhere_are_told_of_and_stop_nothing(repo, home):
@@ -273,7 +273,7 @@ def test_outside_of_git_the_clients_are_connected_all_the_same(tmp_path):
     (tmp_path / "plain").mkdir()
     with Memsync.open(tmp_path / "plain") as project:
         done = installing.init(project, CLIENTS, stealth=False, dry_run=False)
-        assert installing.git_states(project) == {}
+        assert installing.read_hook_states(project) == {}
         assert len(done.done) == 7
         assert len(installing.uninstall(project, CLIENTS, dry_run=False, git_hooks=True).done) == 5
 

@@ -10,7 +10,7 @@ from memsync.setup import entries
 
 def commands(client: str, spoken_to: str | None = None) -> list[tuple]:
     found = []
-    for one in entries.hooks(client, spoken_to):
+    for one in entries.list_hooks(client, spoken_to):
         (run,) = one.value["hooks"]
         found.append((one.keys[-1], one.value.get("matcher"), run["command"], run["timeout"]))
     return found
@@ -43,12 +43,12 @@ def test_the_commands_of_gemini_cli_never_change_and_count_milliseconds():
         ("BeforeAgent", None, "memsync hook prompt --client gemini", 5_000),
         ("SessionEnd", None, "memsync hook session-end --client gemini", 5_000),
     ]
-    names = [one.value["hooks"][0]["name"] for one in entries.hooks("gemini")]
+    names = [one.value["hooks"][0]["name"] for one in entries.list_hooks("gemini")]
     assert names == ["memsync-session-start", "memsync-prompt", "memsync-session-end"]
 
 
 def test_hooks_are_in_shell_form_because_codex_drops_args():
-    handlers = [one.value["hooks"][0] for client in CLIENTS for one in entries.hooks(client)]
+    handlers = [one.value["hooks"][0] for client in CLIENTS for one in entries.list_hooks(client)]
     assert {tuple(sorted(handler)) for handler in handlers} == {
         ("command", "timeout", "type"),
         ("command", "name", "timeout", "type"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memsync.setup import entries, json_entries, jsonedit
 from memsync.setup.json_entries import Misfit
 
-EVERYTHING = (*entries.hooks("claude"), entries.server("claude"))
+EVERYTHING = (*entries.list_hooks("claude"), entries.server("claude"))
 FOREIGN = st.sampled_from(["lint", "memsync doctor", "prettier --write", 'echo "memsync"'])
 HANDLERS = st.fixed_dictionaries({"type": st.just("command"), "command": FOREIGN}, optional={"timeout": st.integers()})
 GROUPS = st.fixed_dictionaries({"hooks": st.lists(HANDLERS, max_size=2)}, optional={"matcher": st.text(max_size=3)})
@@ -55,7 +55,7 @@ def test_putting_our_entries_in_keeps_everything_and_does_nothing_the_second_tim
     for event, groups in before.get("hooks", {}).items():
         assert after["hooks"][event][: len(groups)] == groups
     assert before.get("mcpServers", {}).items() <= after["mcpServers"].items()
-    assert json_entries.look(added, EVERYTHING) == ([*(one.keys[-1] for one in EVERYTHING)], [], [])
+    assert json_entries.compare(added, EVERYTHING) == ([*(one.keys[-1] for one in EVERYTHING)], [], [])
 
 
 @given(texts(), st.text(max_size=5))
@@ -86,7 +86,7 @@ def test_a_hook_that_somebody_gave_a_path_and_more_time_stays_as_it_is():
 def test_a_hook_that_is_not_wanted_any_more_is_replaced():
     old = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "memsync hook stop --client claude"}]}]}}
     text = json.dumps(old)
-    assert json_entries.look(text, EVERYTHING).stale == ["Stop"]
+    assert json_entries.compare(text, EVERYTHING).stale == ["Stop"]
     assert list(json.loads(json_entries.add(text, EVERYTHING))["hooks"]) == [
         hook.event for hook in entries.HOOKS["claude"]
     ]

@@ -23,13 +23,13 @@ def test_init_makes_what_git_needs_once_and_nothing_the_second_time(repo):
     assert len(repository.init(again(repo))) == 3
     assert repository.init(again(repo)) == []
     assert repo.status() == "?? .gitattributes\n?? .gobby/\n"
-    assert (repo.root / ".gitattributes").read_bytes() == attributes.added(b"")
+    assert (repo.root / ".gitattributes").read_bytes() == attributes.add_lines(b"")
 
 
 def test_init_leaves_the_attributes_of_others_alone(repo):
     (repo.root / ".gitattributes").write_bytes(b"*.png binary\r\n*.txt text")
     repository.init(again(repo))
-    assert (repo.root / ".gitattributes").read_bytes() == (b"*.png binary\r\n*.txt text\n" + attributes.added(b""))
+    assert (repo.root / ".gitattributes").read_bytes() == (b"*.png binary\r\n*.txt text\n" + attributes.add_lines(b""))
 
 
 def test_stealth_takes_everything_uncommitted_out_of_the_work_tree(repo):

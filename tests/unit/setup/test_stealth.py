@@ -431,7 +431,7 @@ def test_settings_hold_under_stealth_and_are_the_projects_again_after_it(repo):
     assert Memsync.open(repo.root).settings.recall_limit == 7
     switch(repo, False)
     project = Memsync.open(repo.root)
-    assert config.said(project.layout.place("stealth"), "memory.recall_limit") is None
+    assert config.read_own(project.layout.place("stealth"), "memory.recall_limit") is None
     (repo.root / ".gobby" / "config.yaml").write_text("memory: {recall_limit: 5}\n")
     assert Memsync.open(repo.root).settings.recall_limit == 5
 

@@ -14,7 +14,7 @@ import pytest
 from watchdog import events
 
 from memsync.errors import StoreUnreadable
-from memsync.store.watch import Watcher, touched
+from memsync.store.watch import Watcher, find_touched
 
 BOUND = 20
 NEVER = 1000.0
@@ -151,7 +151,7 @@ REAL = {"link": "/r/.gobby/memories.jsonl", "skills": "/r/skills"}
     ids=lambda value: f"{value.event_type} {value.src_path!r}" if isinstance(value, events.FileSystemEvent) else None,
 )
 def test_only_a_change_of_a_watched_path_matters(event, paths):
-    assert touched(event, REAL) == paths
+    assert find_touched(event, REAL) == paths
 
 
 def test_the_system_is_not_asked_for_what_reading_causes(file, calls, observer):
