@@ -10,7 +10,7 @@ from memsync.records import Memory
 from memsync.store.trust import Instruction
 
 # Raised whenever the rules of `poison` change: what was read by older ones is read again.
-RULES: Final = 2
+RULES: Final = 3
 
 
 def fingerprint(memory: Memory) -> str:

@@ -19,10 +19,12 @@ from memsync.poison.phrases import LATIN, LEET, LOOKALIKES, OTHER
 from memsync.poison.reasons import TAG
 from memsync.poison.shapes import SHAPES, TAGS
 from memsync.records import Memory
+from memsync.secrets import unmasking
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _KEY: Final = 4  # letters by which phrases are looked up
 _SPELLED: Final = r"(?<!\w)(?:(?:[^\W\d_][ ._*-]{1,2}){7,}|(?:[^\W\d_][._*-]){5,})[^\W\d_](?!\w)"
+_ENCODED: Final = 24  # characters of the shortest word that may be base64
 _LONGEST: Final = 200_000  # characters that are read, which no memory has
 
 
@@ -224,29 +226,15 @@ def _compatible(text: str) -> str:
 
 
 def _decoded(text: str) -> Iterator[str]:
-    """Yield what *text* says where it is encoded: HTML entities, percent signs, base64 and hexadecimal."""
+    """Yield what *text* says where it is encoded: entities, percent signs, escapes, base64 and hexadecimal."""
     if "&" in text and re.search(r"&(?:#\w{2,7}|[a-z]{2,6});", text):
-        from html import unescape
-
-        yield unescape(text)
+        yield unmasking.from_entities(text)
     if "%" in text and len(re.findall(r"%[0-9a-fA-F]{2}", text)) > 1:
-        from urllib.parse import unquote
-
-        yield unquote(text)
-    if len(text) >= 24:
-        yield from filter(None, map(_of_base, re.findall(r"[A-Za-z0-9+/_-]{24,}={0,2}", text)))
-
-
-def _of_base(word: str) -> str:
-    """Return what *word* says in base64 or hexadecimal, if it is text."""
-    from base64 import b64decode
-
-    try:
-        is_hex = not len(word) % 2 and not word.strip("0123456789abcdefABCDEF")
-        data = (
-            bytes.fromhex(word) if is_hex else b64decode(word.rstrip("=") + "=" * (-len(word.rstrip("=")) % 4), b"-_")
-        )
-        said = data.decode()
-    except ValueError:
-        return ""
-    return said if said.isprintable() and " " in said else ""
+        yield unmasking.from_percent(text)
+    if "\\" in text and len(re.findall(r"\\(?:u\{?[0-9a-fA-F]{2}|x[0-9a-fA-F]{2}|[01][0-7]{2})", text)) > 1:
+        yield unmasking.from_escapes(text)
+    for word in re.findall(r"[A-Za-z0-9+/_-]{24,}={0,2}", text) if len(text) >= _ENCODED else ():
+        is_hex = not word.strip("0123456789abcdefABCDEF")
+        said = unmasking.from_hex(word) if is_hex else unmasking.from_base64(word)
+        if " " in said:
+            yield said

@@ -74,11 +74,11 @@ def _is_selector(code: int) -> bool:
 def decoded(text: str) -> Iterator[Unmasked]:
     """Yield what the encoded parts of *text* say when they are decoded once."""
     for sign, pattern, decode in (
-        ("%", _PERCENT, _from_percent),
-        ("&", _ENTITIES, _from_entities),
-        ("\\", _ESCAPES, _from_escapes),
-        ("", _HEX, _from_hex),
-        ("", _BASE64, _from_base64),
+        ("%", _PERCENT, from_percent),
+        ("&", _ENTITIES, from_entities),
+        ("\\", _ESCAPES, from_escapes),
+        ("", _HEX, from_hex),
+        ("", _BASE64, from_base64),
     ):
         if sign in text:
             yield from _replaced(text, pattern, sign, decode)
@@ -87,7 +87,8 @@ def decoded(text: str) -> Iterator[Unmasked]:
 def _replaced(text: str, pattern: re.Pattern[str], sign: str, decode: Callable[[str], str]) -> Iterator[Unmasked]:
     """Yield what the runs that *pattern* finds, and that hold *sign*, say when decoded; with what stands before them."""
     for run in pattern.finditer(text):
-        if sign in run[0] and (said := _seen(decode(run[0]))) and said != run[0]:
+        said = _seen(decode(run[0])) if sign in run[0] else ""
+        if said and said != run[0] and (sign or said.isascii()):
             first = max(text.rfind("\n", 0, run.start()) + 1, run.start() - 40)
             before = tuple((place, place + 1) for place in range(first, run.start()))
             yield Unmasked(text[first : run.start()] + said, before + (run.span(),) * len(said))
@@ -98,19 +99,23 @@ def _seen(said: str) -> str:
     return plain.text if plain else said
 
 
-def _from_percent(run: str) -> str:
+def from_percent(run: str) -> str:
+    """Return *run* with its percent signs decoded."""
     from urllib.parse import unquote
 
     return unquote(run)
 
 
-def _from_entities(run: str) -> str:
+def from_entities(run: str) -> str:
+    """Return *run* with its HTML entities decoded."""
     from html import unescape
 
     return unescape(run)
 
 
-def _from_escapes(run: str) -> str:
+def from_escapes(run: str) -> str:
+    """Return *run* with the backslash escapes of programming languages decoded."""
+
     def letter(match: re.Match[str]) -> str:
         code = int(match[4], 8) if match[4] else int(match[1] or match[2] or match[3], 16)
         return chr(code) if code <= sys.maxunicode else ""
@@ -118,12 +123,14 @@ def _from_escapes(run: str) -> str:
     return _ESCAPE.sub(letter, run)
 
 
-def _from_hex(run: str) -> str:
+def from_hex(run: str) -> str:
+    """Return the text that pairs of hexadecimal digits spell; "" if it is not one."""
     digits = re.sub(r"0x|[ :,-]", "", run)
     return _as_text(bytes.fromhex(digits)) if len(digits) % 2 == 0 else ""
 
 
-def _from_base64(run: str) -> str:
+def from_base64(run: str) -> str:
+    """Return the text that *run* is in base64; "" if it is not one."""
     from base64 import b64decode
 
     body = run.rstrip("=").replace("-", "+").replace("_", "/")
@@ -134,8 +141,11 @@ def _from_base64(run: str) -> str:
 
 
 def _as_text(data: bytes) -> str:
-    text = data.decode("latin-1")
-    return text if text.isascii() and all(letter.isprintable() or letter in "\r\n\t" for letter in text) else ""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return ""
+    return text if all(letter.isprintable() or letter in "\r\n\t" for letter in text) else ""
 
 
 def joined(text: str, place: int) -> Iterator[tuple[Unmasked, int]]:

@@ -70,8 +70,9 @@ def read(
         raise ImportFailed(f"{path}: no such file or folder")
     if path.is_dir():
         source, path = _find_in_folder(path, source)
-    found = [files.resolve_named(one, tree) for one in (_list_files(path, source) if path.is_dir() else [path])]
-    return (one for file in found for one in read_bytes(files.read(file)[0], str(file), source, mapping))
+    found = _list_files(path, source) if path.is_dir() else [path]
+    inside = [(files.resolve_named(file, tree), str(file)) for file in found]
+    return (one for file, name in inside for one in read_bytes(files.read(file)[0], name, source, mapping))
 
 
 def read_bytes(
