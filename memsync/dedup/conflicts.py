@@ -34,7 +34,7 @@ def conflict(new: Reading, old: Reading, texts: tuple[str, str]) -> str:
         or _negation(old, new)
         or _opposite(new, old)
         or _values(new, old)
-        or _aligned(new, old)
+        or _align(new, old)
         or _change(*texts)
     )
 
@@ -123,7 +123,7 @@ def _alike(one: str, other: str) -> bool:
     return has_digits == other[:1].isdigit() and (has_digits or (one not in other and other not in one))
 
 
-def _aligned(new: Reading, old: Reading) -> str:
+def _align(new: Reading, old: Reading) -> str:
     """Compare nearly equal texts word by word: another name or value in one place, or two that changed places."""
     a = [token for token in new.tokens if token.kind != "article"]
     b = [token for token in old.tokens if token.kind != "article"]

@@ -107,7 +107,7 @@ def decode(raw: bytes, loads: Callable[[bytes], Any] = _loads) -> Line:
         return Line(raw, problem="not a JSON object")
     if raw.count(b"[") + raw.count(b"{") > DEEPEST and is_deep(value):
         return Line(raw, problem=TOO_DEEP)
-    return _from_object(raw, value)
+    return _read_object(raw, value)
 
 
 def _loads_leniently(raw: bytes) -> Any:
@@ -133,7 +133,7 @@ def bare(raw: bytes) -> bytes:
     return raw.rstrip(b"\r")
 
 
-def _from_object(raw: bytes, value: dict[str, Any]) -> Line:
+def _read_object(raw: bytes, value: dict[str, Any]) -> Line:
     id_, content = value.get("id"), value.get("content")
     if id_ is not None and (type(id_) is not str or not id_):
         return Line(raw, problem="the id is not text")

@@ -106,7 +106,7 @@ def _duplicates(lines: Sequence[Line]) -> Iterator[Problem]:
         if line.memory is None or line.id is None:
             continue
         best = winners[line.id]
-        if number != best and not _replaced(line, lines[best]):
+        if number != best and not _is_replaced(line, lines[best]):
             yield Problem(number + 1, f"duplicate id {line.id}; a later line wins", harmless=True)
 
 
@@ -115,7 +115,7 @@ def in_conflict(lines: Iterable[Line]) -> bool:
     return any(line.is_marker for line in lines)
 
 
-def _replaced(line: Line, winner: Line) -> bool:
+def _is_replaced(line: Line, winner: Line) -> bool:
     """Tell whether *winner* is the log's word on the record *line*.
 
     A line that memsync spelled replaces all earlier ones. Two lines with one
@@ -154,7 +154,7 @@ def arranged(lines: Sequence[Line], *, collapse: bool = False) -> list[tuple[str
                 # Only a winner that leaves no duplicate behind may take an earlier place: the last line wins.
                 takes_it = anchor in place and (collapse or is_canonical(line.raw))
                 kept.append((anchor, place[anchor] if takes_it else number, line))
-        elif best >= 0 and (collapse or _replaced(line, lines[best])):
+        elif best >= 0 and (collapse or _is_replaced(line, lines[best])):
             place.setdefault(anchor, number)
         else:
             kept.append((anchor, number, line))

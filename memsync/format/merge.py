@@ -237,7 +237,7 @@ def _merged_records(b: _View, o: _View, t: _View) -> tuple[dict[str, Line], list
     copies: list[Line] = []
     stale: set[str] = set()
     for id_ in o.records.keys() | t.records.keys():
-        outcome = _decided(b.records.get(id_), o.records.get(id_), t.records.get(id_))
+        outcome = _decide(b.records.get(id_), o.records.get(id_), t.records.get(id_))
         if outcome:
             records[id_] = outcome.line
             if outcome.other:
@@ -250,7 +250,7 @@ def _merged_records(b: _View, o: _View, t: _View) -> tuple[dict[str, Line], list
     return records, copies
 
 
-def _decided(base: Line | None, ours: Line | None, theirs: Line | None) -> Outcome | None:
+def _decide(base: Line | None, ours: Line | None, theirs: Line | None) -> Outcome | None:
     """Decide on one id: a record, a removal (a line without memory), or nothing there."""
     if ours is theirs:
         return Outcome(ours) if ours else None

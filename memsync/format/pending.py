@@ -66,13 +66,13 @@ def lay_over(lines: list[Line], held: bytes) -> tuple[list[Line], tuple[int, int
     if not held:
         return lines, (len(lines), len(lines))
     waiting = read(held)
-    merged = _settled(lines, waiting)
+    merged = _settle(lines, waiting)
     settled = {line.id for line in merged if line.id}
     shown = [Line(line.raw) if line.id in settled else line for line in waiting]
     return [*lines, *shown, *merged], (len(lines), len(lines) + len(waiting))
 
 
-def _settled(lines: Sequence[Line], waiting: Sequence[Line]) -> list[Line]:
+def _settle(lines: Sequence[Line], waiting: Sequence[Line]) -> list[Line]:
     bases, changed = _bases(waiting), jsonl.current(waiting)
     tracked = _current(lines, changed.keys())
     sides: tuple[list[Line], ...] = ([], [], [])

@@ -110,7 +110,7 @@ def _merged(base: Line | None, ours: Line, theirs: Line) -> Outcome:
         for name in dict.fromkeys((*one, *two))
     }
     fields = {name: field.pairs for name, field in found.items() if field.pairs}
-    line = _spelled(fields, first, second)
+    line = _spell(fields, first, second)
     lost = [name for name, field in found.items() if field.lost]
     if not lost:
         return Outcome(line)
@@ -151,7 +151,7 @@ def _fields(line: Line) -> Fields:
     return fields
 
 
-def _spelled(fields: Fields, *lines: Line) -> Line:
+def _spell(fields: Fields, *lines: Line) -> Line:
     """Return one of *lines* if it has just those fields, else a new line in canonical spelling."""
     same = [line for line in lines if _fields(line) == fields]
     if same:
@@ -190,14 +190,14 @@ def _meaning(pairs: Pairs) -> str:
 
 
 def _canonical(text: str) -> str:
-    value = _parsed(text)
+    value = _parse(text)
     return text if value is _UNREADABLE else json.dumps(value, sort_keys=True)
 
 
 _UNREADABLE: Final = object()
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):  # more digits than Python reads, or deeper than it goes
@@ -205,7 +205,7 @@ def _parsed(text: str) -> Any:
 
 
 def _one(pairs: Pairs) -> Any:
-    return _parsed(pairs[-1].text) if pairs else None
+    return _parse(pairs[-1].text) if pairs else None
 
 
 def _number(pairs: Pairs) -> tuple[Any, ...]:

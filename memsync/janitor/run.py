@@ -120,7 +120,7 @@ class _Writing:
         keep, drop = self._seen(step.keep, step.saw), self._seen(step.drop, step.saw)
         if step.drop in self._pending:
             raise _Stale(f"{step.drop} took up another record in this run")
-        changes = _united(keep, drop)
+        changes = _unite(keep, drop)
         if step.content is not None and step.content != keep.content:
             changes["content"] = self._project.vetted(keep._replace(content=step.content), self._scope).content
             same = self._store.by_hash(content_hash(changes["content"]), besides=step.keep)
@@ -132,7 +132,7 @@ class _Writing:
         if self._scope == "stealth":
             bystealth.follow(self._store.place.local, keep, [keep, drop])
         self._dropped.append(step.drop)
-        self._log.append(_decided(self._project, step, keep, drop, self._store.raw(step.drop)))
+        self._log.append(_decide(self._project, step, keep, drop, self._store.raw(step.drop)))
 
     def _archive(self, step: Archive) -> None:
         memory = self._seen(step.id, step.saw)
@@ -164,7 +164,7 @@ class _Writing:
                 self._pending[id_] = memory._replace(**{n: new for n, new in said.items() if not n.endswith("_at")})
 
 
-def _united(keep: Memory, drop: Memory) -> dict[str, Any]:
+def _unite(keep: Memory, drop: Memory) -> dict[str, Any]:
     """Return what *keep* takes over: tags, the larger importance, that a person said it, what both supersede."""
     changes: dict[str, Any] = {}
     if (tags := clean_tags((*keep.tags, *drop.tags))) != keep.tags:
@@ -186,7 +186,7 @@ def value_of(memory: Memory, name: str) -> Any:
     return fields_of(memory).get(name)
 
 
-def _decided(project: Project, step: Merge, keep: Memory, drop: Memory, raw: bytes) -> Dedup:
+def _decide(project: Project, step: Merge, keep: Memory, drop: Memory, raw: bytes) -> Dedup:
     return Dedup(
         created_at=project.clock(),
         new_text=drop.content,

@@ -33,7 +33,7 @@ def survey(project: Project, tasks: Collection[Task], *, track: Track = untracke
         ConfigError, StoreUnreadable, OutsideTree
     """
     plan = Plan()
-    by_scope = _by_scope(project)
+    by_scope = _group_by_scope(project)
     if "dedup" in tasks:
         for scope, entries in by_scope.items():
             _find_copies(project, scope, [entry.memory for entry in entries], plan, track)
@@ -51,7 +51,7 @@ def survey(project: Project, tasks: Collection[Task], *, track: Track = untracke
     return plan
 
 
-def _by_scope(project: Project) -> Mapping[Scope, list[Entry]]:
+def _group_by_scope(project: Project) -> Mapping[Scope, list[Entry]]:
     """Return what may be written, by store."""
     found: dict[Scope, list[Entry]] = defaultdict(list)
     for entry in project.entries(_ALL):

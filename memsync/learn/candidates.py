@@ -151,7 +151,7 @@ class Candidates:
         *most*: how many at most; the most important ones, in the order given.
         """
         with _writing(self._place):
-            waiting = {content_hash(one.memory.content) for one in self.memories()} | self._rejected()
+            waiting = {content_hash(one.memory.content) for one in self.memories()} | self._read_rejected()
             found = []
             for proposal in proposals:
                 hash_ = content_hash(proposal.memory.content)
@@ -212,8 +212,8 @@ class Candidates:
             chosen.append(fits[0])
         return chosen
 
-    def _rejected(self) -> set[str]:
-        return set[str]().union(*map(_rejected, self._places))
+    def _read_rejected(self) -> set[str]:
+        return set[str]().union(*map(_read_rejected, self._places))
 
     def _drop(self, gone: Collection[str]) -> None:
         for place in self._places:
@@ -237,7 +237,7 @@ def carry(old: Place, new: Place) -> None:
     with _writing(new):
         there = {one.memory.id for one in _memories(new)}
         _write(new, [*_memories(new), *(one for one in _memories(old) if one.memory.id not in there)])
-        _put(new, _skills(old), _rejected(old))
+        _put(new, _skills(old), _read_rejected(old))
 
 
 def carry_back(private: Place, kept: Place, place: Place) -> None:
@@ -249,7 +249,7 @@ def carry_back(private: Place, kept: Place, place: Place) -> None:
         back = [one for one in _memories(kept) if one in waiting]
         skills = {name: data for name, data in _skills(kept).items() if _skills(private).get(name) == data}
         _write(place, [*back, *(one for one in _memories(place) if one not in back)])
-        _put(place, skills, _rejected(kept))
+        _put(place, skills, _read_rejected(kept))
         shutil.rmtree(directory_of(kept))  # from here on a second time changes nothing
         _write(private, [one for one in waiting if one not in back])
         for name in skills:
@@ -257,7 +257,7 @@ def carry_back(private: Place, kept: Place, place: Place) -> None:
 
 
 def _put(place: Place, skills: Mapping[str, bytes], rejected: set[str]) -> None:
-    if more := rejected - _rejected(place):
+    if more := rejected - _read_rejected(place):
         rows = "".join(f"{hash_}\n" for hash_ in sorted(more))
         files.append(directory_of(place) / _REJECTED, rows.encode(), private=place.private)
     for name, data in skills.items():
@@ -279,7 +279,7 @@ def _memories(place: Place) -> list[Proposal]:
     return [_proposal(line.memory) for line in jsonl.read_lines(data) if line.memory]
 
 
-def _rejected(place: Place) -> set[str]:
+def _read_rejected(place: Place) -> set[str]:
     data, _ = files.read(directory_of(place) / _REJECTED)
     return set(data.decode("ascii", "replace").split())
 

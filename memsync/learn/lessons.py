@@ -81,7 +81,7 @@ def learn_skill(
         found = digest(transcripts.read(path))
         if not found:
             raise ImportFailed(f"{path}: no command worked and nothing was put right, so there is nothing to learn")
-        data, by, note = _drafted(project, name, found, session, use_model=use_model)
+        data, by, note = _draft(project, name, found, session, use_model=use_model)
     candidates = Candidates(project)
     waits = candidates.propose_skill(name, data)
     if approve:
@@ -91,7 +91,7 @@ def learn_skill(
     return Learned(status="candidate", name=name, path=waits, by=by, diff=diff, digest=found, note=note)
 
 
-def _drafted(
+def _draft(
     project: Memsync, name: str, found: Digest, session: str | None, *, use_model: bool
 ) -> tuple[bytes, Literal["rules", "model"], str]:
     note = ""

@@ -55,7 +55,7 @@ def init(project: Memsync, *, dry_run: bool = False) -> Scanned:
     known = {key: entry for entry in project.list() if (key := scanned_key(entry.memory))}
     edited = {key: entry for key, entry in known.items() if not is_untouched(entry.memory)}
     changed = [
-        fact for fact in found if fact.key in known and fact.key not in edited and _says_else(known[fact.key], fact)
+        fact for fact in found if fact.key in known and fact.key not in edited and _differs(known[fact.key], fact)
     ]
     new = [_proposal(fact) for fact in found if fact.key not in known]
     keys = {fact.key for fact in found}
@@ -63,12 +63,12 @@ def init(project: Memsync, *, dry_run: bool = False) -> Scanned:
     if dry_run:
         updated = tuple(known[fact.key] for fact in changed)
         return Scanned(proposed=tuple(new), updated=updated, gone=gone, edited=tuple(edited.values()))
-    updated = tuple(_brought_up_to_date(project, known[fact.key], fact) for fact in changed)
+    updated = tuple(_bring_up_to_date(project, known[fact.key], fact) for fact in changed)
     proposed = tuple(Candidates(project).propose(new))
     return Scanned(proposed=proposed, updated=updated, gone=gone, edited=tuple(edited.values()))
 
 
-def _brought_up_to_date(project: Memsync, entry: Entry, fact: Fact) -> Entry:
+def _bring_up_to_date(project: Memsync, entry: Entry, fact: Fact) -> Entry:
     store = project.store_to_write(entry.scope)
     with store.writing():
         old = still_there(store, entry.id)
@@ -78,7 +78,7 @@ def _brought_up_to_date(project: Memsync, entry: Entry, fact: Fact) -> Entry:
     return project.entry(entry.scope, old)
 
 
-def _says_else(entry: Entry, fact: Fact) -> bool:
+def _differs(entry: Entry, fact: Fact) -> bool:
     return content_hash(entry.content) != content_hash(fact.content)
 
 

@@ -100,10 +100,10 @@ class _Reader:
             return
         code = _EXIT.search(output)
         call.failed = bool(failed) or bool(code and code[1] != "0")
-        call.output = "" if call.kind == "memory" else _WRAPPED.sub(_unwrapped, output).strip()[-_KEPT:]
+        call.output = "" if call.kind == "memory" else _WRAPPED.sub(_unwrap, output).strip()[-_KEPT:]
 
 
-def _unwrapped(found: re.Match[str]) -> str:
+def _unwrap(found: re.Match[str]) -> str:
     """Keep the output of a tool that Gemini wraps, and nothing that was injected."""
     if found[1] != "untrusted_context":
         return ""
@@ -171,9 +171,9 @@ def _codex(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
         given = payload.get("arguments", payload.get("input", payload.get("action")))
         namespace = payload.get("namespace")
         name = str(payload.get("name") or "local_shell")
-        reader.call(str(payload.get("call_id")), f"{namespace}__{name}" if namespace else name, _parsed(given), line)
+        reader.call(str(payload.get("call_id")), f"{namespace}__{name}" if namespace else name, _parse(given), line)
     elif kind in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
-        output = _parsed(payload.get("output"))
+        output = _parse(payload.get("output"))
         code = None
         if isinstance(output, Mapping):
             about = output.get("metadata")
@@ -235,7 +235,7 @@ def _text(content: Any) -> str:
     return "\n".join(str(block.get("text", "")) for block in _blocks(content))
 
 
-def _parsed(value: Any) -> Any:
+def _parse(value: Any) -> Any:
     """Return what *value* says if it is JSON text of an object, else *value*."""
     if not isinstance(value, str) or not value.lstrip().startswith("{"):
         return value

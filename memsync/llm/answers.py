@@ -33,10 +33,10 @@ def prompt(name: str, **fields: object) -> str:
     Filled in one pass, so that what a memory says is never read as a field.
     """
     text = (PROMPTS / f"{name}.md").read_text(encoding="utf-8")
-    return _FIELD.sub(lambda field: _spelled(fields[field[1]]), text)
+    return _FIELD.sub(lambda field: _spell(fields[field[1]]), text)
 
 
-def _spelled(value: object) -> str:
+def _spell(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
 
 

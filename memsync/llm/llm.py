@@ -130,7 +130,7 @@ class Llm:
         return said
 
 
-def named(settings: Settings, env: Mapping[str, str], model: str = "") -> Provider:
+def choose_provider(settings: Settings, env: Mapping[str, str], model: str = "") -> Provider:
     """Return the provider that the settings name, with *model* instead of llm.model if it is given.
 
     Raises:
@@ -161,7 +161,7 @@ def open_llm(project: Project, model: str = "") -> Llm:
         LlmNotConfigured: they name none, or this process was started by one.
     """
     settings = project.settings
-    provider = named(settings, project.env, model)
+    provider = choose_provider(settings, project.env, model)
     if project.env.get(INSIDE):
         raise LlmNotConfigured("this runs inside a program that memsync asked, and asks no model itself")
     # The day's budget is the user's, whatever the project.

@@ -75,21 +75,21 @@ def choose_server(env: Mapping[str, str], setting: str, *, path: str, vendor: st
 
 
 @contextmanager
-def _translated(sdk: Any, who: str, key: str) -> Iterator[None]:
+def _translate_errors(sdk: Any, who: str, key: str) -> Iterator[None]:
     """Turn what both SDKs raise into our errors, without the key in any message."""
     try:
         yield
     except sdk.APITimeoutError:
         raise LlmUnavailable(f"{who} did not answer in time; try again, or raise llm.timeout") from None
     except sdk.APIResponseValidationError as error:
-        raise LlmBadAnswer(f"{who} answers with something else than its protocol ({_said(error, key)})") from None
+        raise LlmBadAnswer(f"{who} answers with something else than its protocol ({_describe(error, key)})") from None
     except sdk.APIConnectionError as error:
         cause = error.__cause__ or error
-        raise Busy(f"{who} cannot be reached ({_said(cause, key)}); check llm.base_url and the network") from None
+        raise Busy(f"{who} cannot be reached ({_describe(cause, key)}); check llm.base_url and the network") from None
     except sdk.APIStatusError as error:
-        raise _refusal(who, error.status_code, _said(error, key), net.parse_wait(error.response.headers)) from None
+        raise _refusal(who, error.status_code, _describe(error, key), net.parse_wait(error.response.headers)) from None
     except ValueError as error:  # a body that is not JSON
-        raise LlmBadAnswer(f"{who} answers with something else than its protocol ({_said(error, key)})") from None
+        raise LlmBadAnswer(f"{who} answers with something else than its protocol ({_describe(error, key)})") from None
 
 
 def _refusal(who: str, code: int, said: str, wait: float | None) -> Exception:
@@ -102,7 +102,7 @@ def _refusal(who: str, code: int, said: str, wait: float | None) -> Exception:
     return LlmRefused(f"{who} does not take the question ({said})")
 
 
-def _said(error: BaseException, key: str) -> str:
+def _describe(error: BaseException, key: str) -> str:
     return net.redact(str(error), key) or type(error).__name__
 
 
@@ -139,13 +139,13 @@ class Anthropic:
             sdk.Anthropic(
                 api_key=self._at.key or "none", base_url=self._at.url, timeout=seconds, max_retries=0, http_client=http
             ) as client,
-            _translated(sdk, self.name, self._at.key),
+            _translate_errors(sdk, self.name, self._at.key),
         ):
             said = client.messages.create(messages=[{"role": "user", "content": prompt}], **asked)
-        return _checked(self.name, lambda: _from_anthropic(self.name, said))
+        return _check_answer(self.name, lambda: _read_anthropic(self.name, said))
 
 
-def _from_anthropic(who: str, said: Any) -> Completion:
+def _read_anthropic(who: str, said: Any) -> Completion:
     if said.stop_reason == "refusal":
         raise LlmRefused(f"{who} declines to answer")
     if said.stop_reason in ("max_tokens", "model_context_window_exceeded"):
@@ -172,13 +172,13 @@ class OpenAi:
             sdk.OpenAI(
                 api_key=self._at.key or "none", base_url=self._at.url, timeout=seconds, max_retries=0, http_client=http
             ) as client,
-            _translated(sdk, self.name, self._at.key),
+            _translate_errors(sdk, self.name, self._at.key),
         ):
             said = client.chat.completions.create(model=self._model, messages=messages, **{limit: most_tokens})
-        return _checked(self.name, lambda: _from_openai(self.name, said))
+        return _check_answer(self.name, lambda: _read_openai(self.name, said))
 
 
-def _from_openai(who: str, said: Any) -> Completion:
+def _read_openai(who: str, said: Any) -> Completion:
     choice = said.choices[0]
     if choice.finish_reason == "content_filter" or getattr(choice.message, "refusal", None):
         raise LlmRefused(f"{who} declines to answer")
@@ -187,7 +187,7 @@ def _from_openai(who: str, said: Any) -> Completion:
     return Completion(choice.message.content or "", said.usage.total_tokens if said.usage else None)
 
 
-def _checked(who: str, take: Callable[[], Completion]) -> Completion:
+def _check_answer(who: str, take: Callable[[], Completion]) -> Completion:
     """Take an answer apart; the SDKs build objects of any JSON, whatever is missing in it."""
     try:
         return take()

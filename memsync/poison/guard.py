@@ -37,18 +37,18 @@ def visible(text: str) -> str:
 
 def quoted(text: str) -> str:
     """Return *text* as it may stand in an agent's context: one line, nothing hidden, no tag that a client knows."""
-    return _untagged(" ".join(visible(text).split()))
+    return _escape_tags(" ".join(visible(text).split()))
 
 
 def quoted_lines(text: str) -> str:
     """Do what `quoted` does, and keep the lines of *text*: for what stands in a string of its own, as in JSON."""
     if text.isascii() and text.isprintable():
-        return _untagged(text)
+        return _escape_tags(text)
     end = "\n" if text.splitlines(keepends=True)[-1:] != text.splitlines()[-1:] else ""
-    return "\n".join(_untagged(visible(line)) for line in text.splitlines()) + end
+    return "\n".join(_escape_tags(visible(line)) for line in text.splitlines()) + end
 
 
-def _untagged(line: str) -> str:
+def _escape_tags(line: str) -> str:
     if "<" in line or not line.isascii():
         line = re.sub(_TAG, "&lt;", line, flags=re.IGNORECASE)
     return re.sub(_CHAT, "&#91;", line, flags=re.IGNORECASE) if "[" in line else line

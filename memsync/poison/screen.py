@@ -56,13 +56,13 @@ def flaw_of(memory: Memory) -> str:
 def _why(text: str, *, is_whole: bool) -> str:
     lower = folded(text)
     for reading in _readings(lower):
-        if why := _reading(reading):
+        if why := _why_in_reading(reading):
             return why
     if why := _tag(text):
         return why
     if re.search(_SPELLED, lower):
         return "spells words letter by letter"
-    return next(filter(None, (_why(part, is_whole=False) for part in _decoded(text))), "") if is_whole else ""
+    return next(filter(None, (_why(part, is_whole=False) for part in _decode(text))), "") if is_whole else ""
 
 
 def folded(text: str) -> str:
@@ -79,7 +79,7 @@ def _readings(lower: str) -> Iterator[str]:
     """Yield what a person may read in *lower*: as it is, with look-alikes and digits as the letters they stand for."""
     yield lower
     if not lower.isascii():
-        latin = lower.translate(_lookalikes())
+        latin = lower.translate(_map_lookalikes())
         if latin != lower:
             yield latin
             lower = latin
@@ -90,21 +90,21 @@ def _readings(lower: str) -> Iterator[str]:
 
 
 @cache
-def _lookalikes() -> dict[int, str]:
+def _map_lookalikes() -> dict[int, str]:
     return {ord(like): letter for letter, likes in LOOKALIKES.items() for like in likes}
 
 
-def _reading(text: str) -> str:
+def _why_in_reading(text: str) -> str:
     """Return why a phrase or a shape of the rules is in *text*, which is folded."""
     words = set(_WORD.findall(text))
     keys = words | {f"{word[:_KEY]}*" for word in words}
-    found = _near(keys, is_latin=True)
+    found = _find_near(keys, is_latin=True)
     if not text.isascii():
-        found += _near(keys | {""}, is_latin=False)
+        found += _find_near(keys | {""}, is_latin=False)
     return next((phrase.why for phrase in found if _holds(text, phrase)), "") or _shape(text, words)
 
 
-def _near(keys: set[str], *, is_latin: bool) -> list[Phrase]:
+def _find_near(keys: set[str], *, is_latin: bool) -> list[Phrase]:
     """Return the phrases of which each group may have a word among *keys*."""
     known = _phrases(is_latin=is_latin)
     found = [phrase for key in keys & known.keys() for phrase in known.get(key, ())]
@@ -172,10 +172,10 @@ def _pattern(line: str) -> re.Pattern[str]:
     """Return the regular expression of a phrase."""
     parts = re.split(r" (\.{2,3}) ", line)
     gaps = {"..": r"(?:(?![.!?;] ).){0,24}?", "...": r"(?:(?![.!?;] ).){0,60}?"}
-    return re.compile("".join(gaps.get(part) or f"(?:{'|'.join(map(_spelled, part.split('|')))})" for part in parts))
+    return re.compile("".join(gaps.get(part) or f"(?:{'|'.join(map(_spell, part.split('|')))})" for part in parts))
 
 
-def _spelled(word: str) -> str:
+def _spell(word: str) -> str:
     """Return one word or phrase of a group as a regular expression: whole words, but for `*` and scripts without spaces."""
     inner = re.escape(word.strip("*"))
     is_spaced = word.strip("*")[:1] < "\u2e80"
@@ -225,7 +225,7 @@ def _compatible(text: str) -> str:
     return normalize("NFKC", text)
 
 
-def _decoded(text: str) -> Iterator[str]:
+def _decode(text: str) -> Iterator[str]:
     """Yield what *text* says where it is encoded: entities, percent signs, escapes, base64 and hexadecimal."""
     if "&" in text and re.search(r"&(?:#\w{2,7}|[a-z]{2,6});", text):
         yield unmasking.from_entities(text)

@@ -155,7 +155,7 @@ _Places = Sequence[tuple[int, int]]
 
 def _candidates(text: str, places: _Places) -> Iterator[tuple[str, int, int]]:
     """Yield what stands in *text* itself. Most texts hold nothing that could be a secret, and are done with at once."""
-    lower = _lowered(text)
+    lower = _lower(text)
     yield from in_seeds(text, lower)
     yield from _tokens(text)
     if places:
@@ -169,7 +169,7 @@ def _is_long(places: _Places) -> bool:
     return any(end - start >= _SHORTEST for start, end in places)
 
 
-def _lowered(text: str) -> str:
+def _lower(text: str) -> str:
     """Return *text* in small letters, each where it was."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
@@ -214,14 +214,14 @@ def _drawn(text: str) -> Iterator[tuple[str, int, int]]:
 def _behind_masks(text: str, places: _Places) -> Iterator[_Span]:
     if found := shown(text):
         plain, inner = found.text, possible(found.text)
-        for rule, start, end in (*_candidates(plain, inner), *_decoded(plain, inner)):
+        for rule, start, end in (*_candidates(plain, inner), *_decode(plain, inner)):
             yield rule, *found.where(start, end), plain[start:end]
     else:
-        for rule, start, end in _decoded(text, places):
+        for rule, start, end in _decode(text, places):
             yield rule, start, end, text[start:end]
 
 
-def _decoded(text: str, places: _Places) -> Iterator[tuple[str, int, int]]:
+def _decode(text: str, places: _Places) -> Iterator[tuple[str, int, int]]:
     """Yield what decodes to a secret, or is one when it is put together."""
     if _is_long(places) or "&" in text or "\\" in text or "%" in text or _SPACED.search(text):
         for found in decoded(text):

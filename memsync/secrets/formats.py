@@ -100,14 +100,14 @@ def _hints(formats: tuple[Format, ...]) -> tuple[tuple[str, int], ...]:
 
 
 def _found(text: str, row: Format) -> Iterator[tuple[str, int, int]]:
-    for match in _compiled(row.pattern).finditer(text):
+    for match in _compile(row.pattern).finditer(text):
         group = "secret" if "secret" in match.groupdict() else match.lastindex or 0
         if is_secret(match[group], row.judge):
             yield row.name, match.start(group), match.end(group)
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 

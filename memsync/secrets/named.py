@@ -102,7 +102,7 @@ def _given(text: str, begin: int, end: int, stem_end: int, *, is_password_name: 
     is_bare = stem_end == end or _BARE.fullmatch(text, stem_end, end) is not None
     place, count = end, 0
     while count < _MOST and (match := _VALUE.search(text, place)) and match.start() < limit:
-        first, last = _trimmed(text, *match.span())
+        first, last = _trim(text, *match.span())
         gap = text[end:first]
         if _DIGEST.search(gap):
             return
@@ -117,7 +117,7 @@ def _given(text: str, begin: int, end: int, stem_end: int, *, is_password_name: 
     yield from _before(text, begin, rule, is_password_name=is_password_name)
 
 
-def _trimmed(text: str, first: int, last: int) -> tuple[int, int]:
+def _trim(text: str, first: int, last: int) -> tuple[int, int]:
     while first < last and text[first] in _LEAD:
         first += 1
     if (amp := re.search(r"&[\w-]+=", text[first:last])) and "=" in text[max(0, first - 1) : first]:
@@ -131,7 +131,7 @@ def _before(text: str, begin: int, rule: str, *, is_password_name: bool) -> Iter
     """Look for `use … as the password`."""
     for match in _VALUE.finditer(text, max(0, begin - 80), begin):
         if _AFTER.fullmatch(text[match.end() : begin]):
-            first, last = _trimmed(text, *match.span())
+            first, last = _trim(text, *match.span())
             if _fits(text[first:last], is_password_name=is_password_name, is_given=False, is_plain=True, is_bare=True):
                 yield rule, first, last
 

@@ -17,7 +17,7 @@ class Rule(NamedTuple):
 
     def pattern(self) -> re.Pattern[str]:
         """Return the regular expression for a token that stands alone."""
-        return _compiled(self.shape)
+        return _compile(self.shape)
 
 
 _CLASSES: Final = {
@@ -55,7 +55,7 @@ def _hints(shape: str) -> tuple[str, ...]:
 
 
 @cache
-def _compiled(shape: str) -> re.Pattern[str]:
+def _compile(shape: str) -> re.Pattern[str]:
     return re.compile(f"(?<![A-Za-z0-9])(?:{expression(shape)})(?![A-Za-z0-9])")
 
 

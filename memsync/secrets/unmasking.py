@@ -48,10 +48,10 @@ def shown(text: str) -> Unmasked | None:
     """Return *text* in the letters that it is read as; None if those are the ones that it is written in."""
     if text.isascii() and text.isprintable():
         return None
-    return _shown(text) if _MASKS.search(text) else None
+    return _unmask(text) if _MASKS.search(text) else None
 
 
-def _shown(text: str) -> Unmasked:
+def _unmask(text: str) -> Unmasked:
     from unicodedata import category, normalize
 
     letters, places = [], []
@@ -81,20 +81,20 @@ def decoded(text: str) -> Iterator[Unmasked]:
         ("", _BASE64, from_base64),
     ):
         if sign in text:
-            yield from _replaced(text, pattern, sign, decode)
+            yield from _decode_runs(text, pattern, sign, decode)
 
 
-def _replaced(text: str, pattern: re.Pattern[str], sign: str, decode: Callable[[str], str]) -> Iterator[Unmasked]:
+def _decode_runs(text: str, pattern: re.Pattern[str], sign: str, decode: Callable[[str], str]) -> Iterator[Unmasked]:
     """Yield what the runs that *pattern* finds, and that hold *sign*, say when decoded; with what stands before them."""
     for run in pattern.finditer(text):
-        said = _seen(decode(run[0])) if sign in run[0] else ""
+        said = _read_as_seen(decode(run[0])) if sign in run[0] else ""
         if said and said != run[0] and (sign or said.isascii()):
             first = max(text.rfind("\n", 0, run.start()) + 1, run.start() - 40)
             before = tuple((place, place + 1) for place in range(first, run.start()))
             yield Unmasked(text[first : run.start()] + said, before + (run.span(),) * len(said))
 
 
-def _seen(said: str) -> str:
+def _read_as_seen(said: str) -> str:
     plain = shown(said)
     return plain.text if plain else said
 

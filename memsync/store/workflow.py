@@ -174,9 +174,7 @@ def _write_json(path: Path, value: Any) -> None:
     temp = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(StoreError, OSError, TypeError, ValueError):  # a value that JSON has not: parsed again next time
         files.make_dirs(path.parent, private=True)
-        temp.unlink(missing_ok=True)
-        files.create(temp, json.dumps(value).encode(), private=True)
-        temp.replace(path)
+        files.replace(path, json.dumps(value).encode(), was=files.read(path)[0], temp=temp, private=True)
 
 
 def parse(data: bytes, path: Path, problems: list[str]) -> list[tuple[str, str, dict[str, Any]]]:

@@ -103,7 +103,7 @@ class Endpoint:
         return b"".join(parts)
 
     def _refusal(self, error: urllib.error.HTTPError) -> EmbedderFailed:
-        code, said = error.code, self._said(error)
+        code, said = error.code, self._read_reason(error)
         if code in net.BUSY:
             return Busy(
                 f"{self.url} is busy or broken ({code}{said}); try again later, {REMEDY}", net.parse_wait(error.headers)
@@ -116,7 +116,7 @@ class Endpoint:
             return EmbedderFailed(f"{self.url} has no such model, or no /embeddings ({code}{said}); check both")
         return EmbedderFailed(f"{self.url} answers {code}{said}; check the URL, {REMEDY}")
 
-    def _said(self, error: urllib.error.HTTPError) -> str:
+    def _read_reason(self, error: urllib.error.HTTPError) -> str:
         """Return what the server says about it, in one line and without the key."""
         try:
             told = json.loads(error.read(_CHUNK))

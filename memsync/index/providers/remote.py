@@ -100,25 +100,25 @@ class OpenAIEmbedder:
         return [float(x) for x in rows[0]]
 
     def _rows(self, texts: Sequence[str], patience: Patience) -> NDArray[np.float32]:
-        made = [rows for batch in batches(texts) for rows in self._fitted(batch, patience)]
+        made = [rows for batch in batches(texts) for rows in self._ask_in_parts(batch, patience)]
         if len({rows.shape[1] for rows in made}) > 1:
             raise EmbedderFailed(f"{self.url} changes the length of its vectors; ask again when its model is settled")
         return np.concatenate(made)
 
-    def _fitted(self, texts: Sequence[str], patience: Patience) -> Iterator[NDArray[np.float32]]:
+    def _ask_in_parts(self, texts: Sequence[str], patience: Patience) -> Iterator[NDArray[np.float32]]:
         """Yield the rows of *texts*; what the server calls too much is halved until it fits."""
         try:
-            rows = self._answered(texts, patience)
+            rows = self._ask(texts, patience)
         except Refused:
             if len(texts) == 1 and len(texts[0]) <= SHORTEST:
                 raise
             half = len(texts) // 2
             for part in (texts[:half], texts[half:]) if half else ([texts[0][: len(texts[0]) // 2]],):
-                yield from self._fitted(part, patience)
+                yield from self._ask_in_parts(part, patience)
             return
         yield rows
 
-    def _answered(self, texts: Sequence[str], patience: Patience) -> NDArray[np.float32]:
+    def _ask(self, texts: Sequence[str], patience: Patience) -> NDArray[np.float32]:
         if self._clock() < self._rests_until:
             raise EmbedderFailed(self._why)
         try:

@@ -9,7 +9,7 @@ import pytest
 from memsync import Memsync
 from memsync.learn.candidates import Candidates
 from memsync.learn.first_memories import start
-from memsync.learn.scan import MOST, _brought_up_to_date, init, scan, scanned_key
+from memsync.learn.scan import MOST, _bring_up_to_date, init, scan, scanned_key
 
 PYTHON = {
     "pyproject.toml": '[build-system]\nbuild-backend = "flit_core.buildapi"\n\n[project]\nname = "x"\nrequires-python = ">=3.10"\n'
@@ -217,7 +217,7 @@ def test_what_somebody_edits_while_a_scan_is_under_way_is_theirs(project, repo, 
     Memsync.open(repo.root, clock=clock).update(seen.id, content="Python 3.10 until the tablets are replaced.")
     plant(repo.root, {"pyproject.toml": PYTHON["pyproject.toml"].replace(">=3.10", ">=3.12")})
     fact = next(fact for fact in scan(repo.root) if fact.key == "python.version")
-    assert _brought_up_to_date(project, seen, fact).content == "Python 3.10 until the tablets are replaced."
+    assert _bring_up_to_date(project, seen, fact).content == "Python 3.10 until the tablets are replaced."
     assert Memsync.open(repo.root).get(seen.id).content == "Python 3.10 until the tablets are replaced."
 
 

@@ -24,7 +24,7 @@ from memsync.errors import (
     LlmRefused,
     LlmUnavailable,
 )
-from memsync.llm.llm import Budget, Llm, named, open_llm
+from memsync.llm.llm import Budget, Llm, choose_provider, open_llm
 from memsync.store.config import Settings
 from memsync.store.state import State
 
@@ -58,7 +58,7 @@ def llm(waits, clock, tmp_path) -> Ask:
         budget = Budget(state, clock, a_run=chosen.llm_budget_per_run, a_day=chosen.llm_budget_per_day)
         env = {"MEMSYNC_LLM_KEY": KEY} if env is None else env
         return Llm(
-            provider=named(chosen, env),
+            provider=choose_provider(chosen, env),
             budget=budget,
             seconds=chosen.llm_timeout,
             retries=chosen.llm_retries,
