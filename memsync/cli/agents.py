@@ -9,10 +9,11 @@ import click
 
 from memsync.agents.client import EVENTS
 from memsync.cli import render
-from memsync.cli.app import json_option, open_project, print_result
+from memsync.cli.app import Answer, command
 
 if TYPE_CHECKING:
     from memsync.agents.explain import Explained
+    from memsync.memories.service import Memsync
 
 _session_option = click.option("--session", "session_id", default="", metavar="ID", help="The agent session it is for.")
 
@@ -37,13 +38,11 @@ def hook(event: str, client: str) -> None:
     main([event, "--client", client])
 
 
-@click.command()
+@command()
 @click.option("--prompt", metavar="TEXT", help="What the user says; without it, what a session begins with.")
 @_session_option
 @click.option("--explain", is_flag=True, help="Also show what was left out, and by which rule.")
-@json_option
-@click.pass_context
-def inject(ctx: click.Context, /, prompt: str | None, session_id: str, explain: bool, as_json: bool) -> None:
+def inject(project: Memsync, /, prompt: str | None, session_id: str, explain: bool) -> Answer:
     """Show what an agent would be given now. Notes nothing.
 
     \b
@@ -54,11 +53,9 @@ def inject(ctx: click.Context, /, prompt: str | None, session_id: str, explain: 
     from memsync.agents.explain import explain as explained
     from memsync.agents.session import RecallSession
 
-    project = open_project(ctx)
     found = explained(RecallSession(project, session_id), prompt)
-    value = found.as_dict() if explain else found.injection.as_dict()
     lines = [found.injection.text or f"nothing: {found.injection.reason}"]
-    print_result(as_json, value, "\n".join([*lines, *(_verdicts(found) if explain else ())]))
+    return Answer(found if explain else found.injection, "\n".join([*lines, *(_verdicts(found) if explain else ())]))
 
 
 def _verdicts(found: Explained) -> list[str]:
@@ -78,10 +75,8 @@ def workflow() -> None:
     """Look at, check and run what happens when a session begins, a prompt comes, a context is lost, a session ends."""
 
 
-@workflow.command("list")
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, /, as_json: bool) -> None:
+@command("list", group=workflow, is_quiet=True)
+def list_(project: Memsync, /) -> Answer:
     """Show which actions run when, which file says so, and which actions there are.
 
     \b
@@ -91,11 +86,11 @@ def list_(ctx: click.Context, /, as_json: bool) -> None:
     from memsync.agents.actions import ACTIONS
     from memsync.store.workflow import load
 
-    found = load(open_project(ctx, is_quiet=True).layout)
+    found = load(project.layout)
     value = {
-        "triggers": {name: [step._asdict() for step in steps] for name, steps in found.steps.items()},
+        "triggers": found.steps,
         "actions": {name: list(action.params) for name, action in ACTIONS.items()},
-        "problems": list(found.problems),
+        "problems": found.problems,
         "waiting": [one.name for one in found.waiting],
     }
     lines = []
@@ -105,20 +100,18 @@ def list_(ctx: click.Context, /, as_json: bool) -> None:
     lines.append(f"actions: {', '.join(ACTIONS)}")
     lines += [f"{click.style('problem', fg='yellow')} {render.one_line(problem)}" for problem in found.problems]
     lines += render.waiting([one.name for one in found.waiting])
-    print_result(as_json, value, "\n".join(lines))
+    return Answer(value, "\n".join(lines))
 
 
 def _params(params: Any) -> str:
     return "".join(f" {name}={value}" for name, value in params.items())
 
 
-@workflow.command()
+@command(group=workflow)
 @click.argument("trigger", metavar="session_start|prompt|pre_compact|compact|session_end")
 @click.option("--prompt", default="", metavar="TEXT", help="What {user_prompt} stands for.")
 @_session_option
-@json_option
-@click.pass_context
-def run(ctx: click.Context, /, trigger: str, prompt: str, session_id: str, as_json: bool) -> None:
+def run(project: Memsync, /, trigger: str, prompt: str, session_id: str) -> Answer:
     """Run the actions of one trigger, as a hook does, and show what each returned.
 
     \b
@@ -127,19 +120,16 @@ def run(ctx: click.Context, /, trigger: str, prompt: str, session_id: str, as_js
     """
     from memsync.agents.hooks import run_trigger
 
-    outcomes = run_trigger(open_project(ctx), trigger, session_id=session_id, prompt=prompt)
+    outcomes = run_trigger(project, trigger, session_id=session_id, prompt=prompt)
     value = {"trigger": trigger, "outcomes": [{"action": name, "result": dict(result)} for name, result in outcomes]}
     lines = [f"{name}: {render.to_json(dict(result))}" for name, result in outcomes] or ["nothing runs then"]
-    print_result(as_json, value, "\n".join(lines))
-    if any("error" in result for _, result in outcomes):
-        ctx.exit(1)
+    failed = any("error" in result for _, result in outcomes)
+    return Answer(value, "\n".join(lines), 1 if failed else 0)
 
 
-@workflow.command()
+@command(group=workflow)
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@json_option
-@click.pass_context
-def validate(ctx: click.Context, /, files: tuple[Path, ...], as_json: bool) -> None:
+def validate(project: Memsync, /, files: tuple[Path, ...]) -> Answer:
     """Check FILES, or the project's own workflows; exit 1 if anything is wrong.
 
     \b
@@ -149,10 +139,8 @@ def validate(ctx: click.Context, /, files: tuple[Path, ...], as_json: bool) -> N
     """
     from memsync.agents.hooks import check_workflows
 
-    checked, problems = check_workflows(open_project(ctx), files)
-    value = {"files": [str(path) for path in checked], "problems": problems}
+    checked, problems = check_workflows(project, files)
+    value = {"files": checked, "problems": problems}
     count = f"{len(checked)} file{'' if len(checked) == 1 else 's'}"
     text = "\n".join(map(render.one_line, problems)) or f"{count} checked, nothing is wrong"
-    print_result(as_json, value, text)
-    if problems:
-        ctx.exit(1)
+    return Answer(value, text, 1 if problems else 0)

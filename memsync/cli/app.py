@@ -8,8 +8,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import update_wrapper
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
@@ -157,11 +158,58 @@ def _failed(message: str, code: int, as_json: bool, *, status: str = "") -> int:
     return code
 
 
-def open_project(ctx: click.Context, *, is_quiet: bool = False) -> Memsync:
-    """Open the project of the command line; it is closed (and exported) when the command ends.
+_JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
 
-    What waits for the user's approval is said on stderr, unless the command shows it itself.
+
+class Answer(NamedTuple):
+    """What a command prints: `value` with --json, else `text`; and its exit code."""
+
+    value: Any
+    text: str
+    code: int = 0
+
+
+def command(
+    name: str | None = None, *, group: click.Group | None = None, is_quiet: bool = False
+) -> Callable[[Callable[..., Answer | None]], click.Command]:
+    """Make a command, with --json, of a function from the open project and the options to an answer.
+
+    The project is closed (and exported) when the command ends. What waits for
+    the user's approval is said on stderr, unless it *is_quiet*, because the
+    command shows it itself.
     """
+
+    def decorate(function: Callable[..., Answer | None]) -> click.Command:
+        @click.pass_context
+        def run(ctx: click.Context, /, *, as_json: bool, **options: Any) -> None:
+            answer = function(_open_project(ctx, is_quiet=is_quiet), **options)
+            if answer is not None:
+                print_answer(answer, as_json=as_json)
+                ctx.exit(answer.code)
+
+        update_wrapper(run, function)  # its options, too
+        made = click.command(name or function.__name__)(run)
+        made.params.append(_JSON)
+        if group is not None:
+            group.add_command(made)
+        return made
+
+    return decorate
+
+
+def print_answer(answer: Answer, *, as_json: bool) -> None:
+    """Print one result on standard output."""
+    from memsync.cli.render import to_json
+
+    click.echo(to_json(answer.value) if as_json else answer.text)
+
+
+def wants_json() -> bool:
+    """Return whether the command that runs was given --json."""
+    return bool(click.get_current_context().params["as_json"])
+
+
+def _open_project(ctx: click.Context, *, is_quiet: bool) -> Memsync:
     from memsync.memories.service import Memsync
     from memsync.store.trust import notice
 
@@ -169,13 +217,6 @@ def open_project(ctx: click.Context, *, is_quiet: bool = False) -> Memsync:
     if not is_quiet and (text := notice(project.waiting)):
         click.echo(f"memsync: {text}", err=True)
     return project
-
-
-def print_result(as_json: bool, value: Any, text: str) -> None:
-    """Print *value* as JSON or *text*: one result on standard output."""
-    from memsync.cli.render import to_json
-
-    click.echo(to_json(value) if as_json else text)
 
 
 Decorated = Callable[..., Any]
@@ -189,11 +230,6 @@ def tracked(items: Sequence[T], label: str, *, least: int) -> Iterable[T]:
 def _bar(items: Sequence[T], label: str) -> Iterator[T]:
     with click.progressbar(items, label=label, file=sys.stderr, update_min_steps=len(items) // 200 + 1) as bar:
         yield from bar
-
-
-def json_option(command: Decorated) -> Decorated:
-    """Add --json."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
 
 
 def stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], Decorated]:

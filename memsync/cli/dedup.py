@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from memsync.cli import render
-from memsync.cli.app import LazyGroup, json_option, open_project, print_result
+from memsync.cli.app import Answer, LazyGroup, command, wants_json
 from memsync.cli.worddiff import compare
 from memsync.janitor import review as reviewing
 from memsync.janitor.review import Row
@@ -36,13 +36,11 @@ def dedup() -> None:
     """See, review and reverse what dedup decided."""
 
 
-@click.command("log")
+@command("log")
 @click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many.")
 @click.option("--decision", metavar="NAME", help=f"Only these: {', '.join(DECISIONS)}.")
 @click.option("--status", type=click.Choice(_STATUSES), help="Only with this review status.")
-@json_option
-@click.pass_context
-def log(ctx: click.Context, /, limit: int, decision: str | None, status: str | None, as_json: bool) -> None:
+def log(project: Memsync, /, limit: int, decision: str | None, status: str | None) -> Answer:
     """Show the decisions, the latest first.
 
     \b
@@ -50,10 +48,9 @@ def log(ctx: click.Context, /, limit: int, decision: str | None, status: str | N
       memsync memory dedup log
       memsync memory dedup log --status unreviewed --json
     """
-    project = open_project(ctx)
     found = reviewing.chosen(project, decision, status)[:limit]
     text = "\n".join(line for row in found for line in _shown(project, row)) or "no decisions"
-    print_result(as_json, reviewing.listed(project, found), text)
+    return Answer(reviewing.listed(project, found), text)
 
 
 def _shown(project: Memsync, row: Row) -> Iterator[str]:
@@ -67,10 +64,8 @@ def _shown(project: Memsync, row: Row) -> Iterator[str]:
     yield f"    {words[1]} {render.short_id(said.existing_id)}: {render.one_line(row.kept_text())}"
 
 
-@click.command("review")
-@json_option
-@click.pass_context
-def review(ctx: click.Context, /, as_json: bool) -> None:
+@command("review")
+def review(project: Memsync, /) -> Answer | None:
     """Go through what dedup rejected: y was right, n brings it back, s later, q stops.
 
     Rejections of the very same text are confirmed at once. Without a terminal
@@ -81,17 +76,16 @@ def review(ctx: click.Context, /, as_json: bool) -> None:
     Example:
       memsync memory dedup review
     """
-    project = open_project(ctx)
     copies = reviewing.confirm_copies(project)
     waiting = [row for row in reviewing.rows(project) if row.is_waiting]
-    if as_json or not sys.stdin.isatty():
-        _list_waiting(project, copies, waiting, as_json)
-        return
+    if wants_json() or not sys.stdin.isatty():
+        return _list_waiting(project, copies, waiting)
     click.echo(f"{copies} copies confirmed, {len(waiting)} to review" if waiting else f"{copies} copies confirmed")
     with _keys() as key:
         for number, row in enumerate(waiting, 1):
             if not _ask(project, row, f"{number}/{len(waiting)}", key):
                 break
+    return None
 
 
 @contextmanager
@@ -112,7 +106,7 @@ def _keys() -> Iterator[Callable[[], str]]:
         termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
 
 
-def _list_waiting(project: Memsync, copies: int, waiting: list[Row], as_json: bool) -> None:
+def _list_waiting(project: Memsync, copies: int, waiting: list[Row]) -> Answer:
     lines = [f"{copies} copies confirmed, {len(waiting)} waiting"]
     lines += [line for row in waiting for line in _shown(project, row)]
     if waiting:
@@ -120,7 +114,7 @@ def _list_waiting(project: Memsync, copies: int, waiting: list[Row], as_json: bo
             "`memsync memory dedup confirm ID…` where that was right, `memsync memory dedup reverse ID` where not"
         )
     value = {"confirmed": copies, "waiting": [reviewing.as_dict(project, row) for row in waiting]}
-    print_result(as_json, value, "\n".join(lines))
+    return Answer(value, "\n".join(lines))
 
 
 def _ask(project: Memsync, row: Row, place: str, key: Callable[[], str]) -> bool:
@@ -155,35 +149,29 @@ def _told(project: Memsync, result: reviewing.Reversed) -> str:
     return f"{result.reason}: {render.entry_line(result.entry, project.clock())}" if result.entry else result.reason
 
 
-@click.command("confirm")
+@command("confirm")
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
-@json_option
-@click.pass_context
-def confirm(ctx: click.Context, /, refs: tuple[str, ...], as_json: bool) -> None:
+def confirm(project: Memsync, /, refs: tuple[str, ...]) -> Answer:
     """Find decisions right, by the number that `log` shows.
 
     \b
     Example:
       memsync memory dedup confirm 12 13
     """
-    project = open_project(ctx)
     found = [reviewing.find(project, ref) for ref in refs]
     reviewing.confirm(project, found)
     names = [reviewing.name(project, row) for row in found]
-    print_result(as_json, {"confirmed": names}, f"confirmed {', '.join(names)}")
+    return Answer({"confirmed": names}, f"confirmed {', '.join(names)}")
 
 
-@click.command("reverse")
+@command("reverse")
 @click.argument("ref", metavar="ID")
-@json_option
-@click.pass_context
-def reverse(ctx: click.Context, /, ref: str, as_json: bool) -> None:
+def reverse(project: Memsync, /, ref: str) -> Answer:
     """Bring back the text that decision ID rejected, unless a memory says the same again.
 
     \b
     Example:
       memsync memory dedup reverse 12
     """
-    project = open_project(ctx)
     result = reviewing.reverse(project, reviewing.find(project, ref))
-    print_result(as_json, result.as_dict(), _told(project, result))
+    return Answer(result, _told(project, result))

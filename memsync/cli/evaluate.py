@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from memsync.cli import render
-from memsync.cli.app import json_option, open_project, print_result, tracked
+from memsync.cli.app import Answer, command, tracked
 from memsync.errors import ConfigError, blaming
 from memsync.evals import questions as measuring
 from memsync.store.config import parse_value
 
 if TYPE_CHECKING:
     from memsync.index.embed import Meaning
+    from memsync.memories.service import Memsync
 
 T = TypeVar("T")
 
@@ -29,22 +30,19 @@ def evaluate() -> None:
     """Measure recall on your own questions, and dedup on your own pairs."""
 
 
-@evaluate.command()
+@command(group=evaluate)
 @click.argument("suites", metavar="SUITE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--run", "out", metavar="OUT.jsonl", help="Write every answer there, one a line.")
 @click.option("--inject", is_flag=True, help="Also measure what an agent would be shown unasked.")
 @click.option("--embedder", metavar="SPEC", help="Instead of the setting memory.embedder, e.g. none.")
-@json_option
-@click.pass_context
 def recall(
-    ctx: click.Context,
+    project: Memsync,
     /,
     suites: tuple[Path, ...],
     out: str | None,
     inject: bool,
     embedder: str | None,
-    as_json: bool,
-) -> None:
+) -> Answer:
     """Ask the questions of each SUITE, and say how well recall answers.
 
     A SUITE is a folder of JSON lines: corpus.jsonl has the records (id,
@@ -57,7 +55,7 @@ def recall(
       memsync eval recall my-suite
       memsync eval recall my-suite --inject --run answers.jsonl
     """
-    settings = open_project(ctx).settings
+    settings = project.settings
     meaning = _meaning(embedder, settings.embedder)
     asked = [measuring.read_suite(path) for path in suites]
     reports = [measuring.ask(suite, meaning, stop_words=settings.stop_words, track=_tracked) for suite in asked]
@@ -66,16 +64,14 @@ def recall(
     found = [report.as_dict(inject=inject) for report in reports]
     overall = measuring.together(reports).as_dict(inject=inject)
     shown = [*found, overall] if len(found) > 1 else found
-    print_result(as_json, {"suites": found, "overall": overall}, "\n\n".join(map(_table, shown)))
+    return Answer({"suites": found, "overall": overall}, "\n\n".join(map(_table, shown)))
 
 
-@evaluate.command()
+@command(group=evaluate)
 @click.argument("files", metavar="PAIRS.jsonl...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", metavar="OUT.jsonl", help="Write what became of every pair there, one a line.")
 @click.option("--embedder", metavar="SPEC", help="Instead of the setting memory.embedder, e.g. none.")
-@json_option
-@click.pass_context
-def dedup(ctx: click.Context, /, files: tuple[Path, ...], out: str | None, embedder: str | None, as_json: bool) -> None:
+def dedup(project: Memsync, /, files: tuple[Path, ...], out: str | None, embedder: str | None) -> Answer:
     """Remember the second text of each pair where the first is stored, and say what became of it.
 
     PAIRS.jsonl has JSON lines with k, a (stored), b (new) and label: dup and
@@ -90,7 +86,7 @@ def dedup(ctx: click.Context, /, files: tuple[Path, ...], out: str | None, embed
     """
     from memsync.evals import pairs as trying
 
-    settings = open_project(ctx).settings
+    settings = project.settings
     _meaning(embedder, settings.embedder)
     said = {
         "memory.author": "nobody",
@@ -107,7 +103,7 @@ def dedup(ctx: click.Context, /, files: tuple[Path, ...], out: str | None, embed
     found = [{"file": str(path), **trying.figures(some)} for path, some in tried.items()]
     overall = {"file": "overall", **trying.figures(every)}
     shown = [*found, overall] if len(found) > 1 else found
-    print_result(as_json, {"files": found, "overall": overall}, "\n\n".join(map(_pairs_table, shown)))
+    return Answer({"files": found, "overall": overall}, "\n\n".join(map(_pairs_table, shown)))
 
 
 def _pairs_table(found: Mapping[str, Any]) -> str:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memsync.cli.app import LazyGroup, json_option, open_project, print_result, stack
+from memsync.cli.app import Answer, LazyGroup, command, stack
 from memsync.errors import NoStore, UsageError
 
 if TYPE_CHECKING:
+    from memsync.memories.service import Memsync
     from memsync.store.places import Layout
 
 _SOURCE: Final = "MEMSYNC_SOURCE"
@@ -35,24 +36,22 @@ def git() -> None:
     """Set memsync up in a clone, so that memories travel with commits."""
 
 
-def _layout(ctx: click.Context) -> Layout:
-    layout = open_project(ctx).layout
+def _layout(project: Memsync) -> Layout:
+    layout = project.layout
     if layout.git is None or layout.root is None:
         raise NoStore(f"{layout.start} is in no work tree of git; run `git init` first, or go to a checkout")
     return layout
 
 
-def _top(ctx: click.Context) -> Path:
-    git = _layout(ctx).git
+def _top(project: Memsync) -> Path:
+    git = _layout(project).git
     assert git is not None
     return git.root
 
 
-@click.command()
+@command()
 @click.option("--no-hooks", is_flag=True, help="Only tell git how to merge and show memories, as in CI.")
-@json_option
-@click.pass_context
-def install(ctx: click.Context, /, no_hooks: bool, as_json: bool) -> None:
+def install(project: Memsync, /, no_hooks: bool) -> Answer:
     """Put our hooks beside yours, and our merge drivers into the configuration, for this clone and its worktrees.
 
     pre-commit takes new memories into your commit; post-merge, post-checkout
@@ -67,14 +66,12 @@ def install(ctx: click.Context, /, no_hooks: bool, as_json: bool) -> None:
     from memsync.git import driver
     from memsync.git.install import install as put
 
-    done = driver.install(_top(ctx)) if no_hooks else put(_layout(ctx))
-    print_result(as_json, {"done": done}, "\n".join(done) or "nothing to do")
+    done = driver.install(_top(project)) if no_hooks else put(_layout(project))
+    return Answer({"done": done}, "\n".join(done) or "nothing to do")
 
 
-@click.command()
-@json_option
-@click.pass_context
-def uninstall(ctx: click.Context, /, as_json: bool) -> None:
+@command()
+def uninstall(project: Memsync, /) -> Answer:
     """Take our hooks out, so that every hook is what it was before.
 
     \b
@@ -83,14 +80,12 @@ def uninstall(ctx: click.Context, /, as_json: bool) -> None:
     """
     from memsync.git.install import uninstall as take_out
 
-    done = take_out(_layout(ctx))
-    print_result(as_json, {"done": done}, "\n".join(done) or "nothing to do")
+    done = take_out(_layout(project))
+    return Answer({"done": done}, "\n".join(done) or "nothing to do")
 
 
-@click.command()
-@json_option
-@click.pass_context
-def status(ctx: click.Context, /, as_json: bool) -> None:
+@command()
+def status(project: Memsync, /) -> Answer:
     """Ask git what is set up in this clone.
 
     \b
@@ -100,7 +95,7 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
     from memsync.cli.render import one_line
     from memsync.git.install import status as ask
 
-    value: dict[str, Any] = ask(_layout(ctx))
+    value: dict[str, Any] = ask(_layout(project))
     keeper = value["keeper"]
     kept = "outside the repository" if keeper == "outside" else f"kept by {keeper}"
     lines = [f"hooks in {one_line(value['hooks_path'])} ({kept})"]
@@ -109,14 +104,12 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
         lines.append("call `memsync git hook NAME` from those, or set core.hooksPath for this clone")
     elif any(state != "installed" for state in value["hooks"].values()):
         lines.append("`memsync git install` puts in what is missing")
-    print_result(as_json, value, "\n".join(lines))
+    return Answer(value, "\n".join(lines))
 
 
-@click.command()
+@command()
 @click.argument("paths", metavar="[FILE]...", nargs=-1)
-@json_option
-@click.pass_context
-def check(ctx: click.Context, /, paths: tuple[str, ...], as_json: bool) -> None:
+def check(project: Memsync, /, paths: tuple[str, ...]) -> Answer:
     """Look at what is staged, in FILEs or everywhere; exit 1 if something is wrong.
 
     Finds what looks like a secret, conflict markers and lines that cannot be
@@ -133,8 +126,7 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], as_json: bool) -> None:
     from memsync.git.install import list_roots
     from memsync.store.checkout import Checkout
 
-    project = open_project(ctx)
-    checkout = Checkout(_top(ctx), in_hook=True)
+    checkout = Checkout(_top(project), in_hook=True)
     changed = list_staged(checkout, list_roots(checkout))
     found = [
         trouble
@@ -143,10 +135,7 @@ def check(ctx: click.Context, /, paths: tuple[str, ...], as_json: bool) -> None:
         for trouble in check_staged(checkout, path, project.allowed_secrets)
     ]
     text = "\n".join(one_line(str(trouble)) for trouble in found)
-    value = {"checked": changed, "found": [trouble.as_dict() for trouble in found]}
-    print_result(as_json, value, text or "all is well")
-    if found:
-        ctx.exit(1)
+    return Answer({"checked": changed, "found": found}, text or "all is well", 1 if found else 0)
 
 
 @click.command()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from memsync.cli.app import json_option, open_project, print_result
+from memsync.cli.app import Answer, command
 from memsync.cli.render import memories
+
+if TYPE_CHECKING:
+    from memsync.memories.service import Memsync
 
 
 @click.group()
@@ -13,38 +18,34 @@ def index() -> None:
     """Look at the search index, or build it anew. It is derived: deleting it loses nothing."""
 
 
-@index.command()
-@json_option
-@click.pass_context
-def status(ctx: click.Context, /, as_json: bool) -> None:
+@command(group=index)
+def status(project: Memsync, /) -> Answer:
     """Show where the index is, whether it fits the files, and what finds by meaning.
 
     \b
     Example:
       memsync index status --json
     """
-    value = open_project(ctx).finder.status()
+    value = project.finder.status()
     state = "fresh" if value["fresh"] else "made anew, as far as needed, by the next recall"
     lines = [
         f"{value['path'] or 'not cached: there is no store yet'}",
         f"{memories(value['memories'])}, {value['bytes']:,} bytes, {state}",
         f"embedder {value['embedder']}, {'with' if value['vectors'] else 'without'} vectors",
     ]
-    print_result(as_json, value, "\n".join(lines + ([f"degraded: {value['degraded']}"] if value["degraded"] else [])))
+    return Answer(value, "\n".join(lines + ([f"degraded: {value['degraded']}"] if value["degraded"] else [])))
 
 
-@index.command()
-@json_option
-@click.pass_context
-def rebuild(ctx: click.Context, /, as_json: bool) -> None:
+@command(group=index)
+def rebuild(project: Memsync, /) -> Answer:
     """Build the index anew from the files, vectors included.
 
     \b
     Example:
       memsync index rebuild
     """
-    finder = open_project(ctx).finder
+    finder = project.finder
     count = finder.rebuild()
     value = {"memories": count, **finder.status()}
     degraded = f"; by words only, because {value['degraded']}" if value["degraded"] else ""
-    print_result(as_json, value, f"indexed {memories(count)} with {value['embedder']}{degraded}")
+    return Answer(value, f"indexed {memories(count)} with {value['embedder']}{degraded}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from memsync.cli import render
-from memsync.cli.app import LazyGroup, json_option, open_project, print_result, tracked
+from memsync.cli.app import Answer, LazyGroup, command, print_answer, tracked, wants_json
 from memsync.errors import MemsyncError, UsageError
 from memsync.janitor.plan import TASKS, Archive, Confirm, Merge, Plan, Reverse, Step, Task, as_dict, parse, spell
 from memsync.janitor.run import Outcome, Report
@@ -34,24 +34,21 @@ def janitor() -> None:
     """Tidy the memories: merge copies, archive what faded, review decisions."""
 
 
-@click.command("run")
+@command("run")
 @click.option(
     "--task", "tasks", multiple=True, type=click.Choice(TASKS), help="Only this (repeat for several).  [default: all]"
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @click.option("--plan", "plan_to", metavar="FILE", help='Write what would be done there, to edit ("-": show it).')
 @click.option("--apply", "plan_from", metavar="FILE", help="Do what that plan says, and nothing else.")
-@json_option
-@click.pass_context
 def run(
-    ctx: click.Context,
+    project: Memsync,
     /,
     tasks: tuple[Task, ...],
     dry_run: bool,
     plan_to: str | None,
     plan_from: str | None,
-    as_json: bool,
-) -> None:
+) -> Answer:
     """Tidy the memories, or with --plan say how in a file that you may edit.
 
     dedup merges records of which one says all that the other says; what is
@@ -69,20 +66,17 @@ def run(
     """
     if plan_from and (plan_to or dry_run or tasks):
         raise UsageError("--apply does what the plan says; leave out --plan, --dry-run and --task")
-    project = open_project(ctx)
     if plan_from:
-        _apply(project, Plan(steps=parse(_read(plan_from), plan_from)), as_json)
-        return
+        return _apply(project, Plan(steps=parse(_read(plan_from), plan_from)))
     from memsync.janitor.survey import survey
 
     plan = survey(project, tasks or TASKS, track=_tracked)
     if plan_to:
-        _write(project, plan, plan_to, as_json)
-    elif dry_run:
+        return _write(project, plan, plan_to)
+    if dry_run:
         text = "\n".join([_counted(plan), *_told(project, plan.steps), *_notes(plan)])
-        print_result(as_json, _as_dict(plan), text)
-    else:
-        _apply(project, plan, as_json)
+        return Answer(_as_dict(plan), text)
+    return _apply(project, plan)
 
 
 def _read(path: str) -> bytes:
@@ -93,14 +87,13 @@ def _read(path: str) -> bytes:
     return files.read(Path(path))[0]
 
 
-def _write(project: Memsync, plan: Plan, path: str, as_json: bool) -> None:
+def _write(project: Memsync, plan: Plan, path: str) -> Answer:
     text = spell(plan, lambda step: _explained(project, step), project.clock(), path)
     if path == "-":
-        print_result(as_json, _as_dict(plan), text.rstrip("\n"))
-        return
+        return Answer(_as_dict(plan), text.rstrip("\n"))
     writers.write(Path(path), text, project.layout.root)
     said = f"{_counted(plan)}: {path}; edit it, then run `memsync janitor run --apply {path}`"
-    print_result(as_json, {"path": path, **_as_dict(plan)}, said)
+    return Answer({"path": path, **_as_dict(plan)}, said)
 
 
 def _as_dict(plan: Plan) -> dict[str, Any]:
@@ -127,7 +120,7 @@ def _notes(plan: Plan) -> list[str]:
     return told
 
 
-def _apply(project: Memsync, plan: Plan, as_json: bool) -> None:
+def _apply(project: Memsync, plan: Plan) -> Answer:
     from memsync.janitor.run import apply
 
     report = apply(project, plan.steps, track=_tracked)
@@ -140,9 +133,11 @@ def _apply(project: Memsync, plan: Plan, as_json: bool) -> None:
         "guesses": [as_dict(step) for step in plan.guesses],
         "notes": plan.notes,
     }
-    print_result(as_json, value, "\n".join([_done(report), *_left_undone(report.outcomes), *_notes(plan)]))
+    answer = Answer(value, "\n".join([_done(report), *_left_undone(report.outcomes), *_notes(plan)]))
     if failed := report.count("failed"):
+        print_answer(answer, as_json=wants_json())
         raise MemsyncError(f"{failed} steps failed; nothing of them was done, so run it again when the cause is mended")
+    return answer
 
 
 def _done(report: Report) -> str:
@@ -192,12 +187,10 @@ def _tracked(items: Sequence[Any], label: str) -> Iterable[Any]:
     return tracked(items, label, least=_BAR_FROM)
 
 
-@click.command("undo")
+@command("undo")
 @click.argument("name", metavar="[RUN]", required=False)
 @click.option("--list", "only_list", is_flag=True, help="Only list the runs that can be undone.")
-@json_option
-@click.pass_context
-def undo(ctx: click.Context, /, name: str | None, only_list: bool, as_json: bool) -> None:
+def undo(project: Memsync, /, name: str | None, only_list: bool) -> Answer:
     """Take a run back, the last one unless RUN names another. What was edited since is kept.
 
     \b
@@ -208,10 +201,8 @@ def undo(ctx: click.Context, /, name: str | None, only_list: bool, as_json: bool
     from memsync.janitor import runs
     from memsync.janitor.undo import undo as take_back
 
-    project = open_project(ctx)
     if only_list:
         known = runs.names(project)
-        print_result(as_json, {"runs": known}, "\n".join(known) or "no runs")
-        return
+        return Answer({"runs": known}, "\n".join(known) or "no runs")
     done = take_back(project, name)
-    print_result(as_json, {"done": done}, "\n".join(map(render.one_line, done)) or "nothing was left to take back")
+    return Answer({"done": done}, "\n".join(map(render.one_line, done)) or "nothing was left to take back")

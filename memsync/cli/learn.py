@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from memsync.cli import render_skill as render
-from memsync.cli.app import json_option, open_project, print_result, stack
+from memsync.cli.app import Answer, command, stack
 
 if TYPE_CHECKING:
     from memsync.learn.candidates import Candidates
+    from memsync.memories.service import Memsync
 
 model_option = click.option("--no-llm", is_flag=True, help="By rules, even where a model is configured.")
 yes_option = click.option("-y", "--yes", is_flag=True, help="Do not wait for approval.")
@@ -26,29 +27,26 @@ _source_options = stack(
 )
 
 
-def _candidates(ctx: click.Context) -> Candidates:
+def _candidates(project: Memsync) -> Candidates:
     from memsync.learn.candidates import Candidates
 
-    return Candidates(open_project(ctx))
+    return Candidates(project)
 
 
-@click.command()
+@command()
 @click.argument("name")
 @_source_options
 @model_option
 @yes_option
-@json_option
-@click.pass_context
 def learn(
-    ctx: click.Context,
+    project: Memsync,
     /,
     name: str,
     session: str | None,
     transcript: Path | None,
     no_llm: bool,
     yes: bool,
-    as_json: bool,
-) -> None:
+) -> Answer:
     """Draft the skill NAME from a session of Claude Code, Codex or Gemini CLI.
 
     Takes the commands that worked, what had failed before them, the files that
@@ -62,33 +60,27 @@ def learn(
     """
     from memsync.learn.lessons import learn_skill
 
-    done = learn_skill(
-        open_project(ctx), name, session=session, transcript=transcript, approve=yes, use_model=not no_llm
-    )
-    print_result(as_json, done.as_dict(), render.learned(done))
+    done = learn_skill(project, name, session=session, transcript=transcript, approve=yes, use_model=not no_llm)
+    return Answer(done, render.learned(done))
 
 
-@click.command()
-@json_option
-@click.pass_context
-def candidates(ctx: click.Context, /, as_json: bool) -> None:
+@command()
+def candidates(project: Memsync, /) -> Answer:
     """Show the skills that were learned and wait for approval, as diffs.
 
     \b
     Example:
       memsync skill candidates
     """
-    waiting = _candidates(ctx)
+    waiting = _candidates(project)
     found = {name: waiting.skill_diff(name) for name in waiting.skills()}
     value = {"candidates": [{"name": n, "path": str(waiting.skill_path(n)), "diff": d} for n, d in found.items()]}
-    print_result(as_json, value, "\n".join(map(render.diff, found.values())) or "no skill waits for approval")
+    return Answer(value, "\n".join(map(render.diff, found.values())) or "no skill waits for approval")
 
 
-@click.command()
+@command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@json_option
-@click.pass_context
-def approve(ctx: click.Context, /, names: tuple[str, ...], as_json: bool) -> None:
+def approve(project: Memsync, /, names: tuple[str, ...]) -> Answer:
     """Take learned skills into the repository, and show what changes.
 
     Over a skill of that name it is an update; `memsync skill restore NAME` undoes it.
@@ -97,25 +89,23 @@ def approve(ctx: click.Context, /, names: tuple[str, ...], as_json: bool) -> Non
     Example:
       memsync skill approve run-tests
     """
-    waiting = _candidates(ctx)
+    waiting = _candidates(project)
     diffs = [waiting.skill_diff(name) for name in names]
     done = [waiting.approve_skill(name) for name in names]
     text = "\n".join(f"{render.diff(d)}\n{render.done('approved', e)}" for d, e in zip(diffs, done, strict=True))
-    print_result(as_json, {"approved": [entry.as_dict() for entry in done]}, text)
+    return Answer({"approved": done}, text)
 
 
-@click.command()
+@command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@json_option
-@click.pass_context
-def reject(ctx: click.Context, /, names: tuple[str, ...], as_json: bool) -> None:
+def reject(project: Memsync, /, names: tuple[str, ...]) -> Answer:
     """Drop learned skills that wait for approval.
 
     \b
     Example:
       memsync skill reject run-tests
     """
-    waiting = _candidates(ctx)
+    waiting = _candidates(project)
     for name in names:
         waiting.reject_skill(name)
-    print_result(as_json, {"rejected": list(names)}, "\n".join(f"rejected {name}" for name in names))
+    return Answer({"rejected": list(names)}, "\n".join(f"rejected {name}" for name in names))

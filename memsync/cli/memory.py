@@ -9,12 +9,11 @@ import click
 
 from memsync.cli import render, render_skill
 from memsync.cli.app import (
+    Answer,
     LazyGroup,
     allow_secret_option,
+    command,
     filter_options,
-    json_option,
-    open_project,
-    print_result,
     scope_option,
     target_options,
 )
@@ -70,14 +69,13 @@ def memory() -> None:
 at_option = click.option("--at", metavar="REV", help="The project's memories as they were at that commit.")
 
 
-def _open(ctx: click.Context, at: str | None) -> Memsync:
-    """Open the project, or its past."""
-    project = open_project(ctx)
-    if at is None:
+def _at(project: Memsync, rev: str | None) -> Memsync:
+    """Return *project*, or its past."""
+    if rev is None:
         return project
     from memsync.history import events
 
-    return ctx.with_resource(events.at(project, at))
+    return click.get_current_context().with_resource(events.at(project, rev))
 
 
 def _filters(scope: Scope | None, **chosen: Any) -> Filters:
@@ -103,7 +101,7 @@ supersedes_option = click.option(
 )
 
 
-@click.command()
+@command()
 @click.argument("content")
 @click.option(
     "--type",
@@ -125,11 +123,7 @@ supersedes_option = click.option(
 )
 @allow_secret_option
 @target_options
-@json_option
-@click.pass_context
-def remember(
-    ctx: click.Context, /, content: str, tags: tuple[str, ...], allow_secret: bool, as_json: bool, **fields: Any
-) -> None:
+def remember(project: Memsync, /, content: str, tags: tuple[str, ...], allow_secret: bool, **fields: Any) -> Answer:
     """Store CONTENT ("-": standard input), unless it is stored already.
 
     What says the same is not stored twice, and what contradicts a memory is
@@ -144,10 +138,9 @@ def remember(
       memsync memory add "My editor is Helix" --global
       memsync memory add "The staging token is …" --private
     """
-    project = open_project(ctx)
     project.allows_secrets = allow_secret
     result = project.remember(read_text(content), tags=split_tags(tags), **fields)
-    print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
+    return Answer(result, render.remembered(result, project.clock()))
 
 
 def split_tags(tags: tuple[str, ...]) -> list[str]:
@@ -158,26 +151,23 @@ def split_tags(tags: tuple[str, ...]) -> list[str]:
 skills_option = click.option("--skills", is_flag=True, help="The skills that answer QUERY too, after the memories.")
 
 
-@click.command()
+@command()
 @click.argument("query", required=False)
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]")
 @skills_option
 @click.option("--explain", is_flag=True, help="Show where each score comes from.")
 @filter_options
 @at_option
-@json_option
-@click.pass_context
 def recall(
-    ctx: click.Context,
+    project: Memsync,
     /,
     query: str | None,
     limit: int | None,
     skills: bool,
     explain: bool,
     at: str | None,
-    as_json: bool,
     **chosen: Any,
-) -> None:
+) -> Answer:
     """Find the memories that answer QUERY; without one, the most important.
 
     Finds words, parts of identifiers, paths, versions and hashes, and forgives
@@ -190,53 +180,44 @@ def recall(
       memsync memory recall "which database" --at v1.0
       memsync memory recall "the build is red" --skills
     """
-    project = _open(ctx, at)
+    project = _at(project, at)
     known = project.skills.beside(query, scope=chosen["scope"], at=at) if skills else None
     found = project.recall(query, _filters(**chosen), limit=limit)
-    _print_found(project, found, known, as_json=as_json, explain=explain)
+    return _answer_found(project, found, known, explain=explain)
 
 
-def _print_found(
-    project: Memsync, found: Recall, skills: list[SkillEntry] | None, *, as_json: bool, explain: bool
-) -> None:
+def _answer_found(project: Memsync, found: Recall, skills: list[SkillEntry] | None, *, explain: bool) -> Answer:
     _warn(project)
     value, text = found.as_dict(), render.recall(found, project.clock(), explain=explain)
     if skills is not None:
         value["skills"] = [entry.as_dict(whole=False) for entry in skills]
         text += "\n" + render_skill.entries(skills, none="no skill fits")
-    print_result(as_json, value, text)
+    return Answer(value, text)
 
 
-@click.command()
+@command()
 @click.argument("query")
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]")
 @skills_option
 @click.option("--explain", is_flag=True, help="Show where each score comes from.")
 @filter_options
-@json_option
-@click.pass_context
-def search(
-    ctx: click.Context, /, query: str, limit: int | None, skills: bool, explain: bool, as_json: bool, **chosen: Any
-) -> None:
+def search(project: Memsync, /, query: str, limit: int | None, skills: bool, explain: bool, **chosen: Any) -> Answer:
     """Do what recall does, without counting it as a use.
 
     \b
     Example:
       memsync memory search "docker" --limit 5
     """
-    project = open_project(ctx)
     known = project.skills.beside(query, scope=chosen["scope"]) if skills else None
     found = project.search(query, _filters(**chosen), limit=limit)
-    _print_found(project, found, known, as_json=as_json, explain=explain)
+    return _answer_found(project, found, known, explain=explain)
 
 
-@click.command("list")
+@command("list")
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: all]")
 @filter_options
 @at_option
-@json_option
-@click.pass_context
-def list_(ctx: click.Context, /, limit: int | None, at: str | None, as_json: bool, **chosen: Any) -> None:
+def list_(project: Memsync, /, limit: int | None, at: str | None, **chosen: Any) -> Answer:
     """List memories, the most important first.
 
     \b
@@ -244,31 +225,29 @@ def list_(ctx: click.Context, /, limit: int | None, at: str | None, as_json: boo
       memsync memory list --type preference --min-importance 0.5
       memsync memory list --tag ci --scope project
     """
-    project = _open(ctx, at)
+    project = _at(project, at)
     found = project.list(_filters(**chosen), limit=limit)
     _warn(project)
-    print_result(as_json, listed(found), render.entries(found, project.clock(), none="no memories yet"))
+    return Answer(listed(found), render.entries(found, project.clock(), none="no memories yet"))
 
 
-@click.command()
+@command()
 @click.argument("ref", metavar="ID")
 @scope_option
 @at_option
-@json_option
-@click.pass_context
-def show(ctx: click.Context, /, ref: str, scope: Scope | None, at: str | None, as_json: bool) -> None:
+def show(project: Memsync, /, ref: str, scope: Scope | None, at: str | None) -> Answer:
     """Show everything about one memory; ID may be the beginning of an id.
 
     \b
     Example:
       memsync memory show mm-a1b
     """
-    project = _open(ctx, at)
+    project = _at(project, at)
     entry = project.get(ref, scope)
-    print_result(as_json, entry.as_dict(), render.entry_whole(entry, project.clock()))
+    return Answer(entry, render.entry_whole(entry, project.clock()))
 
 
-@click.command()
+@command()
 @click.argument("ref", metavar="ID")
 @click.option("-c", "--content", help='The new text ("-": standard input).')
 @click.option("--type", "memory_type", metavar="TYPE", help="The new type.")
@@ -279,57 +258,48 @@ def show(ctx: click.Context, /, ref: str, scope: Scope | None, at: str | None, a
 @supersedes_option
 @allow_secret_option
 @scope_option
-@json_option
-@click.pass_context
 def update(
-    ctx: click.Context,
+    project: Memsync,
     /,
     ref: str,
     content: str | None,
     tags: tuple[str, ...],
     allow_secret: bool,
-    as_json: bool,
     **fields: Any,
-) -> None:
+) -> Answer:
     """Change one memory. `memsync memory restore ID` takes the change back.
 
     \b
     Example:
       memsync memory update mm-a1b --importance 0.9 --tag ci,docker
     """
-    project = open_project(ctx)
     text = None if content is None else read_text(content)
     project.allows_secrets = allow_secret
     result = project.update(ref, content=text, tags=split_tags(tags) if tags else None, **fields)
-    print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
+    return Answer(result, render.remembered(result, project.clock()))
 
 
-@click.command()
+@command()
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
 @scope_option
-@json_option
-@click.pass_context
-def forget(ctx: click.Context, /, refs: tuple[str, ...], scope: Scope | None, as_json: bool) -> None:
+def forget(project: Memsync, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
     """Remove memories. `memsync memory restore ID` brings one back.
 
     \b
     Example:
       memsync memory forget mm-a1b2c3
     """
-    project = open_project(ctx)
     chosen = [project.get(ref, scope) for ref in refs]
     gone = [project.forget(entry.id, entry.scope) for entry in chosen]
     lines = [f"forgot {render.entry_line(entry, project.clock())}" for entry in gone]
-    print_result(as_json, {"forgotten": [entry.as_dict() for entry in gone]}, "\n".join(lines))
+    return Answer({"forgotten": gone}, "\n".join(lines))
 
 
-@click.command()
+@command()
 @click.argument("ref", metavar="ID")
 @scope_option
 @click.option("--at", "at", metavar="REV", help="As it was at that commit.")
-@json_option
-@click.pass_context
-def restore(ctx: click.Context, /, ref: str, scope: Scope | None, at: str | None, as_json: bool) -> None:
+def restore(project: Memsync, /, ref: str, scope: Scope | None, at: str | None) -> Answer:
     """Undo the last forget or update of a memory on this machine; twice is redo.
 
     A memory that is archived, for instance because another supersedes it, is
@@ -345,23 +315,19 @@ def restore(ctx: click.Context, /, ref: str, scope: Scope | None, at: str | None
     """
     from memsync.history.events import undo
 
-    project = open_project(ctx)
     result = undo(project, ref, scope, at)
-    print_result(as_json, result.as_dict(), render.remembered(result, project.clock()))
+    return Answer(result, render.remembered(result, project.clock()))
 
 
-@click.command()
+@command()
 @filter_options
-@json_option
-@click.pass_context
-def stats(ctx: click.Context, /, as_json: bool, **chosen: Any) -> None:
+def stats(project: Memsync, /, **chosen: Any) -> Answer:
     """Count memories by type, scope, source and tag.
 
     \b
     Example:
       memsync memory stats --scope project
     """
-    project = open_project(ctx)
     chosen["archived"] = True
     result = project.stats(_filters(**chosen))
-    print_result(as_json, result.as_dict(), render.stats(result, project.clock()))
+    return Answer(result, render.stats(result, project.clock()))

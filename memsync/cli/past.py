@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from memsync.cli import render, worddiff
-from memsync.cli.app import json_option, open_project, print_result
+from memsync.cli.app import Answer, command
 from memsync.history import diff as difference
 from memsync.history import events
 from memsync.poison.guard import shown_label, shown_type
@@ -20,17 +20,16 @@ from memsync.records import Memory, age, shown_id
 if TYPE_CHECKING:
     from memsync.history.diff import Difference, SkillChange
     from memsync.history.events import Event
+    from memsync.memories.service import Memsync
 
 _COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()<>+!|~-])")
 _CALLS: Final = re.compile(r"([@#])(?=\w)")  # GitHub makes mentions and references of these
 
 
-@click.command("history")
+@command("history")
 @click.argument("ref", metavar="ID")
-@json_option
-@click.pass_context
-def history_(ctx: click.Context, /, ref: str, as_json: bool) -> None:
+def history_(project: Memsync, /, ref: str) -> Answer:
     """Show what happened to one memory: who changed what, when, in which commit.
 
     Newest first, with what is not committed yet on top. A memory that HEAD
@@ -40,12 +39,10 @@ def history_(ctx: click.Context, /, ref: str, as_json: bool) -> None:
     Example:
       memsync memory history mm-a1b
     """
-    project = open_project(ctx)
     found = events.events(project, ref)
     notes = events.notes(project)
     lines = [line for event in found for line in _event(event)]
-    print_result(
-        as_json,
+    return Answer(
         events.as_history(found, notes),
         "\n".join([click.style(shown_id(found[0].id), bold=True), *lines, *notes]),
     )
@@ -110,12 +107,10 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 120 else f"{text[:50]} … {text[-50:]}"
 
 
-@click.command()
+@command()
 @click.argument("span", metavar="[REV..REV]", default="HEAD")
 @click.option("--markdown", is_flag=True, help="As Markdown, for a comment on a pull request.")
-@json_option
-@click.pass_context
-def diff(ctx: click.Context, /, span: str, markdown: bool, as_json: bool) -> None:
+def diff(project: Memsync, /, span: str, markdown: bool) -> Answer:
     """Show which memories and skills differ, as people read them.
 
     REV..REV are two commits, REV...REV the second since it left the first, and
@@ -126,9 +121,8 @@ def diff(ctx: click.Context, /, span: str, markdown: bool, as_json: bool) -> Non
       memsync memory diff
       memsync memory diff main...HEAD --markdown
     """
-    project = open_project(ctx)
     found = difference.difference(project, span)
-    print_result(as_json, found.as_dict(), _markdown(found) if markdown else _text(found))
+    return Answer(found, _markdown(found) if markdown else _text(found))
 
 
 def _text(found: Difference) -> str:
@@ -198,11 +192,9 @@ def _escaped(text: str) -> str:
     return _CALLS.sub(r"\1<!-- -->", _MARKUP.sub(r"\\\1", text.replace("&", "&amp;")))
 
 
-@click.command()
+@command()
 @click.argument("ref", metavar="ID", required=False)
-@json_option
-@click.pass_context
-def blame(ctx: click.Context, /, ref: str | None, as_json: bool) -> None:
+def blame(project: Memsync, /, ref: str | None) -> Answer:
     """Show who last changed each memory, or each field of one.
 
     \b
@@ -210,11 +202,10 @@ def blame(ctx: click.Context, /, ref: str | None, as_json: bool) -> None:
       memsync memory blame
       memsync memory blame mm-a1b
     """
-    project = open_project(ctx)
     found = events.blame(project, ref)
     notes = events.notes(project)
     rows = [_blamed(name, event, project.clock()) for name, event in found]
-    print_result(as_json, events.as_blame(found, notes), "\n".join([*_aligned(rows), *notes]) or "no memories yet")
+    return Answer(events.as_blame(found, notes), "\n".join([*_aligned(rows), *notes]) or "no memories yet")
 
 
 def _blamed(name: str, event: Event, now: datetime) -> tuple[str, str, str]:

@@ -7,7 +7,7 @@ from datetime import datetime
 import click
 
 from memsync.cli import render
-from memsync.cli.app import json_option, open_project, print_result
+from memsync.cli.app import Answer, command
 from memsync.history import audit as auditing
 from memsync.memories import sharing
 from memsync.memories.service import Memsync
@@ -15,11 +15,9 @@ from memsync.records import Scope, age
 from memsync.store.consent import read_consented
 
 
-@click.command()
+@command()
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
-@json_option
-@click.pass_context
-def share(ctx: click.Context, /, refs: tuple[str, ...], as_json: bool) -> None:
+def share(project: Memsync, /, refs: tuple[str, ...]) -> Answer:
     """Move private or global memories into the project, where they can be committed.
 
     Nothing moves if one of them looks like it holds a secret or has the tag
@@ -29,18 +27,15 @@ def share(ctx: click.Context, /, refs: tuple[str, ...], as_json: bool) -> None:
     Example:
       memsync memory share mm-a1b
     """
-    project = open_project(ctx)
     moved = sharing.share(project, refs)
     lines = [f"shared {render.entry_line(entry, project.clock())}" for entry in moved]
-    print_result(as_json, {"moved": [entry.as_dict() for entry in moved]}, "\n".join(lines))
+    return Answer({"moved": moved}, "\n".join(lines))
 
 
-@click.command()
+@command()
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
 @click.option("--global", "scope", flag_value="global", help="Into your own store, for every project.")
-@json_option
-@click.pass_context
-def unshare(ctx: click.Context, /, refs: tuple[str, ...], scope: Scope | None, as_json: bool) -> None:
+def unshare(project: Memsync, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
     """Move memories out of the work tree, into this project's private store.
 
     What is committed already stays in git's history.
@@ -49,21 +44,18 @@ def unshare(ctx: click.Context, /, refs: tuple[str, ...], scope: Scope | None, a
     Example:
       memsync memory unshare mm-a1b
     """
-    project = open_project(ctx)
     moved = sharing.unshare(project, refs, scope or "stealth")
     lines = [f"moved {render.entry_line(entry, project.clock())}" for entry in moved]
     committed = [entry.id for entry in moved if sharing.is_committed(project, entry.id)]
     if committed:
         lines.append(f"git keeps what was committed of {', '.join(committed)}; commit the removal")
-    value = {"moved": [entry.as_dict() for entry in moved], "committed": committed}
-    print_result(as_json, value, "\n".join(lines))
+    value = {"moved": moved, "committed": committed}
+    return Answer(value, "\n".join(lines))
 
 
-@click.command()
+@command()
 @click.option("--history", is_flag=True, help="Every commit of every branch, too.")
-@json_option
-@click.pass_context
-def audit(ctx: click.Context, /, history: bool, as_json: bool) -> None:
+def audit(project: Memsync, /, history: bool) -> Answer:
     """Look for secrets in shared memories and skills; exit 1 if there are some.
 
     Shows what they look like, never what they are. docs/security.md says what
@@ -74,14 +66,11 @@ def audit(ctx: click.Context, /, history: bool, as_json: bool) -> None:
       memsync memory audit
       memsync memory audit --history
     """
-    project = open_project(ctx)
     found = auditing.current(project) + (auditing.past(project) if history else [])
     lines = [_line(exposure, project.clock()) for exposure in found]
     lines += _let_through(project)
     told = f"{len(found)} found; change them where they are valid, first" if found else "no secrets found"
-    print_result(as_json, {"found": [exposure.as_dict() for exposure in found]}, "\n".join([*lines, told]))
-    if found:
-        ctx.exit(1)
+    return Answer({"found": found}, "\n".join([*lines, told]), 1 if found else 0)
 
 
 def _let_through(project: Memsync) -> list[str]:

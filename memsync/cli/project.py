@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memsync.cli import render
-from memsync.cli.app import json_option, open_project, print_result
+from memsync.cli.app import Answer, command
+from memsync.format.as_json import as_json
+
+if TYPE_CHECKING:
+    from memsync.memories.service import Memsync
 
 _AGENTS = click.Choice(["claude", "codex", "gemini", "all"])
 
 
-@click.command()
+@command()
 @click.option(
     "--agent",
     "agents",
@@ -23,17 +27,14 @@ _AGENTS = click.Choice(["claude", "codex", "gemini", "all"])
 @click.option("--stealth", is_flag=True, help="Keep everything out of the work tree.")
 @click.option("--no-git-hooks", is_flag=True, help="Leave git's hooks alone.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@json_option
-@click.pass_context
 def init(
-    ctx: click.Context,
+    project: Memsync,
     /,
     agents: tuple[str, ...],
     stealth: bool,
     no_git_hooks: bool,
     dry_run: bool,
-    as_json: bool,
-) -> None:
+) -> Answer:
     """Make this repository ready for memories, and connect your agents. Safe to run again.
 
     Writes hooks and the MCP server into the project's settings of each client:
@@ -53,21 +54,18 @@ def init(
     """
     from memsync.setup import installing
 
-    project = open_project(ctx)
     stealth = stealth or project.settings.stealth
     clients = installing.choose(project, agents)
     result = installing.init(project, clients, stealth=stealth, dry_run=dry_run, git_hooks=not no_git_hooks)
     where = project.layout.place("stealth" if stealth else "project").memories
     end = [] if dry_run else [f'memories live in {where}; try: memsync memory remember "…"']
-    print_result(as_json, {"path": str(where), **result.as_dict()}, render.installed(result, end))
+    return Answer({"path": where, **as_json(result)}, render.installed(result, end))
 
 
-@click.command()
+@command()
 @click.option("--agent", "agents", multiple=True, type=_AGENTS, help="Only this client (repeat for more).")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@json_option
-@click.pass_context
-def uninstall(ctx: click.Context, /, agents: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+def uninstall(project: Memsync, /, agents: tuple[str, ...], dry_run: bool) -> Answer:
     """Take memsync out of the settings of your agents and, without --agent, of git. Memories stay.
 
     What was there before comes back byte for byte, also where you have edited
@@ -80,17 +78,14 @@ def uninstall(ctx: click.Context, /, agents: tuple[str, ...], dry_run: bool, as_
     """
     from memsync.setup import installing
 
-    project = open_project(ctx)
     result = installing.uninstall(
         project, installing.choose(project, agents or ("all",)), dry_run=dry_run, git_hooks=not agents
     )
-    print_result(as_json, result.as_dict(), render.installed(result, []))
+    return Answer(result, render.installed(result, []))
 
 
-@click.command()
-@json_option
-@click.pass_context
-def status(ctx: click.Context, /, as_json: bool) -> None:
+@command(is_quiet=True)
+def status(project: Memsync, /) -> Answer:
     """Show the stores, settings, what is pending, and which agents are connected.
 
     \b
@@ -104,7 +99,6 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
     from memsync.setup import installing
     from memsync.setup.client_status import survey
 
-    project = open_project(ctx, is_quiet=True)
     stores = project.status()
     value: dict[str, Any] = {
         "root": str(project.layout.root) if project.layout.root else None,
@@ -112,22 +106,20 @@ def status(ctx: click.Context, /, as_json: bool) -> None:
         "git_hooks": installing.read_hook_states(project),
         "mode": project.settings.mode,
         "stealth": project.settings.stealth,
-        "stores": [store.as_dict() for store in stores],
-        "clients": [client.as_dict() for client in survey(project)],
+        "stores": stores,
+        "clients": survey(project),
         "command": shutil.which("memsync"),
         "candidates": Candidates(project).count(),
         "last_hook": hooklog.last(project),
         "waiting": [one.name for one in project.waiting],
         "ignored": list(project.loaded.warnings),
     }
-    print_result(as_json, value, render.status(value, stores))
+    return Answer(value, render.status(value, stores))
 
 
-@click.command()
+@command(is_quiet=True)
 @click.option("--fix", is_flag=True, help="Mend what is safe; nothing is lost.")
-@json_option
-@click.pass_context
-def doctor(ctx: click.Context, /, fix: bool, as_json: bool) -> None:
+def doctor(project: Memsync, /, fix: bool) -> Answer:
     """Look for trouble; exit 1 if there is some. Without --fix nothing is written.
 
     \b
@@ -137,14 +129,10 @@ def doctor(ctx: click.Context, /, fix: bool, as_json: bool) -> None:
     """
     from memsync.setup.doctor import examine, mend
 
-    project = open_project(ctx, is_quiet=True)
     done = mend(project) if fix else []
     found = examine(project)
     text = "\n".join([*(f"fixed {line}" for line in done), render.findings(found)])
-    value = {"fixed": done, "findings": [finding.as_dict() for finding in found]}
-    print_result(as_json, value, text)
-    if any(finding.level != "note" for finding in found):
-        ctx.exit(1)
+    return Answer({"fixed": done, "findings": found}, text, 1 if any(one.level != "note" for one in found) else 0)
 
 
 @click.command()

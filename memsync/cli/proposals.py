@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memsync.cli import render
-from memsync.cli.app import json_option, open_project, print_result
+from memsync.cli.app import Answer, command
 from memsync.cli.learn import model_option, yes_option
 from memsync.errors import UsageError
 from memsync.poison.guard import shown_type
@@ -27,10 +27,10 @@ _NEXT = "`memsync memory approve ID…` or `--all` stores them, `memsync memory 
 _READ = "flagged ones read like orders to an agent: `memsync memory show ID`, then `memsync memory approve ID` or `forget ID`"
 
 
-def _candidates(ctx: click.Context) -> Candidates:
+def _candidates(project: Memsync) -> Candidates:
     from memsync.learn.candidates import Candidates
 
-    return Candidates(open_project(ctx))
+    return Candidates(project)
 
 
 def _line(one: Proposal) -> str:
@@ -44,7 +44,7 @@ def _lines(found: Sequence[Proposal], none: str) -> list[str]:
     return [*map(_line, found), _NEXT] if found else [none]
 
 
-@click.command()
+@command()
 @click.option("--scan/--no-scan", default=True, help="Read build files, CI, layout, README.  [default: yes]")
 @click.option(
     "--import-claude-md/--no-import-claude-md",
@@ -55,11 +55,7 @@ def _lines(found: Sequence[Proposal], none: str) -> list[str]:
 @click.option("--dry-run", is_flag=True, help="Show what would be proposed, and change nothing.")
 @model_option
 @yes_option
-@json_option
-@click.pass_context
-def init(
-    ctx: click.Context, /, scan: bool, instructions: bool, dry_run: bool, no_llm: bool, yes: bool, as_json: bool
-) -> None:
+def init(project: Memsync, /, scan: bool, instructions: bool, dry_run: bool, no_llm: bool, yes: bool) -> Answer:
     """Propose the memories that a newcomer to this project would want.
 
     Each names the file and line it was read from and waits until you approve
@@ -73,9 +69,7 @@ def init(
     """
     from memsync.learn.first_memories import start
 
-    done = start(
-        open_project(ctx), scan=scan, instructions=instructions, use_model=not no_llm, dry_run=dry_run, approve=yes
-    )
+    done = start(project, scan=scan, instructions=instructions, use_model=not no_llm, dry_run=dry_run, approve=yes)
     lines = [f"updated {render.one_line(one.content)}" for one in done.updated]
     lines += [f"no longer so: {render.short_id(one.id)} {render.one_line(one.content)}" for one in done.gone]
     lines += [f"edited by hand, left alone: {render.short_id(one.id)}" for one in done.edited]
@@ -83,19 +77,15 @@ def init(
         lines += [f"{one.status} {render.one_line(one.entry.content)}" for one in done.stored] or ["nothing new"]
     else:
         lines += _lines(done.proposed, "nothing new to propose")
-    print_result(as_json, done.as_dict(), "\n".join(lines))
+    return Answer(done, "\n".join(lines))
 
 
-@click.command()
+@command()
 @click.argument("sources", metavar="[FILE...]", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--from-session", "session", metavar="ID", help="The transcript of that session.")
 @click.option("--dry-run", is_flag=True, help="Show what would be proposed, and why the rest is not.")
 @model_option
-@json_option
-@click.pass_context
-def extract(
-    ctx: click.Context, /, sources: tuple[Path, ...], session: str | None, dry_run: bool, no_llm: bool, as_json: bool
-) -> None:
+def extract(project: Memsync, /, sources: tuple[Path, ...], session: str | None, dry_run: bool, no_llm: bool) -> Answer:
     """Propose memories from summaries, transcripts or instruction files.
 
     Leaves out what failed only now, what tools printed, what was asked for,
@@ -109,14 +99,13 @@ def extract(
     from memsync.learn.extract import extract as take
     from memsync.learn.lessons import transcript_of
 
-    project = open_project(ctx)
     if not sources:
         sources = (transcript_of(project, session or project.session_id),)
     elif session:
         raise UsageError("give files or --from-session, not both")
     found = [take(project, source, use_model=not no_llm, dry_run=dry_run) for source in sources]
     value = {"sources": [{"source": str(s), **one.as_dict()} for s, one in zip(sources, found, strict=True)]}
-    print_result(as_json, value, _extracted(found, dry_run=dry_run))
+    return Answer(value, _extracted(found, dry_run=dry_run))
 
 
 def _extracted(found: Sequence[Extracted], *, dry_run: bool) -> str:
@@ -130,10 +119,8 @@ def _extracted(found: Sequence[Extracted], *, dry_run: bool) -> str:
     return "\n".join([*lines, *_lines(proposed, "nothing new to propose")])
 
 
-@click.command()
-@json_option
-@click.pass_context
-def candidates(ctx: click.Context, /, as_json: bool) -> None:
+@command()
+def candidates(project: Memsync, /) -> Answer:
     """Show the memories that wait for approval.
 
     Proposed ones wait to be stored. Flagged ones are stored and read like
@@ -143,16 +130,15 @@ def candidates(ctx: click.Context, /, as_json: bool) -> None:
     Example:
       memsync memory candidates
     """
-    project = open_project(ctx)
-    found, flagged = _candidates(ctx).memories(), project.flagged()
+    found, flagged = _candidates(project).memories(), project.flagged()
     value = {
         "count": len(found),
-        "candidates": [one.as_dict() for one in found],
-        "flagged": [entry.as_dict() for entry in flagged],
+        "candidates": found,
+        "flagged": flagged,
     }
     lines = _lines(found, "no memory waits for approval") if found or not flagged else []
     lines += [render.entry_line(entry, project.clock()) for entry in flagged]
-    print_result(as_json, value, "\n".join([*lines, _READ] if flagged else lines))
+    return Answer(value, "\n".join([*lines, _READ] if flagged else lines))
 
 
 _all_option = click.option("--all", "is_all", is_flag=True, help="All that wait.")
@@ -164,14 +150,12 @@ def _chosen(waiting: Candidates, refs: tuple[str, ...], *, is_all: bool) -> list
     return [one.memory.id for one in waiting.memories()] if is_all else list(refs)
 
 
-@click.command()
+@command()
 @click.argument("refs", metavar="[ID...]", nargs=-1)
 @_all_option
 @click.option("--revoke", is_flag=True, help="Let flagged memories wait again.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask: you have read the flagged ones.")
-@json_option
-@click.pass_context
-def approve(ctx: click.Context, /, refs: tuple[str, ...], is_all: bool, revoke: bool, yes: bool, as_json: bool) -> None:
+def approve(project: Memsync, /, refs: tuple[str, ...], is_all: bool, revoke: bool, yes: bool) -> Answer:
     """Store memories that were proposed, or let a flagged memory be given to agents.
 
     A flagged memory reads like an order to an agent. It is shown whole, and
@@ -182,7 +166,7 @@ def approve(ctx: click.Context, /, refs: tuple[str, ...], is_all: bool, revoke: 
       memsync memory approve mm-a1b2c3
       memsync memory approve mm-d4e5f6 --revoke
     """
-    waiting, project = _candidates(ctx), open_project(ctx)
+    waiting = _candidates(project)
     proposed = {one.memory.id for one in waiting.memories()}
     flagged = [] if is_all else [ref for ref in refs if not any(id_.startswith((ref, f"mm-{ref}")) for id_ in proposed)]
     refs = tuple(ref for ref in refs if ref not in flagged)
@@ -193,8 +177,8 @@ def approve(ctx: click.Context, /, refs: tuple[str, ...], is_all: bool, revoke: 
     done = waiting.approve(_chosen(waiting, refs, is_all=is_all)) if refs or not flagged else []
     lines = [f"{one.status} {render.one_line(one.entry.content)}" for one in done]
     lines += [f"{'no longer approved' if revoke else 'approved'} {render.short_id(entry.id)}" for entry in entries]
-    value = {"approved": [*(one.as_dict() for one in done), *(project.get(entry.id).as_dict() for entry in entries)]}
-    print_result(as_json, value, "\n".join(lines) or "nothing waits")
+    value = {"approved": [*done, *(project.get(entry.id) for entry in entries)]}
+    return Answer(value, "\n".join(lines) or "nothing waits")
 
 
 def _settle(project: Memsync, entry: Entry, *, revoke: bool, yes: bool) -> None:
@@ -217,19 +201,17 @@ def _settle(project: Memsync, entry: Entry, *, revoke: bool, yes: bool) -> None:
     project.approve(entry)
 
 
-@click.command()
+@command()
 @click.argument("refs", metavar="[ID...]", nargs=-1)
 @_all_option
-@json_option
-@click.pass_context
-def reject(ctx: click.Context, /, refs: tuple[str, ...], is_all: bool, as_json: bool) -> None:
+def reject(project: Memsync, /, refs: tuple[str, ...], is_all: bool) -> Answer:
     """Drop memories that wait for approval; the same text is not proposed again.
 
     \b
     Example:
       memsync memory reject mm-a1b2c3
     """
-    waiting = _candidates(ctx)
+    waiting = _candidates(project)
     gone = waiting.reject(_chosen(waiting, refs, is_all=is_all))
     text = "\n".join(f"rejected {render.one_line(one.memory.content)}" for one in gone) or "nothing waits"
-    print_result(as_json, {"rejected": [one.as_dict() for one in gone]}, text)
+    return Answer({"rejected": gone}, text)

@@ -17,6 +17,7 @@ from memsync.system import texts
 if TYPE_CHECKING:
     from memsync.memories.results import ImportReport, Stats, StoreStatus
     from memsync.memories.sync import Synced
+    from memsync.setup.client_status import ClientStatus
     from memsync.setup.doctor import Finding
     from memsync.setup.installing import Installed
 
@@ -37,7 +38,9 @@ def to_json(value: Any) -> str:
     """Return *value* as indented JSON that any terminal and parser can take."""
     import json
 
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+    from memsync.format.as_json import as_json
+
+    text = json.dumps(as_json(value), ensure_ascii=False, indent=2)
     return text.encode("utf-8", "replace").decode()
 
 
@@ -246,15 +249,13 @@ def git_hooks(states: Mapping[str, str], mode: str) -> list[str]:
     return [f"git      {what}, mode {mode}{advice}"]
 
 
-def clients(found: Sequence[Mapping[str, Any]]) -> list[str]:
+def clients(found: Sequence[ClientStatus]) -> list[str]:
     """Return lines about the clients that are used here or know memsync."""
     lines = []
     for one in found:
-        if one["used"] or one["where"]:
-            lines.append(
-                f"{one['client']:8} hooks {one['hooks']}, MCP {one['mcp']}  {', '.join(one['where'])}".rstrip()
-            )
-            lines += [f"  {note}" for note in one["notes"]]
+        if one.used or one.where:
+            lines.append(f"{one.client:8} hooks {one.hooks}, MCP {one.mcp}  {', '.join(one.where)}".rstrip())
+            lines += [f"  {note}" for note in one.notes]
     return lines or ["no agent is connected; `memsync init --agent claude` (or codex, gemini, all) does it"]
 
 
@@ -272,10 +273,10 @@ def synced(done: Synced) -> str:
         "resolved the conflict": done.resolved,
         "put the file in order": done.exported and not done.resolved,
         "staged it": done.staged,
-        f"committed {done.commit[:10]}: {done.message}": done.commit,
+        f"committed {(done.commit or '')[:10]}: {done.message}": done.commit,
         f"pushed to {done.pushed}": done.pushed,
         f"{done.problems} problems, see `memsync doctor`": done.problems,
-        f"{click.style('left alone', fg='yellow')}: {one_line(done.held)}": done.held,
+        f"{click.style('left alone', fg='yellow')}: {one_line(done.held or '')}": done.held,
     }
     return "\n".join(lines + [text for text, is_so in steps.items() if is_so])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from memsync.cli import render
-from memsync.cli.app import json_option, open_project, print_result
+from memsync.cli.app import Answer, command
 from memsync.errors import UsageError
 from memsync.setup.installing import turn_stealth
 from memsync.setup.repository import set_value
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOVE: Final = "memsync memory config --stealth off --move"
 
 
-@click.command()
+@command()
 @click.argument("key", required=False)
 @click.argument("value", required=False)
 @click.option("--stealth", type=click.Choice(["on", "off"]), help="Keep every memory out of the work tree, or not.")
@@ -32,9 +32,7 @@ _MOVE: Final = "memsync memory config --stealth off --move"
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; with off nothing is moved unless you say --move.")
 @click.option("--global", "is_global", is_flag=True, help="Set it for all your projects.")
-@json_option
-@click.pass_context
-def config(ctx: click.Context, /, key: str | None, value: str | None, stealth: str | None, **options: Any) -> None:
+def config(project: Memsync, /, key: str | None, value: str | None, stealth: str | None, **options: Any) -> Answer:
     """Show the settings, show one, or set one.
 
     \b
@@ -43,8 +41,6 @@ def config(ctx: click.Context, /, key: str | None, value: str | None, stealth: s
       memsync memory config memory.recall_limit 10
       memsync memory config --stealth on
     """
-    project = open_project(ctx)
-    as_json = options["as_json"]
     if stealth and (key or options["is_global"]):
         raise UsageError("--stealth is for this project and takes no setting; give one or the other")
     if not stealth and (options["move"] is not None or options["yes"]):
@@ -52,18 +48,17 @@ def config(ctx: click.Context, /, key: str | None, value: str | None, stealth: s
     if stealth:
         turn = _turn_on if stealth == "on" else _turn_off
         result = turn(project, options["move"], ask=sys.stdin.isatty() and not options["yes"])
-        print_result(as_json, result, "\n".join(result["done"]))
-    elif key and value is not None:
+        return Answer(result, "\n".join(result["done"]))
+    if key and value is not None:
         path = set_value(project, key, value, is_global=options["is_global"])
         known = settings.get(project.settings, key)
         note = what_leaves(settings.name_of(key), known)
         found = {"key": key, "value": known, "path": str(path), **({"note": note} if note else {})}
-        print_result(as_json, found, "\n".join(filter(None, (f"set in {path}", note))))
-    elif key:
+        return Answer(found, "\n".join(filter(None, (f"set in {path}", note))))
+    if key:
         one = settings.get(project.settings, key)
-        print_result(as_json, {"key": key, "value": one}, _spelled(one))
-    else:
-        _show_settings(project, as_json)
+        return Answer({"key": key, "value": one}, _spelled(one))
+    return _show_settings(project)
 
 
 def _turn_on(project: Memsync, move: bool | None, *, ask: bool) -> dict[str, Any]:
@@ -109,7 +104,7 @@ def _spelled(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value) or '""'
 
 
-def _show_settings(project: Memsync, as_json: bool) -> None:
+def _show_settings(project: Memsync) -> Answer:
     loaded = project.loaded
     rows = {key: settings.get(loaded.settings, key) for key in settings.KEYS}
     sources = {key: str(path) for key, path in loaded.sources.items()}
@@ -117,4 +112,4 @@ def _show_settings(project: Memsync, as_json: bool) -> None:
     lines += [f"{key} is set in {path}" for key, path in sources.items()]
     for warning in loaded.warnings:
         click.echo(f"memsync: {render.one_line(warning)}", err=True)
-    print_result(as_json, {"settings": rows, "sources": sources, "warnings": list(loaded.warnings)}, "\n".join(lines))
+    return Answer({"settings": rows, "sources": sources, "warnings": loaded.warnings}, "\n".join(lines))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from memsync.cli import render
-from memsync.cli.app import json_option, open_project, print_result
+from memsync.cli.app import Answer, command
+
+if TYPE_CHECKING:
+    from memsync.memories.service import Memsync
 
 
-@click.command()
+@command()
 @click.option("--import", "only_import", is_flag=True, help="Only take in what changed in the files.")
 @click.option("--export", "only_export", is_flag=True, help="Only write and stage what is ours.")
 @click.option("--commit", is_flag=True, help="Commit the memory file, and nothing else.")
 @click.option("--push", is_flag=True, help="Commit, then push the branch; others first: rebase and try again.")
-@json_option
-@click.pass_context
-def sync(ctx: click.Context, /, only_import: bool, only_export: bool, commit: bool, push: bool, as_json: bool) -> None:
+def sync(project: Memsync, /, only_import: bool, only_export: bool, commit: bool, push: bool) -> Answer:
     """Take in what changed, resolve conflicts, put the file in order and stage it.
 
     Without --import and --export it does both. A commit of ours holds the
@@ -30,9 +33,6 @@ def sync(ctx: click.Context, /, only_import: bool, only_export: bool, commit: bo
     """
     from memsync.memories.sync import sync as run
 
-    project = open_project(ctx)
     both = only_import == only_export
     done = run(project, take_in=both or only_import, export=both or only_export, commit=commit, push=push)
-    print_result(as_json, done.as_dict(), render.synced(done))
-    if done.held:
-        ctx.exit(1)
+    return Answer(done, render.synced(done), 1 if done.held else 0)

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memsync.cli import render
-from memsync.cli.app import (
-    allow_secret_option,
-    filter_options,
-    json_option,
-    open_project,
-    print_result,
-    target_options,
-    tracked,
-)
+from memsync.cli.app import Answer, allow_secret_option, command, filter_options, target_options, tracked, wants_json
 from memsync.errors import UsageError
 from memsync.memories import imports
 from memsync.memories.filters import Filters
@@ -31,7 +23,7 @@ if TYPE_CHECKING:
 _BAR_FROM = 500
 
 
-@click.command()
+@command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
     "--from", "--format", "source", type=click.Choice(sources.SOURCES), help="Whose memories.  [default: by PATH]"
@@ -40,17 +32,14 @@ _BAR_FROM = 500
 @click.option("--dry-run", is_flag=True, help="Only say what would happen.")
 @allow_secret_option
 @target_options
-@json_option
-@click.pass_context
 def import_(
-    ctx: click.Context,
+    project: Memsync,
     /,
     paths: tuple[str, ...],
     pairs: tuple[str, ...],
     scope: Scope | None,
-    as_json: bool,
     **how: Any,
-) -> None:
+) -> Answer:
     """Import memories from PATHs: files or folders ("-": standard input).
 
     Reads what other tools keep, any JSONL or JSON (with --map), and Markdown
@@ -64,11 +53,10 @@ def import_(
       memsync memory import notes.md
       memsync memory import dump.json --map content=text --map tags=labels
     """
-    project = open_project(ctx)
     found = [c for path in paths for c in _candidates(project, path, how["source"], _mapping(pairs))]
     project.allows_secrets = how["allow_secret"]
     report = project.import_(tracked(found, "importing", least=_BAR_FROM), scope=scope, dry_run=how["dry_run"])
-    print_result(as_json, report.as_dict(), render.import_report(report))
+    return Answer(report, render.import_report(report))
 
 
 def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -86,21 +74,18 @@ def _candidates(
     return sources.read_bytes(sys.stdin.buffer.read(), "stdin", source, mapping)
 
 
-@click.command()
+@command()
 @click.option("-o", "--output", metavar="FILE", help='Write a copy there ("-": standard output).')
 @click.option("--format", "format_", type=click.Choice(writers.FORMATS), help="Of the copy.  [default: by FILE]")
 @filter_options
-@json_option
-@click.pass_context
 def export(
-    ctx: click.Context,
+    project: Memsync,
     /,
     output: str | None,
     format_: readers.Format | None,
     scope: Scope | None,
-    as_json: bool,
     **chosen: Any,
-) -> None:
+) -> Answer | None:
     """Put the memory file in canonical form, or with -o write a copy.
 
     Canonical form is one line a memory, sorted by id; doing it twice changes
@@ -112,13 +97,11 @@ def export(
       memsync memory export -o memories.md --type preference
       memsync memory export -o - --format json
     """
-    project = open_project(ctx)
     if output is None:
         done = project.export(scope or project.default_scope)
         said = f"left alone: {done.held}" if done.held else ("put in canonical form" if done.changed else "no change")
-        print_result(as_json, done.as_dict(), f"{done.path}: {said}")
-        return
-    if output == "-" and as_json:
+        return Answer(done, f"{done.path}: {said}")
+    if output == "-" and wants_json():
         raise UsageError("-o - prints the copy itself; leave out --json, or add --format json")
     if output != "-":
         writers.refuse_store(project, output)
@@ -126,10 +109,10 @@ def export(
     copy = writers.spell(found, format_ or writers.format_of(output))
     if output == "-":
         click.echo(copy.encode("utf-8", "replace"), nl=False)
-        return
+        return None
     writers.write(Path(output), copy, project.layout.root)
     hidden = sum(entry.scope != "project" for entry in found)
     text = f"wrote {render.memories(len(found))} to {output}" + (
         f" ({hidden} of them private or global)" if hidden else ""
     )
-    print_result(as_json, {"path": output, "count": len(found)}, text)
+    return Answer({"path": output, "count": len(found)}, text)

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from memsync.cli import render
-from memsync.cli.app import json_option, open_project, print_result
+from memsync.cli.app import Answer, command, wants_json
 from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.store.trust import RULES, Approvals, Instruction, Word
 
+if TYPE_CHECKING:
+    from memsync.memories.service import Memsync
 
-@click.command()
+
+@command(is_quiet=True)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--show", is_flag=True, help="Show what waits and what is approved, and change nothing.")
 @click.option("--refuse", is_flag=True, help="Say no to that content: it does not wait any more.")
 @click.option("--revoke", is_flag=True, help="Take back what was approved or refused.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@json_option
-@click.pass_context
-def trust(ctx: click.Context, /, names: tuple[str, ...], *, yes: bool, as_json: bool, **said: bool) -> None:
+def trust(project: Memsync, /, names: tuple[str, ...], *, yes: bool, **said: bool) -> Answer:
     """Approve what this repository wants memsync to do, having shown it.
 
     Workflow files, the mode auto-commit and memory.secrets.allow of a
@@ -42,13 +44,11 @@ def trust(ctx: click.Context, /, names: tuple[str, ...], *, yes: bool, as_json: 
     """
     if sum(said.values()) > 1:
         raise UsageError("give one of --show, --refuse and --revoke")
-    project = open_project(ctx, is_quiet=True)
     approvals = Approvals(project.layout)
     if said["revoke"]:
         done = approvals.remove(_picked(names, approvals.names))
         told = [f"no longer decided: {render.one_line(name)}" for name in done]
-        _print(project, as_json, done, told or ["nothing was approved or refused"])
-        return
+        return _answer(project, done, told or ["nothing was approved or refused"])
     found = project.instructions
     chosen = [one for one in found if one.name in _picked(names, [one.name for one in found])]
     waiting = [one for one in chosen if not approvals.cover(one) and (names or approvals.wait(one))]
@@ -56,27 +56,25 @@ def trust(ctx: click.Context, /, names: tuple[str, ...], *, yes: bool, as_json: 
     if said["show"]:
         lines = [line for one in chosen for line in _shown(_state(approvals, one), [one])]
     if said["show"] or not waiting:
-        _print(project, as_json, [], lines or ["nothing waits for your approval"])
-    elif said["refuse"]:
-        _note(project, as_json, waiting, "refused", [])
-    elif yes:
-        _note(project, as_json, waiting, "approved", lines)
-    elif as_json or not sys.stdin.isatty():
-        _print(project, as_json, [], lines)
-        click.echo("memsync: nothing was approved; `memsync trust --yes` approves it, --refuse says no", err=True)
-        ctx.exit(1)
-    else:
+        return _answer(project, [], lines or ["nothing waits for your approval"])
+    if said["refuse"]:
+        return _note(project, waiting, "refused", [])
+    if not yes:
+        if wants_json() or not sys.stdin.isatty():
+            click.echo("memsync: nothing was approved; `memsync trust --yes` approves it, --refuse says no", err=True)
+            return _answer(project, [], lines)._replace(code=1)
         click.echo("\n".join(lines))
         click.confirm("Shall memsync do this here from now on?", abort=True)
-        _note(project, as_json, waiting, "approved", [])
+        lines = []
+    return _note(project, waiting, "approved", lines)
 
 
-def _note(project: Project, as_json: bool, ones: Sequence[Instruction], word: Word, lines: Sequence[str]) -> None:
-    """Note *word* of *ones*, and print it after *lines*."""
+def _note(project: Project, ones: Sequence[Instruction], word: Word, lines: Sequence[str]) -> Answer:
+    """Note *word* of *ones*, and answer so after *lines*."""
     project.keep_key()
     Approvals(project.layout).add(ones, word)
     names = [one.name for one in ones]
-    _print(project, as_json, names, [*lines, *(f"{word}: {render.one_line(name)}" for name in names)])
+    return _answer(project, names, [*lines, *(f"{word}: {render.one_line(name)}" for name in names)])
 
 
 def _state(approvals: Approvals, one: Instruction) -> str:
@@ -110,10 +108,10 @@ def _shown(state: str, found: Sequence[Instruction]) -> list[str]:
     return lines
 
 
-def _print(project: Project, as_json: bool, done: Sequence[str], lines: Sequence[str]) -> None:
+def _answer(project: Project, done: Sequence[str], lines: Sequence[str]) -> Answer:
     approvals = Approvals(project.layout)
     parts: dict[str, list[dict[str, str]]] = {"waits": [], "approved": [], "refused": []}
     for one in project.instructions:
         parts[_state(approvals, one)].append(one.as_dict())
     parts = {"waiting": parts.pop("waits"), **parts}
-    print_result(as_json, {**parts, "changed": list(done)}, "\n".join(lines))
+    return Answer({**parts, "changed": done}, "\n".join(lines))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from memsync.format import jsonl
 from memsync.format.codec import Line
@@ -26,10 +26,6 @@ class Trouble:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.what}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the four fields."""
-        return {"path": self.path, "line": self.line, "kind": self.kind, "what": self.what}
 
 
 def find_trouble(path: str, data: bytes, since: bytes = b"", allow: Allow = NOTHING) -> list[Trouble]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from memsync.learn.transcripts import Call, Said, Step
 
@@ -27,11 +27,11 @@ _MOST: Final = 40
 
 
 class Worked(NamedTuple):
-    """A command that did its work; `after` are the ones for the same end that failed before it."""
+    """A command that did its work; `after_failing` are the ones for the same end that failed before it."""
 
     command: str
     line: int
-    after: tuple[str, ...] = ()
+    after_failing: tuple[str, ...] = ()
 
 
 class Correction(NamedTuple):
@@ -53,16 +53,6 @@ class Digest(NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.worked or self.corrections)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the five lists."""
-        return {
-            "goals": list(self.goals),
-            "worked": [{"command": w.command, "line": w.line, "after_failing": list(w.after)} for w in self.worked],
-            "failed": list(self.failed),
-            "files": list(self.files),
-            "corrections": [{"text": c.text, "line": c.line} for c in self.corrections],
-        }
-
 
 def digest(steps: Sequence[Step]) -> Digest:
     """Return what *steps* teach. Looking around is left out, and so is memsync itself."""
@@ -70,7 +60,7 @@ def digest(steps: Sequence[Step]) -> Digest:
     corrections = _corrections(steps)
     commands = [call for call in calls if call.kind == "command" and not is_look(call.command)]
     worked = _worked([call for call in commands if not is_disowned(call.command, corrections)])
-    done = {one.command for one in worked} | {command for one in worked for command in one.after}
+    done = {one.command for one in worked} | {command for one in worked for command in one.after_failing}
     failed = dict.fromkeys(call.command for call in commands if call.failed and call.command not in done)
     files = dict.fromkeys(file for call in calls if call.kind == "edit" and not call.failed for file in call.files)
     prompts = [step for step in steps if isinstance(step, Said) and step.by == "user"]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from memsync.errors import InvalidSkill
+from memsync.format.as_json import as_json
 from memsync.learn.digest import Digest
 from memsync.llm import answers
 from memsync.llm.llm import Llm
@@ -41,7 +42,7 @@ def by_rules(name: str, digest: Digest, *, source: str | None = None) -> bytes:
 def _steps(digest: Digest) -> list[str]:
     steps = []
     for one in digest.worked:
-        after = ", ".join(f"`{one_line(old)}`" for old in one.after)
+        after = ", ".join(f"`{one_line(old)}`" for old in one.after_failing)
         steps.append(f"`{one_line(one.command)}`" + (f" ({after} failed)" if after else ""))
     return steps
 
@@ -55,7 +56,7 @@ def _section(title: str, rows: Sequence[str], *, ordered: bool = False) -> list[
 
 def _description(name: str, digest: Digest) -> str:
     """Return what the skill is for and when it is wanted: a client chooses by this line alone."""
-    best = next((one for one in digest.worked if one.after), next(iter(digest.worked), None))
+    best = next((one for one in digest.worked if one.after_failing), next(iter(digest.worked), None))
     command = one_line(best.command) if best else ""
     by = f" (`{command}`)" if command and len(command) <= _SHORT else ""
     about = f"How to {name.replace('-', ' ')} in this project{by}."
@@ -70,7 +71,7 @@ def by_model(name: str, digest: Digest, llm: Llm, *, source: str | None = None) 
         LlmError: no answer.
         InvalidSkill: an answer that is no skill.
     """
-    said = llm.ask(answers.prompt("skill_learn", skill=name, session=digest.as_dict()), SHAPE)
+    said = llm.ask(answers.prompt("skill_learn", skill=name, session=as_json(digest)), SHAPE)
     trigger = str(said.get("trigger_pattern") or "")
     fields = _fields(name, said["description"], source=source)
     fields |= {"trigger_pattern": check.clean_trigger(trigger)} if trigger else {}

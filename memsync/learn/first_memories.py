@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.extract import extract
@@ -22,11 +21,6 @@ class Started:
     updated: tuple[Entry, ...] = ()
     gone: tuple[Entry, ...] = ()
     edited: tuple[Entry, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the five lists."""
-        names = ("proposed", "stored", "updated", "gone", "edited")
-        return {name: [one.as_dict() for one in getattr(self, name)] for name in names}
 
 
 def start(

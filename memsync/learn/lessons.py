@@ -42,8 +42,8 @@ class Learned:
             "path": str(self.path),
             "by": self.by,
             "diff": self.diff,
-            "digest": self.digest.as_dict() if self.digest else None,
-            "skill": self.entry.as_dict() if self.entry else None,
+            "digest": self.digest,
+            "skill": self.entry,
             "note": self.note,
             "next": "" if self.status == "created" else _NEXT.format(name=self.name),
         }

@@ -73,7 +73,7 @@ def skill_of(project: Memsync, transcript: Path, *, session: str, use_model: boo
 
 def is_lesson(found: Digest) -> bool:
     """Tell whether a session found something out: a command worked where others had failed, or the user put one right."""
-    mended = any(one.after for one in found.worked)
+    mended = any(one.after_failing for one in found.worked)
     return len(found.worked) >= _FEWEST_COMMANDS and (mended or bool(found.corrections))
 
 

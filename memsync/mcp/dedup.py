@@ -35,9 +35,9 @@ def dedup_confirm(
     return {"confirmed": [review.name(project, row) for row in found]}
 
 
-def dedup_reverse(project: Memsync, decision_id: Number) -> Mapping[str, Any]:
+def dedup_reverse(project: Memsync, decision_id: Number) -> review.Reversed:
     """Bring back the text that a decision rejected wrongly, unless a memory says the same again."""
-    return review.reverse(project, review.find(project, decision_id)).as_dict()
+    return review.reverse(project, review.find(project, decision_id))
 
 
 OFFERS: Final = (

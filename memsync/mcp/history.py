@@ -22,9 +22,9 @@ def memory_history(project: Memsync, memory_id: Id) -> Mapping[str, Any]:
 def memory_diff(
     project: Memsync,
     span: Annotated[str, Field(description="REV..REV, REV...REV, or REV for that commit and the work tree.")] = "HEAD",
-) -> Mapping[str, Any]:
+) -> diff.Difference:
     """Show which memories and skills differ between two commits, or since the last."""
-    return diff.difference(project, span).as_dict()
+    return diff.difference(project, span)
 
 
 def memory_blame(

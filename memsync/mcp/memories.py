@@ -14,9 +14,10 @@ from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, inside, t
 from memsync.mcp.tool import ADD, ASK, CHANGE, READ, TOGGLE, Offer, Progress, Spread
 from memsync.memories.filters import Filters
 from memsync.memories.imports import Candidate
-from memsync.memories.results import listed
+from memsync.memories.results import Entry, ImportReport, Remembered, Stats, listed
 from memsync.memories.service import Memsync
 from memsync.records import SCOPES
+from memsync.store.exported import Exported
 from memsync.transfer.sources import Source, read
 
 _STEP: Final = 100  # items between two words of progress
@@ -62,7 +63,7 @@ def remember(
     anchors: Annotated[list[str] | None, Field(description="PATH or PATH#SYMBOL: mark it when that changes.")] = None,
     *,
     scope: Target,
-) -> Mapping[str, Any]:
+) -> Remembered:
     """Store a memory for future sessions: what will still matter then and cannot be read from the code.
 
     Good ones are decisions and why, preferences of the user, conventions and
@@ -70,7 +71,7 @@ def remember(
     already), updated (it says more). If one in similar contradicts it and is no
     longer true, forget that one, or name it in supersedes.
     """
-    result = project.remember(
+    return project.remember(
         content,
         memory_type=memory_type,
         importance=importance,
@@ -79,7 +80,6 @@ def remember(
         anchors=anchors or (),
         scope=scope,
     )
-    return result.as_dict()
 
 
 def recall(
@@ -109,10 +109,10 @@ def list_memories(project: Memsync, limit: Limit = 50, at: At = None, *, filters
         return listed(place.list(filters, limit=limit))
 
 
-def get_memory(project: Memsync, memory_id: Id, scope: Where = None, at: At = None) -> Mapping[str, Any]:
+def get_memory(project: Memsync, memory_id: Id, scope: Where = None, at: At = None) -> Entry:
     """Show everything about one memory."""
     with then(project, at) as place:
-        return place.get(memory_id, scope).as_dict()
+        return place.get(memory_id, scope)
 
 
 def update_memory(
@@ -124,9 +124,9 @@ def update_memory(
     memory_type: str | None = None,
     supersedes: Superseded = None,
     scope: Where = None,
-) -> Mapping[str, Any]:
+) -> Remembered:
     """Change what is given of one memory, and nothing else. restore_memory takes it back."""
-    result = project.update(
+    return project.update(
         memory_id,
         content=content,
         importance=importance,
@@ -135,22 +135,21 @@ def update_memory(
         supersedes=supersedes or (),
         scope=scope,
     )
-    return result.as_dict()
 
 
 def forget(project: Memsync, memory_id: Id, scope: Where = None) -> Mapping[str, Any]:
     """Remove one memory that is wrong or no longer true. restore_memory brings it back."""
-    return {"forgotten": [project.forget(memory_id, scope).as_dict()]}
+    return {"forgotten": [project.forget(memory_id, scope)]}
 
 
-def restore_memory(project: Memsync, memory_id: Id, scope: Where = None, at: At = None) -> Mapping[str, Any]:
+def restore_memory(project: Memsync, memory_id: Id, scope: Where = None, at: At = None) -> Remembered:
     """Undo the last forget or update_memory of a memory, or bring it back from git; twice is redo."""
-    return events.undo(project, memory_id, scope, at).as_dict()
+    return events.undo(project, memory_id, scope, at)
 
 
-def memory_stats(project: Memsync, *, filters: Chosen) -> Mapping[str, Any]:
+def memory_stats(project: Memsync, *, filters: Chosen) -> Stats:
     """Count memories by type, store, source and tag; archived ones are counted too."""
-    return project.stats(replace(filters, archived=True)).as_dict()
+    return project.stats(replace(filters, archived=True))
 
 
 def import_memories(
@@ -162,10 +161,10 @@ def import_memories(
     dry_run: Annotated[bool, Field(description="Only say what would happen.")] = False,
     scope: Target,
     progress: Progress,
-) -> Mapping[str, Any]:
+) -> ImportReport:
     """Import memories from files of this project: all of them or, on an error, none. Copies are left out."""
     found = [candidate for path in paths for candidate in read(inside(project, path), source, map)]
-    return project.import_(_counted(found, progress), scope=scope, dry_run=dry_run).as_dict()
+    return project.import_(_counted(found, progress), scope=scope, dry_run=dry_run)
 
 
 def _counted(found: list[Candidate], progress: Progress) -> Iterator[Candidate]:
@@ -176,9 +175,9 @@ def _counted(found: list[Candidate], progress: Progress) -> Iterator[Candidate]:
     progress(len(found), len(found))
 
 
-def export_memories(project: Memsync, scope: Where = None) -> Mapping[str, Any]:
+def export_memories(project: Memsync, scope: Where = None) -> Exported:
     """Put the memory file in canonical form, ready to be committed. Happens by itself when the server rests."""
-    return project.export(scope or project.default_scope).as_dict()
+    return project.export(scope or project.default_scope)
 
 
 OFFERS: Final = (

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from memsync.format.as_json import as_json
 from memsync.mcp import shapes
 from memsync.mcp.parameters import inside
 from memsync.mcp.tool import ASK, Offer, Progress
@@ -30,9 +31,9 @@ def init_memory(
     """
     from memsync.learn.first_memories import start
 
-    return start(
-        project, scan=scan_codebase, instructions=import_claude_md, dry_run=dry_run, use_model=not no_llm
-    ).as_dict()
+    done = start(project, scan=scan_codebase, instructions=import_claude_md, dry_run=dry_run, use_model=not no_llm)
+    found: Mapping[str, Any] = as_json(done)
+    return found
 
 
 def extract_memories(

@@ -10,6 +10,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
 from memsync.errors import MemoryNotFound, MemsyncError, SkillNotFound
+from memsync.format.as_json import as_json
 from memsync.mcp.tool import Desk, refusal, shown
 from memsync.memories.results import listed
 from memsync.memories.service import Memsync
@@ -39,7 +40,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
     @server.resource(_MEMORY, name="memory", title="A memory", mime_type="application/json")
     async def memory(id: str) -> str:  # noqa: A002 - the name in the address
         """One memory with everything about it; the id may be an unambiguous beginning of one."""
-        return await read(lambda project: project.get(id).as_dict())
+        return await read(lambda project: as_json(project.get(id)))
 
     @server.resource("memsync://memories", name="memories", title="Memories", mime_type="application/json")
     async def memories() -> str:

@@ -12,7 +12,7 @@ from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit, Tags, Target, Where, inside
 from memsync.mcp.tool import ADD, ASK, CHANGE, COUNT, READ, TOGGLE, Offer
 from memsync.memories.service import Memsync
-from memsync.skills.entries import listed_skills
+from memsync.skills.entries import SkillEntry, listed_skills
 
 Ref = Annotated[str, Field(description="Its name, its id or the beginning of one.")]
 SkillName = Annotated[str, Field(description="Lower case, with hyphens: run-tests.")]
@@ -41,9 +41,9 @@ def search_skills(project: Memsync, query: str, limit: Limit = 5, scope: Where =
     return {"query": query, **listed_skills(project.skills.search(query, scope=scope, limit=limit))}
 
 
-def get_skill(project: Memsync, skill_id: Ref, scope: Where = None) -> Mapping[str, Any]:
+def get_skill(project: Memsync, skill_id: Ref, scope: Where = None) -> SkillEntry:
     """Show one skill whole. To work by it use apply_skill."""
-    return project.skills.get(skill_id, scope).as_dict()
+    return project.skills.get(skill_id, scope)
 
 
 def apply_skill(
@@ -53,10 +53,10 @@ def apply_skill(
         Literal["success", "failure"] | None, Field(description="How it went, when you have worked by it.")
     ] = None,
     scope: Where = None,
-) -> Mapping[str, Any]:
+) -> SkillEntry:
     """Get the instructions of a skill to work by, and count the use; afterwards call it again with the outcome."""
     result = {"success": True, "failure": False}[outcome] if outcome else None
-    return project.skills.apply(skill_id, outcome=result, scope=scope).as_dict()
+    return project.skills.apply(skill_id, outcome=result, scope=scope)
 
 
 def create_skill(
@@ -78,7 +78,7 @@ def create_skill(
         tags=tags or (),
         scope=scope,
     )
-    return {"status": "created", "skill": entry.as_dict()}
+    return {"status": "created", "skill": entry}
 
 
 def learn_skill(
@@ -130,7 +130,7 @@ def update_skill(
         tags=tags,
         scope=scope,
     )
-    return {"status": "updated", "skill": entry.as_dict()}
+    return {"status": "updated", "skill": entry}
 
 
 def delete_skill(project: Memsync, skill_id: Ref, scope: Where = None) -> Mapping[str, Any]:
@@ -140,7 +140,7 @@ def delete_skill(project: Memsync, skill_id: Ref, scope: Where = None) -> Mappin
 
 def restore_skill(project: Memsync, name: str, scope: Where = None) -> Mapping[str, Any]:
     """Undo the last update or removal of a skill; twice is redo."""
-    return {"status": "restored", "skill": project.skills.restore(name, scope).as_dict()}
+    return {"status": "restored", "skill": project.skills.restore(name, scope)}
 
 
 def validate_skills(
@@ -151,7 +151,7 @@ def validate_skills(
 ) -> Mapping[str, Any]:
     """Check skills as the clients that load them do."""
     found = project.skills.validate(skill_ids or (), fix=fix)
-    return {"valid": all(one.is_valid for one in found), "skills": [one.as_dict() for one in found]}
+    return {"valid": all(one.is_valid for one in found), "skills": found}
 
 
 def export_skills(
@@ -163,7 +163,7 @@ def export_skills(
 ) -> Mapping[str, Any]:
     """Copy skills with all their files. The project's own are in .claude/skills already, where clients find them."""
     folders = project.skills.export(inside(project, directory), scope=scope, force=force)
-    return {"exported": [str(folder) for folder in folders]}
+    return {"exported": folders}
 
 
 def skill_stats(project: Memsync) -> Mapping[str, Any]:

@@ -19,13 +19,14 @@ from pydantic import BaseModel, ValidationError
 
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
+from memsync.format.as_json import as_json
 from memsync.memories.service import Memsync
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
 from memsync.records import shown_id
 from memsync.secrets import Allow, redact
 
 T = TypeVar("T")
-Function = Callable[..., Mapping[str, Any]]
+Function = Callable[..., Any]  # to what `as_json` takes
 Progress = Callable[[int, int], None]  # tells the client how many of how many are done
 
 # What clients add to the arguments of any tool: Gemini CLI lets the model order its calls by it.
@@ -135,7 +136,7 @@ def tool(offer: Offer, desk: Desk) -> Tool:
         def progress(done: int, total: int) -> None:
             anyio.from_thread.run(ctx.report_progress, done, total)
 
-        def work(project: Memsync) -> tuple[Mapping[str, Any], Allow]:
+        def work(project: Memsync) -> tuple[Any, Allow]:
             return function(project, **given, progress=progress), project.allowed_secrets
 
         try:
@@ -180,7 +181,7 @@ def gather(function: Function) -> tuple[Function, list[inspect.Parameter]]:
     }
     spread = {name: inspect.signature(make, eval_str=True).parameters for name, make in makers.items()}
 
-    def gathered(project: Memsync, **given: Any) -> Mapping[str, Any]:
+    def gathered(project: Memsync, **given: Any) -> Any:
         for name, make in makers.items():
             given[name] = make(**{part: given.pop(part) for part in spread[name]})
         return function(project, **{name: given[name] for name in wanted if name != "project"})
@@ -242,9 +243,11 @@ def _field(name: str, value: Any, record: Mapping[str, Any], allow: Allow, names
     return shown(value, allow, "" if name == "content" else names)
 
 
-def answer(value: Mapping[str, Any], allow: Allow) -> CallToolResult:
+def answer(value: Any, allow: Allow) -> CallToolResult:
     """Return *value* as the client gets it: structured, and as text for clients that forward only that."""
-    whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()  # a lone surrogate is no UTF-8
+    whole = (
+        json.dumps(as_json(value), ensure_ascii=False).encode("utf-8", "replace").decode()
+    )  # a lone surrogate is no UTF-8
     told = shown(json.loads(whole), allow)
     text = json.dumps(told, ensure_ascii=False)
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=told)

@@ -157,20 +157,10 @@ class Remembered:
     """
 
     status: Status
-    entry: Entry
+    entry: Entry = field(metadata={"json": "memory"})
     reason: str = ""
     similar: tuple[Similar, ...] = ()
     degraded: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return status, memory, reason, similar, and how far to trust them."""
-        return {
-            "status": self.status,
-            "memory": self.entry.as_dict(),
-            "reason": self.reason,
-            "similar": [each.as_dict() for each in self.similar],
-            "degraded": self.degraded,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,10 +171,6 @@ class Outcome:
     where: str
     id: str | None
     reason: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the four fields."""
-        return {"status": self.status, "where": self.where, "id": self.id, "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +187,7 @@ class ImportReport:
     def as_dict(self) -> dict[str, Any]:
         """Return the counts, and every item that was not simply created."""
         counts = {name: self.count(name) for name in ("created", "updated", "duplicate", "skipped")}
-        told = [outcome.as_dict() for outcome in self.outcomes if outcome.status != "created"]
+        told = [outcome for outcome in self.outcomes if outcome.status != "created"]
         return {**counts, "dry_run": self.dry_run, "items": told}
 
 
@@ -221,19 +207,6 @@ class StoreStatus:
     new: int
     flagged: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields, the path as text."""
-        return {
-            "scope": self.scope,
-            "path": str(self.path),
-            "memories": self.memories,
-            "problems": self.problems,
-            "pending": self.pending,
-            "waiting": self.waiting,
-            "new": self.new,
-            "flagged": self.flagged,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
@@ -247,16 +220,3 @@ class Stats:
     average_importance: float
     archived: int = 0
     most_used: tuple[Entry, ...] = field(default=())
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the counts as JSON."""
-        return {
-            "total": self.total,
-            "by_type": dict(self.by_type),
-            "by_scope": dict(self.by_scope),
-            "by_source": dict(self.by_source),
-            "by_tag": dict(self.by_tag),
-            "average_importance": round(self.average_importance, 4),
-            "archived": self.archived,
-            "most_used": [entry.as_dict() for entry in self.most_used],
-        }

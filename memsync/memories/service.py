@@ -114,7 +114,7 @@ class Memsync(Project):
             by_scope=_counted(e.scope for e in entries),
             by_source=_counted(e.memory.source_type for e in entries),
             by_tag=_counted(tag for e in entries for tag in e.memory.tags),
-            average_importance=sum(e.memory.importance for e in entries) / count if count else 0.0,
+            average_importance=round(sum(e.memory.importance for e in entries) / count, 4) if count else 0.0,
             archived=sum(e.memory.archived_at is not None for e in entries),
             most_used=tuple(used[:5]),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from memsync.errors import NoStore
 from memsync.memories.project import Project
@@ -21,25 +20,10 @@ class Synced:
     resolved: bool = False
     exported: bool = False
     staged: bool = False
-    commit: str = ""
-    message: str = ""
-    pushed: str = ""
-    held: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return {
-            "path": str(self.path),
-            "memories": self.memories,
-            "problems": self.problems,
-            "resolved": self.resolved,
-            "exported": self.exported,
-            "staged": self.staged,
-            "commit": self.commit or None,
-            "message": self.message or None,
-            "pushed": self.pushed or None,
-            "held": self.held or None,
-        }
+    commit: str | None = None
+    message: str | None = None
+    pushed: str | None = None
+    held: str | None = None
 
 
 def sync(
@@ -78,7 +62,7 @@ def _export(store: Store, done: Synced) -> Synced:
         done,
         resolved=was_in_conflict and not exported.held,
         exported=exported.changed,
-        held=exported.held or "",
+        held=exported.held,
     )
 
 
@@ -90,12 +74,12 @@ def _hand_over(project: Project, store: Store, done: Synced, *, commit: bool, pu
     assert project.layout.git is not None
     if commit:
         made = committing.commit(project.layout, store, project.allowed_secrets)
-        done = replace(done, commit=made.commit, message=made.said, held=made.held)
+        done = replace(done, commit=made.commit or None, message=made.said or None, held=made.held or None)
     else:
         left = stage_checked(Checkout(project.layout.git.root), store, project.allowed_secrets)
-        done = replace(done, staged=not left.why, held=left.why)
+        done = replace(done, staged=not left.why, held=left.why or None)
     if push and not done.held:
         from memsync.git.push import push as share
 
-        done = replace(done, pushed=share(project.layout, store))
+        done = replace(done, pushed=share(project.layout, store) or None)
     return done

@@ -36,14 +36,9 @@ class ClientStatus:
     client: ClientName
     used: bool
     hooks: Wiring
-    server: Wiring
+    mcp: Wiring
     where: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON values."""
-        lists = {"where": list(self.where), "notes": list(self.notes)}
-        return {"client": self.client, "used": self.used, "hooks": self.hooks, "mcp": self.server, **lists}
 
 
 def survey(project: Project) -> list[ClientStatus]:
@@ -69,7 +64,7 @@ def _survey_one(project: Project, client: ClientName, *, used: bool) -> ClientSt
     if used or sources:
         notes += _advise(client, hooks, server, is_wired=bool(sources), stealth=project.settings.stealth)
     where = tuple(source.where for source in sources)
-    return ClientStatus(client=client, used=used, hooks=hooks, server=server, where=where, notes=tuple(notes))
+    return ClientStatus(client=client, used=used, hooks=hooks, mcp=server, where=where, notes=tuple(notes))
 
 
 def _find_leaks(project: Project, sources: Iterable[Source]) -> Iterator[str]:

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from memsync.errors import MemsyncError, blaming
 from memsync.git import conflict
@@ -28,10 +28,6 @@ class Finding:
     where: str
     what: str
     fixable: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the four fields."""
-        return {"level": self.level, "where": self.where, "what": self.what, "fixable": self.fixable}
 
 
 def examine(project: Project) -> list[Finding]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from memsync.agents.client import CLIENTS, ClientName
 from memsync.errors import MemsyncError, StoreError
@@ -46,16 +46,6 @@ class Installed:
     notes: tuple[str, ...] = ()
     undo: str = ""
     dry_run: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON values."""
-        return {
-            "done": list(self.done),
-            "clients": list(self.clients),
-            "notes": list(self.notes),
-            "undo": self.undo,
-            "dry_run": self.dry_run,
-        }
 
 
 def choose(project: Project, names: Sequence[str]) -> list[ClientName]:

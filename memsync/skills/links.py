@@ -28,10 +28,6 @@ class Linked(NamedTuple):
     path: Path
     done: str
 
-    def as_dict(self) -> dict[str, str]:
-        """Return both."""
-        return {"path": str(self.path), "done": self.done}
-
 
 def link(skills: Skills, scope: Scope, *, copy: bool = False, remove: bool = False) -> list[Linked]:
     """Make the skills of *scope* visible where its other clients look, and say what was done. Does nothing twice.

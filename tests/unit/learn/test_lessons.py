@@ -131,7 +131,7 @@ def test_each_command_counts_once_where_it_first_worked():
 
 def test_what_never_worked_is_told_apart():
     lessons = digest([ran("frobnicate all", failed=True), ran("make test")])
-    assert (lessons.failed, lessons.worked[0].after) == (("frobnicate all",), ())
+    assert (lessons.failed, lessons.worked[0].after_failing) == (("frobnicate all",), ())
 
 
 def test_an_objection_before_anything_was_done_is_no_correction():

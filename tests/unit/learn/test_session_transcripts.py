@@ -73,7 +73,7 @@ def test_the_injected_memory_is_in_the_file_and_not_in_the_steps(recorded):
 
 def test_a_digest_has_what_worked_in_order_and_what_the_user_put_right(recorded):
     lessons = digest(read(recorded))
-    assert [(one.command, one.after) for one in lessons.worked] == [
+    assert [(one.command, one.after_failing) for one in lessons.worked] == [
         ("make check", ("pytest -q missing_dir",)),
         ("sed -i 's/8080/8081/' app.py && git diff --stat", ()),
     ]

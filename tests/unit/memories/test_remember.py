@@ -6,6 +6,7 @@ import pytest
 
 from memsync import Memsync
 from memsync.errors import MemoryNotFound
+from memsync.format.as_json import as_json
 from memsync.format.codec import decode
 from memsync.memories.filters import Filters
 from memsync.setup.repository import set_value
@@ -50,7 +51,7 @@ def test_what_contradicts_is_stored_and_told_first(project):
     assert new.status == "created"
     assert [(hit.id, hit.relation) for hit in new.similar][:1] == [(old.entry.id, "contradicts")]
     assert new.similar[0].reason == "'8081' against '8080'"
-    assert new.as_dict()["similar"][0]["relation"] == "contradicts"
+    assert as_json(new)["similar"][0]["relation"] == "contradicts"
 
 
 def test_the_same_text_in_another_scope_is_another_memory(project):

@@ -28,7 +28,7 @@ def uninstall(repo, *clients: str, dry_run: bool = False) -> installing.Installe
 
 
 def status(repo) -> dict[str, tuple[str, str]]:
-    return {one.client: (one.hooks, one.server) for one in survey(Memsync.open(repo.root))}
+    return {one.client: (one.hooks, one.mcp) for one in survey(Memsync.open(repo.root))}
 
 
 def tree(*roots) -> dict[str, bytes]:
