@@ -11,7 +11,7 @@ STAMP := $(VENV)/.filled
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1	/' | expand -t 16
 
-demo: $(STAMP)  ## tell the story of memsync in a temporary repository
+demo: $(STAMP)  ## show memsync at work in a temporary repository
 	@$(RUN)memsync demo
 
 test: $(STAMP)  ## run every test

@@ -12,7 +12,7 @@ MemsyncError (1)
 ├── ConfigError               a setting that cannot be read
 ├── ImportFailed              a file that cannot be imported
 ├── SettingsRefused           a client's settings that cannot be edited without harm
-├── PlanUnreadable            a janitor's plan with a line that is none
+├── PlanUnreadable            a janitor's plan with an invalid line
 ├── GitFailed                 git could not answer
 ├── NoHistory                 git cannot tell how something was
 ├── NotShared                 a memory that stays where it is

@@ -72,7 +72,7 @@ def _verdicts(found: Explained) -> list[str]:
 
 @click.group()
 def workflow() -> None:
-    """Look at, check and run what happens when a session begins, a prompt comes, a context is lost, a session ends."""
+    """Show, check and run what happens when a session begins, a prompt comes, a context is lost, a session ends."""
 
 
 @command("list", group=workflow, is_quiet=True)

@@ -31,7 +31,7 @@ _COMMANDS: Final = {
     "init": ("memsync.cli.project:init", "Make this repository ready for memories, and connect your agents."),
     "uninstall": ("memsync.cli.project:uninstall", "Take memsync out of your agents' settings; memories stay."),
     "status": ("memsync.cli.project:status", "Show the stores, what is pending, and which agents are connected."),
-    "doctor": ("memsync.cli.project:doctor", "Look for trouble; --fix mends what is safe."),
+    "doctor": ("memsync.cli.project:doctor", "Look for problems; --fix repairs what is safe."),
     "trust": ("memsync.cli.trust:trust", "Approve what this repository wants memsync to do."),
     "sync": ("memsync.cli.sync:sync", "Take in what changed, export and stage; commit and push if asked."),
     "memory": ("memsync.cli.memory:memory", "Remember, recall, list, edit, import and export."),
@@ -39,12 +39,12 @@ _COMMANDS: Final = {
     "hook": ("memsync.cli.agents:hook", "Answer a hook of Claude Code, Codex or Gemini CLI."),
     "git": ("memsync.cli.git:git", "Hooks and merging in this clone."),
     "inject": ("memsync.cli.agents:inject", "Show what an agent would be given now, and why."),
-    "workflow": ("memsync.cli.agents:workflow", "Look at, check and run the lifecycles."),
+    "workflow": ("memsync.cli.agents:workflow", "Show, check and run the lifecycles."),
     "janitor": ("memsync.cli.janitor:janitor", "Merge copies, archive what faded, undo."),
     "eval": ("memsync.cli.evaluate:evaluate", "Measure recall on your own questions."),
     "mcp": ("memsync.cli.mcp:mcp", "Serve an MCP client on standard input and output."),
-    "index": ("memsync.cli.index:index", "Look at the search index, or build it anew."),
-    "demo": ("memsync.cli.project:demo", "Tell the story of memsync in a temporary repository."),
+    "index": ("memsync.cli.index:index", "Show the search index, or rebuild it."),
+    "demo": ("memsync.cli.project:demo", "Show memsync at work in a temporary repository."),
     "completion": ("memsync.cli.project:completion", "Print the completion script of your shell."),
 }
 
@@ -82,7 +82,7 @@ class LazyGroup(click.Group):
 @click.option(
     "-C", "directory", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Run as if started in DIR."
 )
-@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what happens.")
+@click.option("-v", "--verbose", is_flag=True, help="Log what happens to stderr.")
 @click.version_option(__version__, "-V", "--version", message="memsync %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, directory: str | None, verbose: bool) -> None:
@@ -250,7 +250,7 @@ target_options = stack(
 allow_secret_option = click.option(
     "--allow-secret",
     is_flag=True,
-    help="What looks like a secret is none, for you on this machine; adds the tag allow-secret.",
+    help="Accept what looks like a secret, for you on this machine; adds the tag allow-secret.",
 )
 scope_option = click.option(
     "--scope", type=click.Choice(["project", "stealth", "global"]), help="Only memories that live there."

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _COMMANDS: Final = {
     "log": ("memsync.cli.dedup:log", "Show what was decided about texts that were alike."),
-    "review": ("memsync.cli.dedup:review", "Go through the rejections, one key a pair."),
-    "confirm": ("memsync.cli.dedup:confirm", "Find decisions right."),
+    "review": ("memsync.cli.dedup:review", "Go through the rejections, one keypress per pair."),
+    "confirm": ("memsync.cli.dedup:confirm", "Mark decisions as correct."),
     "reverse": ("memsync.cli.dedup:reverse", "Bring back what a decision rejected."),
 }
 _STATUSES: Final = ("unreviewed", "confirmed", "reversed")
@@ -152,7 +152,7 @@ def _told(project: Memsync, result: reviewing.Reversed) -> str:
 @command("confirm")
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
 def confirm(project: Memsync, /, refs: tuple[str, ...]) -> Answer:
-    """Find decisions right, by the number that `log` shows.
+    """Mark decisions as correct, by the number that `log` shows.
 
     \b
     Example:

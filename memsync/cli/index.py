@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def index() -> None:
-    """Look at the search index, or build it anew. It is derived: deleting it loses nothing."""
+    """Show the search index, or rebuild it. It is derived: deleting it loses nothing."""
 
 
 @command(group=index)
@@ -38,7 +38,7 @@ def status(project: Memsync, /) -> Answer:
 
 @command(group=index)
 def rebuild(project: Memsync, /) -> Answer:
-    """Build the index anew from the files, vectors included.
+    """Rebuild the index from the files, vectors included.
 
     \b
     Example:

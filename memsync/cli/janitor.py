@@ -83,7 +83,7 @@ def _read(path: str) -> bytes:
     if path == "-":
         return sys.stdin.buffer.read()
     if not Path(path).exists():
-        raise UsageError(f"there is no plan {path}; `memsync janitor run --plan {path}` writes one")
+        raise UsageError(f"no plan at {path}; `memsync janitor run --plan {path}` writes one")
     return files.read(Path(path))[0]
 
 

@@ -34,7 +34,7 @@ def mcp() -> None:
 
 
 def _start() -> Path:
-    """Return where the project is: here, unless this is no project and the client names one."""
+    """Return where the project is: here, unless this is not a project and the client names one."""
     layout = locate(Path())
     named = os.environ.get("CLAUDE_PROJECT_DIR", "")
     is_project = layout.git or (layout.project and layout.project.directory.is_dir())

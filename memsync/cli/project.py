@@ -118,9 +118,9 @@ def status(project: Memsync, /) -> Answer:
 
 
 @command(is_quiet=True)
-@click.option("--fix", is_flag=True, help="Mend what is safe; nothing is lost.")
+@click.option("--fix", is_flag=True, help="Repair what is safe; nothing is lost.")
 def doctor(project: Memsync, /, fix: bool) -> Answer:
-    """Look for trouble; exit 1 if there is some. Without --fix nothing is written.
+    """Look for problems; exit 1 if there are any. Without --fix nothing is written.
 
     \b
     Examples:
@@ -138,7 +138,7 @@ def doctor(project: Memsync, /, fix: bool) -> Answer:
 @click.command()
 @click.option("--keep", is_flag=True, help="Leave the repository for you to look at.")
 def demo(keep: bool) -> None:
-    """Tell the story of memsync in a temporary repository.
+    """Show memsync at work in a temporary repository.
 
     \b
     Example:

@@ -33,7 +33,7 @@ _COMMANDS: Final = {
     "delete": (f"{_HERE}:delete", "Remove skills."),
     "restore": (f"{_HERE}:restore", "Undo the last update or delete."),
     "apply": (f"{_HERE}:apply", "Print a skill to work by, and count it."),
-    "validate": (f"{_HERE}:validate", "Check skills as the clients do; --fix mends."),
+    "validate": (f"{_HERE}:validate", "Check skills as the clients do; --fix repairs them."),
     "export": (f"{_HERE}:export", "Copy skills with all their files."),
     "link": (f"{_HERE}:link", "Show the skills to Codex and Gemini too."),
     "stats": (f"{_HERE}:stats", "Count skills and their use."),
@@ -198,11 +198,11 @@ def apply(project: Memsync, /, ref: str, outcome: str | None, scope: Scope | Non
 
 @command()
 @click.argument("refs", metavar="[SKILL...]", nargs=-1)
-@click.option("--fix", is_flag=True, help="Mend what is safe.")
+@click.option("--fix", is_flag=True, help="Repair what is safe.")
 def validate(project: Memsync, /, refs: tuple[str, ...], fix: bool) -> Answer:
     """Check skills against the Agent Skills specification and what the clients load.
 
-    --fix quotes values that are no YAML, moves keys that belong under metadata
+    --fix quotes values that are not valid YAML, moves keys that belong under metadata
     and adds what is missing; the old file can be restored.
 
     \b

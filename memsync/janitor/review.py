@@ -119,7 +119,7 @@ def name(project: Project, row: Row) -> str:
 
 
 def confirm(project: Project, chosen: Iterable[Row]) -> None:
-    """Find decisions right."""
+    """Mark decisions as correct."""
     for row in chosen:
         project.state(row.scope).set_reviewed([row.decision.number], "confirmed")
 

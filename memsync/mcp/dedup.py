@@ -29,7 +29,7 @@ def dedup_log(
 def dedup_confirm(
     project: Memsync, decision_ids: Annotated[list[str], Field(min_length=1, description="As dedup_log shows them.")]
 ) -> Mapping[str, Any]:
-    """Find decisions right, so that nobody looks at them again."""
+    """Mark decisions as correct, so that nobody looks at them again."""
     found = [review.find(project, ref) for ref in decision_ids]
     review.confirm(project, found)
     return {"confirmed": [review.name(project, row) for row in found]}

@@ -58,7 +58,7 @@ def inside(project: Memsync, name: str) -> Path:
     try:
         path = (root / name).resolve()
     except ValueError:
-        raise UsageError(f"{name!r} is no path") from None
+        raise UsageError(f"{name!r} is not a valid path") from None
     if not path.is_relative_to(root):
         raise UsageError(
             f"{name} is outside of {root}; let the user run `memsync` on it, or take it into the project first"

@@ -147,7 +147,7 @@ def validate_skills(
     project: Memsync,
     skill_ids: Annotated[list[str] | None, Field(description="Only these; all if left out.")] = None,
     *,
-    fix: Annotated[bool, Field(description="Mend what is safe.")] = False,
+    fix: Annotated[bool, Field(description="Repair what is safe.")] = False,
 ) -> Mapping[str, Any]:
     """Check skills as the clients that load them do."""
     found = project.skills.validate(skill_ids or (), fix=fix)

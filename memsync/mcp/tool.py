@@ -247,7 +247,7 @@ def answer(value: Any, allow: Allow) -> CallToolResult:
     """Return *value* as the client gets it: structured, and as text for clients that forward only that."""
     whole = (
         json.dumps(as_json(value), ensure_ascii=False).encode("utf-8", "replace").decode()
-    )  # a lone surrogate is no UTF-8
+    )  # a lone surrogate is not UTF-8
     told = shown(json.loads(whole), allow)
     text = json.dumps(told, ensure_ascii=False)
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=told)

@@ -1,4 +1,4 @@
-"""`memsync memory dedup review` at a real terminal: one key a pair."""
+"""`memsync memory dedup review` at a real terminal: one keypress per pair."""
 
 from __future__ import annotations
 
