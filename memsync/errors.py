@@ -16,12 +16,12 @@ MemsyncError (1)
 ├── GitFailed                 git could not answer
 ├── NoHistory                 git cannot tell how something was
 ├── NotShared                 a memory that stays where it is
-├── LlmError                  a language model was of no use; whoever asked goes on without
+├── LlmError                  a language model could not help; callers go on without it
 │   ├── LlmNotConfigured      none is named, or its SDK, key or model is missing
 │   ├── LlmUnavailable        not to be reached, too slow or too busy
 │   ├── LlmRefused            it declines
 │   ├── LlmBadAnswer          not what was asked for
-│   └── BudgetSpent           it was not asked, to save money
+│   └── BudgetSpent           the budget does not cover it; it was not asked
 ├── NotInstalled              an optional package is missing
 ├── GitRefused                git did not do what it was asked
 └── StoreError                a file or directory of a store

@@ -44,16 +44,12 @@ def _check_memories(path: str, data: bytes, since: bytes, allow: Allow) -> Itera
         if line.is_marker:
             yield Trouble(path, problem.number, "conflict", f"{problem.why}; `memsync sync` resolves it")
         elif line.raw not in old:
-            yield Trouble(path, problem.number, _kind(line), problem.why)
+            yield Trouble(path, problem.number, "duplicate" if line.memory else "unreadable", problem.why)
 
 
 def find_secrets(line: Line, allow: Allow) -> list[Secret]:
     """Return what looks like a secret in a line of a memory file, read or not."""
     return scan_memory(line.memory, allow) if line.memory else scan(line.raw.decode("utf-8", "replace"), allow)
-
-
-def _kind(line: Line) -> Literal["unreadable", "duplicate"]:
-    return "duplicate" if line.memory else "unreadable"
 
 
 def _check_text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Trouble]:

@@ -56,7 +56,9 @@ def commit(layout: Layout, store: Store, allow: Allow = NOTHING) -> Committed:
 
 
 def _commit(checkout: Checkout, store: Store, head: str, branch: str, path: str, allow: Allow) -> Committed:
-    wanted = {name: _entry(checkout, name) for name in _paths(checkout, store, path, head)}
+    is_new = not (head and _find_committed(checkout, head, path))
+    names = [path, *(find_companions(checkout, store) if is_new else ())]
+    wanted = {name: _entry(checkout, name) for name in names}
     known = {name: _find_committed(checkout, head, name) for name in wanted}
     if wanted[path] == known[path]:
         return Committed()
@@ -76,10 +78,6 @@ def _commit(checkout: Checkout, store: Store, head: str, branch: str, path: str,
         checkout.do("update-index", "--add", "--cacheinfo", f"{entry},{name}")
     checkout.do("update-ref", "-m", f"memsync: {said}", branch, new, head or "0" * len(new))
     return Committed(new, said)
-
-
-def _paths(checkout: Checkout, store: Store, path: str, head: str) -> list[str]:
-    return [path] if head and _find_committed(checkout, head, path) else [path, *find_companions(checkout, store)]
 
 
 def _entry(checkout: Checkout, path: str) -> str:

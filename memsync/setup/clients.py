@@ -52,7 +52,7 @@ class Change(NamedTuple):
 def _describe(target: Target) -> str:
     has_hooks = any(one.is_element for one in target.wanted)
     has_server = not target.wanted or any(not one.is_element for one in target.wanted)
-    return " and ".join(["hooks"] * has_hooks + ["MCP server"] * has_server)
+    return " and ".join(filter(None, ("hooks" if has_hooks else "", "MCP server" if has_server else "")))
 
 
 def plan(project: Project, clients: Iterable[ClientName], *, stealth: bool) -> list[Change]:

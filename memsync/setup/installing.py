@@ -178,7 +178,7 @@ def _make_undo(clients: Sequence[ClientName], *, hooked: bool) -> str:
     if len(clients) == len(CLIENTS):
         return "memsync uninstall"
     agents = " ".join(["memsync uninstall", *(f"--agent {client}" for client in clients)])
-    return " && ".join([agents] * bool(clients) + ["memsync git uninstall"] * hooked)
+    return " && ".join(filter(None, (agents if clients else "", "memsync git uninstall" if hooked else "")))
 
 
 def _plan_leaving(project: Project) -> tuple[list[Change], list[str]]:

@@ -22,7 +22,7 @@ from memsync.store import files
 from memsync.system.limits import LARGEST_IMPORT, read_json
 
 _NAME: Final = "tree.json"
-_NOT_KEPT: Final = ("lock", "skills.lock", "index", "*.tmp", ".gitignore")
+_NOT_KEPT: Final = ("lock", "skills.lock", "index", "*.tmp", "*.memsync-new", ".gitignore")
 _OWNER: Final = 0o600
 
 
@@ -110,8 +110,7 @@ def save(directory: Path, new: Parked) -> Parked:
     said["memories"] = _text(new.memories)
     files.make_dirs(directory, private=True)
     path = directory / _NAME
-    was_there, _ = files.read(path)
-    files.replace(path, json.dumps(said).encode(), was=was_there, temp=path.with_suffix(".tmp"), private=True)
+    files.rewrite(path, json.dumps(said).encode(), was=files.read(path)[0], private=True)
     return new
 
 

@@ -150,7 +150,8 @@ def _leave(
         _park(project, ours, clients)
         return [stays] if is_tracked else []
     with shared.writing(), stealth.writing():
-        park = _park(project, ours, clients, None if is_tracked else _bytes(shared.path))
+        data, seen = files.read(shared.path)
+        park = _park(project, ours, clients, None if is_tracked or seen == files.ABSENT else data)
         if is_tracked and shared.waiting:
             kept = f"{shared.waiting} of its memories wait for a commit in {shared.place.local}, which is kept too"
             return [stays, kept]
@@ -170,11 +171,6 @@ def _leave(
 def _park(project: Project, taken: Sequence[Taken], clients: Sequence[str], memories: bytes | None = None) -> Parked:
     new = Parked(root=str(project.layout.root), files=tuple(taken), memories=memories, settings={}, clients=(*clients,))
     return parked.save(_park_directory(project), new)
-
-
-def _bytes(path: Path) -> bytes | None:
-    data, seen = files.read(path)
-    return None if seen == files.ABSENT else data
 
 
 def _park_directory(project: Project) -> Path:

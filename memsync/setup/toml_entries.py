@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 from memsync.setup.entries import SERVER, is_server
@@ -10,7 +11,7 @@ from memsync.system import limits
 _TABLES: Final = "mcp_servers"
 # Codex gives up on a server after 10 seconds by itself, which a busy machine needs for the imports.
 _VALUE: Final = {"command": "memsync", "args": ["mcp"], "startup_timeout_sec": 30}
-_BLOCK: Final = f'[{_TABLES}.{SERVER}]\ncommand = "memsync"\nargs = ["mcp"]\nstartup_timeout_sec = 30\n'
+_BLOCK: Final = f"[{_TABLES}.{SERVER}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in _VALUE.items())
 
 
 class NotToml(ValueError):

@@ -54,8 +54,8 @@ def drop(local: Path, ids: Collection[str]) -> None:
     """Forget all notes of *ids*, which somebody wants private, or which are gone; the caller holds the lock."""
     notes = read(local)
     if gone := {note for note in notes if note[0] in ids}:
-        path, was = local / _NAME, files.read(local / _NAME)[0]
-        files.replace(path, _spell(notes - gone), was=was, temp=path.with_suffix(".tmp"), private=True)
+        path = local / _NAME
+        files.rewrite(path, _spell(notes - gone), was=files.read(path)[0], private=True)
 
 
 def _spell(notes: Iterable[Note]) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Final
 
 from memsync.secrets import Allow, Secret
@@ -22,7 +21,7 @@ def load_allowed(layout: Layout, entries: Iterable[str]) -> Allow:
 
 def read_consented(layout: Layout) -> list[str]:
     """Return the fingerprints that the user consented to in this project."""
-    path = _path(layout)
+    path = layout.stealth.directory / _NAME if layout.stealth else None
     data = files.read(path)[0] if path and path.is_file() else b""
     return [found.decode() for found in _FINGERPRINT.findall(data)]
 
@@ -42,7 +41,3 @@ def consent(layout: Layout, secrets: Iterable[Secret]) -> None:
         files.append(
             place.directory / _NAME, "".join(f"{name}\n" for name in dict.fromkeys(new)).encode(), private=True
         )
-
-
-def _path(layout: Layout) -> Path | None:
-    return layout.stealth.directory / _NAME if layout.stealth else None

@@ -1,4 +1,4 @@
-"""Holding back what happens often until it has been quiet, but not for ever. Knows no threads and no files."""
+"""Coalesce bursts of changes: each is due after a quiet period, or after a maximum wait. Starts no threads."""
 
 from __future__ import annotations
 

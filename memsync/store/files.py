@@ -40,7 +40,7 @@ class Stamp(NamedTuple):
 
 
 ABSENT: Final = Stamp(0, -1, 0, 0)
-_UNKNOWN: Final = Stamp(0, -2, 0, 0)  # equals the stamp of no file
+_UNKNOWN: Final = Stamp(0, -2, 0, 0)  # matches no file's stamp
 
 
 def stamp(path: Path) -> Stamp:
@@ -273,14 +273,14 @@ def replace(path: Path, data: bytes, *, was: bytes, temp: Path, private: bool, m
             temp.unlink(missing_ok=True)
 
 
-def rewrite(path: Path, data: bytes, *, was: bytes) -> None:
-    """Put *data* in the place of *path*, a small public file, unless it is no longer what it *was*.
+def rewrite(path: Path, data: bytes, *, was: bytes, private: bool = False) -> None:
+    """Put *data* in the place of *path*, a small file, unless it is no longer what it *was*.
 
     Raises:
         StoreNotWritable: somebody else changed it in this moment; nothing was changed.
         StoreFull
     """
-    if replace(path, data, was=was, temp=_temp_of(path), private=False) is None:
+    if replace(path, data, was=was, temp=_temp_of(path), private=private) is None:
         raise StoreNotWritable(path, "changed while it was written", "try again")
 
 

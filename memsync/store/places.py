@@ -32,7 +32,7 @@ _SCHEME: Final = re.compile(r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The directory of one store. `tree` is what its links may not leave; private: 0700/0600.
+    """The directory of one store. Links must resolve inside `tree`; private: 0700/0600.
 
     `instead` is where its local files are if its own `local` is not to be trusted.
     """
@@ -173,7 +173,8 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
     notes: list[str] = []
     root = _find_nearest_store(start, git, home, env, notes)
     if root is None:
-        root = git.root if git else (None if _is_bare(start) else start)
+        is_bare = all((start / part).exists() for part in ("HEAD", "objects", "refs"))
+        root = git.root if git else (None if is_bare else start)
     if root is None or not (why := _distrust_local(root / STORE_DIR / "local", git, env)):
         return Layout(start, root, git, home, notes=tuple(notes))
     path = root / STORE_DIR / "local"
@@ -284,10 +285,6 @@ def is_shared(git: GitDirs) -> bool:
     said = found[-1].lower() if found else "0"
     is_mode = len(said) > 2 and said.startswith("0") and said.isdecimal()
     return bool(int(said, 8) & 0o020) if is_mode else said in _FOR_THE_GROUP
-
-
-def _is_bare(directory: Path) -> bool:
-    return all((directory / part).exists() for part in ("HEAD", "objects", "refs"))
 
 
 def key_file(git: GitDirs) -> Path:

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from memsync.errors import NoStore, StoreNotWritable
+from memsync.errors import NoStore
 from memsync.store import files
 from memsync.store.places import Layout
 from memsync.system.limits import read_json
@@ -243,9 +243,7 @@ class Approvals:
             rows = ({name: ones for name, ones in noted[word].items() if ones} for word in _WORDS)
             kept = {word: dict(list(row.items())[-_MOST_NAMES:]) for word, row in zip(_WORDS, rows, strict=True) if row}
             data = json.dumps(kept, indent=1).encode() + b"\n"
-            temp = self._path.with_suffix(".new")
-            if files.replace(self._path, data, was=was, temp=temp, private=True) is None:
-                raise StoreNotWritable(self._path, "changed while it was written", "try again")
+            files.rewrite(self._path, data, was=was, private=True)
             self._path.chmod(0o600)
         self.__dict__.pop("_noted", None)
 

@@ -79,11 +79,6 @@ def _split(path: Path) -> tuple[str, list[str]]:
     return (head + mark[:-1], [part for part in rest.split(os.sep) if part]) if mark else ("", [])
 
 
-def is_below(path: Path) -> bool:
-    """Tell whether *path* is `.gobby/local` or in it."""
-    return bool(_split(path)[0])
-
-
 def refuse_links(path: Path) -> None:
     """Do nothing unless *path* is `.gobby/local` or below it, and leads through a link.
 
