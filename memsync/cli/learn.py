@@ -27,7 +27,8 @@ _source_options = stack(
 )
 
 
-def _candidates(project: Memsync) -> Candidates:
+def open_candidates(project: Memsync) -> Candidates:
+    """Return what waits for approval in *project*."""
     from memsync.learn.candidates import Candidates
 
     return Candidates(project)
@@ -72,7 +73,7 @@ def candidates(project: Memsync, /) -> Answer:
     Example:
       memsync skill candidates
     """
-    waiting = _candidates(project)
+    waiting = open_candidates(project)
     found = {name: waiting.skill_diff(name) for name in waiting.skills()}
     value = {"candidates": [{"name": n, "path": str(waiting.skill_path(n)), "diff": d} for n, d in found.items()]}
     return Answer(value, "\n".join(map(render.diff, found.values())) or "no skill waits for approval")
@@ -89,7 +90,7 @@ def approve(project: Memsync, /, names: tuple[str, ...]) -> Answer:
     Example:
       memsync skill approve run-tests
     """
-    waiting = _candidates(project)
+    waiting = open_candidates(project)
     diffs = [waiting.skill_diff(name) for name in names]
     done = [waiting.approve_skill(name) for name in names]
     text = "\n".join(f"{render.diff(d)}\n{render.done('approved', e)}" for d, e in zip(diffs, done, strict=True))
@@ -105,7 +106,7 @@ def reject(project: Memsync, /, names: tuple[str, ...]) -> Answer:
     Example:
       memsync skill reject run-tests
     """
-    waiting = _candidates(project)
+    waiting = open_candidates(project)
     for name in names:
         waiting.reject_skill(name)
     return Answer({"rejected": list(names)}, "\n".join(f"rejected {name}" for name in names))

@@ -11,7 +11,7 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, command
-from memsync.cli.learn import model_option, yes_option
+from memsync.cli.learn import model_option, open_candidates, yes_option
 from memsync.errors import UsageError
 from memsync.poison.guard import shown_type
 
@@ -25,12 +25,6 @@ _NEXT = "`memsync memory approve ID…` or `--all` stores them, `memsync memory 
 
 
 _READ = "flagged ones read like orders to an agent: `memsync memory show ID`, then `memsync memory approve ID` or `forget ID`"
-
-
-def _candidates(project: Memsync) -> Candidates:
-    from memsync.learn.candidates import Candidates
-
-    return Candidates(project)
 
 
 def _line(one: Proposal) -> str:
@@ -130,7 +124,7 @@ def candidates(project: Memsync, /) -> Answer:
     Example:
       memsync memory candidates
     """
-    found, flagged = _candidates(project).memories(), project.flagged()
+    found, flagged = open_candidates(project).memories(), project.flagged()
     value = {
         "count": len(found),
         "candidates": found,
@@ -166,7 +160,7 @@ def approve(project: Memsync, /, refs: tuple[str, ...], is_all: bool, revoke: bo
       memsync memory approve mm-a1b2c3
       memsync memory approve mm-d4e5f6 --revoke
     """
-    waiting = _candidates(project)
+    waiting = open_candidates(project)
     proposed = {one.memory.id for one in waiting.memories()}
     flagged = [] if is_all else [ref for ref in refs if not any(id_.startswith((ref, f"mm-{ref}")) for id_ in proposed)]
     refs = tuple(ref for ref in refs if ref not in flagged)
@@ -211,7 +205,7 @@ def reject(project: Memsync, /, refs: tuple[str, ...], is_all: bool) -> Answer:
     Example:
       memsync memory reject mm-a1b2c3
     """
-    waiting = _candidates(project)
+    waiting = open_candidates(project)
     gone = waiting.reject(_chosen(waiting, refs, is_all=is_all))
     text = "\n".join(f"rejected {render.one_line(one.memory.content)}" for one in gone) or "nothing waits"
     return Answer({"rejected": gone}, text)
