@@ -53,8 +53,7 @@ def _speed(directory: Path, size: int) -> Iterator[tuple[str, ...]]:
     write(directory / ".gobby" / "memories.jsonl", size)
     memories = [memory for line in records(size) if (memory := decode(line).memory)]
     yield _first_index(directory, memories)
-    memsync = Memsync.open(directory, env={"MEMSYNC_HOME": str(directory / "home")})
-    memsync.__dict__["author"] = "bench"
+    memsync = Memsync.open(directory, env={"MEMSYNC_HOME": str(directory / "home")}).with_settings(author="bench")
     _ = memsync.finder.index  # warm: not the one-shot query, and not the making of the index
     texts = [_text(memory) for memory in memories]
     fts = Fts5(texts)

@@ -95,8 +95,7 @@ def replay(directory: Path) -> Replayed:
     path = directory / ".gobby" / "memories.jsonl"
     path.parent.mkdir()
     path.write_bytes(b"".join(line + b"\n" for line in (*known, *map(_untagged, records(OTHERS)))))
-    project = Memsync.open(directory, env={"MEMSYNC_HOME": f"{directory}/home"})
-    project.__dict__["author"] = "bench"
+    project = Memsync.open(directory, env={"MEMSYNC_HOME": f"{directory}/home"}).with_settings(author="bench")
     session = RecallSession(project, "replay")
     always = 0
     injections = [session.at_start()]

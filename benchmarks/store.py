@@ -31,8 +31,7 @@ def rows() -> Iterator[tuple[str, ...]]:
 def _append(directory: Path, size: int) -> tuple[str, ...]:
     """One warm `remember` (lock, look, decide, append, fsync) against a bare append + fsync."""
     write(directory / "p" / ".gobby" / "memories.jsonl", size)
-    memsync = Memsync.open(directory / "p", env={"MEMSYNC_HOME": str(directory / "home")})
-    memsync.__dict__["author"] = "bench"
+    memsync = Memsync.open(directory / "p", env={"MEMSYNC_HOME": str(directory / "home")}).with_settings(author="bench")
     numbers = itertools.count()
     plain = os.open(directory / "plain", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     line = b'{"content":"' + b"x" * 300 + b'"}\n'

@@ -8,14 +8,27 @@ from __future__ import annotations
 # What `typing` offers, without its import, which costs as much as a bare Python.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memsync.agents.session import RecallSession
     from memsync.errors import MemsyncError
     from memsync.memories.filters import Filters
-    from memsync.memories.results import Entry, Hit, ImportReport, Recall, Remembered, Stats
-    from memsync.memories.service import Memsync
+    from memsync.memories.imports import Candidate
+    from memsync.memories.project import Memsync, Project
+    from memsync.memories.results import (
+        Entry,
+        Hit,
+        ImportReport,
+        Outcome,
+        Recall,
+        Remembered,
+        Similar,
+        Stats,
+        StoreStatus,
+    )
     from memsync.records import Memory
 
 __version__ = "0.1.0"
 __all__ = [
+    "Candidate",
     "Entry",
     "Filters",
     "Hit",
@@ -23,18 +36,24 @@ __all__ = [
     "Memory",
     "Memsync",
     "MemsyncError",
+    "Outcome",
+    "Project",
     "Recall",
+    "RecallSession",
     "Remembered",
+    "Similar",
     "Stats",
+    "StoreStatus",
 ]
 
 _HOMES = {
-    "Memsync": "memories.service",
-    "MemsyncError": "errors",
+    "Candidate": "memories.imports",
     "Filters": "memories.filters",
     "Memory": "records",
-    "ImportReport": "memories.results",
-    "Stats": "memories.results",
+    "Memsync": "memories.project",
+    "MemsyncError": "errors",
+    "Project": "memories.project",
+    "RecallSession": "agents.session",
 }
 
 

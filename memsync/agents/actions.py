@@ -169,7 +169,7 @@ def _save(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
 def _sync_import(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
     """Take in what others wrote to the files."""
     project = turn.session.project
-    project.refresh()
+    project.stores.refresh()
     return {"memories": sum(len(store.memories()) for store in project.stores.values())}
 
 

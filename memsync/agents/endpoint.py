@@ -22,7 +22,7 @@ from memsync.agents import wire
 from memsync.agents.hooks import Reply, answer, client_of
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 from memsync.store.files import make_dirs
 from memsync.store.places import locate
 from memsync.system.limits import read_json
@@ -114,7 +114,7 @@ class Endpoint:
             except Exception as error:  # noqa: BLE001 - the boundary of the thread: the caller answers for itself
                 log.info("a hook was not answered: %s", error)
 
-    def _answer(self, project: Memsync, request: Any) -> Reply | None:
+    def _answer(self, project: Project, request: Any) -> Reply | None:
         """Return the answer; None if the caller is of another version, or in another project."""
         if request["version"] != __version__:
             return None

@@ -167,9 +167,9 @@ def _asked(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> boo
 def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
     _at_work.append(cwd)
     from memsync.agents.hooks import answer, client_of
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
-    with Memsync.open(cwd) as project:
+    with Project.open(cwd) as project:
         reply: Reply = answer(project, client_of(client), event, payload)
         _print(reply.out)
         reply.used()

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from memsync.agents.session import state_scope
 from memsync.errors import StoreError
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 from memsync.store import files
 from memsync.system import local
 from memsync.system.limits import read_json
@@ -21,14 +21,14 @@ _EARLIER: Final = "hooks.1.log"
 _LIMIT: Final = 256 * 1024  # bytes
 
 
-def local_dir(project: Memsync) -> Path | None:
+def local_dir(project: Project) -> Path | None:
     """Return where hooks note things: a directory that is never tracked, if the store beside it is there."""
     scope = state_scope(project)
     place = project.layout.place(scope) if scope else None
     return place.local if place and place.directory.is_dir() else None
 
 
-def write(project: Memsync, note: Mapping[str, Any]) -> None:
+def write(project: Project, note: Mapping[str, Any]) -> None:
     """Add *note* to the log, as a line of JSON; prompts are not in it. Never fails."""
     scope = state_scope(project)
     directory = local_dir(project)
@@ -56,7 +56,7 @@ def _append(path: Path, note: Mapping[str, Any]) -> None:
         os.close(fd)
 
 
-def last(project: Memsync) -> dict[str, Any] | None:
+def last(project: Project) -> dict[str, Any] | None:
     """Return the last line of the log that is about what was given, or why nothing."""
     directory = local_dir(project)
     try:

@@ -14,7 +14,7 @@ from memsync.agents.actions import Outcome, Turn, check, run
 from memsync.agents.client import CLIENTS, EVENTS, KNOWN, Client
 from memsync.agents.session import RecallSession
 from memsync.errors import MemsyncError, UsageError
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 from memsync.records import format_time
 from memsync.store import files, workflow
 from memsync.store.trust import notice, why_no_step
@@ -39,7 +39,7 @@ def client_of(name: str) -> Client:
     return KNOWN[name]
 
 
-def answer(project: Memsync, client: Client, event: str, payload: Mapping[str, Any]) -> Reply:
+def answer(project: Project, client: Client, event: str, payload: Mapping[str, Any]) -> Reply:
     """Return what the hook *event* of *client* prints for *payload*, having run the lifecycle.
 
     Raises:
@@ -57,7 +57,7 @@ def answer(project: Memsync, client: Client, event: str, payload: Mapping[str, A
     outcomes: list[Outcome] = []
     if not is_claimed or session.claim(key):
         steps = workflow.load(project.layout).steps if triggers else {}
-        with project.in_session(session.id):
+        with project.journal.in_session(session.id):
             outcomes = [outcome for trigger in triggers for outcome in run(steps[trigger], turn)]
     text = "\n".join(found.text for found in turn.injections if found.text)
     name = client.output_event(event)
@@ -77,9 +77,9 @@ def answer(project: Memsync, client: Client, event: str, payload: Mapping[str, A
     return Reply(json.dumps(out), used)
 
 
-def _notice(project: Memsync, event: str) -> dict[str, str]:
+def _notice(project: Project, event: str) -> dict[str, str]:
     """Return what every client shows the user, and no model, when a session begins: that something waits."""
-    text = notice(project.waiting) if event == "session-start" else ""
+    text = notice(workflow.find_waiting(project.layout, project.loaded)) if event == "session-start" else ""
     return {"systemMessage": f"memsync: {text}"} if text else {}
 
 
@@ -103,7 +103,7 @@ def _note(turn: Turn, client: Client, event: str, outcomes: Sequence[Outcome]) -
     }
 
 
-def values(project: Memsync, client: Client, event: str, payload: Mapping[str, Any]) -> dict[str, str]:
+def values(project: Project, client: Client, event: str, payload: Mapping[str, Any]) -> dict[str, str]:
     """Return what a workflow may name in braces."""
     named = {name: str(payload.get(name) or "") for name in ("source", "trigger", "reason", "transcript_path", "cwd")}
     return {
@@ -139,7 +139,7 @@ def _first_time(transcript: str) -> str:
     return ""
 
 
-def run_trigger(project: Memsync, trigger: str, *, session_id: str, prompt: str) -> list[Outcome]:
+def run_trigger(project: Project, trigger: str, *, session_id: str, prompt: str) -> list[Outcome]:
     """Run the actions of *trigger* outside a hook, and note what they gave.
 
     Raises:
@@ -150,14 +150,14 @@ def run_trigger(project: Memsync, trigger: str, *, session_id: str, prompt: str)
         raise UsageError(f"there is no trigger {trigger!r}; there are {', '.join(workflow.TRIGGERS)}")
     payload = {"session_id": session_id, "prompt": prompt, "cwd": str(project.layout.start)}
     turn = Turn(RecallSession(project, session_id), values(project, client_of("claude"), name, payload))
-    with project.in_session(session_id):
+    with project.journal.in_session(session_id):
         outcomes = run(workflow.load(project.layout).steps[name], turn)
     for found in turn.injections:
         turn.session.commit(found)
     return outcomes
 
 
-def check_workflows(project: Memsync, paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+def check_workflows(project: Project, paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     """Return the workflow files looked at, *paths* or the project's own, and what is wrong with them."""
     theirs = {path for path, place in workflow.own_files(project.layout) if place.scope == "project"}
     checked = list(paths) or [path for path, _ in workflow.own_files(project.layout)]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from memsync.errors import MemsyncError
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 from memsync.records import Clock, utc_now
 from memsync.store.debounce import Debouncer
 from memsync.store.files import stamp
@@ -41,7 +41,7 @@ class Live:
         self._clock = clock
         self._env = env
         self._turn = threading.RLock()
-        self._project: Memsync | None = None
+        self._project: Project | None = None
         self._opened: Hashable = None  # what `_appearance` was then
         self._resources = ExitStack()
         self._quiet = quiet
@@ -49,7 +49,7 @@ class Live:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def call(self, work: Callable[[Memsync], T]) -> T:
+    def call(self, work: Callable[[Project], T]) -> T:
         """Return what *work* makes of the project. Calls wait for one another.
 
         Raises:
@@ -63,9 +63,9 @@ class Live:
                 self._rest.add("project")
                 self._wake.set()
 
-    def apart(self, work: Callable[[Memsync], T]) -> T:
+    def apart(self, work: Callable[[Project], T]) -> T:
         """Do what `call` does with a project opened for this, so that long work holds up nobody."""
-        with Memsync.open(self.start, clock=self._clock, env=self._env) as project:
+        with Project.open(self.start, clock=self._clock, env=self._env) as project:
             return work(project)
 
     def close(self) -> None:
@@ -77,11 +77,11 @@ class Live:
             self._wake.set()
             thread.join()
 
-    def _current(self) -> Memsync:
+    def _current(self) -> Project:
         appearance = self._appearance()
         if self._project is None or appearance != self._opened:
             self._shut()
-            project = Memsync.open(self.start, clock=self._clock, env=self._env)
+            project = Project.open(self.start, clock=self._clock, env=self._env)
             self._resources.callback(project.close)
             self._resources.enter_context(project.watcher())
             self._project, self._opened = project, appearance

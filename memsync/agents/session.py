@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 from memsync.agents import context
 from memsync.agents.triage import small_talk
 from memsync.memories.filters import SHOWN, Filters, most_important, unasked
+from memsync.memories.project import Project
 from memsync.memories.results import Entry, Recall
-from memsync.memories.service import Memsync
 from memsync.records import Scope, content_hash, format_time, parse_time
 from memsync.secrets import scan_memory
 from memsync.store.state import State
@@ -99,7 +99,7 @@ class RecallSession:
     what has really been handed over.
     """
 
-    def __init__(self, project: Memsync, session_id: str) -> None:
+    def __init__(self, project: Project, session_id: str) -> None:
         self.project = project
         self.id = session_id
         self._turn = Injection(reason="no turn has begun")
@@ -141,7 +141,7 @@ class RecallSession:
 
         What a memory is worth today is never more than what is written, so most need no look.
         """
-        self.project.refresh()
+        self.project.stores.refresh()
         stores = self.project.stores.items()
         usage = {scope: self.project.state(scope).usage() for scope, _ in stores}
         held = [(scope, memory) for scope, store in stores for memory in store.memories().values()]
@@ -217,7 +217,7 @@ class RecallSession:
     ) -> Injection:
         budget = self.project.settings.injection_budget if budget is None else budget
         block = context.build(
-            new, self.project.clock(), limit=limit, budget=budget, grouped=grouped, is_new=self.project.is_new
+            new, self.project.clock(), limit=limit, budget=budget, grouped=grouped, is_new=self.project.screening.is_new
         )
         why = "too long for the budget" if block.left_out else "all given before" if filtered else "nothing that fits"
         return Injection(
@@ -230,11 +230,11 @@ class RecallSession:
 
     def why_withheld(self, entry: Entry) -> str:
         """Return why what *entry* says keeps it from being given: it must not reach a model, or is to be read first."""
-        return "secret" if scan_memory(entry.memory, self.project.allowed_secrets) else self.waits(entry) and "flagged"
+        return "secret" if scan_memory(entry.memory, self.project.vetting.allowed) else self.waits(entry) and "flagged"
 
     def waits(self, entry: Entry) -> str:
         """Return why *entry* reads like an order to an agent, if nobody has approved it."""
-        return self.project.screened(entry).flagged
+        return self.project.screening.screen(entry).flagged
 
     def rules(self, threshold: float | None = None) -> Rules:
         """Return the rules that hold for the session now."""
@@ -299,7 +299,9 @@ class RecallSession:
         self._change(add)
         now = self.project.clock()
         for scope in dict.fromkeys(entry.scope for entry in injection.entries):
-            shown = {entry.id: self.project.seen(entry) for entry in injection.entries if entry.scope == scope}
+            shown = {
+                entry.id: self.project.screening.known(entry) for entry in injection.entries if entry.scope == scope
+            }
             state = self.project.state(scope)
             state.record_use([(id_, now) for id_ in shown], shown)
             if self.id:
@@ -337,7 +339,7 @@ def superseded_by(entries: Iterable[Entry]) -> set[str]:
     return {old for entry in entries for old in entry.memory.supersedes}
 
 
-def state_scope(project: Memsync) -> Scope | None:
+def state_scope(project: Project) -> Scope | None:
     """Return the scope beside whose store sessions are noted: never a directory that the project does not have yet."""
     layout = project.layout
     if layout.project and layout.project.directory.is_dir() and not project.settings.stealth:

@@ -13,7 +13,7 @@ from memsync.cli.app import Answer, command
 
 if TYPE_CHECKING:
     from memsync.agents.explain import Explained
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 _session_option = click.option("--session", "session_id", default="", metavar="ID", help="The agent session it is for.")
 
@@ -42,7 +42,7 @@ def hook(event: str, client: str) -> None:
 @click.option("--prompt", metavar="TEXT", help="What the user says; without it, what a session begins with.")
 @_session_option
 @click.option("--explain", is_flag=True, help="Also show what was left out, and by which rule.")
-def inject(project: Memsync, /, prompt: str | None, session_id: str, explain: bool) -> Answer:
+def inject(project: Project, /, prompt: str | None, session_id: str, explain: bool) -> Answer:
     """Show what an agent would be given now. Notes nothing.
 
     \b
@@ -76,7 +76,7 @@ def workflow() -> None:
 
 
 @command("list", group=workflow, is_quiet=True)
-def list_(project: Memsync, /) -> Answer:
+def list_(project: Project, /) -> Answer:
     """Show which actions run when, which file says so, and which actions there are.
 
     \b
@@ -111,7 +111,7 @@ def _params(params: Any) -> str:
 @click.argument("trigger", metavar="session_start|prompt|pre_compact|compact|session_end")
 @click.option("--prompt", default="", metavar="TEXT", help="What {user_prompt} stands for.")
 @_session_option
-def run(project: Memsync, /, trigger: str, prompt: str, session_id: str) -> Answer:
+def run(project: Project, /, trigger: str, prompt: str, session_id: str) -> Answer:
     """Run the actions of one trigger, as a hook does, and show what each returned.
 
     \b
@@ -129,7 +129,7 @@ def run(project: Memsync, /, trigger: str, prompt: str, session_id: str) -> Answ
 
 @command(group=workflow)
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def validate(project: Memsync, /, files: tuple[Path, ...]) -> Answer:
+def validate(project: Project, /, files: tuple[Path, ...]) -> Answer:
     """Check FILES, or the project's own workflows; exit 1 if anything is wrong.
 
     \b

@@ -18,7 +18,7 @@ from memsync import __version__
 from memsync.errors import MemsyncError
 
 if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 T = TypeVar("T")
 
@@ -209,12 +209,13 @@ def wants_json() -> bool:
     return bool(click.get_current_context().params["as_json"])
 
 
-def _open_project(ctx: click.Context, *, is_quiet: bool) -> Memsync:
-    from memsync.memories.service import Memsync
+def _open_project(ctx: click.Context, *, is_quiet: bool) -> Project:
+    from memsync.memories.project import Project
     from memsync.store.trust import notice
+    from memsync.store.workflow import find_waiting
 
-    project = ctx.with_resource(Memsync.open())
-    if not is_quiet and (text := notice(project.waiting)):
+    project = ctx.with_resource(Project.open())
+    if not is_quiet and (text := notice(find_waiting(project.layout, project.loaded))):
         click.echo(f"memsync: {text}", err=True)
     return project
 

@@ -18,7 +18,7 @@ from memsync.janitor.review import Row
 from memsync.store.state import DECISIONS
 
 if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 _COMMANDS: Final = {
     "log": ("memsync.cli.dedup:log", "Show what was decided about texts that were alike."),
@@ -40,7 +40,7 @@ def dedup() -> None:
 @click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many.")
 @click.option("--decision", metavar="NAME", help=f"Only these: {', '.join(DECISIONS)}.")
 @click.option("--status", type=click.Choice(_STATUSES), help="Only with this review status.")
-def log(project: Memsync, /, limit: int, decision: str | None, status: str | None) -> Answer:
+def log(project: Project, /, limit: int, decision: str | None, status: str | None) -> Answer:
     """Show the decisions, the latest first.
 
     \b
@@ -53,7 +53,7 @@ def log(project: Memsync, /, limit: int, decision: str | None, status: str | Non
     return Answer(reviewing.listed(project, found), text)
 
 
-def _shown(project: Memsync, row: Row) -> Iterator[str]:
+def _shown(project: Project, row: Row) -> Iterator[str]:
     said = row.decision
     like = "" if said.similarity is None else f", similarity {said.similarity:.2f}"
     why = f": {said.reasoning}" if said.reasoning else ""
@@ -65,7 +65,7 @@ def _shown(project: Memsync, row: Row) -> Iterator[str]:
 
 
 @command("review")
-def review(project: Memsync, /) -> Answer | None:
+def review(project: Project, /) -> Answer | None:
     """Go through what dedup rejected: y was right, n brings it back, s later, q stops.
 
     Rejections of the very same text are confirmed at once. Without a terminal
@@ -106,7 +106,7 @@ def _keys() -> Iterator[Callable[[], str]]:
         termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
 
 
-def _list_waiting(project: Memsync, copies: int, waiting: list[Row]) -> Answer:
+def _list_waiting(project: Project, copies: int, waiting: list[Row]) -> Answer:
     lines = [f"{copies} copies confirmed, {len(waiting)} waiting"]
     lines += [line for row in waiting for line in _shown(project, row)]
     if waiting:
@@ -117,7 +117,7 @@ def _list_waiting(project: Memsync, copies: int, waiting: list[Row]) -> Answer:
     return Answer(value, "\n".join(lines))
 
 
-def _ask(project: Memsync, row: Row, place: str, key: Callable[[], str]) -> bool:
+def _ask(project: Project, row: Row, place: str, key: Callable[[], str]) -> bool:
     """Show one pair, take one key, and return whether to go on."""
     said = row.decision
     why = f": {said.reasoning}" if said.reasoning else ""
@@ -145,13 +145,13 @@ def _compared(rejected: str, kept: str) -> Iterator[str]:
         yield f"  {word}{''.join(shown)}"
 
 
-def _told(project: Memsync, result: reviewing.Reversed) -> str:
+def _told(project: Project, result: reviewing.Reversed) -> str:
     return f"{result.reason}: {render.entry_line(result.entry, project.clock())}" if result.entry else result.reason
 
 
 @command("confirm")
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
-def confirm(project: Memsync, /, refs: tuple[str, ...]) -> Answer:
+def confirm(project: Project, /, refs: tuple[str, ...]) -> Answer:
     """Mark decisions as correct, by the number that `log` shows.
 
     \b
@@ -166,7 +166,7 @@ def confirm(project: Memsync, /, refs: tuple[str, ...]) -> Answer:
 
 @command("reverse")
 @click.argument("ref", metavar="ID")
-def reverse(project: Memsync, /, ref: str) -> Answer:
+def reverse(project: Project, /, ref: str) -> Answer:
     """Bring back the text that decision ID rejected, unless a memory says the same again.
 
     \b

@@ -17,7 +17,7 @@ from memsync.store.config import parse_value
 
 if TYPE_CHECKING:
     from memsync.index.embed import Meaning
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ def evaluate() -> None:
 @click.option("--inject", is_flag=True, help="Also measure what an agent would be shown unasked.")
 @click.option("--embedder", metavar="SPEC", help="Instead of the setting memory.embedder, e.g. none.")
 def recall(
-    project: Memsync,
+    project: Project,
     /,
     suites: tuple[Path, ...],
     out: str | None,
@@ -71,7 +71,7 @@ def recall(
 @click.argument("files", metavar="PAIRS.jsonl...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", metavar="OUT.jsonl", help="Write what became of every pair there, one a line.")
 @click.option("--embedder", metavar="SPEC", help="Instead of the setting memory.embedder, e.g. none.")
-def dedup(project: Memsync, /, files: tuple[Path, ...], out: str | None, embedder: str | None) -> Answer:
+def dedup(project: Project, /, files: tuple[Path, ...], out: str | None, embedder: str | None) -> Answer:
     """Remember the second text of each pair where the first is stored, and say what became of it.
 
     PAIRS.jsonl has JSON lines with k, a (stored), b (new) and label: dup and

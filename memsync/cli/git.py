@@ -12,7 +12,7 @@ from memsync.cli.app import Answer, LazyGroup, command, stack
 from memsync.errors import NoStore, UsageError
 
 if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
     from memsync.store.places import Layout
 
 _SOURCE: Final = "MEMSYNC_SOURCE"
@@ -36,14 +36,14 @@ def git() -> None:
     """Set memsync up in a clone, so that memories travel with commits."""
 
 
-def _layout(project: Memsync) -> Layout:
+def _layout(project: Project) -> Layout:
     layout = project.layout
     if layout.git is None or layout.root is None:
         raise NoStore(f"{layout.start} is in no work tree of git; run `git init` first, or go to a checkout")
     return layout
 
 
-def _top(project: Memsync) -> Path:
+def _top(project: Project) -> Path:
     git = _layout(project).git
     assert git is not None
     return git.root
@@ -51,7 +51,7 @@ def _top(project: Memsync) -> Path:
 
 @command()
 @click.option("--no-hooks", is_flag=True, help="Only tell git how to merge and show memories, as in CI.")
-def install(project: Memsync, /, no_hooks: bool) -> Answer:
+def install(project: Project, /, no_hooks: bool) -> Answer:
     """Put our hooks beside yours, and our merge drivers into the configuration, for this clone and its worktrees.
 
     pre-commit takes new memories into your commit; post-merge, post-checkout
@@ -71,7 +71,7 @@ def install(project: Memsync, /, no_hooks: bool) -> Answer:
 
 
 @command()
-def uninstall(project: Memsync, /) -> Answer:
+def uninstall(project: Project, /) -> Answer:
     """Take our hooks out, so that every hook is what it was before.
 
     \b
@@ -85,7 +85,7 @@ def uninstall(project: Memsync, /) -> Answer:
 
 
 @command()
-def status(project: Memsync, /) -> Answer:
+def status(project: Project, /) -> Answer:
     """Ask git what is set up in this clone.
 
     \b
@@ -109,7 +109,7 @@ def status(project: Memsync, /) -> Answer:
 
 @command()
 @click.argument("paths", metavar="[FILE]...", nargs=-1)
-def check(project: Memsync, /, paths: tuple[str, ...]) -> Answer:
+def check(project: Project, /, paths: tuple[str, ...]) -> Answer:
     """Look at what is staged, in FILEs or everywhere; exit 1 if something is wrong.
 
     Finds what looks like a secret, conflict markers and lines that cannot be
@@ -132,7 +132,7 @@ def check(project: Memsync, /, paths: tuple[str, ...]) -> Answer:
         trouble
         for path in changed
         if not paths or path in paths
-        for trouble in check_staged(checkout, path, project.allowed_secrets)
+        for trouble in check_staged(checkout, path, project.vetting.allowed)
     ]
     text = "\n".join(one_line(str(trouble)) for trouble in found)
     return Answer({"checked": changed, "found": found}, text or "all is well", 1 if found else 0)

@@ -10,7 +10,7 @@ from memsync.cli.app import Answer, command
 from memsync.cli.render import memories
 
 if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 
 @click.group()
@@ -19,7 +19,7 @@ def index() -> None:
 
 
 @command(group=index)
-def status(project: Memsync, /) -> Answer:
+def status(project: Project, /) -> Answer:
     """Show where the index is, whether it fits the files, and what finds by meaning.
 
     \b
@@ -37,7 +37,7 @@ def status(project: Memsync, /) -> Answer:
 
 
 @command(group=index)
-def rebuild(project: Memsync, /) -> Answer:
+def rebuild(project: Project, /) -> Answer:
     """Rebuild the index from the files, vectors included.
 
     \b

@@ -18,7 +18,7 @@ from memsync.store import files
 from memsync.transfer import writers
 
 if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 _COMMANDS: Final = {
     "run": ("memsync.cli.janitor:run", "Merge copies, archive what faded, review what dedup rejected."),
@@ -42,7 +42,7 @@ def janitor() -> None:
 @click.option("--plan", "plan_to", metavar="FILE", help='Write what would be done there, to edit ("-": show it).')
 @click.option("--apply", "plan_from", metavar="FILE", help="Do what that plan says, and nothing else.")
 def run(
-    project: Memsync,
+    project: Project,
     /,
     tasks: tuple[Task, ...],
     dry_run: bool,
@@ -87,7 +87,7 @@ def _read(path: str) -> bytes:
     return files.read(Path(path))[0]
 
 
-def _write(project: Memsync, plan: Plan, path: str) -> Answer:
+def _write(project: Project, plan: Plan, path: str) -> Answer:
     text = spell(plan, lambda step: _explained(project, step), project.clock(), path)
     if path == "-":
         return Answer(_as_dict(plan), text.rstrip("\n"))
@@ -120,7 +120,7 @@ def _notes(plan: Plan) -> list[str]:
     return told
 
 
-def _apply(project: Memsync, plan: Plan) -> Answer:
+def _apply(project: Project, plan: Plan) -> Answer:
     from memsync.janitor.run import apply
 
     report = apply(project, plan.steps, track=_tracked)
@@ -157,7 +157,7 @@ def _left_undone(outcomes: Iterable[Outcome]) -> Iterator[str]:
         yield f"  … and {len(left) - _SHOWN} more (--json tells all)"
 
 
-def _told(project: Memsync, steps: Sequence[Step]) -> Iterator[str]:
+def _told(project: Project, steps: Sequence[Step]) -> Iterator[str]:
     for step in steps[:_SHOWN]:
         for line in _explained(project, step):
             yield f"  {render.one_line(line)}"
@@ -165,7 +165,7 @@ def _told(project: Memsync, steps: Sequence[Step]) -> Iterator[str]:
         yield f"  … and {len(steps) - _SHOWN} more (--json tells all)"
 
 
-def _explained(project: Memsync, step: Step) -> Iterator[str]:
+def _explained(project: Project, step: Step) -> Iterator[str]:
     """Yield what a person needs to know about one step."""
     store = project.stores[step.scope]
     if isinstance(step, Merge):
@@ -190,7 +190,7 @@ def _tracked(items: Sequence[Any], label: str) -> Iterable[Any]:
 @command("undo")
 @click.argument("name", metavar="[RUN]", required=False)
 @click.option("--list", "only_list", is_flag=True, help="Only list the runs that can be undone.")
-def undo(project: Memsync, /, name: str | None, only_list: bool) -> Answer:
+def undo(project: Project, /, name: str | None, only_list: bool) -> Answer:
     """Take a run back, the last one unless RUN names another. What was edited since is kept.
 
     \b

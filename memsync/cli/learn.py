@@ -12,7 +12,7 @@ from memsync.cli.app import Answer, command, stack
 
 if TYPE_CHECKING:
     from memsync.learn.candidates import Candidates
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 model_option = click.option("--no-llm", is_flag=True, help="By rules, even where a model is configured.")
 yes_option = click.option("-y", "--yes", is_flag=True, help="Do not wait for approval.")
@@ -27,7 +27,7 @@ _source_options = stack(
 )
 
 
-def open_candidates(project: Memsync) -> Candidates:
+def open_candidates(project: Project) -> Candidates:
     """Return what waits for approval in *project*."""
     from memsync.learn.candidates import Candidates
 
@@ -40,7 +40,7 @@ def open_candidates(project: Memsync) -> Candidates:
 @model_option
 @yes_option
 def learn(
-    project: Memsync,
+    project: Project,
     /,
     name: str,
     session: str | None,
@@ -66,7 +66,7 @@ def learn(
 
 
 @command()
-def candidates(project: Memsync, /) -> Answer:
+def candidates(project: Project, /) -> Answer:
     """Show the skills that were learned and wait for approval, as diffs.
 
     \b
@@ -81,7 +81,7 @@ def candidates(project: Memsync, /) -> Answer:
 
 @command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-def approve(project: Memsync, /, names: tuple[str, ...]) -> Answer:
+def approve(project: Project, /, names: tuple[str, ...]) -> Answer:
     """Take learned skills into the repository, and show what changes.
 
     Over a skill of that name it is an update; `memsync skill restore NAME` undoes it.
@@ -99,7 +99,7 @@ def approve(project: Memsync, /, names: tuple[str, ...]) -> Answer:
 
 @command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-def reject(project: Memsync, /, names: tuple[str, ...]) -> Answer:
+def reject(project: Project, /, names: tuple[str, ...]) -> Answer:
     """Drop learned skills that wait for approval.
 
     \b

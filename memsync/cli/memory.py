@@ -24,8 +24,8 @@ from memsync.records import SCOPES, Scope
 from memsync.system.texts import read_utf8
 
 if TYPE_CHECKING:
+    from memsync.memories.project import Project
     from memsync.memories.results import Recall
-    from memsync.memories.service import Memsync
     from memsync.skills.entries import SkillEntry
 
 
@@ -69,7 +69,7 @@ def memory() -> None:
 at_option = click.option("--at", metavar="REV", help="The project's memories as they were at that commit.")
 
 
-def _at(project: Memsync, rev: str | None) -> Memsync:
+def _at(project: Project, rev: str | None) -> Project:
     """Return *project*, or its past."""
     if rev is None:
         return project
@@ -82,7 +82,7 @@ def _filters(scope: Scope | None, **chosen: Any) -> Filters:
     return Filters(scopes=(scope,) if scope else SCOPES, **chosen)
 
 
-def _warn(project: Memsync) -> None:
+def _warn(project: Project) -> None:
     """Say on stderr, in one line a store, which lines were left out."""
     for path, (count, number, why) in project.problems():
         more = f" (and {count - 1} more)" if count > 1 else ""
@@ -123,7 +123,7 @@ supersedes_option = click.option(
 )
 @allow_secret_option
 @target_options
-def remember(project: Memsync, /, content: str, tags: tuple[str, ...], allow_secret: bool, **fields: Any) -> Answer:
+def remember(project: Project, /, content: str, tags: tuple[str, ...], allow_secret: bool, **fields: Any) -> Answer:
     """Store CONTENT ("-": standard input), unless it is stored already.
 
     What says the same is not stored twice, and what contradicts a memory is
@@ -138,7 +138,7 @@ def remember(project: Memsync, /, content: str, tags: tuple[str, ...], allow_sec
       memsync memory add "My editor is Helix" --global
       memsync memory add "The staging token is …" --private
     """
-    project.allows_secrets = allow_secret
+    project.vetting.allows_secrets = allow_secret
     result = project.remember(read_text(content), tags=split_tags(tags), **fields)
     return Answer(result, render.remembered(result, project.clock()))
 
@@ -159,7 +159,7 @@ skills_option = click.option("--skills", is_flag=True, help="The skills that ans
 @filter_options
 @at_option
 def recall(
-    project: Memsync,
+    project: Project,
     /,
     query: str | None,
     limit: int | None,
@@ -186,7 +186,7 @@ def recall(
     return _answer_found(project, found, known, explain=explain)
 
 
-def _answer_found(project: Memsync, found: Recall, skills: list[SkillEntry] | None, *, explain: bool) -> Answer:
+def _answer_found(project: Project, found: Recall, skills: list[SkillEntry] | None, *, explain: bool) -> Answer:
     _warn(project)
     value, text = found.as_dict(), render.recall(found, project.clock(), explain=explain)
     if skills is not None:
@@ -201,7 +201,7 @@ def _answer_found(project: Memsync, found: Recall, skills: list[SkillEntry] | No
 @skills_option
 @click.option("--explain", is_flag=True, help="Show where each score comes from.")
 @filter_options
-def search(project: Memsync, /, query: str, limit: int | None, skills: bool, explain: bool, **chosen: Any) -> Answer:
+def search(project: Project, /, query: str, limit: int | None, skills: bool, explain: bool, **chosen: Any) -> Answer:
     """Do what recall does, without counting it as a use.
 
     \b
@@ -217,7 +217,7 @@ def search(project: Memsync, /, query: str, limit: int | None, skills: bool, exp
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: all]")
 @filter_options
 @at_option
-def list_(project: Memsync, /, limit: int | None, at: str | None, **chosen: Any) -> Answer:
+def list_(project: Project, /, limit: int | None, at: str | None, **chosen: Any) -> Answer:
     """List memories, the most important first.
 
     \b
@@ -226,7 +226,7 @@ def list_(project: Memsync, /, limit: int | None, at: str | None, **chosen: Any)
       memsync memory list --tag ci --scope project
     """
     project = _at(project, at)
-    found = project.list(_filters(**chosen), limit=limit)
+    found = project.memories(_filters(**chosen), limit=limit)
     _warn(project)
     return Answer(listed(found), render.entries(found, project.clock(), none="no memories yet"))
 
@@ -235,7 +235,7 @@ def list_(project: Memsync, /, limit: int | None, at: str | None, **chosen: Any)
 @click.argument("ref", metavar="ID")
 @scope_option
 @at_option
-def show(project: Memsync, /, ref: str, scope: Scope | None, at: str | None) -> Answer:
+def show(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> Answer:
     """Show everything about one memory; ID may be the beginning of an id.
 
     \b
@@ -259,7 +259,7 @@ def show(project: Memsync, /, ref: str, scope: Scope | None, at: str | None) -> 
 @allow_secret_option
 @scope_option
 def update(
-    project: Memsync,
+    project: Project,
     /,
     ref: str,
     content: str | None,
@@ -274,7 +274,7 @@ def update(
       memsync memory update mm-a1b --importance 0.9 --tag ci,docker
     """
     text = None if content is None else read_text(content)
-    project.allows_secrets = allow_secret
+    project.vetting.allows_secrets = allow_secret
     result = project.update(ref, content=text, tags=split_tags(tags) if tags else None, **fields)
     return Answer(result, render.remembered(result, project.clock()))
 
@@ -282,7 +282,7 @@ def update(
 @command()
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
 @scope_option
-def forget(project: Memsync, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
+def forget(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
     """Remove memories. `memsync memory restore ID` brings one back.
 
     \b
@@ -299,7 +299,7 @@ def forget(project: Memsync, /, refs: tuple[str, ...], scope: Scope | None) -> A
 @click.argument("ref", metavar="ID")
 @scope_option
 @click.option("--at", "at", metavar="REV", help="As it was at that commit.")
-def restore(project: Memsync, /, ref: str, scope: Scope | None, at: str | None) -> Answer:
+def restore(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> Answer:
     """Undo the last forget or update of a memory on this machine; twice is redo.
 
     A memory that is archived, for instance because another supersedes it, is
@@ -321,7 +321,7 @@ def restore(project: Memsync, /, ref: str, scope: Scope | None, at: str | None) 
 
 @command()
 @filter_options
-def stats(project: Memsync, /, **chosen: Any) -> Answer:
+def stats(project: Project, /, **chosen: Any) -> Answer:
     """Count memories by type, scope, source and tag.
 
     \b

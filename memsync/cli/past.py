@@ -20,7 +20,7 @@ from memsync.records import Memory, age, shown_id
 if TYPE_CHECKING:
     from memsync.history.diff import Difference, SkillChange
     from memsync.history.events import Event
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 _COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()<>+!|~-])")
@@ -29,7 +29,7 @@ _CALLS: Final = re.compile(r"([@#])(?=\w)")  # GitHub makes mentions and referen
 
 @command("history")
 @click.argument("ref", metavar="ID")
-def history_(project: Memsync, /, ref: str) -> Answer:
+def history_(project: Project, /, ref: str) -> Answer:
     """Show what happened to one memory: who changed what, when, in which commit.
 
     Newest first, with what is not committed yet on top. A memory that HEAD
@@ -110,7 +110,7 @@ def _shortened(text: str) -> str:
 @command()
 @click.argument("span", metavar="[REV..REV]", default="HEAD")
 @click.option("--markdown", is_flag=True, help="As Markdown, for a comment on a pull request.")
-def diff(project: Memsync, /, span: str, markdown: bool) -> Answer:
+def diff(project: Project, /, span: str, markdown: bool) -> Answer:
     """Show which memories and skills differ, as people read them.
 
     REV..REV are two commits, REV...REV the second since it left the first, and
@@ -194,7 +194,7 @@ def _escaped(text: str) -> str:
 
 @command()
 @click.argument("ref", metavar="ID", required=False)
-def blame(project: Memsync, /, ref: str | None) -> Answer:
+def blame(project: Project, /, ref: str | None) -> Answer:
     """Show who last changed each memory, or each field of one.
 
     \b

@@ -10,14 +10,14 @@ from memsync.cli import render
 from memsync.cli.app import Answer, command
 from memsync.history import audit as auditing
 from memsync.memories import sharing
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 from memsync.records import Scope, age
 from memsync.store.consent import read_consented
 
 
 @command()
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
-def share(project: Memsync, /, refs: tuple[str, ...]) -> Answer:
+def share(project: Project, /, refs: tuple[str, ...]) -> Answer:
     """Move private or global memories into the project, where they can be committed.
 
     Nothing moves if one of them looks like it holds a secret or has the tag
@@ -35,7 +35,7 @@ def share(project: Memsync, /, refs: tuple[str, ...]) -> Answer:
 @command()
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
 @click.option("--global", "scope", flag_value="global", help="Into your own store, for every project.")
-def unshare(project: Memsync, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
+def unshare(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
     """Move memories out of the work tree, into this project's private store.
 
     What is committed already stays in git's history.
@@ -55,7 +55,7 @@ def unshare(project: Memsync, /, refs: tuple[str, ...], scope: Scope | None) -> 
 
 @command()
 @click.option("--history", is_flag=True, help="Every commit of every branch, too.")
-def audit(project: Memsync, /, history: bool) -> Answer:
+def audit(project: Project, /, history: bool) -> Answer:
     """Look for secrets in shared memories and skills; exit 1 if there are some.
 
     Shows what they look like, never what they are. docs/security.md says what
@@ -73,7 +73,7 @@ def audit(project: Memsync, /, history: bool) -> Answer:
     return Answer({"found": found}, "\n".join([*lines, told]), 1 if found else 0)
 
 
-def _let_through(project: Memsync) -> list[str]:
+def _let_through(project: Project) -> list[str]:
     """Say what is in force that lets something through."""
     theirs, mine = project.settings.allow_secrets, len(read_consented(project.layout))
     lines = [f"let through by memory.secrets.allow: {' '.join(theirs)}"] if theirs else []

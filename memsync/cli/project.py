@@ -11,7 +11,7 @@ from memsync.cli.app import Answer, command
 from memsync.format.as_json import as_json
 
 if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 _AGENTS = click.Choice(["claude", "codex", "gemini", "all"])
 
@@ -28,7 +28,7 @@ _AGENTS = click.Choice(["claude", "codex", "gemini", "all"])
 @click.option("--no-git-hooks", is_flag=True, help="Leave git's hooks alone.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 def init(
-    project: Memsync,
+    project: Project,
     /,
     agents: tuple[str, ...],
     stealth: bool,
@@ -65,7 +65,7 @@ def init(
 @command()
 @click.option("--agent", "agents", multiple=True, type=_AGENTS, help="Only this client (repeat for more).")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-def uninstall(project: Memsync, /, agents: tuple[str, ...], dry_run: bool) -> Answer:
+def uninstall(project: Project, /, agents: tuple[str, ...], dry_run: bool) -> Answer:
     """Take memsync out of the settings of your agents and, without --agent, of git. Memories stay.
 
     What was there before comes back byte for byte, also where you have edited
@@ -85,7 +85,7 @@ def uninstall(project: Memsync, /, agents: tuple[str, ...], dry_run: bool) -> An
 
 
 @command(is_quiet=True)
-def status(project: Memsync, /) -> Answer:
+def status(project: Project, /) -> Answer:
     """Show the stores, settings, what is pending, and which agents are connected.
 
     \b
@@ -98,6 +98,7 @@ def status(project: Memsync, /) -> Answer:
     from memsync.learn.candidates import Candidates
     from memsync.setup import installing
     from memsync.setup.client_status import survey
+    from memsync.store.workflow import find_waiting
 
     stores = project.status()
     value: dict[str, Any] = {
@@ -111,7 +112,7 @@ def status(project: Memsync, /) -> Answer:
         "command": shutil.which("memsync"),
         "candidates": Candidates(project).count(),
         "last_hook": hooklog.last(project),
-        "waiting": [one.name for one in project.waiting],
+        "waiting": [one.name for one in find_waiting(project.layout, project.loaded)],
         "ignored": list(project.loaded.warnings),
     }
     return Answer(value, render.status(value, stores))
@@ -119,7 +120,7 @@ def status(project: Memsync, /) -> Answer:
 
 @command(is_quiet=True)
 @click.option("--fix", is_flag=True, help="Repair what is safe; nothing is lost.")
-def doctor(project: Memsync, /, fix: bool) -> Answer:
+def doctor(project: Project, /, fix: bool) -> Answer:
     """Look for problems; exit 1 if there are any. Without --fix nothing is written.
 
     \b

@@ -18,8 +18,8 @@ from memsync.poison.guard import shown_type
 if TYPE_CHECKING:
     from memsync.learn.candidates import Candidates, Proposal
     from memsync.learn.extract import Extracted
+    from memsync.memories.project import Project
     from memsync.memories.results import Entry
-    from memsync.memories.service import Memsync
 
 _NEXT = "`memsync memory approve ID…` or `--all` stores them, `memsync memory reject ID…` drops them"
 
@@ -49,7 +49,7 @@ def _lines(found: Sequence[Proposal], none: str) -> list[str]:
 @click.option("--dry-run", is_flag=True, help="Show what would be proposed, and change nothing.")
 @model_option
 @yes_option
-def init(project: Memsync, /, scan: bool, instructions: bool, dry_run: bool, no_llm: bool, yes: bool) -> Answer:
+def init(project: Project, /, scan: bool, instructions: bool, dry_run: bool, no_llm: bool, yes: bool) -> Answer:
     """Propose the memories that a newcomer to this project would want.
 
     Each names the file and line it was read from and waits until you approve
@@ -79,7 +79,7 @@ def init(project: Memsync, /, scan: bool, instructions: bool, dry_run: bool, no_
 @click.option("--from-session", "session", metavar="ID", help="The transcript of that session.")
 @click.option("--dry-run", is_flag=True, help="Show what would be proposed, and why the rest is not.")
 @model_option
-def extract(project: Memsync, /, sources: tuple[Path, ...], session: str | None, dry_run: bool, no_llm: bool) -> Answer:
+def extract(project: Project, /, sources: tuple[Path, ...], session: str | None, dry_run: bool, no_llm: bool) -> Answer:
     """Propose memories from summaries, transcripts or instruction files.
 
     Leaves out what failed only now, what tools printed, what was asked for,
@@ -94,7 +94,7 @@ def extract(project: Memsync, /, sources: tuple[Path, ...], session: str | None,
     from memsync.learn.lessons import transcript_of
 
     if not sources:
-        sources = (transcript_of(project, session or project.session_id),)
+        sources = (transcript_of(project, session or project.journal.session_id),)
     elif session:
         raise UsageError("give files or --from-session, not both")
     found = [take(project, source, use_model=not no_llm, dry_run=dry_run) for source in sources]
@@ -114,7 +114,7 @@ def _extracted(found: Sequence[Extracted], *, dry_run: bool) -> str:
 
 
 @command()
-def candidates(project: Memsync, /) -> Answer:
+def candidates(project: Project, /) -> Answer:
     """Show the memories that wait for approval.
 
     Proposed ones wait to be stored. Flagged ones are stored and read like
@@ -149,7 +149,7 @@ def _chosen(waiting: Candidates, refs: tuple[str, ...], *, is_all: bool) -> list
 @_all_option
 @click.option("--revoke", is_flag=True, help="Let flagged memories wait again.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask: you have read the flagged ones.")
-def approve(project: Memsync, /, refs: tuple[str, ...], is_all: bool, revoke: bool, yes: bool) -> Answer:
+def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bool, yes: bool) -> Answer:
     """Store memories that were proposed, or let a flagged memory be given to agents.
 
     A flagged memory reads like an order to an agent. It is shown whole, and
@@ -175,10 +175,10 @@ def approve(project: Memsync, /, refs: tuple[str, ...], is_all: bool, revoke: bo
     return Answer(value, "\n".join(lines) or "nothing waits")
 
 
-def _settle(project: Memsync, entry: Entry, *, revoke: bool, yes: bool) -> None:
+def _settle(project: Project, entry: Entry, *, revoke: bool, yes: bool) -> None:
     """Let agents be given *entry*, or no longer, once the user has seen it."""
     if revoke:
-        if not project.revoke(entry):
+        if not project.screening.revoke(entry):
             raise UsageError(f"{render.short_id(entry.id)} is not approved; nothing to revoke")
         return
     if not entry.flagged:
@@ -192,13 +192,13 @@ def _settle(project: Memsync, entry: Entry, *, revoke: bool, yes: bool) -> None:
         )
     if not yes:
         click.confirm("Give it to agents from now on?", abort=True, err=True)
-    project.approve(entry)
+    project.screening.approve(entry)
 
 
 @command()
 @click.argument("refs", metavar="[ID...]", nargs=-1)
 @_all_option
-def reject(project: Memsync, /, refs: tuple[str, ...], is_all: bool) -> Answer:
+def reject(project: Project, /, refs: tuple[str, ...], is_all: bool) -> Answer:
     """Drop memories that wait for approval; the same text is not proposed again.
 
     \b

@@ -16,7 +16,7 @@ from memsync.store import config as settings
 from memsync.store.trust import what_leaves
 
 if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 _MOVE: Final = "memsync memory config --stealth off --move"
 
@@ -32,7 +32,7 @@ _MOVE: Final = "memsync memory config --stealth off --move"
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; with off nothing is moved unless you say --move.")
 @click.option("--global", "is_global", is_flag=True, help="Set it for all your projects.")
-def config(project: Memsync, /, key: str | None, value: str | None, stealth: str | None, **options: Any) -> Answer:
+def config(project: Project, /, key: str | None, value: str | None, stealth: str | None, **options: Any) -> Answer:
     """Show the settings, show one, or set one.
 
     \b
@@ -61,14 +61,14 @@ def config(project: Memsync, /, key: str | None, value: str | None, stealth: str
     return _show_settings(project)
 
 
-def _turn_on(project: Memsync, move: bool | None, *, ask: bool) -> dict[str, Any]:
+def _turn_on(project: Project, move: bool | None, *, ask: bool) -> dict[str, Any]:
     """Switch stealth on; memories leave the work tree unless told otherwise."""
     if move is None:
         move = not ask or click.confirm("Move the memories out of the work tree?", default=True, err=True)
     return {"stealth": True, "done": turn_stealth(project, True, move=move)}
 
 
-def _turn_off(project: Memsync, move: bool | None, *, ask: bool) -> dict[str, Any]:
+def _turn_off(project: Project, move: bool | None, *, ask: bool) -> dict[str, Any]:
     """Switch stealth off; memories enter the work tree only when told, and by name."""
     from memsync.setup.stealth import move_to_root, plan_off
 
@@ -104,7 +104,7 @@ def _spelled(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value) or '""'
 
 
-def _show_settings(project: Memsync) -> Answer:
+def _show_settings(project: Project) -> Answer:
     loaded = project.loaded
     rows = {key: settings.get(loaded.settings, key) for key in settings.KEYS}
     sources = {key: str(path) for key, path in loaded.sources.items()}

@@ -16,7 +16,7 @@ from memsync.skills.entries import listed_skills
 from memsync.system.texts import read_utf8
 
 if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 _HERE: Final = "memsync.cli.skill"
 _COMMANDS: Final = {
@@ -53,7 +53,7 @@ _instructions_help = 'A file with the instructions ("-": standard input).'
 @click.option("-q", "--query", metavar="TEXT", help="Only those that answer it, best first.")
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: all]")
 @scope_option
-def list_(project: Memsync, /, query: str | None, limit: int | None, scope: Scope | None) -> Answer:
+def list_(project: Project, /, query: str | None, limit: int | None, scope: Scope | None) -> Answer:
     """List the skills in reach.
 
     \b
@@ -69,7 +69,7 @@ def list_(project: Memsync, /, query: str | None, limit: int | None, scope: Scop
 @click.argument("query")
 @click.option("-n", "--limit", type=click.IntRange(1), default=5, show_default=True, help="How many at most.")
 @scope_option
-def search(project: Memsync, /, query: str, limit: int, scope: Scope | None) -> Answer:
+def search(project: Project, /, query: str, limit: int, scope: Scope | None) -> Answer:
     """Find the skills that answer QUERY, by their words, their meaning or their trigger.
 
     \b
@@ -83,7 +83,7 @@ def search(project: Memsync, /, query: str, limit: int, scope: Scope | None) -> 
 @command()
 @click.argument("ref", metavar="SKILL")
 @scope_option
-def show(project: Memsync, /, ref: str, scope: Scope | None) -> Answer:
+def show(project: Project, /, ref: str, scope: Scope | None) -> Answer:
     """Show one skill; SKILL is its name or id.
 
     \b
@@ -101,7 +101,7 @@ def show(project: Memsync, /, ref: str, scope: Scope | None) -> Answer:
 @click.option("--trigger", "trigger_pattern", metavar="REGEX", default="", help="What prompts it is for.")
 @_tags
 @target_options
-def add(project: Memsync, /, name: str, instructions: str, tags: tuple[str, ...], **rest: Any) -> Answer:
+def add(project: Project, /, name: str, instructions: str, tags: tuple[str, ...], **rest: Any) -> Answer:
     """Write a new skill. FILE holds the instructions, or a whole SKILL.md.
 
     \b
@@ -130,7 +130,7 @@ def _text(source: str) -> str:
 @click.option("--trigger", "trigger_pattern", metavar="REGEX", help='The new trigger ("": none).')
 @click.option("--tag", "--tags", "tags", multiple=True, metavar="TAG", help='The new tags (commas; "": none).')
 @scope_option
-def update(project: Memsync, /, ref: str, instructions: str | None, tags: tuple[str, ...], **rest: Any) -> Answer:
+def update(project: Project, /, ref: str, instructions: str | None, tags: tuple[str, ...], **rest: Any) -> Answer:
     """Change one skill; lines that are not named stay as they were written, byte for byte.
 
     \b
@@ -150,7 +150,7 @@ def update(project: Memsync, /, ref: str, instructions: str | None, tags: tuple[
 @command()
 @click.argument("refs", metavar="SKILL...", nargs=-1, required=True)
 @scope_option
-def delete(project: Memsync, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
+def delete(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
     """Remove skills with all their files. `memsync skill restore NAME` brings one back.
 
     \b
@@ -167,7 +167,7 @@ def delete(project: Memsync, /, refs: tuple[str, ...], scope: Scope | None) -> A
 @command()
 @click.argument("name")
 @scope_option
-def restore(project: Memsync, /, name: str, scope: Scope | None) -> Answer:
+def restore(project: Project, /, name: str, scope: Scope | None) -> Answer:
     """Undo the last update or delete of a skill on this machine; twice is redo.
 
     \b
@@ -182,7 +182,7 @@ def restore(project: Memsync, /, name: str, scope: Scope | None) -> Answer:
 @click.argument("ref", metavar="SKILL")
 @click.option("--outcome", type=click.Choice(["success", "failure"]), help="Note how working by it went.")
 @scope_option
-def apply(project: Memsync, /, ref: str, outcome: str | None, scope: Scope | None) -> Answer:
+def apply(project: Project, /, ref: str, outcome: str | None, scope: Scope | None) -> Answer:
     """Print the instructions of a skill, and count the use on this machine.
 
     \b
@@ -199,7 +199,7 @@ def apply(project: Memsync, /, ref: str, outcome: str | None, scope: Scope | Non
 @command()
 @click.argument("refs", metavar="[SKILL...]", nargs=-1)
 @click.option("--fix", is_flag=True, help="Repair what is safe.")
-def validate(project: Memsync, /, refs: tuple[str, ...], fix: bool) -> Answer:
+def validate(project: Project, /, refs: tuple[str, ...], fix: bool) -> Answer:
     """Check skills against the Agent Skills specification and what the clients load.
 
     --fix quotes values that are not valid YAML, moves keys that belong under metadata
@@ -221,7 +221,7 @@ def validate(project: Memsync, /, refs: tuple[str, ...], fix: bool) -> Answer:
 )
 @click.option("--force", is_flag=True, help="Replace files that differ.")
 @scope_option
-def export(project: Memsync, /, directory: Path, force: bool, scope: Scope | None) -> Answer:
+def export(project: Project, /, directory: Path, force: bool, scope: Scope | None) -> Answer:
     """Copy the skills with all their files into DIR.
 
     \b
@@ -236,7 +236,7 @@ def export(project: Memsync, /, directory: Path, force: bool, scope: Scope | Non
 @click.option("--global", "is_global", is_flag=True, help="Your own skills, in ~/.claude and ~/.agents.")
 @click.option("--copy", is_flag=True, help="Copies instead of links.")
 @click.option("--remove", is_flag=True, help="Take away what link made.")
-def link(project: Memsync, /, is_global: bool, copy: bool, remove: bool) -> Answer:
+def link(project: Project, /, is_global: bool, copy: bool, remove: bool) -> Answer:
     """Show the skills to the clients that do not read .claude/skills.
 
     Codex and Gemini CLI look in .agents/skills. Run it again after adding a
@@ -255,7 +255,7 @@ def link(project: Memsync, /, is_global: bool, copy: bool, remove: bool) -> Answ
 
 
 @command()
-def stats(project: Memsync, /) -> Answer:
+def stats(project: Project, /) -> Answer:
     """Count skills and how they were used on this machine.
 
     \b

@@ -10,7 +10,7 @@ from memsync.cli import render
 from memsync.cli.app import Answer, command
 
 if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 
 @command()
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("--export", "only_export", is_flag=True, help="Only write and stage what is ours.")
 @click.option("--commit", is_flag=True, help="Commit the memory file, and nothing else.")
 @click.option("--push", is_flag=True, help="Commit, then push the branch; others first: rebase and try again.")
-def sync(project: Memsync, /, only_import: bool, only_export: bool, commit: bool, push: bool) -> Answer:
+def sync(project: Project, /, only_import: bool, only_export: bool, commit: bool, push: bool) -> Answer:
     """Take in what changed, resolve conflicts, put the file in order and stage it.
 
     Without --import and --export it does both. A commit of ours holds the

@@ -18,7 +18,7 @@ from memsync.records import SCOPES, Scope
 from memsync.transfer import readers, sources, writers
 
 if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 _BAR_FROM = 500
 
@@ -33,7 +33,7 @@ _BAR_FROM = 500
 @allow_secret_option
 @target_options
 def import_(
-    project: Memsync,
+    project: Project,
     /,
     paths: tuple[str, ...],
     pairs: tuple[str, ...],
@@ -54,7 +54,7 @@ def import_(
       memsync memory import dump.json --map content=text --map tags=labels
     """
     found = [c for path in paths for c in _candidates(project, path, how["source"], _mapping(pairs))]
-    project.allows_secrets = how["allow_secret"]
+    project.vetting.allows_secrets = how["allow_secret"]
     report = project.import_(tracked(found, "importing", least=_BAR_FROM), scope=scope, dry_run=how["dry_run"])
     return Answer(report, render.import_report(report))
 
@@ -67,7 +67,7 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
 
 
 def _candidates(
-    project: Memsync, path: str, source: sources.Source | None, mapping: dict[str, str]
+    project: Project, path: str, source: sources.Source | None, mapping: dict[str, str]
 ) -> Iterable[imports.Candidate]:
     if path != "-":
         return sources.read(Path(path), source, mapping, tree=project.layout.root)
@@ -79,7 +79,7 @@ def _candidates(
 @click.option("--format", "format_", type=click.Choice(writers.FORMATS), help="Of the copy.  [default: by FILE]")
 @filter_options
 def export(
-    project: Memsync,
+    project: Project,
     /,
     output: str | None,
     format_: readers.Format | None,
@@ -105,7 +105,7 @@ def export(
         raise UsageError("-o - prints the copy itself; leave out --json, or add --format json")
     if output != "-":
         writers.refuse_store(project, output)
-    found = project.list(Filters(scopes=(scope,) if scope else SCOPES, **chosen))
+    found = project.memories(Filters(scopes=(scope,) if scope else SCOPES, **chosen))
     copy = writers.spell(found, format_ or writers.format_of(output))
     if output == "-":
         click.echo(copy.encode("utf-8", "replace"), nl=False)

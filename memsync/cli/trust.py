@@ -12,10 +12,12 @@ from memsync.cli import render
 from memsync.cli.app import Answer, command, wants_json
 from memsync.errors import UsageError
 from memsync.memories.project import Project
+from memsync.memories.stores import keep_key
 from memsync.store.trust import RULES, Approvals, Instruction, Word
+from memsync.store.workflow import find_instructions
 
 if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 
 @command(is_quiet=True)
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--refuse", is_flag=True, help="Say no to that content: it does not wait any more.")
 @click.option("--revoke", is_flag=True, help="Take back what was approved or refused.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-def trust(project: Memsync, /, names: tuple[str, ...], *, yes: bool, **said: bool) -> Answer:
+def trust(project: Project, /, names: tuple[str, ...], *, yes: bool, **said: bool) -> Answer:
     """Approve what this repository wants memsync to do, having shown it.
 
     Workflow files, the mode auto-commit and memory.secrets.allow of a
@@ -49,7 +51,7 @@ def trust(project: Memsync, /, names: tuple[str, ...], *, yes: bool, **said: boo
         done = approvals.remove(_picked(names, approvals.names))
         told = [f"no longer decided: {render.one_line(name)}" for name in done]
         return _answer(project, done, told or ["nothing was approved or refused"])
-    found = project.instructions
+    found = find_instructions(project.layout, project.loaded)
     chosen = [one for one in found if one.name in _picked(names, [one.name for one in found])]
     waiting = [one for one in chosen if not approvals.cover(one) and (names or approvals.wait(one))]
     lines = _shown("waits", waiting)
@@ -71,7 +73,7 @@ def trust(project: Memsync, /, names: tuple[str, ...], *, yes: bool, **said: boo
 
 def _note(project: Project, ones: Sequence[Instruction], word: Word, lines: Sequence[str]) -> Answer:
     """Note *word* of *ones*, and answer so after *lines*."""
-    project.keep_key()
+    keep_key(project.layout)
     Approvals(project.layout).add(ones, word)
     names = [one.name for one in ones]
     return _answer(project, names, [*lines, *(f"{word}: {render.one_line(name)}" for name in names)])
@@ -111,7 +113,7 @@ def _shown(state: str, found: Sequence[Instruction]) -> list[str]:
 def _answer(project: Project, done: Sequence[str], lines: Sequence[str]) -> Answer:
     approvals = Approvals(project.layout)
     parts: dict[str, list[dict[str, str]]] = {"waits": [], "approved": [], "refused": []}
-    for one in project.instructions:
+    for one in find_instructions(project.layout, project.loaded):
         parts[_state(approvals, one)].append(one.as_dict())
     parts = {"waiting": parts.pop("waits"), **parts}
     return Answer({**parts, "changed": done}, "\n".join(lines))

@@ -16,7 +16,7 @@ from memsync.evals.questions import objects, text_of
 from memsync.memories.results import Remembered, Status
 
 if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
+    from memsync.memories.project import Project
 
 SAME: Final = frozenset({"dup", "subsumes"})  # labels of pairs that may be merged; all others must not be
 MERGED: Final = frozenset({"exists", "updated"})
@@ -86,24 +86,24 @@ def try_all(
 
 
 @contextmanager
-def _empty_project(settings: dict[str, Any]) -> Iterator[Memsync]:
-    from memsync.memories.service import Memsync
+def _empty_project(settings: dict[str, Any]) -> Iterator[Project]:
+    from memsync.memories.project import Project
     from memsync.store import config
 
     with TemporaryDirectory(prefix="memsync-pairs-") as name:
         root = Path(name)
         (root / ".gobby").mkdir()
         env = {**os.environ, "MEMSYNC_HOME": str(root / "home")}
-        with Memsync.open(root, env=env) as project:
+        with Project.open(root, env=env) as project:
             place = project.layout.place("global")
             with project.store("global").writing():
                 for key, value in settings.items():
                     config.store(place, key, value)
-            project.__dict__.pop("loaded", None)
+            project.reload()
             yield project
 
 
-def _try(project: Memsync, pair: Pair) -> Tried:
+def _try(project: Project, pair: Pair) -> Tried:
     try:
         project.remember(pair.old)
         result: Remembered | None = project.remember(pair.new)

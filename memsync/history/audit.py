@@ -50,7 +50,7 @@ def current(project: Project) -> list[Exposure]:
     paths = [path for place in places for path in (place.memories, place.pending)]
     if project.layout.root:
         paths += sorted((project.layout.root / SKILLS).glob("*/SKILL.md"))
-    return [exposure for path in paths if path.is_file() for exposure in _in_file(path, project.allowed_secrets)]
+    return [exposure for path in paths if path.is_file() for exposure in _in_file(path, project.vetting.allowed)]
 
 
 def _in_file(path: Path, allow: Allow) -> Iterator[Exposure]:
@@ -70,7 +70,7 @@ def past(project: Project) -> list[Exposure]:
     """
     where = files_of(project)
     found: dict[tuple[str, str | None], Exposure] = {}
-    for exposure, secret in _in_history(where, project.allowed_secrets):
+    for exposure, secret in _in_history(where, project.vetting.allowed):
         found[secret.fingerprint, exposure.id] = exposure  # newest first, so the oldest stays
     return sorted(found.values(), key=lambda exposure: exposure.commit.when if exposure.commit else _NEVER)
 

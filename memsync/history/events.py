@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from memsync.errors import MemoryNotFound, NoHistory
 from memsync.format import jsonl
@@ -17,9 +17,6 @@ from memsync.memories.edits import refuse_copy
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
 from memsync.records import Memory, Scope, find_id, format_time, same_but_for_time, tick
-
-if TYPE_CHECKING:
-    from memsync.memories.service import Memsync
 
 Kind = Literal["added", "changed", "removed"]
 _TIMES: Final = frozenset({"id", "updated_at"})
@@ -283,7 +280,7 @@ def as_blame(found: Sequence[tuple[str, Event]], noted: Sequence[str]) -> dict[s
 
 
 @contextmanager
-def at(project: Project, rev: str) -> Iterator[Memsync]:
+def at(project: Project, rev: str) -> Iterator[Project]:
     """Open the project's memories as they were at *rev*, for reading: a copy that nobody else sees.
 
     Raises:
@@ -291,7 +288,6 @@ def at(project: Project, rev: str) -> Iterator[Memsync]:
     """
     from tempfile import TemporaryDirectory
 
-    from memsync.memories.service import Memsync
     from memsync.store.places import Layout
 
     files = files_of(project)
@@ -299,8 +295,8 @@ def at(project: Project, rev: str) -> Iterator[Memsync]:
     (data,) = history.read(files.root, [(commit.id, files.path)])
     with TemporaryDirectory(prefix="memsync-") as directory:
         root = Path(directory)
-        past = Memsync(Layout(root, root, None, None), clock=project.clock, env=project.env)
-        past.__dict__ |= {"loaded": project.loaded, "author": project.author}
+        loaded = project.with_settings(author=project.author or "").loaded
+        past = Project(Layout(root, root, None, None), clock=project.clock, env=project.env, loaded=loaded)
         place = past.store("project").place
         place.directory.mkdir()
         place.memories.write_bytes(data or b"")
@@ -308,7 +304,7 @@ def at(project: Project, rev: str) -> Iterator[Memsync]:
             yield past
 
 
-def undo(project: Memsync, ref: str, scope: Scope | None = None, rev: str | None = None) -> Remembered:
+def undo(project: Project, ref: str, scope: Scope | None = None, rev: str | None = None) -> Remembered:
     """Undo the last `forget` or `update` of a memory; what this machine does not remember comes from git, as *rev* does.
 
     Raises:
@@ -324,7 +320,7 @@ def undo(project: Memsync, ref: str, scope: Scope | None = None, rev: str | None
         return restore(project, ref)
 
 
-def restore(project: Memsync, ref: str, rev: str | None = None) -> Remembered:
+def restore(project: Project, ref: str, rev: str | None = None) -> Remembered:
     """Bring back a memory from git: as it was at *rev*, else as it was before it was last changed or removed.
 
     Raises:
@@ -334,7 +330,7 @@ def restore(project: Memsync, ref: str, rev: str | None = None) -> Remembered:
     memory = jsonl.read_line(raw).memory
     assert memory
     scope = project.default_scope
-    project.vetted(memory, scope)
+    project.vetting.vet(memory, scope)
     store = project.store_to_write(scope)
     with store.writing():
         now = store.get(id_)
@@ -345,7 +341,7 @@ def restore(project: Memsync, ref: str, rev: str | None = None) -> Remembered:
     return Remembered(status="updated", entry=project.get(id_, scope), reason=f"it is as it was {whence}")
 
 
-def _version_at(project: Memsync, ref: str, rev: str) -> tuple[str, bytes, str]:
+def _version_at(project: Project, ref: str, rev: str) -> tuple[str, bytes, str]:
     files = files_of(project)
     commit = history.resolve(files.root, rev)
     (data,) = history.read(files.root, [(commit.id, files.path)])
@@ -357,7 +353,7 @@ def _version_at(project: Memsync, ref: str, rev: str) -> tuple[str, bytes, str]:
     return id_, lines[id_].raw, f"at {commit.short}"
 
 
-def _last_version(project: Memsync, ref: str) -> tuple[str, bytes, str]:
+def _last_version(project: Project, ref: str) -> tuple[str, bytes, str]:
     found = events(project, ref)
     for event in found:
         if event.before:

@@ -59,7 +59,7 @@ class Reversed:
 
 def rows(project: Project) -> Iterator[Row]:
     """Yield every decision of every log in reach, store by store, the latest first."""
-    project.write_dedup_log()
+    project.journal.write_decisions()
     for scope in SCOPES:
         if scope in project.stores and not (scope == "project" and project.settings.stealth):
             yield from (Row(scope, decision) for decision in project.state(scope).dedup_log())
@@ -153,7 +153,7 @@ def reverse(project: Project, row: Row) -> Reversed:
             return Reversed(entry=None, reason=f"{same.id} says the same, so nothing was brought back")
         if not memory.id or store.get(memory.id) or _is_elsewhere(project, row.scope, memory):
             now = tick(project.clock(), None)
-            id_ = new_id(memory.content, now, is_taken=project.is_taken, count=project.id_count())
+            id_ = new_id(memory.content, now, is_taken=project.stores.is_taken, count=project.stores.count_ids())
             memory = memory._replace(id=id_, updated_at=now)
             store.add([memory])
         else:

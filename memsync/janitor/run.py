@@ -122,7 +122,7 @@ class _Writing:
             raise _Stale(f"{step.drop} took up another record in this run")
         changes = _unite(keep, drop)
         if step.content is not None and step.content != keep.content:
-            changes["content"] = self._project.vetted(keep._replace(content=step.content), self._scope).content
+            changes["content"] = self._project.vetting.vet(keep._replace(content=step.content), self._scope).content
             same = self._store.by_hash(content_hash(changes["content"]), besides=step.keep)
             if same and same.id != step.drop:
                 raise _Stale(f"{same.id} says already what {step.keep} should say")

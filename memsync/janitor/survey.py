@@ -301,7 +301,7 @@ def _find_stale(project: Project, scope: Scope, entries: Sequence[Entry], plan: 
     """Guess that a memory is out of date when nothing that it speaks of is as it was; only a person can tell."""
     for entry in entries:
         memory = entry.memory
-        stale = project.marked(entry).stale if memory.anchors else ()
+        stale = project.mark(entry).stale if memory.anchors else ()
         if stale and len(stale) == len(memory.anchors):
             why = f"may be out of date: {', '.join(stale)}"
             plan.guesses.append(Archive(scope=scope, id=memory.id, saw={memory.id: seal(memory)}, why=why))

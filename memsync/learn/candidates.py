@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from memsync.errors import InvalidSkill, MemoryNotFound, SkillNotFound
 from memsync.format import codec, jsonl
+from memsync.memories.project import Project
 from memsync.memories.results import Remembered
-from memsync.memories.service import Memsync
 from memsync.records import Memory, content_hash, derive_id
 from memsync.skills import check, file
 from memsync.skills.entries import SkillEntry
@@ -47,7 +47,7 @@ def best_of(proposals: Sequence[Proposal], most: int | None) -> list[Proposal]:
 class Candidates:
     """What waits for approval in a project: skills as files, memories as lines. Local; losing it loses no memory."""
 
-    def __init__(self, project: Memsync) -> None:
+    def __init__(self, project: Project) -> None:
         self._project = project
         self._place = project.layout.place(project.default_scope)
         # What came while stealth was on waits in the private store, also after it is off.
@@ -176,15 +176,15 @@ class Candidates:
             MemoryNotFound: no such candidate; nothing was stored.
             SecretFound, StoreError: what was stored before stays, the rest waits.
         """
-        from memsync.memories.remember import Draft, remember
+        from memsync.memories.remember import Draft, store_draft
 
         done = []
         for proposal in self._named(ids):
             place = next(place for place in self._places if proposal in _memories(place))
             memory = proposal.memory._replace(author=self._project.author)
-            vetted = self._project.vetted(memory, place.scope)
+            vetted = self._project.vetting.vet(memory, place.scope)
             draft = Draft(vetted, place.scope, memory.importance, (), is_chosen=place != self._place)
-            done.append(remember(self._project, draft))
+            done.append(store_draft(self._project, draft))
             self._drop({memory.id})
         return done
 

@@ -18,7 +18,7 @@ from memsync.learn.transcripts import Said, Step
 from memsync.learn.worth import INSTRUCTIONS, MUST, as_memory, is_said_to_last, why_dropped
 from memsync.llm import answers
 from memsync.llm.llm import Llm, is_configured, open_llm, tokens_of
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 from memsync.records import Memory, clean_tags
 from memsync.system.texts import read_utf8
 
@@ -60,7 +60,7 @@ class Extracted:
 
 
 def extract(
-    project: Memsync, source: Path, *, use_model: bool = True, dry_run: bool = False, most: int | None = None
+    project: Project, source: Path, *, use_model: bool = True, dry_run: bool = False, most: int | None = None
 ) -> Extracted:
     """Propose the memories that *source* holds, at most *most*: a transcript, or any text or Markdown. They wait for approval.
 

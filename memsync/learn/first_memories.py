@@ -8,8 +8,8 @@ from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.extract import extract
 from memsync.learn.scan import MOST, init
 from memsync.learn.worth import instruction_files
+from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
-from memsync.memories.service import Memsync
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Started:
 
 
 def start(
-    project: Memsync,
+    project: Project,
     *,
     scan: bool = True,
     instructions: bool = True,

@@ -12,7 +12,7 @@ from memsync.learn import drafts, transcripts
 from memsync.learn.candidates import Candidates
 from memsync.learn.digest import Digest, digest
 from memsync.llm.llm import is_configured, open_llm
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 from memsync.skills import check, file
 from memsync.skills.entries import SkillEntry
 
@@ -50,7 +50,7 @@ class Learned:
 
 
 def learn_skill(
-    project: Memsync,
+    project: Project,
     name: str,
     *,
     session: str | None = None,
@@ -76,7 +76,7 @@ def learn_skill(
     if instructions is not None:
         data = check.mend(file.made_of(instructions.strip(), {"name": name}), name)
     else:
-        session = session or project.session_id
+        session = session or project.journal.session_id
         path = transcript or transcript_of(project, session)
         found = digest(transcripts.read(path))
         if not found:
@@ -92,7 +92,7 @@ def learn_skill(
 
 
 def _draft(
-    project: Memsync, name: str, found: Digest, session: str | None, *, use_model: bool
+    project: Project, name: str, found: Digest, session: str | None, *, use_model: bool
 ) -> tuple[bytes, Literal["rules", "model"], str]:
     note = ""
     if use_model and is_configured(project.settings):
@@ -108,7 +108,7 @@ def _draft(
     return drafts.by_rules(name, found, source=session), "rules", note
 
 
-def transcript_of(project: Memsync, session: str | None) -> Path:
+def transcript_of(project: Project, session: str | None) -> Path:
     """Return the transcript of *session* on this machine.
 
     Raises:

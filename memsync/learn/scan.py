@@ -12,8 +12,8 @@ from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.facts import Fact
 from memsync.learn.tree import Tree
 from memsync.memories.edits import edit, still_there
+from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.memories.service import Memsync
 from memsync.records import Memory, content_hash
 
 MOST: Final = 25
@@ -41,7 +41,7 @@ def scan(root: Path) -> list[Fact]:
     return sorted(found.values(), key=lambda fact: -fact.importance)[:MOST]
 
 
-def init(project: Memsync, *, dry_run: bool = False) -> Scanned:
+def init(project: Project, *, dry_run: bool = False) -> Scanned:
     """Scan the project, propose what is new, and bring up to date what an earlier scan stored and nobody edited.
 
     Raises:
@@ -52,7 +52,7 @@ def init(project: Memsync, *, dry_run: bool = False) -> Scanned:
     if root is None:
         raise NoStore("a bare repository has no files to scan; run this in a checkout")
     found = scan(root)
-    known = {key: entry for entry in project.list() if (key := scanned_key(entry.memory))}
+    known = {key: entry for entry in project.memories() if (key := scanned_key(entry.memory))}
     edited = {key: entry for key, entry in known.items() if not is_untouched(entry.memory)}
     changed = [
         fact for fact in found if fact.key in known and fact.key not in edited and _differs(known[fact.key], fact)
@@ -68,12 +68,12 @@ def init(project: Memsync, *, dry_run: bool = False) -> Scanned:
     return Scanned(proposed=proposed, updated=updated, gone=gone, edited=tuple(edited.values()))
 
 
-def _bring_up_to_date(project: Memsync, entry: Entry, fact: Fact) -> Entry:
+def _bring_up_to_date(project: Project, entry: Entry, fact: Fact) -> Entry:
     store = project.store_to_write(entry.scope)
     with store.writing():
         old = still_there(store, entry.id)
         if is_untouched(old) and not store.by_hash(content_hash(fact.content)):
-            project.vetted(old._replace(content=fact.content), entry.scope)
+            project.vetting.vet(old._replace(content=fact.content), entry.scope)
             old = edit(project, store, old, {"content": fact.content, SCANNED: _mark(fact)})
     return project.entry(entry.scope, old)
 

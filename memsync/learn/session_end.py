@@ -13,7 +13,7 @@ from memsync.learn.candidates import Candidates
 from memsync.learn.digest import Digest, digest
 from memsync.learn.extract import extract
 from memsync.learn.lessons import learn_skill
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 
 # What nobody has looked at after so many is not going to be looked at; more would only bury it.
 MOST_MEMORIES: Final = 50
@@ -27,7 +27,7 @@ _SMALL: Final = frozenset(
 )
 
 
-def why_not(project: Memsync, transcript: str) -> str:
+def why_not(project: Project, transcript: str) -> str:
     """Return why nothing is to be learned from *transcript* now; empty if something may be."""
     if not project.settings.auto_extract:
         return "memory.auto_extract is off"
@@ -37,7 +37,7 @@ def why_not(project: Memsync, transcript: str) -> str:
     return "" if path.suffix == ".jsonl" and path.is_file() else "the session has no transcript"
 
 
-def memories_of(project: Memsync, transcript: Path, *, use_model: bool = True) -> dict[str, Any]:
+def memories_of(project: Project, transcript: Path, *, use_model: bool = True) -> dict[str, Any]:
     """Propose memories from the session that has ended, and return what became of it.
 
     Raises:
@@ -50,7 +50,7 @@ def memories_of(project: Memsync, transcript: Path, *, use_model: bool = True) -
     return {"extracted": len(found.proposed), "by": found.by, **({"note": found.note} if found.note else {})}
 
 
-def skill_of(project: Memsync, transcript: Path, *, session: str, use_model: bool = True) -> dict[str, Any]:
+def skill_of(project: Project, transcript: Path, *, session: str, use_model: bool = True) -> dict[str, Any]:
     """Draft a skill if the session that has ended found a way, named after what was asked for.
 
     Raises:

@@ -11,13 +11,13 @@ from memsync.janitor import review
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit
 from memsync.mcp.tool import ADD, READ, TOGGLE, Offer
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 
 Number = Annotated[str, Field(description="As dedup_log shows it.")]
 
 
 def dedup_log(
-    project: Memsync,
+    project: Project,
     limit: Limit = 50,
     decision: Annotated[str | None, Field(description="Only these, such as auto_reject.")] = None,
     status: Literal["unreviewed", "confirmed", "reversed"] | None = None,
@@ -27,7 +27,7 @@ def dedup_log(
 
 
 def dedup_confirm(
-    project: Memsync, decision_ids: Annotated[list[str], Field(min_length=1, description="As dedup_log shows them.")]
+    project: Project, decision_ids: Annotated[list[str], Field(min_length=1, description="As dedup_log shows them.")]
 ) -> Mapping[str, Any]:
     """Mark decisions as correct, so that nobody looks at them again."""
     found = [review.find(project, ref) for ref in decision_ids]
@@ -35,7 +35,7 @@ def dedup_confirm(
     return {"confirmed": [review.name(project, row) for row in found]}
 
 
-def dedup_reverse(project: Memsync, decision_id: Number) -> review.Reversed:
+def dedup_reverse(project: Project, decision_id: Number) -> review.Reversed:
     """Bring back the text that a decision rejected wrongly, unless a memory says the same again."""
     return review.reverse(project, review.find(project, decision_id))
 

@@ -11,16 +11,16 @@ from memsync.history import diff, events
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Id
 from memsync.mcp.tool import READ, Offer
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 
 
-def memory_history(project: Memsync, memory_id: Id) -> Mapping[str, Any]:
+def memory_history(project: Project, memory_id: Id) -> Mapping[str, Any]:
     """Show what happened to one memory, newest first: who changed what, when, in which commit."""
     return events.as_history(events.events(project, memory_id), events.notes(project))
 
 
 def memory_diff(
-    project: Memsync,
+    project: Project,
     span: Annotated[str, Field(description="REV..REV, REV...REV, or REV for that commit and the work tree.")] = "HEAD",
 ) -> diff.Difference:
     """Show which memories and skills differ between two commits, or since the last."""
@@ -28,7 +28,7 @@ def memory_diff(
 
 
 def memory_blame(
-    project: Memsync, memory_id: Annotated[str | None, Field(description="Each field of this one.")] = None
+    project: Project, memory_id: Annotated[str | None, Field(description="Each field of this one.")] = None
 ) -> Mapping[str, Any]:
     """Show who last changed each memory, or each field of one."""
     return events.as_blame(events.blame(project, memory_id), events.notes(project))

@@ -14,8 +14,8 @@ from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, inside, t
 from memsync.mcp.tool import ADD, ASK, CHANGE, READ, TOGGLE, Offer, Progress, Spread
 from memsync.memories.filters import Filters
 from memsync.memories.imports import Candidate
+from memsync.memories.project import Project
 from memsync.memories.results import Entry, ImportReport, Remembered, Stats, listed
-from memsync.memories.service import Memsync
 from memsync.records import SCOPES
 from memsync.store.exported import Exported
 from memsync.transfer.sources import Source, read
@@ -54,7 +54,7 @@ Chosen = Annotated[Filters, Spread(_chosen)]
 
 
 def remember(
-    project: Memsync,
+    project: Project,
     content: Annotated[str, Field(description="One statement that makes sense on its own, months from now.")],
     memory_type: Annotated[str, Field(description="fact, preference, pattern or context.")] = "fact",
     importance: Annotated[Importance, Field(description="0 to 1; 0.7 if left out.")] = None,
@@ -83,7 +83,7 @@ def remember(
 
 
 def recall(
-    project: Memsync,
+    project: Project,
     query: Annotated[str | None, Field(description="A question, or words, identifiers, paths, versions.")] = None,
     limit: Limit = 10,
     at: At = None,
@@ -103,20 +103,20 @@ def recall(
         return found if known is None else {**found, "skills": [entry.as_dict(whole=False) for entry in known]}
 
 
-def list_memories(project: Memsync, limit: Limit = 50, at: At = None, *, filters: Chosen) -> Mapping[str, Any]:
+def list_memories(project: Project, limit: Limit = 50, at: At = None, *, filters: Chosen) -> Mapping[str, Any]:
     """List memories, the most important first. To answer a question use recall."""
     with then(project, at) as place:
         return listed(place.list(filters, limit=limit))
 
 
-def get_memory(project: Memsync, memory_id: Id, scope: Where = None, at: At = None) -> Entry:
+def get_memory(project: Project, memory_id: Id, scope: Where = None, at: At = None) -> Entry:
     """Show everything about one memory."""
     with then(project, at) as place:
         return place.get(memory_id, scope)
 
 
 def update_memory(
-    project: Memsync,
+    project: Project,
     memory_id: Id,
     content: Annotated[str | None, Field(description="The new text.")] = None,
     importance: Importance = None,
@@ -137,23 +137,23 @@ def update_memory(
     )
 
 
-def forget(project: Memsync, memory_id: Id, scope: Where = None) -> Mapping[str, Any]:
+def forget(project: Project, memory_id: Id, scope: Where = None) -> Mapping[str, Any]:
     """Remove one memory that is wrong or no longer true. restore_memory brings it back."""
     return {"forgotten": [project.forget(memory_id, scope)]}
 
 
-def restore_memory(project: Memsync, memory_id: Id, scope: Where = None, at: At = None) -> Remembered:
+def restore_memory(project: Project, memory_id: Id, scope: Where = None, at: At = None) -> Remembered:
     """Undo the last forget or update_memory of a memory, or bring it back from git; twice is redo."""
     return events.undo(project, memory_id, scope, at)
 
 
-def memory_stats(project: Memsync, *, filters: Chosen) -> Stats:
+def memory_stats(project: Project, *, filters: Chosen) -> Stats:
     """Count memories by type, store, source and tag; archived ones are counted too."""
     return project.stats(replace(filters, archived=True))
 
 
 def import_memories(
-    project: Memsync,
+    project: Project,
     paths: Annotated[list[str], Field(min_length=1, description="Files or folders of this project.")],
     source: Annotated[Source | None, Field(description="Whose they are, instead of guessing.")] = None,
     map: Annotated[dict[str, str] | None, Field(description='Which key holds a field: {"content": "text"}.')] = None,  # noqa: A002 - the CLI's name
@@ -175,7 +175,7 @@ def _counted(found: list[Candidate], progress: Progress) -> Iterator[Candidate]:
     progress(len(found), len(found))
 
 
-def export_memories(project: Memsync, scope: Where = None) -> Exported:
+def export_memories(project: Project, scope: Where = None) -> Exported:
     """Put the memory file in canonical form, ready to be committed. Happens by itself when the server rests."""
     return project.export(scope or project.default_scope)
 

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from memsync.errors import UsageError
 from memsync.history import events
 from memsync.mcp.tool import Spread
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 from memsync.records import ALLOW_TAG, Scope
 
 
@@ -48,7 +48,7 @@ def target(
 Target = Annotated[Scope | None, Spread(target)]
 
 
-def inside(project: Memsync, name: str) -> Path:
+def inside(project: Project, name: str) -> Path:
     """Return the path of *name* in the project; a model must not be led to other files of the user.
 
     Raises:
@@ -68,6 +68,6 @@ def inside(project: Memsync, name: str) -> Path:
     return path
 
 
-def then(project: Memsync, rev: str | None) -> AbstractContextManager[Memsync]:
+def then(project: Project, rev: str | None) -> AbstractContextManager[Project]:
     """Return *project* as it was at *rev*; None: as it is."""
     return nullcontext(project) if rev is None else events.at(project, rev)

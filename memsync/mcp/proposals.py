@@ -11,14 +11,14 @@ from memsync.format.as_json import as_json
 from memsync.mcp import shapes
 from memsync.mcp.parameters import inside
 from memsync.mcp.tool import ASK, Offer, Progress
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 
 DryRun = Annotated[bool, Field(description="Only say what would be proposed.")]
 NoModel = Annotated[bool, Field(description="By rules, even where a model is configured.")]
 
 
 def init_memory(
-    project: Memsync,
+    project: Project,
     *,
     scan_codebase: Annotated[bool, Field(description="Read build files, CI, layout, README.")] = True,
     import_claude_md: Annotated[bool, Field(description="Read CLAUDE.md, AGENTS.md, GEMINI.md.")] = True,
@@ -37,7 +37,7 @@ def init_memory(
 
 
 def extract_memories(
-    project: Memsync,
+    project: Project,
     paths: Annotated[list[str] | None, Field(description="Files of this project; the session if left out.")] = None,
     session: Annotated[str | None, Field(description="The id of another session than this one.")] = None,
     *,
@@ -51,7 +51,7 @@ def extract_memories(
 
     sources = [(path, inside(project, path)) for path in paths or ()]
     if not sources:
-        transcript = transcript_of(project, session or project.session_id)
+        transcript = transcript_of(project, session or project.journal.session_id)
         sources = [(str(transcript), transcript)]
     found = []
     for number, (name, source) in enumerate(sources):

@@ -12,8 +12,8 @@ from mcp.types import Completion, CompletionArgument, CompletionContext, PromptR
 from memsync.errors import MemoryNotFound, MemsyncError, SkillNotFound
 from memsync.format.as_json import as_json
 from memsync.mcp.tool import Desk, refusal, shown
+from memsync.memories.project import Project
 from memsync.memories.results import listed
-from memsync.memories.service import Memsync
 from memsync.records import shown_id
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ _LISTED: Final = 100  # how many ids a completion has at most, by the protocol, 
 def add(server: MCPServer[Any], desk: Desk) -> None:
     """Add them to *server*."""
 
-    async def read(work: Callable[[Memsync], Any]) -> str:
+    async def read(work: Callable[[Project], Any]) -> str:
         try:
-            told = await desk.ask(lambda project: shown(work(project), project.allowed_secrets))
+            told = await desk.ask(lambda project: shown(work(project), project.vetting.allowed))
         except (MemoryNotFound, SkillNotFound) as error:
             raise ResourceNotFoundError(refusal(error)) from error
         except (MemsyncError, OSError) as error:
@@ -56,7 +56,7 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
 
 
 def _add_completions(
-    server: MCPServer[Any], desk: Desk, completions: Mapping[str, Callable[[Memsync, str], list[str]]]
+    server: MCPServer[Any], desk: Desk, completions: Mapping[str, Callable[[Project, str], list[str]]]
 ) -> None:
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
     async def complete(
@@ -69,14 +69,14 @@ def _add_completions(
         return Completion(values=found[:_LISTED], total=len(found), has_more=len(found) > _LISTED)
 
 
-def _most_important(project: Memsync) -> dict[str, Any]:
-    return listed([entry for entry in project.list() if not entry.flagged][:_LISTED])
+def _most_important(project: Project) -> dict[str, Any]:
+    return listed([entry for entry in project.memories() if not entry.flagged][:_LISTED])
 
 
-def _ids(project: Memsync, beginning: str) -> list[str]:
-    ids = (shown_id(entry.id) for entry in project.list())
+def _ids(project: Project, beginning: str) -> list[str]:
+    ids = (shown_id(entry.id) for entry in project.memories())
     return [id_ for id_ in ids if id_.startswith(beginning)]
 
 
-def _names(project: Memsync, beginning: str) -> list[str]:
+def _names(project: Project, beginning: str) -> list[str]:
     return [entry.name for entry in project.skills.list() if entry.name.startswith(beginning)]

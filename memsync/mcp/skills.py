@@ -11,7 +11,7 @@ from memsync.errors import UsageError
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit, Tags, Target, Where, inside
 from memsync.mcp.tool import ADD, ASK, CHANGE, COUNT, READ, TOGGLE, Offer
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 from memsync.skills.entries import SkillEntry, listed_skills
 
 Ref = Annotated[str, Field(description="Its name, its id or the beginning of one.")]
@@ -27,7 +27,7 @@ _NEXT: Final = (
 
 
 def list_skills(
-    project: Memsync,
+    project: Project,
     query: Annotated[str | None, Field(description="Only those that answer it, best first.")] = None,
     limit: Limit = 20,
     scope: Where = None,
@@ -36,18 +36,18 @@ def list_skills(
     return listed_skills(project.skills.list(query, scope=scope, limit=limit))
 
 
-def search_skills(project: Memsync, query: str, limit: Limit = 5, scope: Where = None) -> Mapping[str, Any]:
+def search_skills(project: Project, query: str, limit: Limit = 5, scope: Where = None) -> Mapping[str, Any]:
     """Find the skills for a task, by words, meaning or trigger; none if none fits."""
     return {"query": query, **listed_skills(project.skills.search(query, scope=scope, limit=limit))}
 
 
-def get_skill(project: Memsync, skill_id: Ref, scope: Where = None) -> SkillEntry:
+def get_skill(project: Project, skill_id: Ref, scope: Where = None) -> SkillEntry:
     """Show one skill whole. To work by it use apply_skill."""
     return project.skills.get(skill_id, scope)
 
 
 def apply_skill(
-    project: Memsync,
+    project: Project,
     skill_id: Ref,
     outcome: Annotated[
         Literal["success", "failure"] | None, Field(description="How it went, when you have worked by it.")
@@ -60,7 +60,7 @@ def apply_skill(
 
 
 def create_skill(
-    project: Memsync,
+    project: Project,
     name: SkillName,
     instructions: Instructions,
     description: Description = None,
@@ -82,7 +82,7 @@ def create_skill(
 
 
 def learn_skill(
-    project: Memsync,
+    project: Project,
     name: SkillName,
     instructions: Annotated[str | None, Field(description="The steps, if you have written them already.")] = None,
     session: Annotated[str | None, Field(description="The id of another session than this one.")] = None,
@@ -111,7 +111,7 @@ def learn_skill(
 
 
 def update_skill(
-    project: Memsync,
+    project: Project,
     skill_id: Ref,
     name: Annotated[str | None, Field(description="The new name.")] = None,
     instructions: Annotated[str | None, Field(description="The new instructions, whole.")] = None,
@@ -133,18 +133,18 @@ def update_skill(
     return {"status": "updated", "skill": entry}
 
 
-def delete_skill(project: Memsync, skill_id: Ref, scope: Where = None) -> Mapping[str, Any]:
+def delete_skill(project: Project, skill_id: Ref, scope: Where = None) -> Mapping[str, Any]:
     """Remove one skill with all its files. restore_skill brings it back."""
     return {"deleted": [project.skills.delete(skill_id, scope).as_dict(whole=False)]}
 
 
-def restore_skill(project: Memsync, name: str, scope: Where = None) -> Mapping[str, Any]:
+def restore_skill(project: Project, name: str, scope: Where = None) -> Mapping[str, Any]:
     """Undo the last update or removal of a skill; twice is redo."""
     return {"status": "restored", "skill": project.skills.restore(name, scope)}
 
 
 def validate_skills(
-    project: Memsync,
+    project: Project,
     skill_ids: Annotated[list[str] | None, Field(description="Only these; all if left out.")] = None,
     *,
     fix: Annotated[bool, Field(description="Repair what is safe.")] = False,
@@ -155,7 +155,7 @@ def validate_skills(
 
 
 def export_skills(
-    project: Memsync,
+    project: Project,
     directory: Annotated[str, Field(description="A directory of this project.")],
     *,
     force: Annotated[bool, Field(description="Replace files that differ.")] = False,
@@ -166,7 +166,7 @@ def export_skills(
     return {"exported": folders}
 
 
-def skill_stats(project: Memsync) -> Mapping[str, Any]:
+def skill_stats(project: Project) -> Mapping[str, Any]:
     """Count skills and how they were used on this machine."""
     return project.skills.stats()
 

@@ -1,4 +1,4 @@
-"""From a plain function over `Memsync` to a tool: what the client sees, how it is called, how it fails."""
+"""From a plain function over `Project` to a tool: what the client sees, how it is called, how it fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
 from memsync.format.as_json import as_json
-from memsync.memories.service import Memsync
+from memsync.memories.project import Project
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
 from memsync.records import shown_id
 from memsync.secrets import Allow, redact
@@ -89,11 +89,11 @@ class Desk:
         self.live = live
         self._turn = anyio.CapacityLimiter(1)
 
-    async def ask(self, work: Callable[[Memsync], T]) -> T:
+    async def ask(self, work: Callable[[Project], T]) -> T:
         """Return what *work* makes of the project: in a thread, one after another, each to its end."""
         return await anyio.to_thread.run_sync(self.live.call, work, limiter=self._turn)
 
-    async def ask_apart(self, work: Callable[[Memsync], T]) -> T:
+    async def ask_apart(self, work: Callable[[Project], T]) -> T:
         """Do what `ask` does beside the other calls, for long work."""
         return await anyio.to_thread.run_sync(self.live.apart, work)
 
@@ -136,8 +136,8 @@ def tool(offer: Offer, desk: Desk) -> Tool:
         def progress(done: int, total: int) -> None:
             anyio.from_thread.run(ctx.report_progress, done, total)
 
-        def work(project: Memsync) -> tuple[Any, Allow]:
-            return function(project, **given, progress=progress), project.allowed_secrets
+        def work(project: Project) -> tuple[Any, Allow]:
+            return function(project, **given, progress=progress), project.vetting.allowed
 
         try:
             return answer(*await ask(work))
@@ -181,7 +181,7 @@ def gather(function: Function) -> tuple[Function, list[inspect.Parameter]]:
     }
     spread = {name: inspect.signature(make, eval_str=True).parameters for name, make in makers.items()}
 
-    def gathered(project: Memsync, **given: Any) -> Any:
+    def gathered(project: Project, **given: Any) -> Any:
         for name, make in makers.items():
             given[name] = make(**{part: given.pop(part) for part in spread[name]})
         return function(project, **{name: given[name] for name in wanted if name != "project"})

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memsync.records import Memory
+
+if TYPE_CHECKING:
+    from memsync.store.config import Settings
 
 DAYS_A_MONTH: Final = 30.44
 
@@ -18,6 +21,11 @@ class Decay:
     enabled: bool = True
     rate: float = 0.05
     floor: float = 0.1
+
+    @classmethod
+    def of(cls, settings: Settings) -> Decay:
+        """Return the decay that *settings* ask for."""
+        return cls(enabled=settings.decay_enabled, rate=settings.decay_rate, floor=settings.decay_floor)
 
     def effective(self, memory: Memory, last_used: datetime | None, now: datetime) -> float:
         """Return what the importance of *memory* is worth *now*.

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.errors import InvalidMemory, MemoryNotFound
+from memsync.errors import AmbiguousId, InvalidMemory, MemoryNotFound
+from memsync.format.codec import decode
 from memsync.memories.results import Entry, Remembered
-from memsync.records import Memory, Scope, content_hash, format_time, tick
+from memsync.records import Memory, Scope, content_hash, find_id, format_time, tick
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
@@ -84,7 +85,7 @@ def refuse_copy(store: Store, id_: str, content: str) -> None:
 
 def noted(project: Project, scope: Scope, memory: Memory, action: Action) -> Entry:
     """Return *memory* as an entry, and note that *action* happened to it."""
-    entry = project.screened(project.entry(scope, memory))
+    entry = project.screening.screen(project.entry(scope, memory))
     project.record([entry], action)
     return entry
 
@@ -105,6 +106,57 @@ def unarchive(project: Project, entry: Entry) -> Remembered:
     if newer:
         reason += f", nor superseded by {', '.join(memory.id for memory in newer)}"
     return Remembered(status="updated", entry=noted(project, entry.scope, memory, "updated"), reason=reason)
+
+
+def resolve_refs(project: Project, refs: Iterable[str]) -> tuple[Entry, ...]:
+    """Return the memories that *refs* name, each once.
+
+    Raises:
+        MemoryNotFound, AmbiguousId
+    """
+    return tuple({entry.id: entry for entry in map(project.get, refs)}.values())
+
+
+def forget(project: Project, ref: str, scope: Scope | None) -> Entry:
+    """Remove the memory that *ref* names, and return it; `Project.forget` says more."""
+    entry = project.get(ref, scope)
+    store = project.store_to_write(entry.scope)
+    with store.writing():
+        old = still_there(store, entry.id)
+        store.remove([old.id], tick(project.clock(), old.written_at))
+    return entry
+
+
+def restore(project: Project, ref: str, scope: Scope | None) -> Remembered:
+    """Bring an archived or replaced memory back; `Project.restore` says more."""
+    if archived := _find_archived(project, ref, scope):
+        return unarchive(project, archived)
+    stores: Mapping[Scope, Store] = {scope: project.store(scope)} if scope else project.stores
+    live = {id_: where for where, store in project.stores.items() for id_ in store.memories()}
+    earlier = {
+        where: {id_: raw for id_, raw in store.replaced().items() if live.get(id_, where) == where}
+        for where, store in stores.items()
+    }
+    id_ = find_id(ref, (id_ for lines in earlier.values() for id_ in lines))
+    where = next(where for where, lines in earlier.items() if id_ in lines)
+    store = project.store_to_write(where)
+    with store.writing():
+        now = store.get(id_)
+        if before := decode(store.replaced().get(id_, b"")).memory:
+            project.vetting.vet(before, where)
+            refuse_copy(store, id_, before.content)
+        store.restore(id_, tick(project.clock(), now.written_at if now else None))
+        memory = still_there(store, id_)
+    reason = "its earlier version is back" if now else "it is back"
+    return Remembered(status="updated", entry=noted(project, where, memory, "updated"), reason=reason)
+
+
+def _find_archived(project: Project, ref: str, scope: Scope | None) -> Entry | None:
+    try:
+        entry = project.get(ref, scope)
+    except (MemoryNotFound, AmbiguousId):
+        return None
+    return entry if entry.memory.archived_at else None
 
 
 def _without(ids: Iterable[str], id_: str) -> list[str] | None:

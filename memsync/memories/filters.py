@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from memsync.index.rank import Match
-from memsync.memories.results import Entry, Hit
+from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import SCOPES, Memory, Scope
+
+if TYPE_CHECKING:
+    from memsync.memories.project import Project
 
 SHOWN: Final = 5  # memories that an agent is shown unasked at most
 NEAR: Final = 0.6  # share of the floor; up to here no judged question lost its answer, and a tenth of the lines went
@@ -65,6 +68,30 @@ def as_hit(entry: Entry, match: Match | None = None) -> Hit:
         score=match.parts.score if match else 0.0,
         parts=parts,
         copy_of=match.copy_of if match else None,
+    )
+
+
+def search(project: Project, query: str, filters: Filters, *, limit: int | None) -> Recall:
+    """Return the memories of *project* that answer *query*, best first.
+
+    Raises:
+        ConfigError, StoreUnreadable, OutsideTree
+    """
+    entries: dict[tuple[Scope, str], Entry] = {}
+    usage = {scope: project.state(scope).usage() for scope in project.stores}
+
+    def allow(scope: Scope, memory: Memory) -> float | None:
+        entry = entries[scope, memory.id] = project.entry(scope, memory, usage[scope])
+        return entry.effective_importance if filters.allow(entry) else None
+
+    def is_mine(memory: Memory) -> bool:
+        return memory.author is not None and memory.author == project.author  # as far as it says
+
+    limit = project.settings.recall_limit if limit is None else limit
+    found = project.finder.search(query, limit=limit, allow=allow, is_mine=is_mine)
+    hits = tuple(project.mark(as_hit(entries[match.scope, match.memory.id], match)) for match in found.matches)
+    return Recall(
+        hits=hits, query=query, gate=found.gate, floor=found.floor, degraded=found.degraded, refused=found.refused
     )
 
 

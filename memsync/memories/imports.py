@@ -2,18 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from memsync.dedup import MERGED, Thresholds, Verdict, decide
 from memsync.dedup.nominate import Nominees
 from memsync.errors import InvalidMemory
 from memsync.format import codec, versions
+from memsync.memories.remember import thresholds_of
 from memsync.memories.results import ImportReport, Outcome
-from memsync.records import Memory, check_size, clean_content, clean_tags, content_hash, new_id, tick
+from memsync.records import Memory, Scope, check_size, clean_content, clean_tags, content_hash, new_id, tick
+from memsync.store import bystealth
 from memsync.store.state import Decision, Dedup
+
+if TYPE_CHECKING:
+    from memsync.memories.project import Project
+
+
+def import_candidates(
+    project: Project, candidates: Iterable[Candidate], scope: Scope | None, *, dry_run: bool
+) -> ImportReport:
+    """Store what *candidates* say; `Project.import_` says more."""
+    is_chosen, scope = scope is not None, scope or project.default_scope
+    project.stores.refresh()
+    if dry_run:
+        return _plan(project, scope, candidates, dry_run=True).report(dry_run=True)
+    store = project.store_to_write(scope)
+    with store.writing():
+        plan = _plan(project, scope, candidates)
+        store.write(plan.added.values(), {id_: _every_field(memory) for id_, memory in plan.edited.items()})
+        if scope == "stealth":
+            bystealth.drop(store.place.local, plan.edited.keys())
+            bystealth.add(store.place.local, () if is_chosen else plan.added.values())
+    if rows := plan.rows(project.author):
+        project.state(scope).log_dedup(rows)
+    return plan.report(dry_run=False)
+
+
+def _plan(project: Project, scope: Scope, candidates: Iterable[Candidate], *, dry_run: bool = False) -> Plan:
+    store = project.store(scope)
+    plan = Plan(
+        store.get,
+        store.by_hash,
+        vet=lambda memory: project.vetting.vet(memory, scope, dry_run=dry_run),
+        like=Nominees((memory.id, memory.content) for memory in store.memories().values()),
+        thresholds=thresholds_of(project.settings),
+        is_taken=project.stores.is_taken,
+        count=project.stores.count_ids(),
+        now=tick(project.clock(), None),
+    )
+    for candidate in candidates:
+        plan.take(candidate)
+    return plan
+
+
+def _every_field(memory: Memory) -> dict[str, Any]:
+    """Return every field of *memory* for an edit: its defaults too, so that they replace what was there."""
+    named = {"memory_type": memory.memory_type, "importance": memory.importance, "tags": list(memory.tags)}
+    return {**codec.fields_of(memory), **named}
 
 
 @dataclass(frozen=True, slots=True)

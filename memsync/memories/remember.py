@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from memsync.dedup import ALIKE, MERGED, Thresholds, Verdict, decide, keeps_values, on_scale
 from memsync.errors import MemsyncError
 from memsync.format import codec
 from memsync.index.scale import MEANING
-from memsync.memories.edits import hidden, hide_elsewhere, noted, refuse_copy, replacing, still_there
+from memsync.memories.anchors import anchors_of
+from memsync.memories.edits import hidden, hide_elsewhere, noted, refuse_copy, replacing, resolve_refs, still_there
 from memsync.memories.results import Entry, Remembered, Similar, Status
-from memsync.records import Memory, Scope, clean_tags, content_hash, new_id, tick
+from memsync.records import (
+    Memory,
+    Scope,
+    check_size,
+    check_words,
+    clean_content,
+    clean_importance,
+    clean_tags,
+    clean_type,
+    content_hash,
+    new_id,
+    tick,
+)
 from memsync.store import bystealth
 from memsync.store.state import Dedup
 
 if TYPE_CHECKING:
     from memsync.index.rank import Ranking
     from memsync.memories.project import Project
+    from memsync.store.config import Settings
     from memsync.store.state import Action, Decision
     from memsync.store.store import Store
 
+# What somebody bothers to say is worth more than the 0.5 of a record without a number (seed 002).
+REMEMBER_IMPORTANCE: Final = 0.7
+_CLEAN: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "content": clean_content,
+    "memory_type": clean_type,
+    "importance": clean_importance,
+    "tags": clean_tags,
+}
 LOOKED_AT: Final = 8  # candidates that are judged
 _OPPOSED: Final = 0.7  # similarity from which the nearest text may be told to contradict; halfway from related to alike
 SHOWN: Final = 5  # of them at most told to the caller
@@ -74,7 +96,43 @@ def _nearest(found: Found) -> Found:
     return found._replace(verdict=verdict._replace(relation="related")) if is_noise else found
 
 
-def remember(project: Project, draft: Draft) -> Remembered:
+def clean(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of *given* that are not None, in the form that is stored.
+
+    Raises:
+        InvalidMemory
+    """
+    return {name: _CLEAN[name](value) for name, value in given.items() if value is not None}
+
+
+def remember(
+    project: Project,
+    given: Mapping[str, Any],
+    scope: Scope | None,
+    *,
+    source_type: str,
+    supersedes: Collection[str],
+    anchors: Collection[str],
+) -> Remembered:
+    """Store what is *given*, or fold it into what says the same; `Project.remember` says more."""
+    fields: dict[str, Any] = {"importance": REMEMBER_IMPORTANCE, **clean(given)}
+    session, author = project.journal.session_id, project.author
+    memory = Memory(id="", source_type=source_type, source_session_id=session, author=author, **fields)
+    is_chosen, scope = scope is not None, scope or project.default_scope
+    if project.layout.root and scope != "global":
+        memory = memory._replace(anchors=anchors_of(memory.content, anchors, project.layout.root))
+    replaces = resolve_refs(project, supersedes)
+    check_size(memory._replace(supersedes=tuple(entry.id for entry in replaces)))
+    importance = None if given["importance"] is None else memory.importance
+    draft = Draft(project.vetting.vet(memory, scope), scope, importance, replaces, is_chosen)
+    if project.verify is None and project.settings.llm_provider:
+        from memsync.llm.verify import verifier
+
+        project.verify = verifier(project)
+    return store_draft(project, draft)
+
+
+def store_draft(project: Project, draft: Draft) -> Remembered:
     """Store *draft*, or fold it into what says the same.
 
     Raises:
@@ -135,13 +193,13 @@ def similar(project: Project, store: Store, content: str, besides: Collection[st
         return Look((), f"nothing similar was looked for: {error}")
     if ranking is None:
         return None
-    found = _judged(store, content, ranking, thresholds(project))
+    found = _judged(store, content, ranking, thresholds_of(project.settings))
     return Look(tuple(sorted(found, key=_order)), ranking.degraded)
 
 
-def thresholds(project: Project) -> Thresholds:
-    """Return what the settings say."""
-    return Thresholds(auto_reject=project.settings.auto_reject_threshold, gray_low=project.settings.gray_zone_low)
+def thresholds_of(settings: Settings) -> Thresholds:
+    """Return what *settings* say of when texts are alike."""
+    return Thresholds(auto_reject=settings.auto_reject_threshold, gray_low=settings.gray_zone_low)
 
 
 def _judged(store: Store, content: str, ranking: Ranking, levels: Thresholds) -> Iterable[Found]:
@@ -247,7 +305,7 @@ class _Write:
     def _named(self) -> Memory:
         project, memory = self._project, self._draft.memory
         now = tick(project.clock(), None)
-        id_ = new_id(memory.content, now, is_taken=project.is_taken, count=project.id_count())
+        id_ = new_id(memory.content, now, is_taken=project.stores.is_taken, count=project.stores.count_ids())
         return memory._replace(id=id_, created_at=now, updated_at=now)
 
     def _log(self, found: Found, decision: str, reason: str, rejected: bytes | None = None) -> None:
@@ -262,7 +320,7 @@ class _Write:
             owner=self._draft.memory.author,
             rejected=rejected,
         )
-        self._project.log_dedup(self._draft.scope, row)
+        self._project.journal.add_decision(self._draft.scope, row)
 
     def _result(self, status: Status, memory: Memory, action: Action, reason: str, *parts: Memory) -> Remembered:
         if self._store.place.scope == "stealth":
@@ -278,29 +336,31 @@ class _Write:
 def _vetted(project: Project, entry: Entry, old: Memory, changes: dict[str, Any]) -> Memory:
     """Return *old* with the *changes* as it may be stored; where the user allows a secret, that changes the tags."""
     new = old._replace(**changes)
-    if changes.keys() & _SHOWN or project.allows_secrets:
-        new = project.vetted(new, entry.scope)
+    if changes.keys() & _SHOWN or project.vetting.allows_secrets:
+        new = project.vetting.vet(new, entry.scope)
         if new.tags != old.tags:
             changes["tags"] = new.tags
     return new
 
 
-def update(project: Project, entry: Entry, wanted: Mapping[str, Any], replaces: Collection[Entry] = ()) -> Remembered:
-    """Change the fields of *entry* that *wanted* names with another value than None; say what a new text is like.
+def update(
+    project: Project, ref: str, scope: Scope | None, given: Mapping[str, Any], supersedes: Collection[str] = ()
+) -> Remembered:
+    """Change the fields of one memory that are *given*; say what a new text is like. `Project.update` says more.
 
     A record that a merge kept beside another stands on its own from then on.
-
-    Raises:
-        MemoryNotFound, InvalidMemory, StoreError: nothing was written.
     """
+    wanted = clean(given)
+    check_words(wanted.get("tags", ()), "tag")
+    entry = project.get(ref, scope)
+    replaces = [other for other in resolve_refs(project, supersedes) if other.id != entry.id]
     store = project.store_to_write(entry.scope)
-    replaces = [other for other in replaces if other.id != entry.id]
     blind: Look | None = None
     while True:
         with store.writing():
             old = still_there(store, entry.id)
-            changes = {name: new for name, new in wanted.items() if new is not None and new != getattr(old, name)}
-            if old.conflict_of and any(new is not None for new in wanted.values()):
+            changes = {name: new for name, new in wanted.items() if new != getattr(old, name)}
+            if old.conflict_of and wanted:
                 changes["conflict_of"] = None  # somebody has looked at it
             look: Look | None = Look(())
             vetted = _vetted(project, entry, old, changes)
@@ -334,4 +394,6 @@ def _memories(entries: Iterable[Entry]) -> Iterable[Memory]:
 def told(project: Project, scope: Scope, found: Iterable[Found]) -> tuple[Similar, ...]:
     """Return *found* as results."""
     usage = project.state(scope).usage()
-    return tuple(Similar.of(project.screened(project.entry(scope, each.memory, usage)), each.verdict) for each in found)
+    return tuple(
+        Similar.of(project.screening.screen(project.entry(scope, each.memory, usage)), each.verdict) for each in found
+    )

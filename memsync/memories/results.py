@@ -1,4 +1,4 @@
-"""What the calls of `Memsync` return: plain, frozen values that turn into JSON."""
+"""What the calls of `Project` return: plain, frozen values that turn into JSON."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def check(project: Project, entry: Entry) -> Memory:
     Raises:
         SecretFound, NotShared: it may not.
     """
-    vetted = project.vetted(entry.memory, "project")
+    vetted = project.vetting.vet(entry.memory, "project")
     if PRIVATE_TAG in entry.memory.tags:
         raise NotShared(
             f"{entry.id} has the tag {PRIVATE_TAG}, so it is not shared; "

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memsync.errors import NoStore
-from memsync.memories.project import Project
+from memsync.errors import GitRefused, NoStore
 from memsync.store.store import Store
+
+if TYPE_CHECKING:
+    from memsync.memories.project import Project
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +47,29 @@ def sync(
     if (commit or push) and not is_git:
         why = "stealth is on" if project.settings.stealth else "this is no git checkout"
         raise NoStore(f"{why}, so there is nothing to commit; `memsync sync` without --commit and --push works")
-    project.refresh()
+    project.stores.refresh()
     done = Synced(path=store.place.memories)
     if export or commit or push:
         done = _export(store, done)
     if is_git and not done.held and (export or commit or push):
         done = _hand_over(project, store, done, commit=commit or push, push=push)
     if take_in:
-        project.refresh()
+        project.stores.refresh()
         len(project.finder.index)  # so that the next question finds it warm
     return replace(done, memories=len(store.memories()), problems=len(store.problems()))
+
+
+def commit_exported(project: Project, store: Store) -> None:
+    """In mode auto-commit, commit what was exported; where that cannot be, it stays in the work tree."""
+    if store.place.scope != "project" or project.layout.git is None or project.settings.mode != "auto-commit":
+        return
+    from memsync.git.commit import commit
+
+    try:
+        if held := commit(project.layout, store, project.vetting.allowed).held:
+            log.warning("everything is stored, but not committed: %s", held)
+    except GitRefused as error:
+        log.warning("everything is stored, but not committed: %s", error)
 
 
 def _export(store: Store, done: Synced) -> Synced:
@@ -73,10 +92,10 @@ def _hand_over(project: Project, store: Store, done: Synced, *, commit: bool, pu
 
     assert project.layout.git is not None
     if commit:
-        made = committing.commit(project.layout, store, project.allowed_secrets)
+        made = committing.commit(project.layout, store, project.vetting.allowed)
         done = replace(done, commit=made.commit or None, message=made.said or None, held=made.held or None)
     else:
-        left = stage_checked(Checkout(project.layout.git.root), store, project.allowed_secrets)
+        left = stage_checked(Checkout(project.layout.git.root), store, project.vetting.allowed)
         done = replace(done, staged=not left.why, held=left.why or None)
     if push and not done.held:
         from memsync.git.push import push as share

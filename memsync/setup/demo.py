@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from memsync.errors import MemsyncError
+from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.memories.service import Memsync
 from memsync.setup import repository
 from memsync.store import checkout
 from memsync.transfer import readers
@@ -41,7 +41,7 @@ def _chapters(directory: Path) -> Iterator[str]:
     project = directory / "shop"
     project.mkdir()
     checkout.create(project, name="Demo", email="demo@example.org")
-    with Memsync.open(project, env={"MEMSYNC_HOME": str(directory / "home")}) as memsync:
+    with Project.open(project, env={"MEMSYNC_HOME": str(directory / "home")}) as memsync:
         yield from _open_store(memsync)
         yield from _ask_questions(memsync)
         yield from _remember_copy(memsync)
@@ -50,14 +50,14 @@ def _chapters(directory: Path) -> Iterator[str]:
     yield _print_line("git commit", f"{repo_line}: memories travel with the code")
 
 
-def _open_store(memsync: Memsync) -> Iterator[str]:
+def _open_store(memsync: Project) -> Iterator[str]:
     repository.init(memsync)
     yield _print_line("memsync init", "created .gobby/memories.jsonl, the only place where memories live")
     report = memsync.import_(readers.read_file(_SET))
     yield _print_line("memsync memory import team.jsonl", f"{report.count('created')} created, 0 lost, one line each")
 
 
-def _ask_questions(memsync: Memsync) -> Iterator[str]:
+def _ask_questions(memsync: Project) -> Iterator[str]:
     question = "which node version does CI need?"
     yield _print_line(f'memsync memory recall "{question}"', _line(_check_found(memsync, question, "Node 20")))
     typo = "intergation tets with dokcer"
@@ -68,7 +68,7 @@ def _ask_questions(memsync: Memsync) -> Iterator[str]:
     )
 
 
-def _remember_copy(memsync: Memsync) -> Iterator[str]:
+def _remember_copy(memsync: Project) -> Iterator[str]:
     again = memsync.remember("prices are integers in  CENTS everywhere; only the views format them.")
     if again.status != "exists":
         raise MemsyncError(f"the demo stored a copy as {again.entry.id}; please report this")
@@ -77,7 +77,7 @@ def _remember_copy(memsync: Memsync) -> Iterator[str]:
     )
 
 
-def _edit_by_hand(memsync: Memsync, path: Path) -> Iterator[str]:
+def _edit_by_hand(memsync: Project, path: Path) -> Iterator[str]:
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("port 5432", "port 5433"), encoding="utf-8")
     yield _print_line(
@@ -85,7 +85,7 @@ def _edit_by_hand(memsync: Memsync, path: Path) -> Iterator[str]:
     )
 
 
-def _check_found(memsync: Memsync, query: str, expected: str) -> Entry:
+def _check_found(memsync: Project, query: str, expected: str) -> Entry:
     hits = memsync.recall(query, limit=1)
     if not hits or expected not in hits[0].content:
         raise MemsyncError(f"the demo did not find {expected!r} for {query!r}; please report this")

@@ -55,7 +55,7 @@ def examine(project: Project) -> list[Finding]:
 def _examine_trust(project: Project) -> Iterator[Finding]:
     from memsync.store import workflow
 
-    for one in project.waiting:
+    for one in workflow.find_waiting(project.layout, project.loaded):
         what = "waits for your approval, and does nothing; `memsync trust --show` shows it"
         yield Finding(level="note", where=one.name, what=what)
     for problem in workflow.load(project.layout).problems:
@@ -114,7 +114,7 @@ def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
 def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
     for id_, memory in sorted(store.memories().items()):
         where = f"{store.place.memories}: {shown_id(id_)}"
-        if why := project.screened(project.entry(store.place.scope, memory)).flagged:
+        if why := project.screening.screen(project.entry(store.place.scope, memory)).flagged:
             what = f"{why}; no agent is given it unasked. Read it, then `memsync memory approve` or `forget` it"
             yield Finding(level="note", where=where, what=what)
         if shown_id(id_) != id_:
@@ -124,7 +124,7 @@ def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
             what = f"keeps a text that lost against {shown_id(memory.conflict_of)} in a merge; `memory update` it to keep it, or forget it"
             yield Finding(level="note", where=where, what=what)
         if memory.anchors and memory.archived_at is None:
-            for why in project.marked(project.entry(store.place.scope, memory)).stale:
+            for why in project.mark(project.entry(store.place.scope, memory)).stale:
                 yield Finding(level="note", where=where, what=f"may be out of date: {why}")
 
 

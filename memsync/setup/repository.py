@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from memsync.errors import ConfigError, UsageError
 from memsync.git import attributes
 from memsync.memories.project import Project
+from memsync.memories.stores import keep_key
 from memsync.records import Scope
 from memsync.store import config, files, trust
 from memsync.store.places import Place
@@ -78,13 +79,13 @@ def set_value(project: Project, key: str, value: str, *, is_global: bool) -> Pat
     scope: Scope = "global" if is_global else _scope_of(project, name, parsed)
     place = project.layout.place(scope)
     if scope == "stealth":
-        project.keep_key()
+        keep_key(project.layout)
     with project.store(scope).writing():
         if scope == "project":
             said = trust.of_setting(project.layout, place.config, name, parsed)
             _approve_own(project, said, acts=trust.acts(name, parsed))
         config.store(place, key, value)
-    del project.loaded
+    project.reload()
     return place.config
 
 
@@ -103,7 +104,7 @@ def _approve_own(project: Project, set_: trust.Instruction, *, acts: bool) -> No
     approvals = trust.Approvals(project.layout)
     approvals.remove([set_.name])
     if acts:
-        project.keep_key()
+        keep_key(project.layout)
         approvals.add([set_])
 
 

@@ -21,6 +21,7 @@ from memsync.git import attributes, driver
 from memsync.memories import sharing
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
+from memsync.memories.stores import keep_key
 from memsync.setup import parked
 from memsync.setup.parked import Parked, Taken
 from memsync.setup.repository import GITIGNORE, steps
@@ -58,7 +59,7 @@ def plan_off(project: Project) -> Off:
         NoStore, StoreError
     """
     store = project.store("stealth")
-    project.refresh()
+    project.stores.refresh()
     notes = bystealth.read(store.place.local)
     found = [project.entry("stealth", memory) for memory in store.memories().values()]
     ours = [entry for entry in found if bystealth.note_of(entry.memory) in notes]
@@ -110,7 +111,7 @@ def turn_on(project: Project, *, move: bool, also: Sequence[Taken], clients: Seq
         NoStore, ConfigError, GitFailed, StoreError: the setting is as before.
     """
     place, shared = project.layout.place("stealth"), project.layout.project
-    project.keep_key()
+    keep_key(project.layout)
     done: list[str] = []
     if shared and shared.directory.exists():
         is_tracked = bool(project.layout.git) and checkout.is_tracked(shared.memories)
@@ -136,8 +137,7 @@ def take(project: Project, also: Sequence[Taken], clients: Sequence[str]) -> Non
 def _set(project: Project, place: Place, *, on: bool) -> None:
     with project.store("stealth").writing():
         config.store(place, _KEY, on)
-    del project.loaded
-    project.__dict__.pop("finder", None)  # its cache is in the wrong place now
+    project.reload()
 
 
 def _leave(

@@ -310,13 +310,13 @@ class Skills:
             NoStore: there is none here, or stealth is on and it is the project's.
         """
         store = self._store(scope)
-        self._project.allow_write(scope, store.directory)
+        self._project.stores.allow_write(scope, store.directory)
         return store
 
     def _refuse_secret(self, data: bytes, scope: Scope) -> None:
         from memsync import secrets
 
-        if scope != "stealth" and (found := secrets.scan(data.decode(), self._project.allowed_secrets)):
+        if scope != "stealth" and (found := secrets.scan(data.decode(), self._project.vetting.allowed)):
             raise SecretFound(secrets.describe(found))
 
     def _is_taken(self, id_: str) -> bool:

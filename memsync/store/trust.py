@@ -174,15 +174,21 @@ class Approvals:
     def __init__(self, layout: Layout) -> None:
         private = layout.stealth
         self._path = layout.home / FOLDER / f"{private.directory.name}.json" if layout.home and private else None
+        self._read_once: dict[Word, dict[str, list[str]]] | None = None
 
     @property
     def stamp(self) -> files.Stamp:
         """What the file looked like; a change in it changes what is in force."""
         return files.stamp(self._path) if self._path else files.ABSENT
 
-    @cached_property
+    @property
     def _noted(self) -> Mapping[Word, Mapping[str, list[str]]]:
         """The hashes by the user's word and by name, newest last."""
+        if self._read_once is None:
+            self._read_once = self._read()
+        return self._read_once
+
+    def _read(self) -> dict[Word, dict[str, list[str]]]:
         try:
             found = read_json(_read_owned(self._path) if self._path else b"{}", _MOST_BYTES)
             return {word: _hashes(found.get(word, {})) for word in _WORDS}
@@ -236,7 +242,7 @@ class Approvals:
             raise NoStore("no home directory is known, so nothing can be approved; set HOME or MEMSYNC_HOME")
         files.make_dirs(self._path.parent, private=True)
         with files.lock(self._path.parent / "lock"):
-            self.__dict__.pop("_noted", None)
+            self._read_once = None
             was, _ = files.read(self._path)
             noted = {word: dict(hashes) for word, hashes in self._noted.items()}
             change(noted)
@@ -245,7 +251,7 @@ class Approvals:
             data = json.dumps(kept, indent=1).encode() + b"\n"
             files.rewrite(self._path, data, was=was, private=True)
             self._path.chmod(0o600)
-        self.__dict__.pop("_noted", None)
+        self._read_once = None
 
 
 def _hashes(found: Mapping[Any, Any]) -> dict[str, list[str]]:

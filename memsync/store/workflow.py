@@ -19,6 +19,7 @@ from memsync.store import files, trust, yamltext
 from memsync.system.limits import LARGEST_YAML, read_json
 
 if TYPE_CHECKING:
+    from memsync.store.config import Loaded
     from memsync.store.places import Layout, Place
 
 log = logging.getLogger(__name__)
@@ -88,9 +89,17 @@ def load(layout: Layout) -> Lifecycles:
     return Lifecycles(steps, tuple(sorted(chosen)), tuple(problems), tuple(waiting))
 
 
-def instructions(layout: Layout) -> list[trust.Instruction]:
-    """Return the repository's workflow files, approved or not."""
-    return [trust.of_file(layout, one.path, one.data) for one in _read_files(layout)[0] if one.is_theirs]
+def find_instructions(layout: Layout, loaded: Loaded) -> list[trust.Instruction]:
+    """Return what the repository brings that acts, approved or not: settings, and workflow files."""
+    place = layout.project
+    found = _read_files(layout)[0] if place is not None and (place.directory / FOLDER).is_dir() else []
+    return [*loaded.instructions, *(trust.of_file(layout, one.path, one.data) for one in found if one.is_theirs)]
+
+
+def find_waiting(layout: Layout, loaded: Loaded) -> list[trust.Instruction]:
+    """Return those of the instructions that the user has neither approved nor refused; they are not in force."""
+    approvals = trust.Approvals(layout)
+    return [one for one in find_instructions(layout, loaded) if approvals.wait(one)]
 
 
 def own_files(layout: Layout) -> Iterator[tuple[Path, Place]]:

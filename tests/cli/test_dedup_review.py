@@ -54,7 +54,7 @@ def review(project, repo, line, monkeypatch) -> Callable[[list[str]], str]:
 
 
 def outcome(project: Memsync) -> tuple[list[str], set[str]]:
-    project.refresh()
+    project.stores.refresh()
     rows = project.state("project").dedup_log()
     live = {memory.content for memory in project.store("project").memories().values()}
     return [row.review_status for row in rows], live - {KEPT}

@@ -31,7 +31,7 @@ def forget(root: Path, id_: str) -> None:
 def shown(root: Path) -> set[str]:
     """Return the texts that a reader finds."""
     with Memsync.open(root) as project:
-        return {entry.content for entry in project.list()}
+        return {entry.content for entry in project.memories()}
 
 
 def committed(repo: GitRepo, rev: str = "HEAD") -> str:

@@ -65,7 +65,7 @@ def test_what_was_written_into_the_file_since_is_kept(repo):
     repo.memories.write_bytes(left + more.encode())
     with Memsync.open(repo.root) as project:
         resolve(project.store("project"))
-        texts = {entry.content for entry in project.list()}
+        texts = {entry.content for entry in project.memories()}
     assert texts == {"ours", "theirs", "three, edited", "new", "newer", "written meanwhile", "last, edited meanwhile"}
 
 
@@ -74,7 +74,7 @@ def test_what_a_person_resolved_is_left_as_he_wants_it(repo):
     repo.write_memories(OURS)
     with Memsync.open(repo.root) as project:
         resolve(project.store("project"))
-        assert {entry.content for entry in project.list()} == {"ours", "three, edited", "new", "last"}
+        assert {entry.content for entry in project.memories()} == {"ours", "three, edited", "new", "last"}
 
 
 def test_reading_serves_both_sides_and_writes_nothing(repo):

@@ -53,7 +53,7 @@ def test_sync_does_not_stage_what_it_would_not_commit(repo):
 
 
 def test_what_the_environment_names_as_the_session_is_looked_at_too(project):
-    with project.in_session(TOKEN), pytest.raises(SecretFound):
+    with project.journal.in_session(TOKEN), pytest.raises(SecretFound):
         project.remember("the tests need docker")
 
 
@@ -66,10 +66,10 @@ def test_an_agent_is_given_no_key_in_a_repaired_form(repo, project):
 
 
 def test_the_users_word_counts_here_and_the_tag_is_only_for_reviewers(repo, project):
-    project.allows_secrets = True
+    project.vetting.allows_secrets = True
     entry = project.remember(f"the demo token is {TOKEN}").entry
     assert "allow-secret" in entry.memory.tags
-    project.allows_secrets = False
+    project.vetting.allows_secrets = False
     project.update(entry.id, tags=["demo"])
     project.forget(entry.id)
     project.restore(entry.id)

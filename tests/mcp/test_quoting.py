@@ -125,6 +125,6 @@ def test_a_secret_is_named_and_not_given_in_whatever_form_it_stands(repo, line, 
 
 def test_what_the_user_allowed_is_given(repo, server):
     project = Memsync.open(repo.root)
-    project.allows_secrets = True
+    project.vetting.allows_secrets = True
     project.remember(f"The test fixture is {TOKEN}")
     assert TOKEN in server.ask("call_tool", "list_memories", {}).content[0].text

@@ -167,7 +167,7 @@ def vandal(wire: Wire, local: str, what: str) -> None:
 def disturbed(wire: Wire, root: str, deed: str, moment: int, how: str) -> None:
     """Do one deed, and be killed or interrupted, or have a hand in the file, at a moment of it."""
     project = Memsync.open(root, env={})  # no session, so no database: this is about the file
-    project.refresh()
+    project.stores.refresh()
     tripwire = happening(how, moment, os.path.join(root, ".gobby", "memories.jsonl"))
     try:
         sys.settrace(tripwire)
@@ -176,7 +176,7 @@ def disturbed(wire: Wire, root: str, deed: str, moment: int, how: str) -> None:
     except KeyboardInterrupt:
         pass
     wire.say(happened=tripwire.left <= 0)
-    wire.say(shown={entry.id: entry.content for entry in project.list()})
+    wire.say(shown={entry.id: entry.content for entry in project.memories()})
     wire.say(id=project.remember("life goes on").entry.id)
 
 

@@ -49,9 +49,9 @@ def test_twenty_sessions_at_once(repo, monkeypatch, tmp_path):
 
     assert all(FACT in start and FACT not in prompt for start, prompt, _ in outs)
     with Memsync.open(repo.root) as project:
-        assert {entry.content for entry in project.list()} == {FACT, *TEXTS}
+        assert {entry.content for entry in project.memories()} == {FACT, *TEXTS}
         ledgers = [RecallSession(project, f"s{number}").variables()[LEDGER] for number in range(SESSIONS)]
-        (fact,) = (entry.id for entry in project.list() if entry.content == FACT)
+        (fact,) = (entry.id for entry in project.memories() if entry.content == FACT)
         assert all(fact in ledger for ledger in ledgers)
         assert project.get(fact).access_count == SESSIONS
     assert memsync("doctor", cwd=repo.root).code == 0

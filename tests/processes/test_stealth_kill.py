@@ -52,7 +52,7 @@ def seen(repo) -> dict[str, object]:
     files = [p for p in repo.root.rglob("*") if p.is_file() and ".git" not in p.relative_to(repo.root).parts]
     with Memsync.open(repo.root) as project:
         waiting = [one.memory.content for one in Candidates(project).memories()]
-        entries = sorted((entry.scope, entry.content, entry.access_count) for entry in project.list())
+        entries = sorted((entry.scope, entry.content, entry.access_count) for entry in project.memories())
     return {
         "files": {str(p): p.read_bytes() for p in files if "/local/" not in str(p)},
         "status": repo.status("--ignored"),

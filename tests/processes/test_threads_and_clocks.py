@@ -41,7 +41,7 @@ def test_many_threads_share_one_object_and_lose_nothing(quick_root, shown):
             text = f"thread{name} wrote sentence{turn}"
             id_ = project.remember(text, scope="global" if turn % 4 == 3 else "project").entry.id
             assert id_ in [hit.id for hit in project.search(text, limit=100)]
-            project.list()
+            project.memories()
             if turn % 3 == 1:
                 text = project.update(id_, content=f"{text} and changed it").entry.content
             if turn % 3 == 2:
@@ -58,7 +58,7 @@ def test_many_threads_share_one_object_and_lose_nothing(quick_root, shown):
     wanted = {id_: text for each in kept for id_, text in each.items()}
     assert {id_: found.get(id_) for id_ in wanted} == wanted
     assert sorted(found[id_] for id_ in found.keys() - wanted.keys()) == sorted(f"all write {n}" for n in range(TURNS))
-    assert {entry.id: entry.content for entry in project.list()} == found
+    assert {entry.id: entry.content for entry in project.memories()} == found
     for id_, text in wanted.items():
         assert id_ in [hit.id for hit in project.search(text, limit=1000)]
 
@@ -72,7 +72,7 @@ def test_readers_in_other_threads_see_each_memory_whole_or_not_at_all(quick_root
     def read() -> set[str]:
         seen: set[str] = set()
         while not done.is_set():
-            seen |= {entry.content for entry in project.list()} | {hit.content for hit in project.search("version")}
+            seen |= {entry.content for entry in project.memories()} | {hit.content for hit in project.search("version")}
         return seen
 
     with ThreadPoolExecutor(3) as pool:
@@ -111,7 +111,7 @@ def test_a_memory_that_another_thread_forgets_is_not_found_and_nothing_worse(qui
             project.restore(id_)
         done.set()
         assert all(user.result(timeout=30) for user in users)
-    assert [entry.content for entry in project.list()] == ["here and gone"]
+    assert [entry.content for entry in project.memories()] == ["here and gone"]
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ class Use:
         return " ".join(digest[at : at + 7] for at in range(0, 28, 7))
 
     def some(self, project: Memsync, *scopes: str) -> str | None:
-        found = sorted(entry.id for entry in project.list() if entry.scope in scopes)
+        found = sorted(entry.id for entry in project.memories() if entry.scope in scopes)
         return self.random.choice(found) if found else None
 
     def remember(self, *, is_private: bool = False) -> None:

@@ -19,7 +19,7 @@ from store_model import BOM, HAND_IDS, JUNK, Fact, bare, importances, read_by_ha
 
 from memsync import Memsync
 from memsync.errors import InvalidMemory, MemoryNotFound
-from memsync.memories.service import REMEMBER_IMPORTANCE
+from memsync.memories.remember import REMEMBER_IMPORTANCE
 from memsync.setup.doctor import examine
 
 pytestmark = pytest.mark.slow

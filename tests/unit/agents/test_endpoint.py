@@ -219,7 +219,7 @@ def test_a_hook_that_a_server_answers_loads_next_to_nothing(repo, live):
     loaded = set(done.stderr.decode().split())
     assert FACT in done.stdout.decode()
     assert {
-        "memsync.memories.service",
+        "memsync.memories.project",
         "click",
         "pathlib",
         "dataclasses",
@@ -264,5 +264,5 @@ def test_what_a_hook_saves_is_of_its_own_session_whoever_answers(repo, live, mon
     assert len(seen) == 1
     hook(repo, session="s8", prompt="who owns the release notes?")
     with Memsync.open(repo.root) as project:
-        by = {e.content: e.memory.source_session_id for e in project.list() if e.content.startswith("asked")}
+        by = {e.content: e.memory.source_session_id for e in project.memories() if e.content.startswith("asked")}
     assert by == {"asked: which port is free?": "s7", "asked: who owns the release notes?": "s8"}

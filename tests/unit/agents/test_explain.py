@@ -51,9 +51,7 @@ def test_each_rule_is_named(session):
 
 def test_small_talk_and_switched_off_are_reasons_of_their_own(session):
     assert {verdict.rule for verdict in explain(session, "ok thanks").verdicts} <= {"triage"}
-    session.project.loaded = session.project.loaded.__class__(
-        settings=session.project.settings.__class__(enabled=False), sources={}, warnings=()
-    )
+    session.project = session.project.with_settings(enabled=False)
     assert {verdict.rule for verdict in explain(session, ASK).verdicts} == {"off"}
 
 

@@ -127,11 +127,11 @@ def test_how_long_the_calls_must_pause_is_a_setting_and_closing_waits_for_nothin
     live = Live(repo.root)
     for text in ("zebra", "ant"):
         live.call(lambda project, text=text: project.remember(text))
-    live.call(lambda project: project.forget(project.list()[0].id))
+    live.call(lambda project: project.forget(project.memories()[0].id))
     assert "deleted_at" in repo.memories.read_text()
     live.close()
     assert "deleted_at" not in repo.memories.read_text()
     (repo.root / ".gobby" / "config.yaml").write_text("memory_sync:\n  export_debounce: 0.01\n")
-    live.call(lambda project: project.forget(project.list()[0].id))
+    live.call(lambda project: project.forget(project.memories()[0].id))
     until(lambda: repo.memories.read_text() == "")
     live.close()

@@ -246,8 +246,8 @@ def test_a_memory_of_somebody_else_is_new_until_it_was_given(repo, clock, line):
     project = Memsync.open(repo.root, clock=clock)
     session = RecallSession(project, "s1")
     assert ", new) " in session.on_turn(ASK).text
-    assert not project.is_new(project.get("mm-hers"))
-    assert project.is_new(project.get("mm-mine"))  # whose name it bears is only what it says
+    assert not project.screening.is_new(project.get("mm-hers"))
+    assert project.screening.is_new(project.get("mm-mine"))  # whose name it bears is only what it says
 
 
 LEDGERS = st.dictionaries(st.sampled_from(["mm-a", "mm-b"]), st.sampled_from(["", "x"]))
@@ -297,12 +297,12 @@ def test_a_start_gives_what_looking_at_every_memory_would(rows, limit, seen):
         )
         project = Memsync.open(root, clock=lambda: now)
         session = RecallSession(project, "s1")
-        everything = list(project.list())
+        everything = list(project.memories())
         session.commit(Injection(entries=tuple(entry for entry in everything if int(entry.id[3:]) in seen)))
         given_now = session.at_start(limit=limit, budget=9_000)
         project = Memsync.open(root, clock=lambda: now)
-        replaced = superseded_by(project.list())
+        replaced = superseded_by(project.memories())
         rules = session.rules()
-        entries = [entry for entry in project.list() if entry.id not in replaced]
+        entries = [entry for entry in project.memories() if entry.id not in replaced]
         assert ids(given_now) == [entry.id for entry in entries if not rules.refusal(entry)][:limit]
         assert given_now.filtered == sum(rules.refusal(entry) == "ledger" for entry in entries)

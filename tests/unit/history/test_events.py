@@ -232,7 +232,7 @@ def test_the_users_git_settings_change_nothing(repo, project, home):
 
 def test_a_record_without_an_id_has_a_story_too(repo, project):
     commit(repo, '{"content":"written by hand"}\n', "by hand")
-    (id_,) = project.store("project").memories() or [project.list()[0].id]
+    (id_,) = project.store("project").memories() or [project.memories()[0].id]
     assert told(project, id_) == [(id_, "added", "by hand")]
 
 

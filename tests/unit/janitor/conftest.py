@@ -20,7 +20,7 @@ def put(repo, line, project) -> Callable[..., None]:
         with repo.memories.open("a", encoding="utf-8") as file:
             for number, text in enumerate(texts):
                 file.write(line(f"mm-{chr(ord(start) + number)}", text, **fields))
-        project.refresh()
+        project.stores.refresh()
 
     return write
 

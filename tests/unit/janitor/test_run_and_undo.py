@@ -21,12 +21,12 @@ POOR = "Run make fmt before every commit; CI rejects unformatted Go."
 
 
 def memory(project: Memsync, id_: str = "mm-a"):
-    project.refresh()
+    project.stores.refresh()
     return project.store("project").get(id_)
 
 
 def live(project: Memsync) -> dict[str, str]:
-    project.refresh()
+    project.stores.refresh()
     return {id_: found.content for id_, found in project.store("project").memories().items()}
 
 

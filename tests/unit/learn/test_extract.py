@@ -193,4 +193,4 @@ def test_what_waits_is_approved_like_what_a_person_says(project, summary):
     waiting = Candidates(project)
     done = waiting.approve([one.memory.id for one in waiting.memories()])
     assert [one.status for one in done] == ["created", "created"]
-    assert {entry.memory.source_type for entry in project.list()} == {"inferred"}
+    assert {entry.memory.source_type for entry in project.memories()} == {"inferred"}

@@ -157,9 +157,9 @@ def test_a_memory_waits_until_it_is_approved_and_is_proposed_once(project):
     assert waiting.propose([proposal("CI needs Node 20")]) == []
     (one,) = Candidates(project).memories()
     assert (one.memory.content, one.rationale, one.where) == ("CI needs Node 20", "said twice", "notes.md:3")
-    assert project.list() == []
+    assert project.memories() == []
     waiting.approve([one.memory.id[:6]])
-    assert [entry.content for entry in project.list()] == ["CI needs Node 20"]
+    assert [entry.content for entry in project.memories()] == ["CI needs Node 20"]
     assert waiting.propose([proposal("CI needs Node 20")]) == []
 
 

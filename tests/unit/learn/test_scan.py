@@ -178,7 +178,7 @@ def test_there_are_at_most_25_and_the_important_ones_first(tmp_path):
 def test_nothing_is_stored_before_it_is_approved(project, repo):
     plant(repo.root, PYTHON)
     assert len(init(project).proposed) > 5
-    assert project.list() == []
+    assert project.memories() == []
     assert init(project).proposed == ()
 
 
@@ -192,7 +192,7 @@ def test_a_dry_run_changes_nothing(project, repo):
 def test_a_second_run_updates_what_changed_and_touches_nothing_a_person_edited(project, repo):
     plant(repo.root, PYTHON | GO)
     start(project, approve=True)
-    by_text = {entry.content: entry.id for entry in project.list()}
+    by_text = {entry.content: entry.id for entry in project.memories()}
     edited = by_text["`make lint` runs `golangci-lint run`."]
     project.update(edited, content="Lint with `make lint`, and never with --fast.")
     plant(repo.root, {
@@ -213,7 +213,7 @@ def test_a_second_run_updates_what_changed_and_touches_nothing_a_person_edited(p
 def test_what_somebody_edits_while_a_scan_is_under_way_is_theirs(project, repo, clock):
     plant(repo.root, PYTHON)
     start(project, approve=True, instructions=False)
-    seen = next(entry for entry in project.list() if scanned_key(entry.memory) == "python.version")
+    seen = next(entry for entry in project.memories() if scanned_key(entry.memory) == "python.version")
     Memsync.open(repo.root, clock=clock).update(seen.id, content="Python 3.10 until the tablets are replaced.")
     plant(repo.root, {"pyproject.toml": PYTHON["pyproject.toml"].replace(">=3.10", ">=3.12")})
     fact = next(fact for fact in scan(repo.root) if fact.key == "python.version")

@@ -72,18 +72,18 @@ def test_a_symbol_is_looked_for_as_a_whole_word(code, repo):
 def test_an_anchor_that_is_not_there_is_refused(code, project, text):
     with pytest.raises(InvalidMemory, match="no anchor there"):
         project.remember("Retries are capped.", anchors=[text])
-    assert project.list() == []
+    assert project.memories() == []
 
 
 def test_recall_list_and_show_mark_what_is_out_of_date(code, project):
     id_ = project.remember("Retries are capped at 5, see src/client.py").entry.id
     project.remember("Tests need Docker.")
-    assert [entry.stale for entry in project.list()] == [(), ()]
+    assert [entry.stale for entry in project.memories()] == [(), ()]
     code.unlink()
     wanted = ("src/client.py is gone",)
     assert project.get(id_).stale == wanted
     assert [hit.stale for hit in project.recall("how many retries") if hit.id == id_] == [wanted]
-    assert {entry.id: entry.stale for entry in project.list()}[id_] == wanted
+    assert {entry.id: entry.stale for entry in project.memories()}[id_] == wanted
     assert project.get(id_).as_dict()["stale"] == ["src/client.py is gone"]
 
 
@@ -109,4 +109,4 @@ def test_doctor_lists_it_and_the_janitor_only_guesses(code, project):
 
 def test_global_memories_speak_of_no_project(code, project):
     project.remember("I like src/client.py", scope="global")
-    assert [entry.memory.anchors for entry in project.list(Filters(scopes=("global",)))] == [()]
+    assert [entry.memory.anchors for entry in project.memories(Filters(scopes=("global",)))] == [()]

@@ -69,12 +69,12 @@ def test_what_is_superseded_is_hidden_and_kept_and_can_come_back(project):
     new = project.remember("The platform chooses the ports", supersedes=[old.id[:6]])
     assert (new.status, new.entry.memory.supersedes) == ("superseded", (old.id,))
     assert [hit.id for hit in project.recall("port")] == [new.entry.id]
-    assert [entry.id for entry in project.list()] == [new.entry.id]
-    assert {entry.id for entry in project.list(Filters(archived=True))} == {old.id, new.entry.id}
+    assert [entry.id for entry in project.memories()] == [new.entry.id]
+    assert {entry.id for entry in project.memories(Filters(archived=True))} == {old.id, new.entry.id}
     back = project.restore(old.id)
     assert back.reason == f"it is no longer archived, nor superseded by {new.entry.id}"
     assert project.get(new.entry.id).memory.supersedes == ()
-    assert {entry.id for entry in project.list()} == {old.id, new.entry.id}
+    assert {entry.id for entry in project.memories()} == {old.id, new.entry.id}
 
 
 def test_a_memory_of_another_scope_can_be_superseded(project):
@@ -104,7 +104,7 @@ def test_an_update_can_supersede_and_says_what_its_text_contradicts(project):
 def test_nothing_is_written_if_what_should_be_superseded_is_not_there(project):
     with pytest.raises(MemoryNotFound):
         project.remember("The platform chooses the ports", supersedes=["mm-nothere"])
-    assert project.list() == []
+    assert project.memories() == []
 
 
 def test_remembering_an_archived_text_again_brings_it_back(project):
@@ -112,7 +112,7 @@ def test_remembering_an_archived_text_again_brings_it_back(project):
     new = project.remember("The platform chooses the ports", supersedes=[old.id])
     again = project.remember("The API listens on port 8080")
     assert (again.status, again.reason, again.entry.id) == ("updated", "it was archived, and is back", old.id)
-    assert {entry.id for entry in project.list()} == {old.id, new.entry.id}
+    assert {entry.id for entry in project.memories()} == {old.id, new.entry.id}
 
 
 LIKELY = ("Run `make fmt` before every commit of the Go code", "Before each commit of Go code, `make fmt` must be run")

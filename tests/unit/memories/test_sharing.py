@@ -14,7 +14,7 @@ SECRET = "the staging password is " + shapes.password(1)
 
 
 def texts(project: Memsync) -> list[tuple[str, str]]:
-    return sorted((entry.scope, entry.content) for entry in project.list())
+    return sorted((entry.scope, entry.content) for entry in project.memories())
 
 
 def test_a_shared_memory_keeps_its_id_times_and_unknown_keys(project, repo):

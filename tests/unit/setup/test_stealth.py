@@ -378,7 +378,7 @@ def test_stealth_that_another_file_wants_stays_on_and_the_file_is_named(repo, ho
 def known(repo) -> tuple[object, ...]:
     project = Memsync.open(repo.root)
     waiting = Candidates(project)
-    used = {entry.content: entry.access_count for entry in project.list()}
+    used = {entry.content: entry.access_count for entry in project.memories()}
     decided = [(row.decision.new_text, row.decision.review_status) for row in review.rows(project)]
     return used, decided, [one.memory.content for one in waiting.memories()], list(waiting.skills())
 

@@ -11,12 +11,17 @@ import pytest
 from helpers import GitRepo, memsync
 from loopback import Loopback
 
+from memsync import Memsync
 from memsync.errors import ConfigError
-from memsync.memories.service import Memsync
 from memsync.setup import repository
 from memsync.store import config, trust, workflow
 from memsync.store.places import locate
 from memsync.store.trust import Approvals
+
+
+def waiting(root: Path) -> list[trust.Instruction]:
+    project = Memsync.open(root)
+    return workflow.find_waiting(project.layout, project.loaded)
 
 
 @pytest.fixture
@@ -53,7 +58,7 @@ def in_force(store: Path, trigger: str = "prompt") -> list[str]:
 
 def approve(store: Path) -> None:
     project = Memsync.open(store.parent)
-    Approvals(project.layout).add(project.waiting)
+    Approvals(project.layout).add(workflow.find_waiting(project.layout, project.loaded))
 
 
 # Where memories go (S1)
@@ -224,7 +229,7 @@ def test_the_other_modes_need_no_approval(store, home, mode):
     mine(home, MODE)
     assert settings(store).mode == mode
     assert say(store, MODE).mode == "auto-commit"  # the user says so for all projects
-    assert Memsync.open(store.parent).waiting == []
+    assert waiting(store.parent) == []
 
 
 def test_the_users_own_mode_for_the_project_leaves_nothing_waiting(store):
@@ -232,7 +237,7 @@ def test_the_users_own_mode_for_the_project_leaves_nothing_waiting(store):
     private.directory.mkdir(parents=True)
     private.config.write_text("memory_sync: {mode: on-commit}\n")
     assert say(store, MODE).mode == "on-commit"
-    assert Memsync.open(store.parent).waiting == []
+    assert waiting(store.parent) == []
 
 
 @pytest.mark.parametrize(
@@ -356,7 +361,7 @@ def test_ours_stay_in_force_until_a_file_is_approved(store, name, text):
 def test_a_file_in_a_nested_folder_or_by_a_link_is_no_way_around(store):
     (store / "workflows" / "deep").mkdir()
     bring(store, "enabled: false", "deep/session-lifecycle.yaml")
-    assert Memsync.open(store.parent).waiting == []
+    assert waiting(store.parent) == []
     bring(store, "on_prompt: []", "plain.txt")
     (store / "workflows" / "session-lifecycle.yaml").symlink_to("plain.txt")
     assert in_force(store) == ["memory_recall_relevant"]
@@ -467,9 +472,9 @@ def test_trust_shows_approves_and_revokes(repo, store):
     shown = memsync("trust", "--show", cwd=repo.root)
     assert (shown.code, "save_memory" in shown.out, 'mode: "auto-commit"' in shown.out) == (0, True, True)
     assert not {"\x1b", "\u202e"}.intersection(shown.out)
-    assert len(Memsync.open(repo.root).waiting) == 2
+    assert len(waiting(repo.root)) == 2
     assert memsync("trust", ".gobby/config.yaml", "--yes", cwd=repo.root).code == 0
-    assert [one.name for one in Memsync.open(repo.root).waiting] == [".gobby/workflows/team.yaml"]
+    assert [one.name for one in waiting(repo.root)] == [".gobby/workflows/team.yaml"]
     found = memsync("trust", "--yes", "--json", cwd=repo.root).json
     assert ([one["name"] for one in found["approved"]], found["waiting"]) == (
         [".gobby/config.yaml: memory_sync.mode", ".gobby/workflows/team.yaml"],
@@ -477,7 +482,7 @@ def test_trust_shows_approves_and_revokes(repo, store):
     )
     assert memsync("trust", "nothing-here", cwd=repo.root).code == 2
     assert "no longer decided" in memsync("trust", "--revoke", cwd=repo.root).out
-    assert len(Memsync.open(repo.root).waiting) == 2
+    assert len(waiting(repo.root)) == 2
 
 
 def test_status_doctor_and_one_line_say_what_waits_and_what_is_ignored(repo, store):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from memsync.errors import ConfigError
-from memsync.store import workflow
+from memsync.store import config, workflow
 from memsync.store.places import Layout, Place, locate
 from memsync.store.trust import FOLDER, Approvals
 
@@ -32,7 +32,7 @@ def write(place: Place, text: str, name: str = "session-lifecycle"):
 def load(place: Place):
     """Return the lifecycles of a user who approves all that there is."""
     layout = locate(place.directory.parent, {})
-    Approvals(layout).add(workflow.instructions(layout))
+    Approvals(layout).add(workflow.find_instructions(layout, config.load(layout)))
     return workflow.load(layout)
 
 

@@ -1,0 +1,89 @@
+"""Noting what memories were used for, and what was decided on new texts, in batches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from memsync.records import Scope
+from memsync.store.state import Action, Dedup, Known, State
+
+_BATCH: Final = 500
+_LATE: Final = 1.0  # seconds that a decision may wait for others before it is logged
+
+
+class Use(NamedTuple):
+    """What happened to a memory, and what is known of it from then on."""
+
+    scope: Scope
+    id: str
+    action: Action
+    at: datetime
+    known: Known
+
+
+class Journal:
+    """Collects uses and decisions; *state_of* returns where those of a scope are kept, and *env* may name the session.
+
+    Never touches a tracked file. A process that is killed forgets some uses and nothing else.
+    """
+
+    def __init__(self, state_of: Callable[[Scope], State], env: Mapping[str, str]) -> None:
+        self._state_of = state_of
+        self._env = env
+        self._session = ""
+        self._uses: list[Use] = []
+        self._decisions: list[tuple[Scope, Dedup]] = []
+        self._logged_at = time.monotonic()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next batch of uses should be written."""
+        return len(self._uses) >= _BATCH
+
+    @contextmanager
+    def in_session(self, id_: str) -> Iterator[None]:
+        """Work for the agent session *id_*, whichever one this process was started by."""
+        before, self._session = self._session, id_
+        try:
+            yield
+        finally:
+            self._session = before
+
+    @property
+    def session_id(self) -> str | None:
+        """The agent session that this runs in, if somebody or the environment names one."""
+        return self._session or self._env.get("MEMSYNC_SESSION_ID") or self._env.get("CLAUDE_CODE_SESSION_ID") or None
+
+    def add_use(self, use: Use) -> None:
+        """Note *use*; `write` writes it."""
+        self._uses.append(use)
+
+    def add_decision(self, scope: Scope, row: Dedup) -> None:
+        """Note a decision on a new text: at once where another text than the stored one was kept out, else in batches."""
+        self._decisions.append((scope, row))
+        is_late = time.monotonic() - self._logged_at > _LATE
+        if row.decision in ("llm_reject", "fallback_reject") or is_late or len(self._decisions) >= _BATCH:
+            self.write_decisions()
+
+    def write_decisions(self) -> None:
+        """Write the decisions that wait for the next batch."""
+        decisions, self._decisions = self._decisions, []
+        self._logged_at = time.monotonic()
+        for scope in dict.fromkeys(scope for scope, _ in decisions):
+            self._state_of(scope).log_dedup(row for where, row in decisions if where == scope)
+
+    def write(self) -> None:
+        """Write all that waits, the uses as those of the agent session that this runs in."""
+        self.write_decisions()
+        uses, self._uses = self._uses, []
+        for scope in dict.fromkeys(use.scope for use in uses):
+            mine = [use for use in uses if use.scope == scope]
+            state = self._state_of(scope)
+            counted = [(use.id, use.at) for use in mine if use.action in ("accessed", "injected")]
+            state.record_use(counted, {use.id: use.known for use in mine})
+            if session_id := self.session_id:
+                state.record_session(session_id, [(use.id, use.action, use.at) for use in mine])

@@ -1,0 +1,123 @@
+"""The stores in reach of a directory, their local state, and which of them may be written."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memsync.errors import MemoryNotFound, NoStore, StoreError
+from memsync.records import Memory, Scope, find_id
+from memsync.store.files import create, make_dirs
+from memsync.store.places import Layout, Place, key_file, under_way
+from memsync.store.state import State
+from memsync.store.store import Store
+
+if TYPE_CHECKING:
+    from memsync.store.config import Settings
+
+log = logging.getLogger(__name__)
+
+
+class Stores(Mapping[Scope, Store]):
+    """The project's store, its private one and the user's, as far as they exist in *layout*, in this order."""
+
+    def __init__(self, layout: Layout) -> None:
+        places = [place for place in (layout.project, layout.stealth, layout.global_) if place]
+        self._layout = layout
+        self._is_stealth = False
+        self._stores = {place.scope: Store(place) for place in places}
+        self._states = {
+            place.scope: State(place.local / "state.db", private=place.private, tree=place.tree) for place in places
+        }
+        if (project := self._stores.get("project")) is not None:
+            project.hold = self._why_hold
+
+    def __getitem__(self, scope: Scope) -> Store:
+        return self._stores[scope]
+
+    def __iter__(self) -> Iterator[Scope]:
+        return iter(self._stores)
+
+    def __len__(self) -> int:
+        return len(self._stores)
+
+    def follow(self, settings: Settings) -> None:
+        """Write from now on as *settings* say."""
+        self._is_stealth = settings.stealth
+        if (project := self._stores.get("project")) is not None:
+            project.on_commit = settings.mode == "on-commit" and self._layout.git is not None
+
+    def _why_hold(self) -> str:
+        """Return why the project's file should stay as it is just now; "" if nothing speaks against a write."""
+        git, place = self._layout.git, self._layout.project
+        if git and place and (git.git_dir / "info" / "sparse-checkout").exists() and not place.memories.exists():
+            return "the sparse checkout leaves it out"
+        return under_way(git) and f"{under_way(git)} is under way"
+
+    def state(self, scope: Scope) -> State:
+        """Return where the use of memories of *scope* is counted: never in the work tree under stealth."""
+        return self._states["stealth" if scope == "project" and self._is_stealth else scope]
+
+    def allow_write(self, scope: Scope, path: Path) -> None:
+        """Refuse a write to *path*, which is of *scope*, where stealth forbids it; get the private store ready.
+
+        Raises:
+            NoStore: stealth is on, and it is the project's.
+        """
+        if scope == "project" and self._is_stealth:
+            raise NoStore(
+                f"stealth is on, so {path} stays as it is; "
+                "use --private or --global, or `memsync memory config --stealth off`"
+            )
+        if scope == "stealth":
+            keep_key(self._layout)
+
+    @property
+    def cache_place(self) -> Place | None:
+        """Where the index is kept: in the first store that has a directory, and never in the work tree under stealth."""
+        places = (store.place for store in self._stores.values())
+        return next((p for p in places if p.directory.is_dir() and (p.private or not self._is_stealth)), None)
+
+    def find(self, ref: str, scope: Scope | None = None) -> tuple[Scope, Memory]:
+        """Return the memory that *ref* names, an id or an unambiguous prefix, and where it is.
+
+        Raises:
+            NoStore: there is none of *scope*.
+            MemoryNotFound, AmbiguousId
+        """
+        if scope:
+            self._layout.place(scope)
+        stores = {scope: self._stores[scope]} if scope else self._stores
+        is_whole = any(store.get(ref) for store in stores.values())
+        id_ = ref if is_whole else find_id(ref, (id_ for store in stores.values() for id_ in store.memories()))
+        for where, store in stores.items():
+            if memory := store.get(id_):
+                return where, memory
+        raise MemoryNotFound(ref)  # another thread removed it just now
+
+    def refresh(self) -> None:
+        """Take in what others wrote since; cheap when nothing changed."""
+        for store in self._stores.values():
+            store.refresh()
+
+    def is_taken(self, id_: str) -> bool:
+        """Tell whether any store has a line with that id."""
+        return any(store.knows(id_) for store in self._stores.values())
+
+    def count_ids(self) -> int:
+        """Return how many ids there are."""
+        return sum(map(len, self._stores.values()))
+
+
+def keep_key(layout: Layout) -> None:
+    """Note in `.git` which stealth store the clone uses, so that a new remote does not hide it."""
+    if layout.git is None:
+        return
+    path = key_file(layout.git)
+    try:
+        make_dirs(path.parent, private=False)
+        create(path, f"{layout.place('stealth').directory.name}\n".encode(), private=False)
+    except StoreError as error:
+        log.info("the key of the stealth store is not kept: %s", error)
