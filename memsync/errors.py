@@ -37,9 +37,12 @@ MemsyncError (1)
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
+
+_LIKE: Final = 60.0  # percent of letters in common from which a word may have been meant
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -55,6 +58,14 @@ class UsageError(MemsyncError):
     """An argument has a value that cannot be used."""
 
     exit_code = 2
+
+
+def closest(said: str, known: Iterable[str]) -> str | None:
+    """Return the one of *known* that *said* was probably meant to be, to be offered as "did you mean"; None if none is near."""
+    from rapidfuzz import fuzz, process  # 15 ms to import, and only mistakes pay for them
+
+    found = process.extractOne(said, list(known), scorer=fuzz.ratio, processor=str.casefold, score_cutoff=_LIKE)
+    return found and found[0]
 
 
 class MemoryNotFound(MemsyncError):

@@ -1,31 +1,29 @@
 """What git remembers of a file: who changed which lines when, and the file as it once was.
 
 However long the history is, a question takes a handful of git processes, not
-one a commit. Answers are streamed, so that they may be larger than the memory.
+one a commit: git names the versions of a file, GitPython's lasting `cat-file`
+hands them over, and they are compared here, line by line, which is faster than git's patches.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync.errors import NoHistory
-from memsync.system import programs
+from memsync.store.checkout import Checkout, objects
 
 # What the user's settings may not change about the output that we read.
-_PLAIN: Final = (
-    "-c", "core.quotePath=false", "-c", "log.showSignature=false", "-c", "log.follow=false",
-    "-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false",
-)  # fmt: skip
-_PATCH: Final = (
-    "--full-history", "--topo-order", "--patch", "--unified=0", "--cc", "--find-renames",
-    "--text", "--no-ext-diff", "--no-textconv", "--no-color",
-)  # fmt: skip
+_PLAIN: Final = ("-c", "core.quotePath=false", "-c", "log.showSignature=false", "-c", "log.follow=false")
+_RAW: Final = ("--full-history", "--topo-order", "--raw", "--no-abbrev", "-c", "--find-renames", "--no-color")
+_STRIDE: Final = 1 << 16  # bytes that are compared at once
+_KEPT: Final = 8  # versions of a file in memory at once; a step looks at two of them, a merge at more
 _FORMAT: Final = "%H%x01%aN%x01%aI%x01%s"
 # Every branch, tag and stash; not what git itself keeps as notes to speed up a diff.
 EVERYWHERE: Final = ("--exclude=refs/notes/*", "--all")
@@ -60,46 +58,23 @@ class Step(NamedTuple):
     replaced: tuple[bytes, ...]
 
 
-def _stream(root: Path, *words: str, feed: bytes = b"") -> Iterator[bytes]:
-    """Yield what git prints, line by line without the newlines.
+def _ask(root: Path, *words: str, feed: bytes = b"") -> bytes:
+    """Return what git prints.
 
     Raises:
         NoHistory: there is no git, or it failed.
     """
-    import subprocess
-    from tempfile import TemporaryFile
-
-    env = {**programs.git_env(), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
-    with TemporaryFile() as said, TemporaryFile() as asked:
-        asked.write(feed)
-        asked.seek(0)
-        try:
-            git = subprocess.Popen(
-                [programs.find("git"), *_PLAIN, *words],
-                cwd=root,
-                env=env,
-                stdin=asked,
-                stdout=subprocess.PIPE,
-                stderr=said,
-            )
-        except OSError as error:
-            raise NoHistory(f"git cannot be run ({error.strerror or error}); install git to see the history") from None
-        with git:
-            assert git.stdout is not None
-            for line in git.stdout:
-                yield line.removesuffix(b"\n")
-        if git.returncode > 0:
-            said.seek(0)
-            raise NoHistory(_complaint(said.read()))
-
-
-def _complaint(said: bytes) -> str:
-    text = said.decode("utf-8", "replace").strip()
-    return f"git says: {text.splitlines()[-1].removeprefix('fatal: ') if text else 'nothing, but it failed'}"
+    done = Checkout(root).run(*_PLAIN, *words, stdin=feed, patience=None)
+    if done.code == 255:
+        raise NoHistory(f"git {done.err.removeprefix('it ')}")
+    if done.code:
+        said = done.err.strip().splitlines()
+        raise NoHistory(f"git says: {said[-1].removeprefix('fatal: ') if said else 'nothing, but it failed'}")
+    return done.out
 
 
 def _lines(root: Path, *words: str) -> list[str]:
-    return [line.decode("utf-8", "surrogateescape") for line in _stream(root, *words)]
+    return _ask(root, *words).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
 
 def resolve(root: Path, rev: str) -> Commit:
@@ -172,96 +147,134 @@ def _sources(root: Path, commits: Iterable[str]) -> list[tuple[str, str]]:
     if not feed:
         return []
     words = ("diff-tree", "--stdin", "-r", "--find-renames", "--diff-filter=R", "--name-status", "--no-commit-id", "-z")
-    fields = b"\n".join(_stream(root, *words, feed=feed)).decode("utf-8", "surrogateescape").split("\0")
+    fields = _ask(root, *words, feed=feed).decode("utf-8", "surrogateescape").split("\0")
     return [
         (fields[at + 1], fields[at + 2]) for at, field in enumerate(fields[:-2]) if re.fullmatch(r"R\d{1,3}", field)
     ]
 
 
-def steps(
-    root: Path, names: Sequence[str], *, revs: Sequence[str] = ("HEAD",), holding: str = "", limit: int | None = None
-) -> Iterator[Step]:
+def steps(root: Path, names: Sequence[str], *, revs: Sequence[str] = ("HEAD",), holding: str = "") -> Iterator[Step]:
     """Yield what each commit reachable from *revs* did to the lines of the file, newest first.
 
     *names* are all that the file had, as `names_of` says. With *holding* only
-    commits that touch a line with that text are looked at.
+    lines with that text are looked at.
 
     *revs* are names of commits as `resolve` gives them, or EVERYWHERE.
 
     Raises:
         NoHistory: git failed.
     """
-    narrowed = ["--regexp-ignore-case", f"-G{holding}"] if holding and _PLAIN_ID.fullmatch(holding) else []
-    capped = [f"--max-count={limit}"] if limit else []
     paths = [f":(top,literal){name}" for name in names]
-    words = ("log", *_PATCH, *narrowed, *capped, f"--format=%x00{_FORMAT}", *revs, "--", *paths)
-    reader = _Patches(names)
-    for line in _stream(root, *words):
-        if line.startswith(b"\0"):
-            yield from reader.finish()
-            reader.begin(_commit(line[1:].decode("utf-8", "surrogateescape")))
-        else:
-            reader.take(line)
-    yield from reader.finish()
+    words = [holding] if holding else []
+    with objects(root) as read_object:
+
+        @lru_cache(_KEPT)
+        def text(version: str) -> bytes:
+            data = read_object(version) if version.strip("0") else b""
+            if data is None:
+                raise NoHistory(f"git does not have {version[:10]} any more; `git fsck` says more")
+            return data
+
+        commit: Commit | None = None
+        for line in _lines(root, "log", *_RAW, f"--format=%x00{_FORMAT}", *revs, "--", *paths):
+            if line.startswith("\0"):
+                commit = _commit(line[1:])
+            elif line and commit:
+                versions, path = _versions(line)
+                added, removed, replaced = _compare(words, *map(text, versions))
+                if added or replaced:
+                    where = max((name for name in names if path.endswith(name)), key=len, default="")
+                    yield Step(commit, where, added, removed, replaced)
 
 
-class _Patches:
-    """Puts the patches of one commit together, line by line."""
+def _versions(line: str) -> tuple[list[str], str]:
+    """Return the objects that a line of `git log --raw` names, the new one first, and the path; zeros for no file.
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
-        self._commit: Commit | None = None
-        self._path = ""
-        self._columns = 0  # of the hunk that we are in: one for each parent
-        self._found: dict[str, tuple[list[bytes], list[bytes], list[bytes]]] = {}
+    It has a colon, a mode and an object for each parent, then those that came of them: `::100644 … MM<TAB>path`.
+    """
+    bare = line.lstrip(":")
+    head, _, path = bare.partition("\t")
+    words, count = head.split(" "), len(line) - len(bare) + 1
+    found = [
+        "0" if mode == "160000" else object_  # a submodule: its commit is elsewhere
+        for mode, object_ in zip(words[:count], words[count : 2 * count], strict=True)
+    ]
+    return [found[-1], *found[:-1]], path
 
-    def begin(self, commit: Commit) -> None:
-        self._commit, self._found, self._columns = commit, {}, 0
 
-    def finish(self) -> Iterator[Step]:
-        for path, (added, removed, replaced) in self._found.items():
-            assert self._commit
-            yield Step(self._commit, path, tuple(added), tuple(removed), tuple(replaced))
+def rows_with(words: Collection[str], data: bytes) -> bytes:
+    """Return the lines of *data* that have one of *words*, in whatever case; all, if there is no word or JSON may spell one otherwise."""
+    if not words or not all(map(_PLAIN_ID.fullmatch, words)):
+        return data
+    lower, found = data.lower(), set()
+    for needle in (word.lower().encode() for word in words):
+        at = -1
+        while (at := lower.find(needle, at + 1)) >= 0:
+            start, at = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+            found.add((start, at := len(data) if at < 0 else at))
+    return b"\n".join(data[start:end] for start, end in sorted(found))
 
-    def take(self, line: bytes) -> None:
-        if line.startswith(b"diff --"):
-            self._columns = 0
-            self._path = max((name for name in self._names if line.endswith(os.fsencode(name))), key=len, default="")
-        elif line.startswith(b"@@"):
-            self._columns = len(line) - len(line.lstrip(b"@")) - 1
-        elif self._columns and line[:1] in b"+- ":
-            self._take_row(line[: self._columns], line[self._columns :])
 
-    def _take_row(self, marks: bytes, row: bytes) -> None:
-        added, removed, replaced = self._found.setdefault(self._path, ([], [], []))
-        if marks == b"+" * self._columns:
-            added.append(row)
-        elif b"-" in marks:
-            replaced.append(row)
-            if marks == b"-" * self._columns:
-                removed.append(row)
+Rows = tuple[bytes, ...]
+
+
+def _compare(words: Collection[str], new: bytes, *old: bytes) -> tuple[Rows, Rows, Rows]:
+    """Return the lines that none of *old* has, those that all of *old* had and *new* has not, and those of any of them."""
+    texts = _without_common_ends(new, *old)
+    now, *before = ([row for row in rows_with(words, text).split(b"\n") if row] for text in texts)
+    fresh = [set(_surplus(now, rows)) for rows in before]
+    gone = [_surplus(rows, now) for rows in before]
+    added = tuple(row for row in _surplus(now, before[0]) if all(row in rows for rows in fresh))
+    removed = tuple(row for row in gone[0] if all(row in rows for rows in gone))
+    return added, removed, tuple(row for rows in gone for row in rows)
+
+
+def _surplus(rows: list[bytes], other: list[bytes]) -> list[bytes]:
+    """Return those of *rows*, in order, that *other* has not, or less often."""
+    distinct = set(rows)
+    if len(distinct) < len(rows):
+        return list((Counter(rows) - Counter(other)).elements())
+    fresh = distinct.difference(other)
+    return [row for row in rows if row in fresh] if fresh else []
+
+
+def _without_common_ends(*texts: bytes) -> list[bytes]:
+    """Return *texts* without the lines at their beginning and end that are the same in all of them."""
+    one, most = texts[0], min(map(len, texts))
+    start = min(_count_common(most, partial(_is_same, one, text)) for text in texts[1:])
+    start = one.rfind(b"\n", 0, start) + 1
+    rest, most = [text[start:] for text in texts], most - start
+    one = rest[0]
+    size = min(_count_common(most, partial(_ends_same, one, text)) for text in rest)
+    end = one.find(b"\n", len(one) - size) if size else -1
+    return [text[: len(text) - (len(one) - end)] for text in rest] if end >= 0 else rest
+
+
+def _is_same(one: bytes, other: bytes, start: int, end: int) -> bool:
+    return one[start:end] == other[start:end]
+
+
+def _ends_same(one: bytes, other: bytes, start: int, end: int) -> bool:
+    return one[len(one) - end : len(one) - start] == other[len(other) - end : len(other) - start]
+
+
+def _count_common(most: int, is_same: Callable[[int, int], bool]) -> int:
+    """Return how many bytes, *most* at most, are the same, where *is_same* compares those from one place to another."""
+    low = next((at for at in range(0, most, _STRIDE) if not is_same(at, min(at + _STRIDE, most))), most)
+    high = min(low + _STRIDE, most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if is_same(low, middle) else (low, middle - 1)
+    return low
 
 
 def read(root: Path, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
     """Return each (commit, path from the top) as bytes; None where the commit has no such file."""
-    if not wanted:
-        return []
-    feed = "".join(f"{commit}:{path}\n" for commit, path in wanted).encode("utf-8", "surrogateescape")
-    data = b"".join(line + b"\n" for line in _stream(root, "cat-file", "--batch", feed=feed))
-    found: list[bytes | None] = []
-    place = 0
-    for _ in wanted:
-        end = data.index(b"\n", place)
-        words = data[place:end].split(b" ")
-        is_blob = len(words) >= 3 and words[-2] == b"blob" and words[-1].isdigit()
-        size = int(words[-1]) if words[-1].isdigit() and not data[place:end].endswith(b" missing") else -1
-        found.append(data[end + 1 : end + 1 + size] if is_blob else None)
-        place = end + 1 + (size + 1 if size >= 0 else 0)
-    return found
+    with objects(root) as read_object:
+        return [read_object(f"{commit}:{path}") for commit, path in wanted]
 
 
 def listing(root: Path, rev: str, folder: str) -> list[str]:
     """Return the paths, from the top, of the files that *rev* has in *folder*."""
     words = ("ls-tree", "-r", "-z", "--full-tree", "--name-only", "--end-of-options", rev, f"{folder}/")
-    joined = b"\n".join(_stream(root, *words)).decode("utf-8", "surrogateescape")
-    return [name for name in joined.split("\0") if name.strip("\n")]
+    return [name for name in _ask(root, *words).decode("utf-8", "surrogateescape").split("\0") if name]

@@ -164,14 +164,16 @@ def _matcher(ref: str | None) -> Callable[[str], bool]:
 
 
 def _retold(
-    steps: Sequence[Step], wanted: Callable[[str], bool], survivors: Callable[[list[Step]], dict[Step, set[str]]]
+    steps: Sequence[Step],
+    wanted: Callable[[str], bool],
+    survivors: Callable[[dict[Step, set[str]]], dict[Step, set[str]]],
 ) -> Iterator[Event]:
     """Turn what commits did to lines into what happened to memories, oldest first."""
     told = [
         (step, _by_id(step.added, wanted), _by_id(step.replaced, wanted), _by_id(step.removed, wanted))
         for step in steps
     ]
-    doubtful = [step for step, added, _, removed in told if removed.keys() - added.keys()]
+    doubtful = {step: gone for step, added, _, removed in told if (gone := removed.keys() - added.keys())}
     still = survivors(doubtful)
     latest: dict[str, Line] = {}
     for step, added, replaced, removed in reversed(told):
@@ -189,10 +191,11 @@ def _by_id(raws: Iterable[bytes], wanted: Callable[[str], bool]) -> dict[str, Li
     return jsonl.current(lines)
 
 
-def _still_there(root: Path, asked: list[Step]) -> dict[Step, set[str]]:
-    """Return the ids of the memories that the file still had after each step."""
+def _still_there(root: Path, asked: dict[Step, set[str]]) -> dict[Step, set[str]]:
+    """Return which of the ids the file still had after each step."""
     blobs = history.read(root, [(step.commit.id, step.path) for step in asked])
-    return {step: set(live_lines(data)) for step, data in zip(asked, blobs, strict=True)}
+    pairs = zip(asked.items(), blobs, strict=True)
+    return {step: ids & set(live_lines(history.rows_with(ids, data or b""))) for (step, ids), data in pairs}
 
 
 def live_lines(data: bytes | None) -> dict[str, Line]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
 from memsync.agents.live import Live
-from memsync.errors import MemsyncError
+from memsync.errors import MemsyncError, closest
 from memsync.format.as_json import as_json
 from memsync.memories.project import Project
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
@@ -109,10 +108,10 @@ class OurTool(Tool):
         """
         known = list(self.parameters["properties"])
         for name in arguments.keys() - set(known) - _FOREIGN:
-            near = difflib.get_close_matches(name, known, 1)
+            near = closest(name, known)
             raise ToolError(
                 f"{self.name} has no parameter {name!r}; "
-                + (f"did you mean {near[0]}?" if near else f"it takes {', '.join(known) or 'none'}")
+                + (f"did you mean {near}?" if near else f"it takes {', '.join(known) or 'none'}")
             )
         try:
             json.dumps(arguments, ensure_ascii=False).encode()

@@ -14,7 +14,6 @@ from typing import Any, Final
 from memsync.errors import InvalidSkill
 from memsync.format.jsonl import Problem
 from memsync.skills.file import (
-    BOM,
     PLACES,
     Parts,
     SkillFile,
@@ -30,6 +29,7 @@ from memsync.skills.file import (
     tag_text,
     value_of,
 )
+from memsync.skills.front import BOM
 
 MAX_NAME: Final = 64
 MAX_DESCRIPTION: Final = 1024

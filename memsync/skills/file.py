@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 from memsync.errors import InvalidSkill
 from memsync.format.jsonl import Problem
 from memsync.records import Skill, derive_skill_id
+from memsync.skills.front import BOM, FENCE, load_front, load_yaml
 from memsync.store import yamltext
 
-BOM: Final = "\ufeff"
 # Skill field -> where the file has it: our place first, then where else it is read (seed 002 had them at the top).
 PLACES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "name": (("name",),),
@@ -36,8 +36,6 @@ PLACES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
         ("source_session_id",),
     ),
 }
-_FENCE: Final = re.compile(r"^-{3,}[ \t]*\r?$", re.MULTILINE)
-_ROW: Final = re.compile(r"([A-Za-z][\w-]*):[ \t]*(.*)")
 # Text to YAML 1.2 and to us; a client that reads YAML 1.1 takes it for a truth or a number.
 _OLD_TRUTH: Final = re.compile(r"y|n|yes|no|on|off|[0-9][0-9_:]*", re.IGNORECASE)
 _CONFLICT: Final = re.compile(r"^(<{7}|>{7}|={7})( |\r?$)", re.MULTILINE)
@@ -75,8 +73,8 @@ class Parts(NamedTuple):
 def split(text: str) -> Parts | None:
     """Cut *text* at its fences; None where it has no front matter."""
     bare = text.removeprefix(BOM)
-    first = _FENCE.match(bare)
-    if not first or not (second := _FENCE.search(bare, min(first.end() + 1, len(bare)))):
+    first = FENCE.match(bare)
+    if not first or not (second := FENCE.search(bare, min(first.end() + 1, len(bare)))):
         return None
     begin, end, after = first.end() + 1, second.start(), second.end() + 1
     return Parts(text[: len(text) - len(bare)] + bare[:begin], bare[begin:end], bare[end:after], bare[after:])
@@ -99,7 +97,7 @@ def read(data: bytes, folder: str) -> SkillFile:
     problems = [
         Problem(text.count("\n", 0, found.start()) + 1, "a git conflict marker") for found in _CONFLICT.finditer(text)
     ]
-    front, wrong = _load(parts.head)
+    front, wrong = load_front(text)
     return _made(front, parts.body, folder, [*problems, *wrong])
 
 
@@ -152,23 +150,6 @@ def tag_text(tags: Sequence[str]) -> str:
     return " ".join(tags)
 
 
-def _load(head: str) -> tuple[Mapping[str, Any], list[Problem]]:
-    try:
-        front = yamltext.read(head)
-    except yamltext.NotYaml as error:
-        return _loose(head), [Problem((error.line or 1) + 1, f"not YAML: {error}")]
-    if front is None:
-        return {}, []
-    if not isinstance(front, dict):
-        return {}, [Problem(2, "the front matter is not a mapping of keys to values")]
-    return front, []
-
-
-def _loose(head: str) -> dict[str, Any]:
-    rows = (_ROW.match(line.rstrip("\r")) for line in head.split("\n"))
-    return {row[1]: row[2].strip().strip("\"'") for row in rows if row and row[2].strip()}
-
-
 def made_of(instructions: str, fields: Mapping[str, Any]) -> bytes:
     """Return the file of a new skill; *instructions* may be a whole one, of which all that *fields* leave stays."""
     if split(instructions) is None:
@@ -192,7 +173,7 @@ def edit(data: bytes, changes: Mapping[str, Any]) -> bytes:
         newline = "\r\n" if "\r\n" in text else "\n"
         fence = f"---{newline}"
         parts = Parts(BOM * text.startswith(BOM) + fence, "", fence, newline + text.removeprefix(BOM))
-    front, problems = _load(parts.head)
+    front, problems = load_yaml(parts.head)
     if problems:
         raise InvalidSkill(
             f"line {problems[0].number}: {problems[0].why}; fix it, or try `memsync skill validate --fix`"
@@ -229,7 +210,7 @@ def set_value(
     if wanted == front:
         return parts, front
     parts = parts._replace(head=_edit_head(parts.head, path, value, parts.newline, comment))
-    now, problems = _load(parts.head)
+    now, problems = load_yaml(parts.head)
     if problems or now != wanted:
         raise InvalidSkill(f"{'.'.join(path)} cannot be changed without touching other lines; edit it by hand")
     return parts, now
@@ -368,8 +349,8 @@ def _scalar(value: Value, *, flow: bool = False) -> str:
     if (
         is_plain
         and not _OLD_TRUTH.fullmatch(value)
-        and _load(f"k: {value}\n") == ({"k": value}, [])
-        and _load(value)[0] in ({}, value)
+        and load_yaml(f"k: {value}\n") == ({"k": value}, [])
+        and load_yaml(value)[0] in ({}, value)
     ):
         return value
     return json.dumps(value, ensure_ascii=False)

@@ -1,22 +1,23 @@
 """Asking git in one checkout.
 
 Short questions go to the git program: one call costs 4 ms, importing GitPython
-60 to 120. Making a repository goes through GitPython.
+60 to 120. What reads many versions of files, and making a repository, goes through GitPython.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.errors import GitFailed, GitRefused
+from memsync.errors import GitFailed, GitRefused, MemsyncError
 from memsync.store.places import find_git
 from memsync.system import programs
 
 if TYPE_CHECKING:
-    from git import Repo
+    from git import Git, Repo
 
 _LITERAL: Final = ("--literal-pathspecs",)
 
@@ -27,6 +28,7 @@ _OF_HOOKS: Final = frozenset(
     "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX GIT_COMMON_DIR GIT_OBJECT_DIRECTORY"
     " GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_IMPLICIT_WORK_TREE GIT_INTERNAL_SUPER_PREFIX GIT_SHALLOW_FILE".split()
 )
+_QUIET: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
 _LONGEST: Final = 120.0
 
 
@@ -61,19 +63,18 @@ class Checkout:
         self._env = programs.git_env() if in_hook else clean_env()
 
     def run(
-        self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None, patience: float = _LONGEST
+        self, *words: str, stdin: bytes = b"", env: Mapping[str, str] | None = None, patience: float | None = _LONGEST
     ) -> Done:
         """Run `git WORDS` at the top for *patience* seconds at most and return how it ended; never asks a question."""
         import subprocess
 
-        quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
         try:
             done = subprocess.run(
                 [programs.find("git"), *words],
                 cwd=self.top,
                 input=stdin,
                 capture_output=True,
-                env={**self._env, **quiet, **(env or {})},
+                env={**self._env, **_QUIET, **(env or {})},
                 timeout=patience,
                 check=False,
             )
@@ -178,16 +179,73 @@ def is_ignored(path: Path) -> bool:
     return git.ask(*_LITERAL, "check-ignore", "--", name) is not None
 
 
-def _gitpython() -> type[Repo]:
-    os.environ.setdefault("GIT_PYTHON_GIT_EXECUTABLE", programs.find("git"))
-    from git import Repo
+def _gitpython() -> tuple[type[Repo], type[Git]]:
+    """Import GitPython, which runs `git version` at once.
 
-    return Repo
+    Raises:
+        MemsyncError: there is no git.
+    """
+    try:
+        os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = programs.find("git")
+        from git import Git, Repo
+    except (OSError, ImportError) as error:
+        raise MemsyncError(f"git cannot be run ({error}); install git, or put it into the PATH") from None
+    return Repo, Git
+
+
+@contextmanager
+def objects(top: Path) -> Iterator[Callable[[str], bytes | None]]:
+    """Give a function that returns the bytes of a file as git has it, by its object or as `REV:PATH`; None: no such file.
+
+    All of them come from one `git cat-file --batch` of GitPython, by the rules of `Checkout`.
+    """
+    import subprocess
+
+    _, base = _gitpython()
+
+    class Bound(base):  # type: ignore[misc, valid-type]
+        """GitPython's own calls take over the environment as it is, a hook's GIT_DIR and all, and know SHA-1 only."""
+
+        def execute(self, command: Sequence[str], **options: Any) -> Any:
+            process = subprocess.Popen(
+                [programs.find("git"), *command[1:]],
+                cwd=top,
+                env={**clean_env(), **_QUIET},
+                stdin=options["istream"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            return self.AutoInterrupt(process, command)
+
+        def _prepare_ref(self, ref: str) -> bytes:
+            if "\n" in ref:
+                raise ValueError(ref)
+            return os.fsencode(ref) + b"\n"
+
+        def _parse_object_header(self, header_line: bytes) -> tuple[str, str, int]:
+            words = header_line.split()
+            if len(words) != 3 or len(words[0]) not in (40, 64):
+                raise ValueError(header_line)
+            return words[0].decode(), words[1].decode(), int(words[2])
+
+    git = Bound(top)
+
+    def read_object(name: str) -> bytes | None:
+        try:
+            _, kind, _, data = git.get_object_data(name)
+        except ValueError:
+            return None
+        return data if kind == "blob" else None
+
+    try:
+        yield read_object
+    finally:
+        git.clear_cache()
 
 
 def create(directory: Path, *, name: str, email: str) -> None:
     """Make a repository in *directory* with its own user, on branch main."""
-    with _gitpython().init(directory, initial_branch="main") as repo, repo.config_writer() as config:
+    with _gitpython()[0].init(directory, initial_branch="main") as repo, repo.config_writer() as config:
         config.set_value("user", "name", name)
         config.set_value("user", "email", email)
         config.set_value("commit", "gpgsign", "false")
@@ -195,7 +253,7 @@ def create(directory: Path, *, name: str, email: str) -> None:
 
 def commit_all(directory: Path, message: str) -> str:
     """Commit everything in *directory* and return git's one-line summary of the commit."""
-    with _gitpython()(directory) as repo:
+    with _gitpython()[0](directory) as repo:
         repo.git.add("--all")
         repo.git.commit("--quiet", "--message", message)
         return str(repo.git.show("--stat", "--format=%h %s", "HEAD")).splitlines()[0]

@@ -7,7 +7,6 @@ project's, which a stranger may have written, only what `trust` lets pass.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -15,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.errors import ConfigError, StoreError
+from memsync.errors import ConfigError, StoreError, closest
 from memsync.store import trust, yamledit, yamltext
 from memsync.store.files import read, resolve_inside
 from memsync.store.files import replace as replace_file
@@ -157,11 +156,9 @@ def name_of(key: str) -> str:
 def _spec(key: str) -> Any:
     known = _BY_KEY.get(ALIASES.get(key, key))
     if known is None:
-        near = difflib.get_close_matches(key, KEYS, 1)
-        raise ConfigError(
-            f"unknown setting {key!r}"
-            + (f"; did you mean {near[0]}?" if near else "; `memsync memory config` lists them")
-        )
+        near = closest(key, KEYS)
+        advice = f"did you mean {near}?" if near else "`memsync memory config` lists them"
+        raise ConfigError(f"unknown setting {key!r}; {advice}")
     return known
 
 
@@ -311,12 +308,8 @@ def _parse_number(key: str, value: object, kind: type, limits: Mapping[str, Any]
     except (TypeError, ValueError, OverflowError):
         raise ConfigError(f"{key}: {value!r} is not a {'whole ' if kind is int else ''}number") from None
     low, high = limits["low"], limits["high"]
-    if (
-        isinstance(value, bool)
-        or not is_exact
-        or not (low is None or number >= low)
-        or not (high is None or number <= high)
-    ):
+    is_within = (low is None or number >= low) and (high is None or number <= high)
+    if isinstance(value, bool) or not is_exact or not is_within:
         raise ConfigError(f"{key}: {value!r} is not a number {range_of(key)}")
     return number  # type: ignore[no-any-return]
 

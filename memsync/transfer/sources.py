@@ -12,7 +12,8 @@ from memsync.errors import ImportFailed, InvalidMemory, UsageError
 from memsync.format import jsonl
 from memsync.memories.imports import Candidate
 from memsync.records import Memory, clean_tags
-from memsync.store import files, yamltext
+from memsync.skills.front import load_front
+from memsync.store import files
 from memsync.system import limits
 from memsync.system.texts import read_utf8
 from memsync.transfer import readers
@@ -116,7 +117,7 @@ def detect(data: bytes, name: str) -> Source | None:
 def _detect_markdown(path: Path, text: str) -> Source | None:
     if path.parts[-3:-1] == (".serena", "memories"):
         return "serena"
-    about = _read_front_matter(text)
+    about = load_front(text)[0]
     if path.name == "MEMORY.md" or path.parent.name == "memory" or _find_claude_type(about) in _CLAUDE_TYPES:
         return "claude-memory"
     if "permalink" in about or any(_parse_observation(row) for row in text.split("\n")):
@@ -187,23 +188,8 @@ def _read_object(row: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _read_front_matter(text: str) -> dict[str, Any]:
-    from frontmatter import parse
-    from frontmatter.default_handlers import YAMLHandler
-
-    class Bounded(YAMLHandler):
-        def load(self, fm: str, **_: Any) -> Any:
-            return yamltext.read(fm)
-
-    try:
-        about, _ = parse(text, handler=Bounded())
-    except yamltext.NotYaml:
-        return {}
-    return dict(about)
-
-
 def _read_note(text: str, name: str) -> Note:
-    return Note(name, text, _read_front_matter(text))
+    return Note(name, text, load_front(text)[0])
 
 
 def _make_candidate(where: str, content: object, kind: str = "fact", tags: object = ()) -> Candidate:

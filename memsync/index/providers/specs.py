@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path, PureWindowsPath
 from typing import Final
 
+from memsync.errors import closest
 from memsync.index.embedder import Embedder
 
 FORMS: Final = ("builtin", "none", "model2vec:PATH", "sentence-transformers:PATH", "openai:MODEL@URL")
@@ -33,8 +33,8 @@ def named(spec: str) -> Embedder:
 
 def _near(kind: str) -> str:
     kinds = {form.partition(":")[0]: form for form in FORMS}
-    near = difflib.get_close_matches(kind.casefold().replace("_", "-"), kinds, 1)
-    return f", did you mean {kinds[near[0]]}?" if near else ""
+    near = closest(kind.replace("_", "-"), kinds)
+    return f", did you mean {kinds[near]}?" if near else ""
 
 
 def _folder(spec: str, text: str) -> Path:

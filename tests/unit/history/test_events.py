@@ -11,6 +11,7 @@ from helpers import GitRepo, memory_line
 
 from memsync import Memsync
 from memsync.errors import InvalidMemory, MemoryNotFound, NoHistory, SecretFound
+from memsync.git import history
 from memsync.history.diff import difference
 from memsync.history.events import at, blame, events, restore
 
@@ -361,3 +362,67 @@ def test_a_thousand_commits_take_a_handful_of_processes(repo, project, tmp_path,
     assert [event.kind for event in found] == ["changed"] * 4 + ["added", "removed"] + ["changed"] * 5 + ["added"]
     assert len(blame(project)) == 100
     assert len(log.read_text().splitlines()) <= 14
+
+
+def test_a_line_that_is_appended_again_counts_again(repo, project):
+    commit(repo, B1 + A1 + A2, "one")
+    commit(repo, C1 + A1 + A2 + A1, "two")
+    assert told(project, "mm-aaaaaa") == [("mm-aaaaaa", "changed", "two"), ("mm-aaaaaa", "added", "one")]
+    assert told(project, "mm-cccccc") == [("mm-cccccc", "added", "two")]
+    assert told(project, "mm-bbbbbb") == [("mm-bbbbbb", "removed", "two"), ("mm-bbbbbb", "added", "one")]
+
+
+def test_lines_that_only_change_their_places_are_no_events(repo, project):
+    commit(repo, A1 + B1 + C1, "one")
+    commit(repo, C1 + A1 + B1, "two")
+    assert [event.commit.subject for event in events(project)] == ["one"] * 3
+
+
+def test_the_environment_of_a_git_hook_does_not_lead_to_another_history(repo, project, tmp_path, monkeypatch):
+    commit(repo, A1, "one")
+    other = tmp_path / "other"
+    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(other / ".git" / "objects"))
+    assert told(project, "mm-aaaaaa") == [("mm-aaaaaa", "added", "one")]
+    assert [memory.id for memory in (event.after for event in difference(project, "HEAD").memories)] == []
+
+
+def test_a_program_named_git_in_the_repository_is_not_run(repo, project, tmp_path, monkeypatch):
+    commit(repo, A1, "one")
+    (repo.root / "git").write_text(f"#!/bin/sh\ntouch {tmp_path / 'PWNED'}\n")
+    (repo.root / "git").chmod(0o755)
+    monkeypatch.chdir(repo.root)
+    monkeypatch.setenv("PATH", f":.:{os.environ['PATH']}")
+    assert told(project, "mm-aaaaaa") == [("mm-aaaaaa", "added", "one")]
+    assert not (tmp_path / "PWNED").exists()
+
+
+def test_what_a_repository_says_of_diffs_changes_nothing_and_runs_nothing(repo, project, tmp_path):
+    commit(repo, A1, "one")
+    (repo.root / ".gitattributes").write_text("*.jsonl diff=odd binary\n")
+    repo.git("config", "diff.odd.textconv", f"touch {tmp_path / 'PWNED'};")
+    repo.git("config", "diff.external", f"touch {tmp_path / 'PWNED'};")
+    commit(repo, A2, "two")
+    assert told(project, "mm-aaaaaa") == [("mm-aaaaaa", "changed", "two"), ("mm-aaaaaa", "added", "one")]
+    assert not (tmp_path / "PWNED").exists()
+
+
+def test_a_repository_of_longer_names_has_a_history_too(tmp_path, home):
+    root = tmp_path / "sha256"
+    subprocess.run(["git", "init", "-q", "--object-format=sha256", str(root)], check=True)
+    repo = GitRepo(root)
+    commit(repo, A1, "one")
+    commit(repo, A2, "two")
+    with Memsync.open(root) as project:
+        assert told(project, "mm-aaaaaa") == [("mm-aaaaaa", "changed", "two"), ("mm-aaaaaa", "added", "one")]
+
+
+@pytest.mark.parametrize("where", ["folder", "nothing", "two\nlines", "my notes blob 12"])
+def test_only_a_file_is_read(repo, where):
+    commit(repo, A1, "one")
+    (repo.root / "folder").mkdir()
+    (repo.root / "folder" / "x").write_text("x")
+    commit(repo, A1, "two")
+    wanted = [("HEAD", where), ("HEAD", ".gobby/memories.jsonl"), ("HEAD", "folder/x")]
+    assert history.read(repo.root, wanted) == [None, A1.encode(), b"x"]

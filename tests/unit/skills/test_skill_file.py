@@ -132,7 +132,7 @@ def test_what_cannot_be_changed_alone_is_refused(head):
         (b"---\nname: x\n", 1, "no front matter"),
         (b"---\nname: x\ndescription: Use when: y\n---\n", 3, "not YAML"),
         (b"---\nname: [a\n---\n", 3, "not YAML"),
-        (b"---\n- a\n---\n", 2, "no mapping"),
+        (b"---\n- a\n---\n", 2, "not a mapping"),
         (b"---\nname: x\n---\nok\n\xff\n", 5, "not UTF-8"),
         (b"---\nname: x\n<<<<<<< HEAD\ntags: a\n=======\ntags: b\n>>>>>>> b\n---\n", 3, "conflict"),
         (b"---\nname: \x00\n---\n", 2, "not YAML"),
