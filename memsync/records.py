@@ -113,7 +113,7 @@ def tick(now: datetime, previous: datetime | None) -> datetime:
 
 
 def parse_time(text: object) -> datetime | None:
-    """Read an ISO 8601 time; without an offset it is UTC. None if it is no time."""
+    """Read an ISO 8601 time; without an offset it is UTC. None if it is not a valid time."""
     if not isinstance(text, str):
         return None
     try:

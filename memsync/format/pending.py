@@ -1,8 +1,8 @@
-"""Changes that wait for a commit: the lines of `local/pending.jsonl`, read as if they stood behind the memory file.
+"""Changes that wait for a commit: the lines of `local/pending.jsonl`, read as if they followed the memory file.
 
-A line of ours stands behind the line that it was made from, as `{"base":…}`. So
-a change that was made on one branch is merged into the line of another, and
-coming back to the first undoes nothing. Works on lines; knows no files.
+Each pending line is preceded by the version it was based on, as `{"base":…}`. So
+a change made on one branch is merged into the line of another, and coming back
+to the first undoes nothing. Works on lines; knows no files.
 """
 
 from __future__ import annotations

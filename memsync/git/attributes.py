@@ -15,7 +15,7 @@ _EARLIER: Final = {f"{STORE_DIR}/{MEMORIES} text eol=lf".encode(): _MEMORIES}  #
 
 
 def add_lines(data: bytes) -> bytes:
-    """Return *data* with our lines; a line of somebody else's about the same files stays, and keeps ours out."""
+    """Return *data* with our lines; a user's own line about the same files stays, and ours is left out."""
     rows = data.splitlines(keepends=True)
     rows = [_EARLIER.get(bare, bare) + row[len(bare) :] for row in rows for bare in [row.rstrip(b"\r\n")]]
     there = {row.split()[0] for row in rows if row.split()}

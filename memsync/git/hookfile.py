@@ -1,4 +1,4 @@
-"""The text of git hooks: our block, put into somebody's script and taken out again byte for byte. Touches no file."""
+"""The text of git hooks: our block, put into a user's script and removed again byte for byte. Touches no file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our hooks in a clone, beside whoever else has some there; what git itself says about them."""
+"""Our hooks in a clone, beside those of others; and what git itself says about them."""
 
 from __future__ import annotations
 

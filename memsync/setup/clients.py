@@ -56,7 +56,7 @@ def _describe(target: Target) -> str:
 
 
 def plan(project: Project, clients: Iterable[ClientName], *, stealth: bool) -> list[Change]:
-    """Return what has to change so that *clients* know memsync; nothing for what is as it shall be.
+    """Return what has to change so that *clients* know memsync; nothing for what is in place already.
 
     Raises:
         SettingsRefused, StoreError
@@ -123,7 +123,7 @@ def _plan_one_removal(target: Target, note: Mapping[str, Any]) -> Change:
 
 
 class _refusal:  # noqa: N801 - reads as a word: with _refusal(target)
-    """Turn what the text of *target* is wrong with into the error for the user."""
+    """Turn an error in the text of *target* into the error for the user."""
 
     def __init__(self, target: Target) -> None:
         self._target = target

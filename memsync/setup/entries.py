@@ -53,7 +53,7 @@ HOOKS: Final[dict[ClientName, tuple[Hook, ...]]] = {
 
 
 class Wanted(NamedTuple):
-    """A value that a settings file shall hold: the member at *keys*, or an element of the list there."""
+    """A value that a settings file must hold: the member at *keys*, or an element of the list there."""
 
     keys: tuple[str, ...]
     value: Any

@@ -115,7 +115,7 @@ def save(directory: Path, new: Parked) -> Parked:
 
 
 def take(root: Path, taken: Taken) -> None:
-    """Leave the file as it shall be, unless somebody has just changed it.
+    """Write the file as it is meant to stay, unless somebody has just changed it.
 
     Raises:
         StoreError: it is as it was.

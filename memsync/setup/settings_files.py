@@ -25,7 +25,7 @@ _SIGNS = {
 
 
 class Target(NamedTuple):
-    """One settings file and what it shall hold; without *wanted* it is Codex's TOML.
+    """One settings file and what it must hold; without *wanted* it is Codex's TOML.
 
     *tree* is what its links may not leave; None for a file of the user.
     """

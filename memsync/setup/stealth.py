@@ -1,4 +1,4 @@
-"""Switching stealth: what leaves the work tree and what may come back into it, first as data, then done.
+"""Switching stealth: what leaves the work tree and what may come back, planned as data first.
 
 `turn_on` keeps what it takes, byte for byte (`parked`), and `put_back` gives
 it back. Memories come back only where a plan says so, which holds nothing

@@ -21,7 +21,7 @@ Note = tuple[str, str]
 
 
 def note_of(memory: Memory) -> Note:
-    """Return what is noted of *memory*: its id and the hash of its text, so that another text needs a note of its own."""
+    """Return the note of *memory*: its id and the hash of its text, so that another text needs its own note."""
     return memory.id, content_hash(memory.content)
 
 

@@ -1,4 +1,4 @@
-"""What the user has said at the terminal is no secret: fingerprints in the home store, where no repository writes."""
+"""What the user has declared at the terminal not to be a secret: fingerprints in the home store, where no repository writes."""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ def why_no_step(action: str, params: Mapping[str, Any]) -> str:
 
 
 def what_leaves(key: str, value: object) -> str:
-    """Return what the user shall know who sets *key* to *value*, because memories leave the machine by it; "" if none do."""
+    """Return what to tell a user who sets *key* to *value*, because memories leave the machine by it; "" if none do."""
     kind, _, rest = str(value).partition(":")
     if key != "memory.embedder" or kind != "openai":
         return ""

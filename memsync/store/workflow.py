@@ -229,7 +229,7 @@ def _find_trigger(said: str, path: Path, problems: list[str]) -> str | None:
     name = trigger_of(said)
     if name is None:
         problems.append(
-            f"{path}: there is no trigger {said!r}; there are {', '.join(f'on_{name}' for name in TRIGGERS)}"
+            f"{path}: unknown trigger {said!r}; choose one of {', '.join(f'on_{name}' for name in TRIGGERS)}"
         )
     return name
 

@@ -1,4 +1,4 @@
-"""Whose a directory is: what another user has put there is not used, by the rules of git's safe.directory."""
+"""Whose a directory is: what belongs to another user is not used, by the rules of git's safe.directory."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def find(name: str, env: Mapping[str, str] = os.environ) -> str:
 
 
 def child_env(env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return *env* for a child process, which shall not find programs or modules in its working directory either."""
+    """Return *env* for a child process, which must not find programs or modules in its working directory either."""
     paths = {name: os.pathsep.join(_keep_absolute(env[name])) for name in ("PATH", "PYTHONPATH") if env.get(name)}
     return {**env, **paths, "NoDefaultCurrentDirectoryInExePath": "1"}
 

@@ -1,4 +1,4 @@
-"""Memories of other tools, read from where each of them keeps its own. What nobody names is told by what it looks like."""
+"""Memories of other tools, read from where each of them keeps its own. A file that nobody names is recognized by its content."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def read(
 
     Raises:
         OutsideTree: it is in *tree*, a repository, and a link leads out of that.
-        ImportFailed: it is missing, cannot be read, or is nothing that is known.
+        ImportFailed: it is missing, cannot be read, or is of no known kind.
         UsageError: there is more than one kind of memory in the folder, or *mapping* does not fit.
     """
     if not path.exists():
@@ -100,7 +100,7 @@ def read_bytes(
 
 
 def detect(data: bytes, name: str) -> Source | None:
-    """Return whose file this is; None: nobody's whose keys are known."""
+    """Return whose file this is; None if its keys are of no known tool."""
     from memsync.learn.worth import INSTRUCTIONS
 
     text = data[:_SAMPLE].decode("utf-8-sig", "replace").replace("\r\n", "\n")

@@ -109,7 +109,7 @@ def test_what_clients_call_a_prompt_is_one(place):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("on_moon: []", "there is no trigger 'on_moon'"),
+        ("on_moon: []", "unknown trigger 'on_moon'"),
         ("on_prompt: 7", "not a list of actions"),
         ("on_prompt: [7]", "step 1: no action"),
         ("on_prompt: [{limit: 3}]", "step 1: no action"),
