@@ -1,0 +1,63 @@
+"""One project: its settings count from the first moment on, and replacing them replaces what was made of them."""
+
+from __future__ import annotations
+
+import pytest
+
+import memsync
+from memsync import Memsync, Project
+from memsync.errors import ConfigError
+from memsync.records import Memory
+from memsync.store import config
+from memsync.store.places import locate
+
+
+def say(root, key, value):
+    path = root / ".gobby" / "config.yaml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{key}: {value}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("make", [lambda root: Memsync(locate(root)), Memsync.open])
+def test_a_project_that_nobody_asked_for_its_settings_writes_as_they_say(repo, make):
+    say(repo.root, "memory_sync.mode", "on-commit")
+    store = make(repo.root).store("project")
+    with store.writing():
+        store.add([Memory(id="mm-zzzzzz", content="written while the mode is on-commit")])
+    assert not repo.memories.exists() or "mm-zzzzzz" not in repo.memories.read_text()
+
+
+def test_reloaded_settings_replace_what_was_made_of_the_old_ones(repo):
+    (repo.root / ".gobby").mkdir(exist_ok=True)
+    project = Memsync.open(repo.root)
+    author, finder = project.author, project.finder
+    assert project.store("project").on_commit is False
+    say(repo.root, "memory_sync.mode", "on-commit")
+    with project.store("stealth").writing():
+        config.store(project.layout.place("stealth"), "memory.author", "somebody else")
+    project.reload()
+    assert project.store("project").on_commit is True
+    assert (project.author, project.finder is finder) == ("somebody else", False)
+    assert author != project.author
+
+
+def test_other_settings_make_another_project_and_leave_this_one(repo):
+    project = Memsync.open(repo.root)
+    other = project.with_settings(author="bench", stealth=True)
+    assert (other.author, other.default_scope) == ("bench", "stealth")
+    assert project.default_scope == "project"
+
+
+def test_settings_of_the_user_that_cannot_be_read_are_an_error_at_once(repo, home):
+    layout = locate(repo.root)
+    path = layout.place("global").config
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("memory: [\n", encoding="utf-8")
+    with pytest.raises(ConfigError):
+        Memsync(layout)
+
+
+def test_what_is_exported_is_there_and_memsync_is_the_project():
+    assert all(getattr(memsync, name) for name in memsync.__all__)
+    assert Memsync is Project
+    assert Memsync.list is Memsync.memories
