@@ -242,9 +242,9 @@ class _Write:
     def do(self) -> Remembered:
         best = self._look.found[0] if self._look.found else None
         if best and best.verdict.decision in MERGED:
-            return (
-                self._enrich(best) if best.verdict.relation == "contains" else self._exists(best, *best.verdict[1::2])
-            )
+            if best.verdict.relation == "contains":
+                return self._enrich(best)
+            return self._exists(best, best.verdict.decision, best.verdict.reason)
         for each in self._look.found:
             if rejected := self._rejected(each):
                 return self._exists(each, *rejected)
