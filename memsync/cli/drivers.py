@@ -17,7 +17,7 @@ def run_in_time(name: str, words: Sequence[str]) -> int:
     """Do what `run` does, and end the process when it takes too long: git then does without us."""
 
     def give_up(after: str) -> int:
-        _say(f"memsync: git {name} was not done after {after}; git goes on by itself")
+        _say(f"memsync: git {name} did not finish within {after}; git goes on by itself")
         return _USAGE
 
     deadline.start_for_git("merge", os.environ, give_up)

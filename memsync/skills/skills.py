@@ -287,9 +287,9 @@ class Skills:
             InvalidSkill: one is there already and differs, and *force* is off; nothing was copied.
             StoreError
         """
-        directory = resolve_named(directory, self._project.layout.root)
+        into = resolve_named(directory, self._project.layout.root)
         entries = {entry.name: entry for entry in reversed(self.list(scope=scope))}
-        targets = {directory / name: entry.path.parent for name, entry in sorted(entries.items())}
+        targets = {into / name: entry.path.parent for name, entry in sorted(entries.items())}
         other = [target for target, source in targets.items() if target.exists() and not _same(source, target)]
         if other and not force:
             raise InvalidSkill(f"{other[0]} already exists and differs; --force replaces its files")
@@ -297,7 +297,7 @@ class Skills:
             with blaming(target):
                 if not target.exists() or target in other:
                     shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True)
-        return list(targets)
+        return [directory / target.name for target in targets]
 
     def _store(self, scope: Scope) -> SkillStore:
         self._project.store(scope)

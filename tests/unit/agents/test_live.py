@@ -82,9 +82,21 @@ def test_settings_that_change_count_from_the_next_call_on(live, repo):
     assert live.call(lambda project: project.settings.recall_limit) == 1
 
 
-def test_a_broken_settings_file_is_an_error_until_it_is_mended(live, repo):
+def test_a_broken_settings_file_of_the_repository_keeps_new_memories_private_until_it_is_mended(live, repo):
     config = repo.root / ".gobby" / "config.yaml"
     config.parent.mkdir()
+    assert live.call(lambda project: project.default_scope) == "project"
+    config.write_text("memory: [1\n")
+    for _ in range(2):
+        assert live.call(lambda project: project.default_scope) == "stealth"
+        assert "config.yaml:2: not YAML" in live.call(lambda project: project.loaded.warnings)[0]
+    config.unlink()
+    assert live.call(lambda project: project.default_scope) == "project"
+
+
+def test_a_broken_settings_file_of_the_user_is_an_error_until_it_is_mended(live):
+    config = live.call(lambda project: project.layout.global_.config)
+    config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text("memory: [1\n")
     for _ in range(2):
         with pytest.raises(ConfigError, match=r"config\.yaml:2: not YAML"):

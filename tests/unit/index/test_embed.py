@@ -83,7 +83,7 @@ def test_a_failure_is_told_once_and_forgotten_when_it_works_again(caplog):
 
 def test_the_setting_names_the_embedder():
     assert choose("none") is None
-    assert choose(" builtin ").id.startswith("builtin-")
+    assert choose("builtin").id.startswith("builtin-")
     with pytest.raises(ValueError, match="builtin"):
         choose("nonsense")
 
