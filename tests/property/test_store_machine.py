@@ -272,7 +272,7 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def both_objects_show_the_model(self):
         for each in self.both:
-            each.refresh()
+            each.stores.refresh()
             shown = {
                 id_: Fact(memory.content, memory.importance, memory.tags)
                 for id_, memory in each.store("project").memories().items()
