@@ -135,7 +135,7 @@ def test_the_check_of_a_message_ends_with_an_error_that_says_why(tmp_path):
 
 def test_every_decision_is_listed_with_its_number_title_date_and_status():
     rows = re.findall(
-        r"^\| \[(\d+)\]\((\S+)\) \| (.+) \| \d{4}-\d\d-\d\d \| (holds\b.*|replaced by \d+) \|$",
+        r"^\| \[(\d+)\]\((\S+)\) \| (.+) \| \d{4}-\d\d-\d\d \| (holds\b.*|replaced by \[\d+\]\(\S+\)) \|$",
         (ROOT / "docs" / "adr" / "README.md").read_text(encoding="utf-8"),
         re.MULTILINE,
     )

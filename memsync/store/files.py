@@ -154,9 +154,10 @@ def make_local(local: Path, *, private: bool, tree: Path | None = None) -> None:
 def _share(local: Path) -> None:
     """Give *local* the mode that it should have; what an older memsync made there is closed with it."""
     git = places.find_git(local)
-    wanted = stat.S_IMODE(os.lstat(local).st_mode) & stat.S_ISGID | (0o770 if git and places.is_shared(git) else 0o700)
-    with suppress(OSError):  # somebody else's, or a disk without modes
-        if stat.S_IMODE(os.lstat(local).st_mode) != wanted:
+    bits = 0o770 if git and places.is_shared(git) else 0o700
+    with suppress(OSError):  # somebody else's, a disk without modes, or just removed: whoever writes makes it again
+        mode = stat.S_IMODE(os.lstat(local).st_mode)
+        if mode != (wanted := mode & stat.S_ISGID | bits):
             os.chmod(local, wanted)
 
 

@@ -142,7 +142,9 @@ def explain_distrust(local: Path) -> str:
         return "is a link" if stat.S_ISLNK(status.st_mode) else "is not a directory"
     with os.scandir(local) as entries:
         for entry in entries:
-            if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
+            if entry.is_symlink():
+                return f"holds {entry.name}, which is a link"
+            if not (entry.is_file() or entry.is_dir()):
                 return f"holds {entry.name}, which is neither a regular file nor a directory"
     return ""
 
