@@ -21,7 +21,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "superseded": "another memory replaces it",
     "secret": "it holds what looks like a secret",
     "flagged": "it reads like an order to an agent, and waits for `memsync memory approve`",
-    "importance_threshold": "its importance today is below memory.importance_threshold",
+    "importance_threshold": "its importance is below memory.importance_threshold",
     "floor": "it, or the best match, is too far below the floor",
     "budget": "it is too long for what is left of memory.injection_budget",
     "limit": "better ones took the places",
@@ -78,7 +78,7 @@ def explain(session: RecallSession, prompt: str | None) -> Explained:
     is_on = session.project.settings.enabled
     near = list(near)
     replaced = superseded_by(entry for entry in near if entry.memory.supersedes and not session.waits(entry))
-    rules = session.rules()
+    rules = session.rules(asked=prompt is not None)
     given = {entry.id for entry in found.entries}
     verdicts = []
     for entry in sorted(near, key=lambda entry: entry.id not in given)[:_LOOKED_AT]:

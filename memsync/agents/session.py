@@ -57,12 +57,17 @@ class Injection(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Which memories a session may be given now. Pure."""
+    """Which memories a session may be given now. Pure.
+
+    Where a question was *asked*, relevance decides, and the *threshold* is for the importance as written;
+    without one it is for what decay has left of it.
+    """
 
     ledger: Mapping[str, str]
     session_id: str = ""
     compacted_at: str = ""
     threshold: float = 0.0
+    asked: bool = False
 
     def refusal(self, entry: Entry) -> str:
         """Return the rule that keeps *entry* back; "" if none does."""
@@ -71,7 +76,7 @@ class Rules(NamedTuple):
             return "archived"
         if memory.conflict_of is not None:
             return "conflict"
-        if entry.effective_importance < self.threshold:
+        if (memory.importance if self.asked else entry.effective_importance) < self.threshold:
             return "importance_threshold"
         if self._is_own(entry):
             return "session"
@@ -182,10 +187,10 @@ class RecallSession:
         """
         if why := small_talk(prompt):
             return Injection(reason=why)
-        found, filtered, replaced = self._search(prompt, self.rules(threshold), limit)
+        found, filtered, replaced = self._search(prompt, self.rules(threshold, asked=True), limit)
         if restart and filtered and found.gate < found.floor:
             self._forget()
-            found, filtered, replaced = self._search(prompt, self.rules(threshold), limit)
+            found, filtered, replaced = self._search(prompt, self.rules(threshold, asked=True), limit)
         hits = unasked(found.hits, attrgetter("score"), gate=found.gate, floor=found.floor, limit=limit)
         superseded = superseded_by(hits) | replaced
         new = [hit for hit in hits if hit.id not in superseded]
@@ -236,8 +241,8 @@ class RecallSession:
         """Return why *entry* reads like an order to an agent, if nobody has approved it."""
         return self.project.screening.screen(entry).flagged
 
-    def rules(self, threshold: float | None = None) -> Rules:
-        """Return the rules that hold for the session now."""
+    def rules(self, threshold: float | None = None, *, asked: bool = False) -> Rules:
+        """Return the rules that hold for the session now: at its start, or where something was *asked*."""
         known = self.variables()
         ledger = known.get(LEDGER)
         return Rules(
@@ -245,6 +250,7 @@ class RecallSession:
             ledger=ledger if isinstance(ledger, dict) else {},
             compacted_at=str(known.get(_COMPACTED, "")),
             threshold=self.project.settings.importance_threshold if threshold is None else threshold,
+            asked=asked,
         )
 
     @property

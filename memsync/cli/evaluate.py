@@ -11,8 +11,10 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, command, tracked
-from memsync.errors import ConfigError, blaming
+from memsync.errors import ConfigError, UsageError, blaming
 from memsync.evals import questions as measuring
+from memsync.evals.facets import FIGURES
+from memsync.records import Clock, parse_time
 from memsync.store.config import parse_value
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BAR_FROM: Final = 50
-_COLUMNS: Final = ("n", *measuring.METRICS, "injected", "injected hit@5")
+_COLUMNS: Final = ("n", *measuring.METRICS, "injected", "injected hit@5", *FIGURES)
 
 
 @click.group("eval")
@@ -33,7 +35,13 @@ def evaluate() -> None:
 @command(group=evaluate)
 @click.argument("suites", metavar="SUITE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--run", "out", metavar="OUT.jsonl", help="Write every answer there, one a line.")
-@click.option("--inject", is_flag=True, help="Also measure what an agent would be shown unasked.")
+@click.option("--inject", is_flag=True, help="Also measure what a session would be given, by its very rules.")
+@click.option(
+    "--now", metavar="TIME", help="With --inject: the time from which records have their ages, e.g. 2026-11-01."
+)
+@click.option(
+    "--depth", type=click.IntRange(min=1), default=measuring.KEPT, show_default=True, help="Hits kept of each answer."
+)
 @click.option("--embedder", metavar="SPEC", help="Instead of the setting memory.embedder, e.g. none.")
 def recall(
     project: Project,
@@ -41,13 +49,16 @@ def recall(
     suites: tuple[Path, ...],
     out: str | None,
     inject: bool,
+    now: str | None,
+    depth: int,
     embedder: str | None,
 ) -> Answer:
     """Ask the questions of each SUITE, and say how well recall answers.
 
     A SUITE is a folder of JSON lines: corpus.jsonl has the records (id,
     content), queries.jsonl the questions (qid, kind, text), qrels.jsonl what
-    is relevant (qid, id, rel). A kind that begins with na_ has no answer.
+    is relevant (qid, id, rel). A kind that begins with na_ has no answer. With
+    facets.jsonl (qid, id, facts) distinct facts, repeats and what is off are told.
     docs/recall.md says what the figures mean.
 
     \b
@@ -55,16 +66,37 @@ def recall(
       memsync eval recall my-suite
       memsync eval recall my-suite --inject --run answers.jsonl
     """
-    settings = project.settings
-    meaning = _meaning(embedder, settings.embedder)
+    if embedder is not None:
+        _meaning(embedder, "")
+        project = project.with_settings(embedder=parse_value("memory.embedder", embedder))
+    clock = _clock(now) if now else project.clock
     asked = [measuring.read_suite(path) for path in suites]
-    reports = [measuring.ask(suite, meaning, stop_words=settings.stop_words, track=_tracked) for suite in asked]
+    reports = [_asked(project, suite, depth=depth, clock=clock if inject else None) for suite in asked]
     if out:
-        _write_run(Path(out), reports, inject=inject)
-    found = [report.as_dict(inject=inject) for report in reports]
-    overall = measuring.together(reports).as_dict(inject=inject)
+        _write_run(Path(out), reports)
+    found = [report.as_dict() for report in reports]
+    overall = measuring.together(reports).as_dict()
     shown = [*found, overall] if len(found) > 1 else found
     return Answer({"suites": found, "overall": overall}, "\n\n".join(map(_table, shown)))
+
+
+def _asked(project: Project, suite: measuring.Suite, *, depth: int, clock: Clock | None) -> measuring.Report:
+    """Put the questions of *suite* to its records, and with a *clock* to a session that has them."""
+    from memsync.evals.moments import open_session
+
+    settings = project.settings
+    how: dict[str, Any] = {"stop_words": settings.stop_words, "depth": depth, "track": _tracked}
+    meaning = _meaning(None, settings.embedder)
+    if clock is None:
+        return measuring.ask(suite, meaning, **how)
+    with open_session(suite, project.loaded, clock) as inject:
+        return measuring.ask(suite, meaning, inject=inject, **how)
+
+
+def _clock(text: str) -> Clock:
+    if (moment := parse_time(text)) is None:
+        raise UsageError(f"--now: {text!r} is not a time; write it as 2026-11-01 or 2026-11-01T09:00:00Z")
+    return lambda: moment
 
 
 @command(group=evaluate)
@@ -132,8 +164,8 @@ def _tracked(items: Sequence[T]) -> Iterable[T]:
     return tracked(items, "asking", least=_BAR_FROM)
 
 
-def _write_run(path: Path, reports: Sequence[measuring.Report], *, inject: bool) -> None:
-    _write_lines(path, (json.dumps(answer.as_dict(inject=inject)) for report in reports for answer in report.answers))
+def _write_run(path: Path, reports: Sequence[measuring.Report]) -> None:
+    _write_lines(path, (json.dumps(answer.as_dict()) for report in reports for answer in report.answers))
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from operator import itemgetter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from memsync.errors import ImportFailed
+from memsync.evals.facets import FIGURES, count_facts
 from memsync.format import jsonl
 from memsync.format.codec import bare
-from memsync.memories.filters import unasked
 from memsync.records import Memory
 from memsync.store import files
 
@@ -23,19 +22,24 @@ if TYPE_CHECKING:
     from memsync.index.embed import Meaning
 
 METRICS: Final = ("hit@1", "hit@5", "hit@10", "recall@10", "nDCG@5", "nDCG@10", "MRR")
-KEPT: Final = 10  # hits kept of each answer
+KEPT: Final = 10  # hits kept of each answer, unless another depth is asked for
+FACETS: Final = "facets.jsonl"
 _FILES: Final = "a suite has corpus.jsonl, queries.jsonl and qrels.jsonl"
 _MOST: Final = 10  # the highest judgement; its gain is 2^10 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One question of a suite; `rels` says how relevant each judged record is, 0: not at all."""
+    """One question of a suite; `rels` says how relevant each judged record is, 0: not at all.
+
+    `facts` names the distinct facts of the relevant records, where somebody has told them apart.
+    """
 
     qid: str
     kind: str
     text: str
     rels: dict[str, int]
+    facts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_unanswerable(self) -> bool:
@@ -59,13 +63,17 @@ class Suite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What recall said to one question: ids with their scores, best first, and how far to trust them."""
+    """What recall said to one question: ids with their scores, best first, and how far to trust them.
+
+    `injected` are the ids of the lines that a session would be given for it; None if no session was asked.
+    """
 
     query: Query
     ranked: Sequence[tuple[str, float]]
     gate: float = 0.0
     floor: float = 0.0
     degraded: str = ""
+    injected: Sequence[str] | None = None
 
     @property
     def ids(self) -> list[str]:
@@ -73,15 +81,15 @@ class Answer:
         return [id_ for id_, _ in self.ranked]
 
     @property
-    def injected(self) -> list[str]:
-        """The ids that an agent would be shown unasked."""
-        return [id_ for id_, _ in unasked(self.ranked, itemgetter(1), gate=self.gate, floor=self.floor)]
+    def shown(self) -> Sequence[str]:
+        """The ids whose facts are counted: what is injected, else the first five."""
+        return self.ids[:5] if self.injected is None else self.injected
 
-    def as_dict(self, *, inject: bool) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the line of a run."""
         ranked = [{"id": id_, "score": score} for id_, score in self.ranked]
         line = {"qid": self.query.qid, "ranked": ranked, "gate": self.gate}
-        return line | {"injected": self.injected} if inject else line
+        return line if self.injected is None else line | {"injected": list(self.injected)}
 
 
 def read_suite(path: Path) -> Suite:
@@ -106,7 +114,17 @@ def read_suite(path: Path) -> Suite:
         if type(rel) is not int or not 0 <= rel <= _MOST:
             raise ImportFailed(f"{where}: rel is not a whole number from 0 (irrelevant) to {_MOST}; mend the line")
         queries[qid].rels[id_] = rel
+    if (path / FACETS).exists():
+        _read_facets(path / FACETS, queries)
     return Suite(name=str(path), records=list(records.values()), queries=list(queries.values()))
+
+
+def _read_facets(path: Path, queries: Mapping[str, Query]) -> None:
+    for where, value in objects(path):
+        qid, id_, facts = text_of(where, value, "qid"), text_of(where, value, "id"), value.get("facts")
+        if qid not in queries or type(facts) is not list:
+            raise ImportFailed(f"{where}: the query is not in queries.jsonl, or facts is not a list; fix the line")
+        queries[qid].facts[id_] = tuple(map(str, facts))
 
 
 def _read_corpus(path: Path) -> dict[str, Memory]:
@@ -158,21 +176,33 @@ def ask(
     meaning: Meaning | None,
     *,
     stop_words: bool = True,
+    depth: int = KEPT,
+    inject: Callable[[str], Sequence[str]] | None = None,
     track: Callable[[Sequence[Query]], Iterable[Query]] = iter,
 ) -> Report:
     """Index the records of *suite* as a project's are, and put its questions to them, in order, through *track*.
 
-    Archived records are left out, as in a recall. Importance and use do not
-    reorder, so that the same suite gives the same figures on any day.
+    Archived records are left out, as in a recall. Importance and use do not reorder the first *depth*, so that the
+    same suite gives the same figures on any day. What *inject* returns for a question is what a session is given.
     """
     from memsync.index.core import Index
 
     index = Index([("project", memory) for memory in suite.records], meaning, stop_words=stop_words)
     answers = []
     for query in track(suite.queries):
-        found = index.search(query.text, limit=KEPT, allow=lambda _, memory: None if memory.archived_at else 0.0)
+        found = index.search(query.text, limit=depth, allow=lambda _, memory: None if memory.archived_at else 0.0)
         ranked = [(match.memory.id, match.parts.score) for match in found.matches]
-        answers.append(Answer(query=query, ranked=ranked, gate=found.gate, floor=found.floor, degraded=found.degraded))
+        given = inject(query.text) if inject else None
+        answers.append(
+            Answer(
+                query=query,
+                ranked=ranked,
+                gate=found.gate,
+                floor=found.floor,
+                degraded=found.degraded,
+                injected=given,
+            )
+        )
     return Report(name=suite.name, records=len(index), answers=answers)
 
 
@@ -184,19 +214,19 @@ class Report:
     records: int
     answers: Sequence[Answer]
 
-    def as_dict(self, *, inject: bool = False) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the figures by kind and in all; a figure of nothing is None."""
         counted = [answer for answer in self.answers if answer.query.counts]
         nothing = [answer for answer in self.answers if answer.query.is_unanswerable]
-        kinds = {kind: _figures(some, inject=inject) for kind, some in _by_kind(counted).items()}
+        kinds = {kind: _figures(some) for kind, some in _by_kind(counted).items()}
         return {
             "suite": self.name,
             "records": self.records,
             "left_out": len(self.answers) - len(counted) - len(nothing),
             "degraded": next((answer.degraded for answer in self.answers if answer.degraded), ""),
-            "kinds": kinds | {kind: _count(some, inject=inject) for kind, some in _by_kind(nothing).items()},
-            "answerable": _figures(counted, inject=inject),
-            "unanswerable": _count(nothing, inject=inject),
+            "kinds": kinds | {kind: _count(some) for kind, some in _by_kind(nothing).items()},
+            "answerable": _figures(counted),
+            "unanswerable": _count(nothing),
             "auroc": auroc([answer.gate for answer in counted], [answer.gate for answer in nothing]),
         }
 
@@ -214,17 +244,20 @@ def _by_kind(answers: Iterable[Answer]) -> dict[str, list[Answer]]:
     return kinds
 
 
-def _figures(answers: Sequence[Answer], *, inject: bool) -> dict[str, Any]:
+def _figures(answers: Sequence[Answer]) -> dict[str, Any]:
     each = [measure(answer.query.rels, answer.ids) for answer in answers]
     figures: dict[str, Any] = {name: _mean([one[name] for one in each]) for name in METRICS}
-    if inject:
-        figures["injected hit@5"] = _mean([measure(a.query.rels, a.injected)["hit@5"] for a in answers])
-    return _count(answers, inject=inject) | figures
+    given = [measure(a.query.rels, a.injected)["hit@5"] for a in answers if a.injected is not None]
+    if given:
+        figures["injected hit@5"] = _mean(given)
+    if counted := [count_facts(a.shown, a.query.facts, a.query.rels) for a in answers if a.query.facts]:
+        figures |= {name: _mean([value for one in counted if (value := one[name]) is not None]) for name in FIGURES}
+    return _count(answers) | figures
 
 
-def _count(answers: Sequence[Answer], *, inject: bool) -> dict[str, Any]:
-    share = {"injected": _mean([bool(answer.injected) for answer in answers])} if inject else {}
-    return {"n": len(answers), **share}
+def _count(answers: Sequence[Answer]) -> dict[str, Any]:
+    given = [bool(answer.injected) for answer in answers if answer.injected is not None]
+    return {"n": len(answers), **({"injected": _mean(given)} if given else {})}
 
 
 def measure(rels: Mapping[str, int], ids: Sequence[str]) -> dict[str, float]:

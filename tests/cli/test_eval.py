@@ -97,6 +97,19 @@ def test_a_run_says_what_would_be_injected_when_asked(suite):
     assert injected[:3] == [["port"], ["tabs"], []]
 
 
+def test_what_is_injected_goes_by_the_rules_of_a_session_at_the_time_given(suite):
+    (suite / "corpus.jsonl").write_text(
+        '{"id":"port","content":"The staging database listens on port 5433","created_at":"2020-01-01T00:00:00Z"}\n'
+        '{"id":"low","content":"The staging database listens on port 5433 of db","importance":0.1}\n'
+    )
+    out = suite.parent / "run.jsonl"
+    ran = ask("mine", "--inject", "--now", "2026-01-01", "--run", out, cwd=suite.parent)
+    assert ran.code == 0
+    assert json.loads(out.read_text().splitlines()[0])["injected"] == ["port"]
+    ran = ask("mine", "--inject", "--now", "yesterday", cwd=suite.parent)
+    assert (ran.code, "--now: 'yesterday' is not a time" in ran.err) == (2, True)
+
+
 def test_the_embedder_of_the_settings_is_used_unless_another_is_named(suite, home):
     (home / ".gobby").mkdir()
     (home / ".gobby" / "config.yaml").write_text("memory:\n  embedder: nonsense\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,14 @@ def test_archived_conflicting_superseded_and_unimportant_ones_are_left_out(repo,
     session = RecallSession(Memsync.open(repo.root, clock=clock), "s1")
     assert ids(session.at_prompt(ASK)) == ["mm-new"]
     assert ids(session.at_start()) == ["mm-new"]
+
+
+def test_a_question_is_answered_however_old_its_memory_is_and_a_start_is_not(repo, clock, line):
+    old = format_time(clock() - timedelta(days=300))
+    repo.write_memories(line("mm-old", PORT, importance=0.5, created_at=old, updated_at=old))
+    session = RecallSession(Memsync.open(repo.root, clock=clock), "s1")
+    assert ids(session.at_prompt(ASK)) == ["mm-old"]
+    assert ids(session.at_start()) == []
 
 
 def test_a_directory_without_a_store_stays_without_one(tmp_path, clock, home):

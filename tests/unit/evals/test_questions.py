@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memsync.errors import ImportFailed, MemsyncError
+from memsync.evals.facets import count_facts
 from memsync.evals.questions import Answer, Query, Report, ask, auroc, measure, read_suite, together
 
 CORPUS = (
@@ -44,9 +45,10 @@ def write(tmp_path):
     return write
 
 
-def answer(kind="short", rels=None, ids=(), gate=0.0, floor=0.5, degraded="") -> Answer:
+def answer(kind="short", rels=None, ids=(), gate=0.0, floor=0.5, degraded="", injected=None) -> Answer:
     query = Query(qid="q", kind=kind, text="text", rels=rels or {})
-    return Answer(query=query, ranked=[(id_, 1.0) for id_ in ids], gate=gate, floor=floor, degraded=degraded)
+    ranked = [(id_, 1.0) for id_ in ids]
+    return Answer(query=query, ranked=ranked, gate=gate, floor=floor, degraded=degraded, injected=injected)
 
 
 # one ranking
@@ -132,20 +134,33 @@ def test_judgements_of_an_unanswerable_question_make_it_no_answerable_one():
     assert (found["answerable"]["n"], found["unanswerable"]["n"], found["left_out"]) == (0, 1, 0)
 
 
-def test_what_is_injected_is_the_first_five_from_the_floor_up_and_otherwise_nothing():
-    assert answer(ids="abcdefg", gate=0.5).injected == [*"abcde"]
-    assert answer(ids="abcdefg", gate=0.49).injected == []
+def test_the_facts_of_what_is_shown_are_counted_as_by_hand():
+    facts = {"a": ("f1", "f2"), "b": ("f2",), "c": ("f3",)}
+    found = count_facts(["a", "b", "x", "y"], facts, {"a": 2, "b": 1, "c": 1, "y": 1})
+    assert found == {"facts": 2, "repeats": 0.25, "off": 0.25, "fact recall": 2 / 3}
+    assert count_facts([], facts, {}) == {"facts": 0, "repeats": None, "off": None, "fact recall": 0}
+    assert count_facts([*"cccccba"], {"a": [*"12345678"], "b": "9", "c": "c"}, {})["fact recall"] == 1 / 5
+
+
+def test_facts_are_told_where_a_suite_names_them(write):
+    folder = write()
+    (folder / "facets.jsonl").write_text('{"qid": "q1", "id": "port", "facts": ["f1"]}\n')
+    found = ask(read_suite(folder), None).as_dict()
+    assert (found["kinds"]["short"]["facts"], found["kinds"]["short"]["off"]) == (1, 0)
+    (folder / "facets.jsonl").write_text('{"qid": "nobody", "id": "port", "facts": []}\n')
+    with pytest.raises(ImportFailed, match=r"facets\.jsonl:1: the query is not in queries\.jsonl"):
+        read_suite(folder)
 
 
 def test_injection_is_a_share_of_both_sides_and_hits_only_where_it_happens():
     answers = [
-        answer("short", {"a": 1}, ["a"], gate=0.9),
-        answer("short", {"a": 1}, ["a"], gate=0.1),
-        answer("short", {"a": 1}, [*"bcdefa"], gate=0.9),
-        answer("na_x", {}, ["a"], gate=0.9),
-        answer("na_y", {}, ["a"], gate=0.1),
+        answer("short", {"a": 1}, ["a"], injected=["a"]),
+        answer("short", {"a": 1}, ["a"], injected=[]),
+        answer("short", {"a": 1}, [*"bcdefa"], injected=[*"bcdef"]),
+        answer("na_x", {}, ["a"], injected=["a"]),
+        answer("na_y", {}, ["a"], injected=[]),
     ]
-    found = Report(name="", records=1, answers=answers).as_dict(inject=True)
+    found = Report(name="", records=1, answers=answers).as_dict()
     assert (found["answerable"]["injected"], found["answerable"]["injected hit@5"]) == (0.6667, 0.3333)
     assert found["answerable"]["hit@5"] == 0.6667
     assert found["unanswerable"] == {"n": 2, "injected": 0.5}
@@ -153,9 +168,9 @@ def test_injection_is_a_share_of_both_sides_and_hits_only_where_it_happens():
 
 
 def test_a_report_of_nothing_has_no_figures():
-    found = Report(name="", records=0, answers=[]).as_dict(inject=True)
+    found = Report(name="", records=0, answers=[]).as_dict()
     assert found["answerable"] == {"n": 0} | dict.fromkeys(set(found["answerable"]) - {"n"})
-    assert (found["kinds"], found["unanswerable"], found["auroc"]) == ({}, {"n": 0, "injected": None}, None)
+    assert (found["kinds"], found["unanswerable"], found["auroc"]) == ({}, {"n": 0}, None)
 
 
 def test_together_every_question_counts_once():
@@ -169,8 +184,9 @@ def test_together_every_question_counts_once():
 def test_the_line_of_a_run_has_what_an_outside_scorer_needs():
     one = answer(ids="ab", gate=0.75)
     ranked = [{"id": "a", "score": 1.0}, {"id": "b", "score": 1.0}]
-    assert one.as_dict(inject=False) == {"qid": "q", "ranked": ranked, "gate": 0.75}
-    assert one.as_dict(inject=True) == {"qid": "q", "ranked": ranked, "gate": 0.75, "injected": ["a", "b"]}
+    assert one.as_dict() == {"qid": "q", "ranked": ranked, "gate": 0.75}
+    given = answer(ids="ab", gate=0.75, injected=("b",))
+    assert given.as_dict() == {"qid": "q", "ranked": ranked, "gate": 0.75, "injected": ["b"]}
 
 
 # asking
@@ -180,10 +196,17 @@ def test_a_suite_is_indexed_and_asked_as_a_project_is(write):
     report = ask(read_suite(write()), None)
     assert [one.query.qid for one in report.answers] == ["q1", "q2", "q3", "q4"]
     assert [one.ids[:1] for one in report.answers] == [["port"], ["node"], [], ["tabs"]]
-    found = report.as_dict(inject=True)
+    found = report.as_dict()
     assert (found["records"], found["left_out"], found["answerable"]["n"]) == (3, 1, 2)
     assert found["answerable"]["hit@1"] == found["auroc"] == 1
-    assert found["unanswerable"]["injected"] == 0
+    assert "injected" not in found["unanswerable"]
+
+
+def test_a_ranking_is_as_long_as_was_asked_for(write):
+    report = ask(
+        read_suite(write([{"id": f"r{n}", "content": f"tabs {n}"} for n in range(20)], qrels=())), None, depth=12
+    )
+    assert [len(one.ids) for one in report.answers] == [0, 0, 0, 12]
 
 
 def test_asking_goes_through_the_given_tracker(write):
