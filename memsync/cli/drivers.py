@@ -112,12 +112,13 @@ def _text(texts: Sequence[bytes], size: int) -> tuple[int, bytes]:
 
 def _as_text(texts: Sequence[bytes], size: int) -> tuple[int, bytes]:
     """Merge as git would without us; where it does not, put both whole sides between markers."""
+    from memsync.format.markers import spell_conflict
+
     try:
         count, data = _text(texts, size)
     except OSError:
         _, ours, theirs = (text.removesuffix(b"\n") + b"\n" for text in texts)
-        whole = b"<" * size + b" ours\n" + ours + b"=" * size + b"\n" + theirs + b">" * size + b" theirs\n"
-        return _CONFLICT, whole
+        return _CONFLICT, spell_conflict(ours, theirs, size=size)
     return min(count, _CONFLICT), data
 
 

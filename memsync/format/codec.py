@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from memsync.records import (
@@ -49,10 +48,8 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _BOM: Final = b"\xef\xbb\xbf"
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
+_GAP: Final = re.compile(r"[ \t\r\n,:]*")  # between two values
 _DIGITS: Final = 20  # of the longest number of 64 bits, with its sign
-_OPENING: Final = frozenset("[{")
-_CLOSING: Final = frozenset("]}")
 # JSON allows these bare, but line-splitting tools and editors take them for line ends.
 _LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -89,6 +86,7 @@ def _number(text: str) -> int | float:
 
 
 _loads = partial(json.loads, parse_int=_number)
+_scan: Final = json.JSONDecoder(parse_int=_number).raw_decode
 
 
 def decode(raw: bytes, loads: Callable[[bytes], Any] = _loads) -> Line:
@@ -280,39 +278,20 @@ class Pair(NamedTuple):
 def split_object(raw: bytes) -> list[Pair]:
     """Split a readable line into its keys and the text of their values, repeats included."""
     text = raw.decode("utf-8")
-    tokens = _TOKEN.finditer(text, text.index("{") + 1)
-    pairs = []
-    for key in tokens:
-        if key[0] == "}":
-            break
-        if key[0] == ",":
-            continue
-        next(tokens)  # the colon
-        pairs.append(Pair(json.loads(key[0]), key[0], _value_text(text, tokens)))
-    return pairs
+    values = _scan_values(text, text.index("{") + 1)
+    return [Pair(key, key_text, value_text) for (key, key_text), (_, value_text) in zip(values, values, strict=True)]
 
 
 def split_array(text: str) -> list[str]:
     """Split the text of a JSON array into the texts of its entries."""
-    tokens = _TOKEN.finditer(text, text.index("[") + 1)
-    found = []
-    for token in tokens:
-        if token[0] == "]":
-            break
-        if token[0] != ",":
-            found.append(_value_text(text, chain([token], tokens)))
-    return found
+    return [value_text for _, value_text in _scan_values(text, text.index("[") + 1)]
 
 
-def _value_text(text: str, tokens: Iterator[re.Match[str]]) -> str:
-    """Return the text of the value that begins at the next token. Counts brackets, for any depth of nesting."""
-    depth, start = 0, -1
-    for token in tokens:
-        start = token.start() if start < 0 else start
-        depth += (token[0] in _OPENING) - (token[0] in _CLOSING)
-        if depth == 0:
-            return text[start : token.end()]
-    raise ValueError("not a JSON object")
+def _scan_values(text: str, at: int) -> Iterator[tuple[Any, str]]:
+    """Yield the values from *at* to the end of their array or object, each with its text; an object's keys are among them."""
+    while (start := _GAP.match(text, at).end()) < len(text) and text[start] not in "]}":  # type: ignore[union-attr]
+        value, at = _scan(text, start)
+        yield value, text[start:at]
 
 
 def _pair(key: str, item: object) -> Pair:

@@ -6,16 +6,13 @@ appended. Works on bytes and lines; knows nothing of files.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from memsync.format.codec import Line, bare, decode, is_canonical
+from memsync.format.markers import read_marker
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
-# git's default marker has 7 characters; nested merges write longer ones.
-_MARKER: Final = re.compile(rb"(<{7,}|\|{7,}|={7,}|>{7,})(?: |\r?$)")
-
 CONFLICT: Final = "a git conflict"
 
 
@@ -37,12 +34,6 @@ def is_utf16(data: bytes) -> bool:
     return data.startswith(_UTF16) and b"\0" in data[:64]
 
 
-def read_marker(raw: bytes) -> tuple[str, int] | None:
-    """Return the kind of the conflict marker *raw*, one of `<|=>`, and its size; None if it is not one."""
-    found = _MARKER.match(bare(raw)) if raw[:1] != b"{" else None
-    return (found[1][:1].decode(), len(found[1])) if found else None
-
-
 def read_line(raw: bytes, loads: Callable[[bytes], Any] | None = None) -> Line:
     """Read one line; never raises."""
     if not raw or raw.isspace() or not bare(raw).strip():
@@ -61,7 +52,7 @@ def _lines(data: bytes, known: Mapping[bytes, Line]) -> Iterator[Line]:
     pieces = data.split(b"\n")
     torn = pieces.pop()
     for raw in pieces:
-        if raw[:1] != b"{" and read_marker(raw):
+        if raw[:1] != b"{" and read_marker(bare(raw)):
             yield Line(raw, is_marker=True)
             continue
         line = known.get(raw) if known else None
@@ -71,7 +62,7 @@ def _lines(data: bytes, known: Mapping[bytes, Line]) -> Iterator[Line]:
 
 
 def _torn(raw: bytes) -> Line:
-    if read_marker(raw):
+    if read_marker(bare(raw)):
         return Line(raw, is_marker=True)
     line = read_line(raw)
     if line.id is None and line.problem:
@@ -133,10 +124,10 @@ def export(lines: Sequence[Line], *, collapse: bool = False) -> bytes:
     that the log replaced; with *collapse* also duplicates that memsync did not
     write. An unreadable line stays behind the record that it followed.
     """
-    return b"".join(bare(line.raw) + b"\n" for _, _, line in arranged(lines, collapse=collapse))
+    return b"".join(bare(line.raw) + b"\n" for _, _, line in arrange(lines, collapse=collapse))
 
 
-def arranged(lines: Sequence[Line], *, collapse: bool = False) -> list[tuple[str, int, Line]]:
+def arrange(lines: Sequence[Line], *, collapse: bool = False) -> list[tuple[str, int, Line]]:
     """Return the lines that an export keeps, in its order, each behind the id that it has or follows."""
     winners = _winners(lines)
     place: dict[str, int] = {}

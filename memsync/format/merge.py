@@ -7,16 +7,17 @@ same file; no text, unknown key or unreadable line is ever dropped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final, NamedTuple
 
 from memsync.format import codec, jsonl, versions
 from memsync.format.codec import Line, bare
+from memsync.format.markers import SIZE, read_marker, spell_conflict
 from memsync.format.versions import Outcome
 
-_LABELS: Final = (b" one side: this line cannot be read", b" the other side")
+_LABELS: Final = (b"one side: this line cannot be read", b"the other side")
 
 
 class Merged(NamedTuple):
@@ -32,7 +33,7 @@ class Merged(NamedTuple):
     copies: tuple[str, ...] = ()
 
 
-def merge(base: bytes, ours: bytes, theirs: bytes, *, size: int = 7) -> Merged:
+def merge(base: bytes, ours: bytes, theirs: bytes, *, size: int = SIZE) -> Merged:
     """Merge two files that came from *base*; empty: they have none in common. Markers are *size* letters long.
 
     `merge(b, x, y) == merge(b, y, x)`, and `merge(b, x, x)` is the canonical form of x.
@@ -77,13 +78,16 @@ def settle(lines: Sequence[Line]) -> list[Line]:
     whole = _Part(0)
     stack = [whole]
     for line in lines:
-        if line.is_marker and (marker := jsonl.read_marker(line.raw)):
+        if line.is_marker and (marker := read_marker(bare(line.raw))):
             _pass_marker(stack, *marker)
         else:
             stack[-1].add(line)
     while len(stack) > 1:
         _close(stack)
-    return whole.settled()
+    return whole.settle()
+
+
+_SIDES: Final = ("base", "ours", "theirs")
 
 
 @dataclass
@@ -91,46 +95,41 @@ class _Part:
     """The versions of a stretch of lines: those of a whole file, or of a conflict with markers of `size` letters."""
 
     size: int
-    side: str = ""
+    side: str = ""  # outside of conflicts; such lines are on all sides
     is_split: bool = False  # whether the other side has begun
-    ours: list[Line] = field(default_factory=list)
-    base: list[Line] = field(default_factory=list)
-    theirs: list[Line] = field(default_factory=list)
-    behind: list[Line] = field(default_factory=list)
+    sides: dict[str, list[Line]] = field(default_factory=lambda: {side: [] for side in ("", *_SIDES)})
 
     def add(self, line: Line) -> None:
-        """Take in a line of the present side; outside of conflicts it is on all of them."""
-        (getattr(self, self.side) if self.side else self.behind).append(line)
+        self.sides[self.side].append(line)
 
     def take(self, conflict: _Part) -> None:
         """Take in a conflict that has ended."""
         if self.side:
-            getattr(self, self.side).extend(conflict.settled())
+            self.sides[self.side] += conflict.settle()
             return
-        for name in ("ours", "base", "theirs"):
-            getattr(self, name).extend(self.behind + getattr(conflict, name))
-        self.behind = []
+        for side in _SIDES:
+            self.sides[side] += self.sides[""] + conflict.sides[side]
+        self.sides[""] = []
 
     def give_up(self) -> list[Line]:
         """Return the lines of the present side, which belong to a conflict whose beginning is missing."""
-        found: list[Line] = getattr(self, self.side or "behind")
-        setattr(self, self.side or "behind", [])
-        return found
+        lines, self.sides[self.side] = self.sides[self.side], []
+        return lines
 
     def split(self) -> None:
         """Tell the sides apart where the marker between them is missing: the other begins with the first id that repeats."""
         if self.is_split:
             return
-        lines: list[Line] = getattr(self, self.side)
+        lines = self.sides[self.side]
         start = _find_repeat(lines)
         if self.side == "base" and start is None:
             start = 0  # whose lines these are nobody can tell, so that they stay
         if start is not None:
-            self.theirs += lines[start:]
+            self.sides["theirs"] += lines[start:]
             del lines[start:]
 
-    def settled(self) -> list[Line]:
-        return merge_lines(self.base, self.ours, self.theirs) + self.behind
+    def settle(self) -> list[Line]:
+        return merge_lines(*(self.sides[side] for side in _SIDES)) + self.sides[""]
 
 
 def _find_repeat(lines: Sequence[Line]) -> int | None:
@@ -155,7 +154,9 @@ def _pass_marker(stack: list[_Part], kind: str, size: int) -> None:
         stack.append(_Part(size, "ours"))
         return
     if not is_known:
-        stack.append(_Part(size, "ours", ours=stack[-1].give_up()))
+        begun = stack[-1].give_up()
+        stack.append(_Part(size, "ours"))
+        stack[-1].sides["ours"] = begun
     if kind == ">":
         _close(stack)
     else:
@@ -179,7 +180,7 @@ class _View:
     @classmethod
     def of(cls, lines: Sequence[Line]) -> _View:
         view = cls({id_: line for id_, line in jsonl.current(lines).items() if not line.memory})
-        for anchor, _, line in jsonl.arranged(lines):
+        for anchor, _, line in jsonl.arrange(lines):
             if line.id is None:
                 view.loose.setdefault(anchor, []).append(bare(line.raw))
                 continue
@@ -191,7 +192,7 @@ class _View:
     def rename(self, id_: str, new: str) -> None:
         """Give the record *id_* another id, unless it has it already."""
         line = self.records.pop(id_)
-        self.records.setdefault(new, _with(line, id=new))
+        self.records.setdefault(new, _edit(line, id=new))
         if repeats := self.repeats.pop(id_, None):
             self.repeats[new] = [codec.edit(raw, {"id": new}) for raw in repeats]
 
@@ -204,18 +205,18 @@ def merge_lines(base: Sequence[Line], ours: Sequence[Line], theirs: Sequence[Lin
     """
     views = b, o, t = _View.of(base), _View.of(ours), _View.of(theirs)
     _tell_apart(b, o, t)
-    records, copies = _merged_records(b, o, t)
-    repeats = {id_: _counted(*(view.repeats.get(id_, []) for view in views)) for id_ in {*o.repeats, *t.repeats}}
+    records, copies = _merge_records(b, o, t)
+    repeats = {id_: _merge_counts(*(view.repeats.get(id_, []) for view in views)) for id_ in {*o.repeats, *t.repeats}}
     for id_, raws in repeats.items():
         if (line := records.get(id_)) and raws:
-            copies += _as_copies(line, raws)
+            copies += _turn_into_copies(line, raws)
     for line in sorted(copies, key=lambda line: line.raw):
         _put(records, line)
     anchors = sorted({*records, *repeats, *o.loose, *t.loose})
-    return list(_in_order(anchors, records, repeats, views, size))
+    return list(_order_lines(anchors, records, repeats, views, size))
 
 
-def _in_order(
+def _order_lines(
     anchors: Iterable[str],
     records: dict[str, Line],
     repeats: dict[str, list[bytes]],
@@ -228,10 +229,10 @@ def _in_order(
             yield records[anchor]
         loose = tuple(view.loose.get(anchor, []) for view in views)
         if any(loose[1:]):
-            yield from _loose(*loose, size=size)
+            yield from _merge_loose(*loose, size=size)
 
 
-def _merged_records(b: _View, o: _View, t: _View) -> tuple[dict[str, Line], list[Line]]:
+def _merge_records(b: _View, o: _View, t: _View) -> tuple[dict[str, Line], list[Line]]:
     """Return what stays under each id, and the versions that lost with a text of their own."""
     records: dict[str, Line] = {}
     copies: list[Line] = []
@@ -255,7 +256,7 @@ def _decide(base: Line | None, ours: Line | None, theirs: Line | None) -> Outcom
     if ours is theirs:
         return Outcome(ours) if ours else None
     if ours and theirs and ours.memory and theirs.memory:
-        return versions.merged(base, ours, theirs)
+        return versions.merge(base, ours, theirs)
     live, gone = (ours, theirs) if ours and ours.memory else (theirs, ours)
     if live is None or live.memory is None:
         gone = max(filter(None, (ours, theirs)), key=lambda line: (line.moment, line.raw), default=None)
@@ -280,21 +281,21 @@ def _put(records: dict[str, Line], line: Line) -> None:
     assert memory is not None
     while (held := records.get(line.id or "")) and held.memory and held.memory.content != memory.content:
         length += 1
-        line = _with(line, id=versions.copy_id(memory.conflict_of or "", memory.content, length=length))
+        line = _edit(line, id=versions.copy_id(memory.conflict_of or "", memory.content, length=length))
     if not held or not held.memory:
         records[line.id or ""] = line
 
 
-def _as_copies(line: Line, raws: list[bytes]) -> list[Line]:
+def _turn_into_copies(line: Line, raws: list[bytes]) -> list[Line]:
     """Turn lines that repeat the id of *line* into records, and empty *raws*, if the next export would drop them."""
     if not codec.is_canonical(line.raw):
         return []
-    found = [versions.kept(line, jsonl.read_line(raw)) for raw in raws]
+    found = [versions.keep_loser(line, jsonl.read_line(raw)) for raw in raws]
     raws.clear()
     return [copy for copy in found if copy]
 
 
-def _with(line: Line, **fields: object) -> Line:
+def _edit(line: Line, **fields: object) -> Line:
     return codec.decode(codec.edit(bare(line.raw), fields))
 
 
@@ -305,7 +306,7 @@ def _tell_apart(b: _View, o: _View, t: _View) -> None:
         if ours is theirs or _are_one(base, ours, theirs):
             continue
         first, second = sorted((ours, theirs), key=lambda line: (versions.born_at(line), line.raw))
-        new = versions.renamed(second)
+        new = versions.make_birth_id(second)
         for view, others in ((b, ()), (o, (b, t)), (t, (b, o))):
             line = view.records.get(id_)
             if line and line.memory and versions.are_one(line, second) and not versions.are_one(line, first):
@@ -335,10 +336,10 @@ def _follow(view: _View, others: tuple[_View, ...], old: str, new: str) -> None:
         fields: dict[str, object] = {"conflict_of": new} if memory.conflict_of == old else {}
         if old in memory.supersedes:
             fields["supersedes"] = [new if ref == old else ref for ref in memory.supersedes]
-        view.records[id_] = _with(line, **fields)
+        view.records[id_] = _edit(line, **fields)
 
 
-def _counted(base: list[bytes], ours: list[bytes], theirs: list[bytes]) -> list[bytes]:
+def _merge_counts(base: list[bytes], ours: list[bytes], theirs: list[bytes]) -> list[bytes]:
     """Merge lists of lines: what one side added or took out is added or taken out."""
     if theirs in (ours, base):
         return list(ours)
@@ -353,17 +354,13 @@ def _count(raw: bytes, base: Counter[bytes], ours: Counter[bytes], theirs: Count
     return o if b == t else t if b == o else max(o, t)
 
 
-def _loose(base: list[bytes], ours: list[bytes], theirs: list[bytes], *, size: int) -> Iterator[Line]:
+def _merge_loose(base: list[bytes], ours: list[bytes], theirs: list[bytes], *, size: int) -> Iterator[Line]:
     """Yield the unreadable lines of one place; those that each side alone has new stand between markers."""
-    lines = _counted(base, ours, theirs)
+    lines = _merge_counts(base, ours, theirs)
     sides = sorted([raw for raw in lines if raw not in base and raw not in other] for other in (theirs, ours))
     if not size or not all(sides):
         yield from map(jsonl.read_line, lines)
         return
     yield from (jsonl.read_line(raw) for raw in lines if raw not in sides[0] and raw not in sides[1])
-    marker: Callable[[bytes], Line] = lambda raw: Line(raw, is_marker=True)  # noqa: E731
-    yield marker(b"<" * size + _LABELS[0])
-    yield from map(jsonl.read_line, sides[0])
-    yield marker(b"=" * size)
-    yield from map(jsonl.read_line, sides[1])
-    yield marker(b">" * size + _LABELS[1])
+    both = (b"".join(raw + b"\n" for raw in raws) for raws in sides)
+    yield from jsonl.read_lines(spell_conflict(*both, size=size, labels=_LABELS))

@@ -39,12 +39,15 @@ class _Found(NamedTuple):
     lost: bool = False
 
 
+Rule = Callable[[Pairs, Pairs, Pairs], _Found]  # of base, of the version written later, of the other
+
+
 def is_edited(line: Line, since: Line) -> bool:
     """Tell whether *line* says something else than *since*; another spelling of the same is no edit."""
     if bare(line.raw) == bare(since.raw):
         return False
     new, old = _fields(line), _fields(since)
-    return new.keys() != old.keys() or any(_meaning(new[name]) != _meaning(old[name]) for name in new)
+    return new.keys() != old.keys() or any(_read_meaning(new[name]) != _read_meaning(old[name]) for name in new)
 
 
 def is_earlier(line: Line, of: Line) -> bool:
@@ -68,7 +71,7 @@ def born_at(line: Line) -> str:
     return format_time(line.memory.created_at) if line.memory and line.memory.created_at else ""
 
 
-def renamed(line: Line) -> str:
+def make_birth_id(line: Line) -> str:
     """Return the id for a record whose own another one has: the same wherever and whenever they meet."""
     return hash_id("birth", _id(line), born_at(line))
 
@@ -78,7 +81,7 @@ def copy_id(id_: str, *texts: str, length: int = 10) -> str:
     return hash_id("conflict", id_, *texts, length=length)
 
 
-def merged(base: Line | None, ours: Line, theirs: Line) -> Outcome:
+def merge(base: Line | None, ours: Line, theirs: Line) -> Outcome:
     """Make one record of two live versions and what they came from.
 
     One side changed a field: that side. Both did: tags as a set, importance
@@ -93,36 +96,32 @@ def merged(base: Line | None, ours: Line, theirs: Line) -> Outcome:
             return Outcome(result)
     if base and bare(base.raw) == bare(theirs.raw):
         return Outcome(ours)
-    return _merged(base, ours, theirs)
+    return _merge_edited(base, ours, theirs)
 
 
-def united(stored: Memory, other: Memory) -> Memory:
+def unite(stored: Memory, other: Memory) -> Memory:
     """Return *stored* with what *other*, another version of it, knows: the text written later, the tags of both."""
-    line = merged(None, *(codec.decode(codec.encode(memory)) for memory in (stored, other))).line
+    line = merge(None, *(codec.decode(codec.encode(memory)) for memory in (stored, other))).line
     return line.memory or stored
 
 
-def _merged(base: Line | None, ours: Line, theirs: Line) -> Outcome:
+def _merge_edited(base: Line | None, ours: Line, theirs: Line) -> Outcome:
     first, second = sorted((ours, theirs), key=_order, reverse=True)  # the later one first
-    b, one, two = _fields(base) if base else {}, _fields(first), _fields(second)
-    found = {
-        name: _field(name, b.get(name, ()) if base else None, one.get(name, ()), two.get(name, ()))
-        for name in dict.fromkeys((*one, *two))
-    }
+    found = _merge_fields(_fields(base) if base else None, _fields(first), _fields(second), rules=_RULES)
     fields = {name: field.pairs for name, field in found.items() if field.pairs}
     line = _spell(fields, first, second)
     lost = [name for name, field in found.items() if field.lost]
     if not lost:
         return Outcome(line)
     stale = copy_id(_id(line), base.memory.content) if base and base.memory and "content" in lost else ""
-    return Outcome(line, _copy(line, second, lost), stale)  # what is lost lost against the later one
+    return Outcome(line, _keep_copy(line, second, lost), stale)  # what is lost lost against the later one
 
 
-def kept(winner: Line, loser: Line) -> Line | None:
+def keep_loser(winner: Line, loser: Line) -> Line | None:
     """Return *loser* as a record of its own that says what it stood against; None if their text is the same."""
     if not loser.memory or (winner.memory and loser.memory.content == winner.memory.content):
         return None
-    return _copy(winner, loser, ["content"])
+    return _keep_copy(winner, loser, ["content"])
 
 
 def _order(line: Line) -> tuple[Any, ...]:
@@ -134,7 +133,7 @@ def _id(line: Line) -> str:
     return line.id or ""
 
 
-def _copy(winner: Line, loser: Line, lost: Sequence[str]) -> Line:
+def _keep_copy(winner: Line, loser: Line, lost: Sequence[str]) -> Line:
     """Keep *loser* as a record of its own that says what it stood against."""
     fields, content = _fields(loser), loser.memory.content if loser.memory else ""
     others = [pair.text for name in sorted(lost) if name != "content" for pair in fields.get(name, ())]
@@ -144,9 +143,13 @@ def _copy(winner: Line, loser: Line, lost: Sequence[str]) -> Line:
 
 def _fields(line: Line) -> Fields:
     """Return the pairs of each field: more than one where a key comes twice or has two spellings."""
+    return _group(bare(line.raw), _FIELD_OF)
+
+
+def _group(raw: bytes, names: Mapping[str, str]) -> Fields:
     fields: dict[str, Pairs] = {}
-    for pair in codec.split_object(bare(line.raw)):
-        name = _FIELD_OF.get(pair.key, pair.key)
+    for pair in codec.split_object(raw):
+        name = names.get(pair.key, pair.key)
         fields[name] = (*fields.get(name, ()), pair)
     return fields
 
@@ -159,37 +162,45 @@ def _spell(fields: Fields, *lines: Line) -> Line:
     return codec.decode(codec.join([pair for pairs in fields.values() for pair in pairs]))
 
 
-def _field(name: str, base: Pairs | None, first: Pairs, second: Pairs) -> _Found:
-    """Decide on one field; *first* is of the version written later, *base* None where none is known."""
+def _merge_fields(
+    base: Fields | None, first: Fields, second: Fields, *, rules: Mapping[str, Rule]
+) -> dict[str, _Found]:
+    """Decide on every field; *first* is the version written later, *base* None where none is known."""
+    return {
+        name: _merge_field(
+            None if base is None else base.get(name, ()),
+            first.get(name, ()),
+            second.get(name, ()),
+            rules.get(name, _merge_by_shape),
+        )
+        for name in dict.fromkeys((*first, *second))
+    }
+
+
+def _merge_field(base: Pairs | None, first: Pairs, second: Pairs, rule: Rule) -> _Found:
     if second in (first, base):
         return _Found(first)
     if base == first:
         return _Found(second)
-    said = [_meaning(pairs) for pairs in (first, second)]
+    said = [_read_meaning(pairs) for pairs in (first, second)]
     if said[0] == said[1]:
         return _Found(min(first, second))
-    if base is not None and (before := _meaning(base)) in said:
+    if base is not None and (before := _read_meaning(base)) in said:
         return _Found(second if before == said[0] else first)
-    return _both_changed(name, base or (), first, second)
-
-
-def _both_changed(name: str, base: Pairs, first: Pairs, second: Pairs) -> _Found:
-    if name == "importance":
-        return _Found(max(first, second, key=_number))
-    if not first or not second:
+    if rule is not _take_larger and not (first and second):
         return _Found(first or second)
-    return _RULES.get(name, _by_shape)(base, first, second)
+    return rule(base or (), first, second)
 
 
-def _meaning(pairs: Pairs) -> str:
+def _read_meaning(pairs: Pairs) -> str:
     """Return what the pairs of one field say, whatever their spelling."""
     said = {pair.key: pair.text for pair in pairs}  # of equal keys the last counts
     keys = codec.ALIASES.get(_FIELD_OF.get(pairs[0].key, ""), tuple(said)) if pairs else ()
-    values = [_canonical(said[key]) for key in keys if key in said]
+    values = [_canonical_text(said[key]) for key in keys if key in said]
     return next((value for value in values if value not in ('""', "null")), "")
 
 
-def _canonical(text: str) -> str:
+def _canonical_text(text: str) -> str:
     value = _parse(text)
     return text if value is _UNREADABLE else json.dumps(value, sort_keys=True)
 
@@ -204,51 +215,56 @@ def _parse(text: str) -> Any:
         return _UNREADABLE
 
 
-def _one(pairs: Pairs) -> Any:
+def _parse_last(pairs: Pairs) -> Any:
     return _parse(pairs[-1].text) if pairs else None
 
 
-def _number(pairs: Pairs) -> tuple[Any, ...]:
-    value = _one(pairs) if pairs else DEFAULT_IMPORTANCE
+def _rank_number(pairs: Pairs) -> tuple[Any, ...]:
+    value = _parse_last(pairs) if pairs else DEFAULT_IMPORTANCE
     is_number = type(value) in (int, float) and value == value  # noqa: PLR0124 - not NaN
     return is_number, value if is_number else 0, pairs
 
 
-def _moment(pairs: Pairs) -> tuple[Any, ...]:
-    moment = parse_time(_one(pairs))
+def _rank_moment(pairs: Pairs) -> tuple[Any, ...]:
+    moment = parse_time(_parse_last(pairs))
     return moment is not None, moment.timestamp() if moment else 0.0, pairs
 
 
-def _written_later(_base: Pairs, first: Pairs, _second: Pairs) -> _Found:
+def _take_written_later(_base: Pairs, first: Pairs, _second: Pairs) -> _Found:
     return _Found(first)
 
 
-def _text_written_later(_base: Pairs, first: Pairs, _second: Pairs) -> _Found:
+def _take_and_keep_other(_base: Pairs, first: Pairs, _second: Pairs) -> _Found:
     return _Found(first, lost=True)
 
 
-def _later(_base: Pairs, first: Pairs, second: Pairs) -> _Found:
-    return _Found(max(first, second, key=_moment))
+def _take_larger(_base: Pairs, first: Pairs, second: Pairs) -> _Found:
+    """Take the larger number; a version that says nothing says the default."""
+    return _Found(max(first, second, key=_rank_number))
 
 
-def _as_set(base: Pairs, first: Pairs, second: Pairs) -> _Found:
+def _take_later(_base: Pairs, first: Pairs, second: Pairs) -> _Found:
+    return _Found(max(first, second, key=_rank_moment))
+
+
+def _merge_sets(base: Pairs, first: Pairs, second: Pairs) -> _Found:
     """Unite two lists; what one side took out of *base* stays out. In the order of base, then sorted."""
-    b, one, two = (_items(pairs) for pairs in (base, first, second))
+    b, one, two = (_list_items(pairs) for pairs in (base, first, second))
     if one is None or two is None:
         return _Found(first, lost=True)
     b = b or {}
-    kept = [item for item in b if item in one and item in two]
-    kept += sorted(item for item in {**one, **two} if item not in b)
+    keep_loser = [item for item in b if item in one and item in two]
+    keep_loser += sorted(item for item in {**one, **two} if item not in b)
     for pairs, items in sorted(((first, one), (second, two))):
-        if items.keys() == set(kept):
+        if items.keys() == set(keep_loser):
             return _Found(pairs)
-    spelled = ",".join({**two, **one, **b}[item] for item in kept)
+    spelled = ",".join({**two, **one, **b}[item] for item in keep_loser)
     return _Found((first[-1]._replace(text=f"[{spelled}]"),))
 
 
-def _items(pairs: Pairs) -> dict[str, str] | None:
+def _list_items(pairs: Pairs) -> dict[str, str] | None:
     """Return the entries of a list: what they say, and their text; None if it is none, or repeats itself."""
-    value = _one(pairs)
+    value = _parse_last(pairs)
     if value is None:
         return {}
     if type(value) is str and pairs[-1].key in ("tags", "supersedes", "anchors"):
@@ -256,57 +272,44 @@ def _items(pairs: Pairs) -> dict[str, str] | None:
         return {json.dumps(part): codec.spell(part) for part in value}
     if type(value) is not list or len(pairs) > 1:
         return None
-    items = {_canonical(text): text for text in codec.split_array(pairs[-1].text)}
+    items = {_canonical_text(text): text for text in codec.split_array(pairs[-1].text)}
     return items if len(items) == len(value) else None
 
 
-def _by_shape(base: Pairs, first: Pairs, second: Pairs) -> _Found:
+def _merge_by_shape(base: Pairs, first: Pairs, second: Pairs) -> _Found:
     """Decide on a key that memsync does not know by what its values look like."""
-    one, two = _one(first), _one(second)
+    one, two = _parse_last(first), _parse_last(second)
     if len(first) > 1 or len(second) > 1:
         return _Found(first, lost=True)
     if None in (one, two):
         return _Found(first if two is None else second)
     if type(one) is list and type(two) is list:
-        return _as_set(base, first, second)
+        return _merge_sets(base, first, second)
     if type(one) is dict and type(two) is dict:
-        return _as_object(base, first, second)
-    for rank in (_number, _moment):
+        return _merge_objects(base, first, second)
+    for rank in (_rank_number, _rank_moment):
         if rank(first)[0] and rank(second)[0]:
             return _Found(max(first, second, key=rank))
     return _Found(first, lost=not (type(one) is type(two) is bool))
 
 
-def _as_object(base: Pairs, first: Pairs, second: Pairs) -> _Found:
+def _merge_objects(base: Pairs, first: Pairs, second: Pairs) -> _Found:
     """Merge two objects key by key."""
-    b = _inside(base) if base and type(_one(base)) is dict else None
-    one, two = _inside(first), _inside(second)
-    found = {
-        name: _field("", b.get(name, ()) if b is not None else None, one.get(name, ()), two.get(name, ()))
-        for name in dict.fromkeys((*one, *two))
-    }
+    b = _group(base[-1].text.encode(), {}) if base and type(_parse_last(base)) is dict else None
+    one, two = (_group(pairs[-1].text.encode(), {}) for pairs in (first, second))
+    found = _merge_fields(b, one, two, rules={})
     pairs = [pair for field in found.values() for pair in field.pairs]
     spelled = first[-1]._replace(text=codec.join(pairs).decode())
     return _Found((spelled,), lost=any(field.lost for field in found.values()))
 
 
-def _inside(pairs: Pairs) -> Fields:
-    fields: dict[str, Pairs] = {}
-    for pair in codec.split_object(pairs[-1].text.encode()):
-        fields[pair.key] = (*fields.get(pair.key, ()), pair)
-    return fields
-
-
-_RULES: Final[Mapping[str, Callable[[Pairs, Pairs, Pairs], _Found]]] = {
-    "content": _text_written_later,
-    "tags": _as_set,
-    "supersedes": _as_set,
-    "anchors": _as_set,
-    "created_at": _later,
-    "updated_at": _later,
-    "archived_at": _later,
+_RULES: Final[Mapping[str, Rule]] = {
+    "content": _take_and_keep_other,
+    "importance": _take_larger,
+    **dict.fromkeys(("tags", "supersedes", "anchors"), _merge_sets),
+    **dict.fromkeys(("created_at", "updated_at", "archived_at"), _take_later),
     **dict.fromkeys(
         ("id", "memory_type", "source_type", "source_session_id", "author", "conflict_of", "deleted_at", "_deleted"),
-        _written_later,
+        _take_written_later,
     ),
 }

@@ -194,7 +194,7 @@ class Plan:
         if not is_copy and (memory.written_at or self._now) <= (known.written_at or self._now):
             return self._end(candidate, "skipped", known.id, f"older than what is stored as {known.id}")
         is_older = (memory.written_at or self._now) < (known.written_at or self._now)
-        both = known if is_older else versions.united(known, memory)
+        both = known if is_older else versions.unite(known, memory)
         if (
             is_copy
             and both._replace(content=known.content, created_at=known.created_at, updated_at=known.updated_at) == known

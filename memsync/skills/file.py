@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.errors import InvalidSkill
 from memsync.format.jsonl import Problem
+from memsync.format.markers import SIZE, read_marker
 from memsync.records import Skill, derive_skill_id
 from memsync.skills.front import BOM, FENCE, load_front, load_yaml
 from memsync.store import yamltext
@@ -38,7 +39,8 @@ PLACES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 }
 # Text to YAML 1.2 and to us; a client that reads YAML 1.1 takes it for a truth or a number.
 _OLD_TRUTH: Final = re.compile(r"y|n|yes|no|on|off|[0-9][0-9_:]*", re.IGNORECASE)
-_CONFLICT: Final = re.compile(r"^(<{7}|>{7}|={7})( |\r?$)", re.MULTILINE)
+# Longer rows of these are underlines of headings.
+_MARKERS: Final = frozenset((kind, SIZE) for kind in "<=>")
 
 Value = str | list[str]
 
@@ -95,7 +97,9 @@ def read(data: bytes, folder: str) -> SkillFile:
         why = "no front matter: the file must begin with `---`, name, description and `---`"
         return _made({}, text.removeprefix(BOM), folder, [Problem(1, why)])
     problems = [
-        Problem(text.count("\n", 0, found.start()) + 1, "a git conflict marker") for found in _CONFLICT.finditer(text)
+        Problem(number, "a git conflict marker")
+        for number, row in enumerate(data.split(b"\n"), 1)
+        if read_marker(row) in _MARKERS
     ]
     front, wrong = load_front(text)
     return _made(front, parts.body, folder, [*problems, *wrong])

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from memsync.format.markers import SIZE, read_marker, spell_conflict
 from memsync.records import parse_time
 
 # Merges base, ours and theirs as text: how many conflicts, and the text with markers.
@@ -29,7 +30,7 @@ class _Parts(NamedTuple):
     body: bytes
 
 
-def merge(base: bytes, ours: bytes, theirs: bytes, *, merge_text: MergeText, size: int = 7) -> tuple[int, bytes]:
+def merge(base: bytes, ours: bytes, theirs: bytes, *, merge_text: MergeText, size: int = SIZE) -> tuple[int, bytes]:
     """Return how many conflicts are left, and the merged file; markers are *size* letters long."""
     count, data = merge_text(base, ours, theirs)
     b, o, t = _split(base), _split(ours), _split(theirs)
@@ -104,7 +105,7 @@ def _field(key: bytes, base: bytes, ours: bytes, theirs: bytes, size: int) -> tu
     for rule in (_as_tags, _as_map, _later):
         if (found := rule(key, (base, ours, theirs), size)) is not None:
             return found
-    return 1, b"<" * size + b" ours\n" + ours + b"=" * size + b"\n" + theirs + b">" * size + b" theirs\n"
+    return 1, spell_conflict(ours, theirs, size=size)
 
 
 def _as_tags(key: bytes, texts: Sequence[bytes], _size: int) -> tuple[int, bytes] | None:
@@ -144,8 +145,7 @@ def _as_map(key: bytes, texts: Sequence[bytes], size: int) -> tuple[int, bytes] 
         return None
     head, indent = heads[1]
     rows = merged[1].splitlines(keepends=True)
-    marks = (b"<" * size, b"=" * size, b">" * size)
-    return merged[0], head + b"".join(row if row.startswith(marks) else indent + row for row in rows)
+    return merged[0], head + b"".join(row if read_marker(row) else indent + row for row in rows)
 
 
 def _later(key: bytes, texts: Sequence[bytes], _size: int) -> tuple[int, bytes] | None:

@@ -332,7 +332,7 @@ class Store:
             return []
         end, last = self._ends
         if self._waits:
-            raws = pending.based(raws, self._lines[:end], self._lines[end:last])
+            raws = pending.add_bases(raws, self._lines[:end], self._lines[end:last])
         path = self.place.pending if self._waits else self.path
         files.make_dirs(path.parent, private=self.place.private)
         seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in

@@ -45,7 +45,7 @@ def held_by(tracked: bytes, batches: Sequence[Sequence[bytes]]) -> bytes:
     """Return the pending file after *batches* of writes over *tracked*."""
     held: list[bytes] = []
     for raws in batches:
-        held += pending.based(raws, jsonl.read_lines(tracked), pending.read(joined(held)))
+        held += pending.add_bases(raws, jsonl.read_lines(tracked), pending.read(joined(held)))
     return joined(held)
 
 
@@ -105,7 +105,7 @@ def test_an_edit_made_on_another_branch_is_an_edit_of_what_was_seen_there():
 
     here, there = joined([line("one")]), joined([line("one", "theirs")])
     held = held_by(here, [[line("two")]])
-    held += joined(pending.based([line("three")], jsonl.read_lines(there), pending.read(held)))
+    held += joined(pending.add_bases([line("three")], jsonl.read_lines(there), pending.read(held)))
     assert folded(there, held) == joined([line("three")])
 
 
