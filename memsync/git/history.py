@@ -7,6 +7,7 @@ hands them over, and they are compared here, line by line, which is faster than 
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -153,38 +154,54 @@ def _sources(root: Path, commits: Iterable[str]) -> list[tuple[str, str]]:
     ]
 
 
-def steps(root: Path, names: Sequence[str], *, revs: Sequence[str] = ("HEAD",), holding: str = "") -> Iterator[Step]:
+def steps(
+    root: Path,
+    names: Sequence[str],
+    *,
+    revs: Sequence[str] = ("HEAD",),
+    pick: Callable[[bytes], bytes] | None = None,
+    born: datetime | None = None,
+) -> Iterator[Step]:
     """Yield what each commit reachable from *revs* did to the lines of the file, newest first.
 
-    *names* are all that the file had, as `names_of` says. With *holding* only
-    lines with that text are looked at.
-
-    *revs* are names of commits as `resolve` gives them, or EVERYWHERE.
+    *names* are all that the file had, as `names_of` says; *revs* are names of commits as `resolve` gives them, or
+    EVERYWHERE. Of each version only the lines are looked at that *pick* leaves. Where it leaves none of a version that
+    was committed before *born*, what came before that is not read.
 
     Raises:
         NoHistory: git failed.
     """
     paths = [f":(top,literal){name}" for name in names]
-    words = [holding] if holding else []
+    earliest = born.timestamp() if born else -math.inf
+    bare: set[str] = set()  # versions without such a line, and what came before them
     with objects(root) as read_object:
 
         @lru_cache(_KEPT)
-        def text(version: str) -> bytes:
+        def read_lines(version: str) -> bytes:
             data = read_object(version) if version.strip("0") else b""
             if data is None:
                 raise NoHistory(f"git does not have {version[:10]} any more; `git fsck` says more")
-            return data
+            return pick(data) if pick else data
 
         commit: Commit | None = None
-        for line in _lines(root, "log", *_RAW, f"--format=%x00{_FORMAT}", *revs, "--", *paths):
+        committed = math.inf
+        for line in _lines(root, "log", *_RAW, f"--format=%x00%ct%x01{_FORMAT}", *revs, "--", *paths):
             if line.startswith("\0"):
-                commit = _commit(line[1:])
-            elif line and commit:
-                versions, path = _versions(line)
-                added, removed, replaced = _compare(words, *map(text, versions))
-                if added or replaced:
-                    where = max((name for name in names if path.endswith(name)), key=len, default="")
-                    yield Step(commit, where, added, removed, replaced)
+                seconds, _, rest = line[1:].partition("\x01")
+                commit, committed = _commit(rest), float(seconds)
+                continue
+            if commit is None or not line:
+                continue
+            versions, path = _versions(line)
+            if committed < earliest and versions[0] in bare:
+                bare.update(versions)
+                continue
+            texts = [read_lines(version) for version in versions]
+            bare.update(version for version, text in zip(versions, texts, strict=True) if not text)
+            added, removed, replaced = _compare(*texts)
+            if added or replaced:
+                where = max((name for name in names if path.endswith(name)), key=len, default="")
+                yield Step(commit, where, added, removed, replaced)
 
 
 def _versions(line: str) -> tuple[list[str], str]:
@@ -202,14 +219,17 @@ def _versions(line: str) -> tuple[list[str], str]:
     return [found[-1], *found[:-1]], path
 
 
-def rows_with(words: Collection[str], data: bytes) -> bytes:
-    """Return the lines of *data* that have one of *words*, in whatever case; all, if there is no word or JSON may spell one otherwise."""
+def rows_with(words: Collection[str], data: bytes, *, exact: bool = False) -> bytes:
+    """Return the lines of *data* that have one of *words*, in whatever case unless *exact*.
+
+    All of them, if there is no word or JSON may spell one otherwise.
+    """
     if not words or not all(map(_PLAIN_ID.fullmatch, words)):
         return data
-    lower, found = data.lower(), set()
-    for needle in (word.lower().encode() for word in words):
+    text, found = data if exact else data.lower(), set()
+    for needle in ((word if exact else word.lower()).encode() for word in words):
         at = -1
-        while (at := lower.find(needle, at + 1)) >= 0:
+        while (at := text.find(needle, at + 1)) >= 0:
             start, at = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
             found.add((start, at := len(data) if at < 0 else at))
     return b"\n".join(data[start:end] for start, end in sorted(found))
@@ -218,10 +238,9 @@ def rows_with(words: Collection[str], data: bytes) -> bytes:
 Rows = tuple[bytes, ...]
 
 
-def _compare(words: Collection[str], new: bytes, *old: bytes) -> tuple[Rows, Rows, Rows]:
+def _compare(new: bytes, *old: bytes) -> tuple[Rows, Rows, Rows]:
     """Return the lines that none of *old* has, those that all of *old* had and *new* has not, and those of any of them."""
-    texts = _without_common_ends(new, *old)
-    now, *before = ([row for row in rows_with(words, text).split(b"\n") if row] for text in texts)
+    now, *before = ([row for row in text.split(b"\n") if row] for text in _without_common_ends(new, *old))
     fresh = [set(_surplus(now, rows)) for rows in before]
     gone = [_surplus(rows, now) for rows in before]
     added = tuple(row for row in _surplus(now, before[0]) if all(row in rows for rows in fresh))

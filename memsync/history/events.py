@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -21,6 +23,7 @@ from memsync.records import Memory, Scope, find_id, format_time, same_but_for_ti
 Kind = Literal["added", "changed", "removed"]
 _TIMES: Final = frozenset({"id", "updated_at"})
 _NONE: Final = Line(b"")
+_CLOCKS_DIFFER: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +130,11 @@ def events(project: Project, ref: str | None = None) -> list[Event]:
     """
     files = files_of(project)
     if ref is None:
-        return _told(project, files, None)
+        return _read_events(project, files, None)
     try:
-        return _about(ref, _told(project, files, ref))
+        return _about(ref, _read_events(project, files, ref))
     except MemoryNotFound:
-        return _about(ref, _told(project, files, ref, everywhere=True))
+        return _about(ref, _read_events(project, files, ref, everywhere=True))
 
 
 def _about(ref: str, found: list[Event]) -> list[Event]:
@@ -142,18 +145,31 @@ def _about(ref: str, found: list[Event]) -> list[Event]:
     return [event for event in found if event.id == id_]
 
 
-def _told(project: Project, files: Files, ref: str | None, *, everywhere: bool = False) -> list[Event]:
+def _read_events(project: Project, files: Files, ref: str | None, *, everywhere: bool = False) -> list[Event]:
     head = history.head(files.root)
     revs = [*([head] if head else []), *(history.EVERYWHERE if everywhere else ())]
-    needle = "" if everywhere or ref is None else ref.strip().removeprefix("mm-")
-    if needle and any(map(_matcher(ref), project.store("project").nameless())):
-        needle = ""  # no line has its id
-    wanted = _matcher(ref)
+    matches = _matcher(ref)
+    pick, born = _narrow(project, ref, matches) if ref and not everywhere else (None, None)
     names = history.names_of(files.root, files.path, revs) if revs else []
-    steps = list(history.steps(files.root, names, revs=revs, holding=needle)) if names else []
-    found = list(_retold(steps, wanted, lambda asked: _still_there(files.root, asked)))
-    found += [event for event in _uncommitted(project, files) if wanted(event.id)]
+    steps = list(history.steps(files.root, names, revs=revs, pick=pick, born=born)) if names else []
+    found = list(_retold(steps, matches, lambda asked: _still_there(files.root, asked)))
+    found += [event for event in _uncommitted(project, files) if matches(event.id)]
     return found[::-1]
+
+
+def _narrow(
+    project: Project, ref: str, matches: Callable[[str], bool]
+) -> tuple[Callable[[bytes], bytes] | None, datetime | None]:
+    """Return what picks the lines of *ref* from a version of the file, and when it was not there yet; None: unknown."""
+    store = project.store("project")
+    store.refresh()
+    if any(map(matches, store.nameless())):
+        return None, None  # no line has its id
+    memory = store.get(ref)
+    if memory is None:
+        return partial(history.rows_with, [ref.strip().removeprefix("mm-")]), None
+    born = memory.created_at - _CLOCKS_DIFFER if memory.created_at else None
+    return partial(history.rows_with, [ref], exact=True), born
 
 
 def _matcher(ref: str | None) -> Callable[[str], bool]:

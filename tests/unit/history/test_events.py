@@ -426,3 +426,36 @@ def test_only_a_file_is_read(repo, where):
     commit(repo, A1, "two")
     wanted = [("HEAD", where), ("HEAD", ".gobby/memories.jsonl"), ("HEAD", "folder/x")]
     assert history.read(repo.root, wanted) == [None, A1.encode(), b"x"]
+
+
+def commit_at(repo: GitRepo, monkeypatch: pytest.MonkeyPatch, when: str, text: str, message: str) -> str:
+    """Commit *text* as a clock that shows *when* does."""
+    monkeypatch.setenv("GIT_COMMITTER_DATE", f"{when}T12:00:00Z")
+    return commit(repo, text, message)
+
+
+NEW1 = memory_line("mm-dddddd", "deploy on Monday", created_at="2026-03-01T00:00:00Z")
+NEW2 = memory_line("mm-dddddd", "deploy on Tuesday", created_at="2026-03-01T00:00:00Z")
+
+
+def test_versions_from_before_a_memory_was_made_are_not_read(repo, project, monkeypatch):
+    first = commit_at(repo, monkeypatch, "2025-01-01", A1, "one")
+    commit_at(repo, monkeypatch, "2025-01-02", A2, "two")
+    commit_at(repo, monkeypatch, "2026-03-02", A2 + NEW1, "three")
+    commit_at(repo, monkeypatch, "2026-03-03", A2 + NEW2, "four")
+    blob = repo.git("rev-parse", f"{first}:.gobby/memories.jsonl").strip()
+    (repo.root / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    assert told(project, "mm-dddddd") == [("mm-dddddd", "changed", "four"), ("mm-dddddd", "added", "three")]
+    with pytest.raises(NoHistory, match="git fsck"):
+        events(project, "mm-aaaaaa")
+
+
+def test_a_clock_that_was_wrong_hides_no_event(repo, project, monkeypatch):
+    commit_at(repo, monkeypatch, "2001-01-01", A1 + NEW1, "slow clock")
+    commit_at(repo, monkeypatch, "2026-03-02", A1 + NEW2, "right clock")
+    expected = [("mm-dddddd", "changed", "right clock"), ("mm-dddddd", "added", "slow clock")]
+    assert told(project, "mm-dddddd") == expected
+    commit_at(repo, monkeypatch, "2001-01-02", A2 + NEW2, "slow again")
+    assert told(project, "mm-dddddd") == expected
+    commit_at(repo, monkeypatch, "2001-01-03", A2 + NEW1, "and once more")
+    assert told(project, "mm-dddddd") == [("mm-dddddd", "changed", "and once more"), *expected]
