@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -49,11 +49,11 @@ class Candidates:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._place = project.layout.place(project.default_scope)
+        place, private = project.layout.place(project.default_scope), project.layout.stealth
+        self._here = _Folder(place)
         # What came while stealth was on waits in the private store, also after it is off.
-        private = project.layout.stealth
-        self._places = [self._place, *([private] if private and private != self._place else [])]
-        self.directory = directory_of(self._place)
+        self._all = [self._here, *([_Folder(private)] if private and private != place else [])]
+        self.directory = self._here.path
 
     def count(self) -> dict[str, int]:
         """Return how many memories and how many skills wait."""
@@ -71,25 +71,21 @@ class Candidates:
         wrong = [problem for problem in check.check(data, name) if not problem.harmless]
         if wrong:
             raise InvalidSkill(f"line {wrong[0].number} of the draft: {wrong[0].why}")
-        path = self.skill_path(name)
-        self._make(path.parent)
-        shutil.rmtree(path.parent)
-        self._make(path.parent)
-        files.create(path, data, private=self._place.private)
-        return path
+        folder = self._folder_of_skill(name)
+        folder.drop_skill(name)
+        folder.write_skill(name, data)
+        return folder.skill_path(name)
 
     def skill_path(self, name: str) -> Path:
         """Return where the candidate *name* is: a file to edit before it is approved."""
-        return _skill_path(self._place_of_skill(name) or self._place, name)
+        return self._folder_of_skill(name).skill_path(name)
 
-    def _place_of_skill(self, name: str) -> Place | None:
-        return next((place for place in self._places if _skill_path(place, name).exists()), None)
+    def _folder_of_skill(self, name: str) -> _Folder:
+        return next((folder for folder in self._all if folder.skill_path(name).exists()), self._here)
 
     def skills(self) -> dict[str, bytes]:
         """Return the files of the candidates by name."""
-        found: dict[str, bytes] = {}
-        for place in self._places:
-            found = {**_skills(place), **found}
+        found = {name: data for folder in reversed(self._all) for name, data in folder.read_skills().items()}
         return dict(sorted(found.items()))
 
     def skill_diff(self, name: str) -> str:
@@ -98,20 +94,16 @@ class Candidates:
         Raises:
             SkillNotFound: no such candidate.
         """
-        old, new = self._change(name)
+        new = self._read_skill(name)
+        old = b""
+        store = self._project.skills.stores[self._folder_of_skill(name).place.scope]
+        if name in store.skills():
+            old, _ = store.read(name)
+            new = file.edit(old, _fields(new, name))
         before, after = (text.decode("utf-8", "replace").splitlines(keepends=True) for text in (old, new))
         return "".join(difflib.unified_diff(before, after, f"{name}/{SKILL_FILE} (now)", f"{name}/{SKILL_FILE}"))
 
-    def _change(self, name: str) -> tuple[bytes, bytes]:
-        """Return the file of the skill *name* as it is, empty if there is none, and as approving makes it."""
-        data = self._skill(name)
-        store = self._project.skills.stores[(self._place_of_skill(name) or self._place).scope]
-        if name not in store.skills():
-            return b"", data
-        old, _ = store.read(name)
-        return old, file.edit(old, _fields(data, name))
-
-    def _skill(self, name: str) -> bytes:
+    def _read_skill(self, name: str) -> bytes:
         found = self.skills().get(name)
         if found is None:
             raise SkillNotFound(name, " waits for approval")
@@ -124,9 +116,8 @@ class Candidates:
             SkillNotFound: no such candidate.
             InvalidSkill, SecretFound, StoreError: it stays a candidate.
         """
-        data = self._skill(name)
-        place = self._place_of_skill(name) or self._place
-        skills, scope = self._project.skills, place.scope
+        data = self._read_skill(name)
+        skills, scope = self._project.skills, self._folder_of_skill(name).place.scope
         if name in skills.stores[scope].skills():
             entry = skills.update(name, **_fields(data, name), scope=scope)
         else:
@@ -140,8 +131,8 @@ class Candidates:
         Raises:
             SkillNotFound: no such candidate.
         """
-        self._skill(name)
-        shutil.rmtree(self.skill_path(name).parent)
+        self._read_skill(name)
+        self._folder_of_skill(name).drop_skill(name)
 
     # memories
 
@@ -150,24 +141,28 @@ class Candidates:
 
         *most*: how many at most; the most important ones, in the order given.
         """
-        with _writing(self._place):
-            waiting = {content_hash(one.memory.content) for one in self.memories()} | self._read_rejected()
+        with self._here.writing():
+            known = {content_hash(one.memory.content) for one in self.memories()}
+            known = known.union(*(folder.read_rejected() for folder in self._all))
             found = []
             for proposal in proposals:
                 hash_ = content_hash(proposal.memory.content)
-                if hash_ in waiting or any(store.by_hash(hash_) for store in self._project.stores.values()):
+                if hash_ in known or any(store.by_hash(hash_) for store in self._project.stores.values()):
                     continue
-                waiting.add(hash_)
-                found.append(replace(proposal, memory=_named(proposal.memory)))
+                known.add(hash_)
+                memory = proposal.memory._replace(id=derive_id(proposal.memory.content))
+                found.append(replace(proposal, memory=memory))
             found = best_of(found, most)
-            _write(self._place, [*_memories(self._place), *found])
+            self._here.write_memories([*self._here.read_memories(), *found])
         return found
 
     def memories(self) -> list[Proposal]:
         """Return the memories that wait, in the order they came."""
-        found = {one.memory.id: one for place in reversed(self._places) for one in _memories(place)}
-        ids = dict.fromkeys(one.memory.id for place in self._places for one in _memories(place))
-        return [found[id_] for id_ in ids]
+        found: dict[str, Proposal] = {}
+        for folder in self._all:
+            for one in folder.read_memories():
+                found.setdefault(one.memory.id, one)
+        return list(found.values())
 
     def approve(self, ids: Iterable[str]) -> list[Remembered]:
         """Remember the named candidates, as one by hand would be: copies are found, secrets are blocked.
@@ -179,11 +174,11 @@ class Candidates:
         from memsync.memories.remember import Draft, store_draft
 
         done = []
-        for proposal in self._named(ids):
-            place = next(place for place in self._places if proposal in _memories(place))
-            memory = proposal.memory._replace(author=self._project.author)
-            vetted = self._project.vetting.vet(memory, place.scope)
-            draft = Draft(vetted, place.scope, memory.importance, (), is_chosen=place != self._place)
+        for proposal in self._find(ids):
+            folder = next(folder for folder in self._all if proposal in folder.read_memories())
+            memory, scope = proposal.memory._replace(author=self._project.author), folder.place.scope
+            vetted = self._project.vetting.vet(memory, scope)
+            draft = Draft(vetted, scope, memory.importance, (), is_chosen=folder is not self._here)
             done.append(store_draft(self._project, draft))
             self._drop({memory.id})
         return done
@@ -194,118 +189,120 @@ class Candidates:
         Raises:
             MemoryNotFound: no such candidate; nothing was dropped.
         """
-        chosen = self._named(ids)
-        gone = {one.memory.id for one in chosen}
-        rows = "".join(f"{content_hash(one.memory.content)}\n" for one in chosen)
-        with _writing(self._place):
-            files.append(self.directory / _REJECTED, rows.encode(), private=self._place.private)
-        self._drop(gone)
+        chosen = self._find(ids)
+        with self._here.writing():
+            self._here.add_rejected(content_hash(one.memory.content) for one in chosen)
+        self._drop({one.memory.id for one in chosen})
         return chosen
 
-    def _named(self, ids: Iterable[str]) -> list[Proposal]:
-        known: Mapping[str, Proposal] = {one.memory.id: one for one in self.memories()}
+    def _find(self, ids: Iterable[str]) -> list[Proposal]:
+        waiting = self.memories()
         chosen = []
         for ref in ids:
-            fits = [one for id_, one in known.items() if id_.startswith((ref, f"mm-{ref}"))]
-            if len(fits) != 1:
+            matches = [one for one in waiting if one.memory.id.startswith((ref, f"mm-{ref}"))]
+            if len(matches) != 1:
                 raise MemoryNotFound(ref, " waits for approval, or several do")
-            chosen.append(fits[0])
+            chosen += matches
         return chosen
 
-    def _read_rejected(self) -> set[str]:
-        return set[str]().union(*map(_read_rejected, self._places))
+    def _drop(self, ids: Collection[str]) -> None:
+        for folder in self._all:
+            if folder.holds_memories():
+                with folder.writing():
+                    folder.write_memories([one for one in folder.read_memories() if one.memory.id not in ids])
 
-    def _drop(self, gone: Collection[str]) -> None:
-        for place in self._places:
-            if (directory_of(place) / _MEMORIES).exists():
-                with _writing(place):
-                    _write(place, [one for one in _memories(place) if one.memory.id not in gone])
+
+class _Folder:
+    """The candidates of one place. Whoever changes something does so in `writing`."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.path = place.local / "candidates"
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the lock; the folder is made if it is not there."""
+        self._make(self.path)
+        with files.lock(self.path / "lock"):
+            yield
 
     def _make(self, directory: Path) -> None:
-        _make(self._place, directory)
+        files.make_local(self.place.local, private=self.place.private, tree=self.place.tree)
+        files.make_dirs(directory, private=self.place.private)
+
+    def skill_path(self, name: str) -> Path:
+        return self.path / "skills" / name / SKILL_FILE
+
+    def read_skills(self) -> dict[str, bytes]:
+        found = sorted(self.path.glob(f"skills/*/{SKILL_FILE}"))
+        return {path.parent.name: files.read(path)[0] for path in found}
+
+    def write_skill(self, name: str, data: bytes) -> None:
+        """Write a skill, unless one of that name is there."""
+        self._make(self.skill_path(name).parent)
+        files.create(self.skill_path(name), data, private=self.place.private)
+
+    def drop_skill(self, name: str) -> None:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(self.skill_path(name).parent)
+
+    def holds_memories(self) -> bool:
+        return (self.path / _MEMORIES).exists()
+
+    def read_memories(self) -> list[Proposal]:
+        data, _ = files.read(self.path / _MEMORIES)
+        return [_proposal(line.memory) for line in jsonl.read_lines(data) if line.memory]
+
+    def write_memories(self, proposals: Iterable[Proposal]) -> None:
+        path = self.path / _MEMORIES
+        rows = b"".join(codec.encode(_record(one)) + b"\n" for one in proposals)
+        was, _ = files.read(path)
+        if rows != was:
+            files.replace(path, rows, was=was, temp=path.with_suffix(".tmp"), private=self.place.private)
+
+    def read_rejected(self) -> set[str]:
+        """Return the hashes of the texts that nobody wants proposed again."""
+        data, _ = files.read(self.path / _REJECTED)
+        return set(data.decode("ascii", "replace").split())
+
+    def add_rejected(self, hashes: Iterable[str]) -> None:
+        if rows := "".join(f"{hash_}\n" for hash_ in hashes):
+            files.append(self.path / _REJECTED, rows.encode(), private=self.place.private)
+
+    def add(self, skills: Mapping[str, bytes], rejected: Collection[str]) -> None:
+        """Add what is not there yet."""
+        self.add_rejected(sorted(set(rejected) - self.read_rejected()))
+        for name, data in skills.items():
+            self.write_skill(name, data)
 
 
-def directory_of(place: Place) -> Path:
-    """Return where candidates of *place* wait."""
-    return place.local / "candidates"
-
-
-def carry(old: Place, new: Place) -> None:
-    """Let what waits in *old* wait in *new* as well; a second time changes nothing."""
-    if not directory_of(old).is_dir():
+def carry(place: Place, to: Place) -> None:
+    """Let what waits in *place* wait in *to* as well; a second time changes nothing."""
+    old, new = _Folder(place), _Folder(to)
+    if not old.path.is_dir():
         return
-    with _writing(new):
-        there = {one.memory.id for one in _memories(new)}
-        _write(new, [*_memories(new), *(one for one in _memories(old) if one.memory.id not in there)])
-        _put(new, _skills(old), _read_rejected(old))
+    with new.writing():
+        there = new.read_memories()
+        ids = {one.memory.id for one in there}
+        new.write_memories([*there, *(one for one in old.read_memories() if one.memory.id not in ids)])
+        new.add(old.read_skills(), old.read_rejected())
 
 
 def carry_back(private: Place, kept: Place, place: Place) -> None:
     """Let what waited in *place*, as *kept* has it, and still waits in *private*, wait in *place* again, and there only."""
-    if not directory_of(kept).is_dir():
+    out, was, back = _Folder(private), _Folder(kept), _Folder(place)
+    if not was.path.is_dir():
         return
-    with _writing(place), _writing(private):
-        waiting = _memories(private)
-        back = [one for one in _memories(kept) if one in waiting]
-        skills = {name: data for name, data in _skills(kept).items() if _skills(private).get(name) == data}
-        _write(place, [*back, *(one for one in _memories(place) if one not in back)])
-        _put(place, skills, _read_rejected(kept))
-        shutil.rmtree(directory_of(kept))  # from here on a second time changes nothing
-        _write(private, [one for one in waiting if one not in back])
+    with back.writing(), out.writing():
+        waiting = out.read_memories()
+        memories = [one for one in was.read_memories() if one in waiting]
+        skills = dict(was.read_skills().items() & out.read_skills().items())
+        back.write_memories([*memories, *(one for one in back.read_memories() if one not in memories)])
+        back.add(skills, was.read_rejected())
+        shutil.rmtree(was.path)  # from here on a second time changes nothing
+        out.write_memories(one for one in waiting if one not in memories)
         for name in skills:
-            shutil.rmtree(_skill_path(private, name).parent)
-
-
-def _put(place: Place, skills: Mapping[str, bytes], rejected: set[str]) -> None:
-    if more := rejected - _read_rejected(place):
-        rows = "".join(f"{hash_}\n" for hash_ in sorted(more))
-        files.append(directory_of(place) / _REJECTED, rows.encode(), private=place.private)
-    for name, data in skills.items():
-        _make(place, _skill_path(place, name).parent)
-        files.create(_skill_path(place, name), data, private=place.private)
-
-
-def _skill_path(place: Place, name: str) -> Path:
-    return directory_of(place) / "skills" / name / SKILL_FILE
-
-
-def _skills(place: Place) -> dict[str, bytes]:
-    found = sorted(directory_of(place).glob(f"skills/*/{SKILL_FILE}"))
-    return {path.parent.name: files.read(path)[0] for path in found}
-
-
-def _memories(place: Place) -> list[Proposal]:
-    data, _ = files.read(directory_of(place) / _MEMORIES)
-    return [_proposal(line.memory) for line in jsonl.read_lines(data) if line.memory]
-
-
-def _read_rejected(place: Place) -> set[str]:
-    data, _ = files.read(directory_of(place) / _REJECTED)
-    return set(data.decode("ascii", "replace").split())
-
-
-@contextmanager
-def _writing(place: Place) -> Iterator[None]:
-    _make(place, directory_of(place))
-    with files.lock(directory_of(place) / "lock"):
-        yield
-
-
-def _write(place: Place, proposals: list[Proposal]) -> None:
-    path = directory_of(place) / _MEMORIES
-    rows = b"".join(codec.encode(_record(one)) + b"\n" for one in proposals)
-    was, _ = files.read(path)
-    if rows != was:
-        files.replace(path, rows, was=was, temp=path.with_suffix(".tmp"), private=place.private)
-
-
-def _make(place: Place, directory: Path) -> None:
-    files.make_local(place.local, private=place.private, tree=place.tree)
-    files.make_dirs(directory, private=place.private)
-
-
-def _named(memory: Memory) -> Memory:
-    return memory._replace(id=derive_id(memory.content))
+            out.drop_skill(name)
 
 
 def _record(proposal: Proposal) -> Memory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -16,55 +17,6 @@ INSTRUCTIONS: Final = (
 _LONGEST: Final = 500
 _FEWEST_WORDS: Final = 4
 
-
-_REASONS: Final = (
-    (r"\?\s*$", "a question"),
-    (
-        r"^this (?:file|document|page|guide) (?:provides|contains|describes|explains|is|gives)\b|^(?:see|refer to)\b.{0,80}$",
-        "about the text itself",
-    ),
-    (r"^(?:for )?(?:example|instance)\b", "an example"),
-    (
-        r"^(?:once (?:those|that|these|this)|these|those|then|instead|otherwise|additionally|where <)\b|^where `",
-        "only with what stood before it",
-    ),
-    (
-        (
-            r"\b(?:currently|temporar\w*|for now|right now|at the moment|today|yesterday|this session|this morning|wip|todo|fixme"
-            r"|work in progress|in progress|not yet|is (?:down|broken|failing|flaky)|are failing|timed out|next steps?)\b"
-        ),
-        "true for a while only",
-    ),
-    (
-        (
-            r"\btraceback\b|\bexit (?:code|status) \d|\b(?:error|exception|warning):|\bstack trace\b|^\s*at [\w.$]+\(|\bpassed in [\d.]+s"
-            r"|^\$ |\b\d+ (?:passed|failed)\b"
-        ),
-        "what a tool printed",
-    ),
-    (
-        (
-            r"^(?:let me|i(?:'ll| will| have| ran| am|'m|'ve)\b|now i|ok(?:ay)?\b|done\b|sure\b|great\b|running|reading|checking|looking"
-            r"|searching|created? (?:the )?file|updated? (?:the )?file|here(?:'s| is| are)\b)"
-        ),
-        "what the agent was doing",
-    ),
-    (
-        (
-            r"^(?:the user (?:asked|wants|wanted|requested|said)|you (?:asked|wanted)|can you|could you|please (?:fix|add|make|write|help)"
-            r"|task:|goal:|request:|help me|i want|i need|i'd like)"
-        ),
-        "what was asked for",
-    ),
-    (
-        (
-            r"^(?:the )?(?:function|class|method|module|file|variable|constant)s? [`\w./()]+ (?:is|are|was|lives?|can be found)"
-            r"(?: (?:defined|located|declared|implemented|found))? (?:in|at|on)\b|^(?:import|from|def|class|const|let|var|return) "
-        ),
-        "what the code says itself",
-    ),
-)
-_DROPS: Final = tuple((re.compile(pattern, re.IGNORECASE), why) for pattern, why in _REASONS)
 MUST: Final = re.compile(
     r"\b(?:always|never|must(?:n't)?|important|critical|required?|do not|don'?t|forbidden|only ever)\b", re.IGNORECASE
 )
@@ -88,13 +40,20 @@ _STATES: Final = re.compile(
 _HARD: Final = re.compile(r"`[^`]+`|\b\w+[_/.]\w+|\b[A-Z][a-z]+[A-Z]\w*|\b\d+(?:\.\d+)*\b|--\w+")
 
 
+@cache
+def _drops() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return the rules of worth.tsv."""
+    rows = (line.split("\t") for line in Path(__file__).with_name("worth.tsv").read_text("utf-8").splitlines())
+    return tuple((re.compile(row[1], re.IGNORECASE), row[0]) for row in rows if row[1:])
+
+
 def why_dropped(text: str) -> str:
     """Return why *text* is not worth remembering; empty if it may be."""
     if len(text) > _LONGEST:
         return f"longer than {_LONGEST} characters"
     if len(re.findall(r"\w+", text)) < _FEWEST_WORDS:
         return "too short to stand alone"
-    for pattern, why in _DROPS:
+    for pattern, why in _drops():
         if pattern.search(text):
             return why
     if text.endswith(":"):
