@@ -123,43 +123,16 @@ def _as_text(texts: Sequence[bytes], size: int) -> tuple[int, bytes]:
 
 
 def textconv(words: Sequence[str]) -> int:
-    """Print the memory file FILE as people read it, a block for each memory: for `git diff` and `git log -p`."""
+    """Print the memory file FILE as people read it, a block for each memory: for `git memories log -p`."""
     if len(words) != 1:
         _say("usage: memsync git textconv FILE")
         return _USAGE
     try:
-        data = Path(words[0]).read_bytes()
-        sys.stdout.buffer.write(readable(data))
+        from memsync.format.blocks import readable
+
+        sys.stdout.buffer.write(readable(Path(words[0]).read_bytes()))
         sys.stdout.buffer.flush()
     except OSError as error:
         _say(f"memsync: {error}")
         return 1
     return 0
-
-
-def readable(data: bytes) -> bytes:
-    """Return a memory file as text: the same for the same bytes, whatever the clock and the settings."""
-    from memsync.format import codec, jsonl
-
-    blocks = []
-    for line in jsonl.read_lines(data):
-        if line.memory:
-            fields = codec.fields_of(line.memory)
-            del fields["id"], fields["content"]
-            kind = fields.pop("memory_type", line.memory.memory_type)
-            said = [f"{key}: {_said(value)}" for key, value in sorted(fields.items())]
-            text = [f"  {row}" for row in line.memory.content.splitlines()]
-            blocks.append("\n".join([f"{line.id} ({kind})", *text, *(f"    {row}" for row in said)]))
-        elif line.id and line.deleted_at:
-            blocks.append(f"{line.id} removed {line.deleted_at.isoformat()}")
-        elif line.raw.strip():
-            blocks.append(line.raw.decode("utf-8", "backslashreplace"))
-    return "".join(f"{block}\n\n" for block in blocks).encode("utf-8", "backslashreplace")
-
-
-def _said(value: object) -> str:
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return ", ".join(value)
-    from memsync.format.codec import spell
-
-    return value if isinstance(value, str) else spell(value)

@@ -1,4 +1,4 @@
-"""Our merge and diff drivers in the configuration of a clone."""
+"""Our merge drivers in the configuration of a clone, and the alias that shows memories as people read them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from memsync.store.checkout import Checkout
 
 MERGE: Final = "memsync"
 SKILL: Final = "memsync-skill"
-_CACHE: Final = f"refs/notes/textconv/{MERGE}"  # where git keeps what textconv said
+ALIAS: Final = "alias.memories"
+# What older versions set: with a textconv, what `git diff` says is no patch of the file any more.
+_EARLIER: Final = tuple(f"diff.{MERGE}.{key}" for key in ("textconv", "cachetextconv", "xfuncname"))
+_CACHE: Final = f"refs/notes/textconv/{MERGE}"  # where git kept what textconv said
 CONFIGURED: Final = "configured git to merge memories record by record in this clone"
+PLAIN: Final = "`git diff` of memories is a patch again; `git memories diff` shows them for reading"
 
 
 def settings(program: str) -> dict[str, str]:
@@ -34,14 +38,14 @@ def settings(program: str) -> dict[str, str]:
         return f"{ran}; if {done}; then exit $r; fi; {plain}"
 
     show = f'f() {{ {find}; "$m" git textconv "$1" 2>/dev/null || cat "$1"; }}; f'
+    # The attribute diff=memsync is committed, so the setting that it names must hold for one command alone.
+    alias = f'!git -C "${{GIT_PREFIX:-.}}" -c diff.{MERGE}.textconv={shlex.quote(show)}'
     return {
         f"merge.{MERGE}.name": "memsync: memories, record by record",
         f"merge.{MERGE}.driver": driver("merge-driver"),
         f"merge.{SKILL}.name": "memsync: skills, the front matter field by field",
         f"merge.{SKILL}.driver": driver("merge-skill"),
-        f"diff.{MERGE}.textconv": show,
-        f"diff.{MERGE}.cachetextconv": "true",
-        f"diff.{MERGE}.xfuncname": "^([^ ].*)$",
+        ALIAS: alias,
     }
 
 
@@ -54,13 +58,39 @@ def install(top: Path) -> list[str]:
     found = list_missing(top)
     for name, value in found.items():
         _set(top, "--replace-all", name, value)
-    return [CONFIGURED] if found else []
+    return [*([CONFIGURED] if found else []), *make_patches_plain(top)]
+
+
+def make_patches_plain(top: Path) -> list[str]:
+    """Take out of the clone of *top* what would make `git diff` of memories no patch, and say so.
+
+    Raises:
+        GitRefused
+    """
+    names = list_misleading(top)
+    for name in names:
+        _set(top, "--unset-all", name)
+    if names:
+        drop_cache(top)
+    return [PLAIN] if names else []
+
+
+def list_misleading(top: Path) -> list[str]:
+    """Return the settings of the clone of *top* that make `git diff` of memories no patch."""
+    return [name for name in _EARLIER if name in _read_section(top)]
 
 
 def list_missing(top: Path) -> dict[str, str]:
-    """Return the settings that the clone of *top* lacks, or has in another form."""
+    """Return the settings that the clone of *top* lacks, or has in another form; an alias of the user's stays."""
     now = _read_section(top)
-    return {name: value for name, value in settings(str(own_program() or "memsync")).items() if now.get(name) != value}
+    wanted = settings(str(own_program() or "memsync"))
+    if ALIAS in now and not _is_ours(now[ALIAS]):
+        del wanted[ALIAS]
+    return {name: value for name, value in wanted.items() if now.get(name) != value}
+
+
+def _is_ours(alias: str) -> bool:
+    return f"diff.{MERGE}.textconv=" in alias
 
 
 def uninstall(top: Path) -> list[str]:
@@ -69,7 +99,10 @@ def uninstall(top: Path) -> list[str]:
     Raises:
         GitRefused
     """
-    sections = sorted({name.rpartition(".")[0] for name in _read_section(top)})
+    now = _read_section(top)
+    if ALIAS in now and _is_ours(now[ALIAS]):
+        _set(top, "--unset-all", ALIAS)
+    sections = sorted({name.rpartition(".")[0] for name in now if name != ALIAS})
     for section in sections:
         _set(top, "--remove-section", section)
     drop_cache(top)
@@ -83,7 +116,10 @@ def drop_cache(top: Path) -> None:
 
 def _read_section(top: Path) -> dict[str, str]:
     """Return what the clone's own configuration says of our drivers."""
-    rows = checkout.ask(top, "config", "--local", "-z", "--get-regexp", rf"^(merge|diff)\.({MERGE}|{SKILL})\.") or ""
+    rows = (
+        checkout.ask(top, "config", "--local", "-z", "--get-regexp", rf"^((merge|diff)\.({MERGE}|{SKILL})\.|{ALIAS}$)")
+        or ""
+    )
     return dict(row.split("\n", 1) for row in rows.split("\0") if "\n" in row)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from memsync.errors import MemsyncError, blaming
+from memsync.format import blocks, merge
 from memsync.git import conflict
 from memsync.history import audit
 from memsync.memories.project import Project
@@ -91,7 +92,13 @@ def _find_secrets(project: Project) -> list[Finding]:
 def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
     store.refresh()
     path = store.place.memories
+    shown = list(blocks.find(store.lines()))
+    for block in shown:
+        what = f"{shown_id(block.line.id or '')} as people read it, put here by a patch; doctor --fix makes it a memory again"
+        yield Finding(level="warning", where=f"{path}:{block.start + 1}", what=what, fixable=True)
     for problem in store.problems():
+        if any(block.start < problem.number <= block.end for block in shown):
+            continue
         yield Finding(
             level="note" if problem.harmless else "warning",
             where=f"{path}:{problem.number}",
@@ -164,9 +171,16 @@ def _examine_tree(project: Project, store: Store) -> Iterator[Finding]:
 def _examine_git(project: Project) -> Iterator[Finding]:
     if project.layout.git is None or project.layout.root is None or project.settings.stealth:
         return
+    from memsync.git import driver
     from memsync.git.install import ROOTS, status
     from memsync.store.checkout import Checkout
 
+    if driver.list_misleading(project.layout.git.root):
+        what = (
+            "git diff of memories is no patch, because of diff.memsync.textconv; tools that put parts of files aside "
+            "(lint-staged, lefthook) would write its output into the file"
+        )
+        yield Finding(level="warning", where="git", what=what, fixable=True)
     if Checkout(project.layout.git.root).ask("config", "--local", "--get-all", ROOTS) is None:
         return  # nobody asked for hooks in this clone
     states = status(project.layout)
@@ -184,7 +198,7 @@ def mend(project: Project) -> list[str]:
     Raises:
         StoreError
     """
-    done: list[str] = []
+    done = list(_mend_git(project))
     for store in project.stores.values():
         if not store.place.directory.exists():
             continue
@@ -194,12 +208,21 @@ def mend(project: Project) -> list[str]:
     return done
 
 
+def _mend_git(project: Project) -> list[str]:
+    from memsync.git import driver
+
+    return driver.make_patches_plain(project.layout.git.root) if project.layout.git and project.layout.root else []
+
+
 def _mend_file(project: Project, store: Store) -> Iterator[str]:
     if store.place.scope == "project" and project.settings.stealth:
         return
     store.refresh()
     if any(problem.is_conflict for problem in store.problems()) and conflict.resolve(store).changed:
         yield f"{store.place.memories}: resolved the git conflict; every text of both sides is kept"
+    if found := list(blocks.find(store.lines())):
+        store.export(settle=lambda lines: blocks.mend(merge.settle(lines)))
+        yield f"{store.place.memories}: made {len(found)} memories again of what a patch had put there"
     nameless = store.nameless()
     if nameless:
         with store.writing():

@@ -161,17 +161,20 @@ def _install_git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], l
     """Put our hooks beside the user's, and return what was done, and what else is to be said."""
     if project.layout.git is None or project.layout.root is None:
         return [], []
+    from memsync.git import driver
     from memsync.git import install as git
 
     try:
         found = git.status(project.layout)
         lacking = [name for name, state in found["hooks"].items() if state != "installed"]
-        said = git.install(project.layout) if lacking and not dry_run else []
+        misleading = driver.list_misleading(project.layout.git.root)
+        said = git.install(project.layout) if not dry_run else []
     except MemsyncError as error:
         return [], [f"git: the hooks were not installed: {error}"]
     if found["keeper"] == "lefthook":
         return [], said
-    return [f"git: installed the hooks {', '.join(lacking)}"] if lacking else [], []
+    done = [f"git: installed the hooks {', '.join(lacking)}"] if lacking else []
+    return [*done, *([f"git: {driver.PLAIN}"] if misleading else [])], []
 
 
 def _make_undo(clients: Sequence[ClientName], *, hooked: bool) -> str:

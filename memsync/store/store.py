@@ -148,6 +148,11 @@ class Store:
                 self._index_hashes([Change(id_, None, memory) for id_, memory in self.memories().items()])
             return next((m for id_ in self._by_hash.get(hash_, ()) if id_ != besides and (m := self.get(id_))), None)
 
+    def lines(self) -> list[Line]:
+        """Return the lines of the file, without those that wait."""
+        with self._mutex:
+            return self._lines[: self._ends[0]]
+
     def problems(self) -> list[Problem]:
         """Return what a person should look at in the file, by line."""
         with self._mutex:

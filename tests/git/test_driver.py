@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from helpers import GitRepo, memory_line, memsync
 
-from memsync.cli.drivers import readable
+from memsync.format.blocks import readable
 from memsync.format.jsonl import in_conflict, read_lines
 from memsync.format.merge import merge
 from memsync.git import attributes, driver
@@ -136,22 +136,13 @@ def test_the_configuration_is_taken_out_again_byte_for_byte(repo):
     before = config.read_bytes()
     assert driver.install(repo.root) == [driver.CONFIGURED]
     assert (driver.install(repo.root), driver.list_missing(repo.root)) == ([], {})
-    assert len(driver.uninstall(repo.root)) == 3
+    assert len(driver.uninstall(repo.root)) == 2
     assert (config.read_bytes(), driver.uninstall(repo.root)) == (before, [])
-
-
-def test_a_diff_shows_memories_as_people_read_them(installed):
-    branches(installed, BASE, OURS, THEIRS)
-    shown = installed.git("diff", "other", "main", "--", ".gobby")
-    assert "-  one, theirs\n+  one, ours\n" in shown
-    assert "+mm-c (fact)\n+  three\n" in shown
-    assert '"id"' not in shown
-    assert "one, ours" in installed.git("log", "-p", "-1", "--format=", "--", ".gobby")
 
 
 def test_without_memsync_a_diff_shows_the_lines(installed):
     branches(installed, BASE, OURS, THEIRS)
-    shown = git(installed, "diff", "other", "main", "--", ".gobby", path=without_memsync(installed))
+    shown = git(installed, "memories", "diff", "other", "main", "--", ".gobby", path=without_memsync(installed))
     assert (shown.returncode, '"id": "mm-d"' in shown.stdout) == (0, True)
 
 
