@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 @click.option("--import", "only_import", is_flag=True, help="Only take in what changed in the files.")
 @click.option("--export", "only_export", is_flag=True, help="Only write and stage what is ours.")
 @click.option("--commit", is_flag=True, help="Commit the memory file, and nothing else.")
-@click.option("--push", is_flag=True, help="Commit, then push the branch; others first: rebase and try again.")
+@click.option(
+    "--push",
+    is_flag=True,
+    help="Commit, then push the branch; where others were first, rebase or merge, and try again.",
+)
 def sync(project: Project, /, only_import: bool, only_export: bool, commit: bool, push: bool) -> Answer:
     """Take in what changed, resolve conflicts, put the file in order and stage it.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+import random
+import time
+from typing import Final, NamedTuple
 
 from memsync.errors import GitRefused
 from memsync.git.conflict import resolve
@@ -12,16 +14,26 @@ from memsync.store.checkout import Checkout
 from memsync.store.places import Layout, under_way
 from memsync.store.store import Store
 
-_TRIES: Final = 5
+_TRIES: Final = 12
+_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds before the second try, at most; doubled each time
 _BEHIND: Final = ("non-fast-forward", "fetch first", "cannot lock ref", "failed to update ref")
 _MINUTES: Final = 600.0
 _PICKS: Final = 1000
 
 
-def push(layout: Layout, store: Store) -> str:
-    """Push the branch to its upstream, and return which that is; where others were first, rebase and try again.
+class _Way(NamedTuple):
+    """How the commits of others are taken in: the option of `git pull`, what to continue or abort, and why so."""
 
-    A rebase that meets a conflict outside the memory file is taken back whole.
+    option: str
+    command: str
+    why: str = ""
+
+
+def push(layout: Layout, store: Store) -> str:
+    """Push the branch to its upstream, and return which that is; where others were first, take theirs in and try again.
+
+    By a rebase, or by a merge where `pull.rebase` says so or the branch has a merge that is not pushed: a
+    rebase would drop what only that holds. What meets a conflict outside the memory file is taken back whole.
 
     Raises:
         GitRefused: nothing was pushed, and the branch is as it was.
@@ -35,13 +47,15 @@ def push(layout: Layout, store: Store) -> str:
     # `matching` would push branches that nobody spoke of.
     matching = checkout.ask("config", "--get", "push.default") == "matching"
     words = ["-c", "push.default=simple", "push"] if matching else ["push"]
-    for _ in range(_TRIES):
+    for attempt in range(_TRIES):
         _refuse_empty(checkout, store, upstream)
         done = checkout.run(*words, patience=_MINUTES)
         if done.code == 0:
             return upstream
         if not any(sign in done.err for sign in _BEHIND):
             raise GitRefused("push", done.err)
+        if attempt:  # others who were beaten as we were would meet us again
+            time.sleep(random.uniform(0, min(_PAUSE * 2**attempt, _LONGEST_PAUSE)))  # noqa: S311
         _pull(checkout, layout, store)
     raise GitRefused("push", "others kept pushing first", "try again")
 
@@ -58,7 +72,8 @@ def _refuse_empty(checkout: Checkout, store: Store, upstream: str) -> None:
 
 
 def _pull(checkout: Checkout, layout: Layout, store: Store) -> None:
-    done = checkout.run("pull", "--rebase", "--quiet", patience=_MINUTES)
+    way = _choose_way(checkout)
+    done = checkout.run("pull", way.option, "--quiet", "--no-edit", patience=_MINUTES)
     for _ in range(_PICKS):
         if done.code == 0 or not under_way(layout.git):
             break
@@ -66,12 +81,28 @@ def _pull(checkout: Checkout, layout: Layout, store: Store) -> None:
         if unmerged != [path_of(checkout, store)] or resolve(store).held:
             break  # no business of ours
         checkout.do("add", "--", unmerged[0])
-        done = checkout.run("-c", "core.editor=true", "rebase", "--continue", patience=_MINUTES)
+        done = checkout.run("-c", "core.editor=true", way.command, "--continue", patience=_MINUTES)
     if done.code:
         if under_way(layout.git):
-            checkout.do("rebase", "--abort")
+            checkout.do(way.command, "--abort")
         raise GitRefused(
-            "pull --rebase",
+            f"pull {way.option}",
             done.err or done.text,
-            "nothing was pushed and the branch is as it was; run `git pull --rebase` yourself, then try again",
+            f"nothing was pushed and the branch is as it was{way.why}; run `git pull {way.option}` yourself, then try again",
         )
+
+
+def _choose_way(checkout: Checkout) -> _Way:
+    """Return how to take in what others pushed: as the user pulls, but no merge is ever flattened."""
+    if checkout.ask("rev-list", "--merges", "-1", "@{upstream}..HEAD"):
+        if checkout.ask("config", "--get", "pull.ff") == "only":
+            why = (
+                "others were first, the branch holds a merge, which a rebase would flatten, and pull.ff allows no other"
+            )
+            raise GitRefused("push", why, "nothing was pushed; merge or rebase the upstream yourself, then try again")
+        return _Way("--no-rebase", "merge", " (it holds a merge that is not pushed, which a rebase would flatten)")
+    branch = checkout.ask("symbolic-ref", "--short", "-q", "HEAD")
+    said = checkout.ask("config", "--get", f"branch.{branch}.rebase") or checkout.ask("config", "--get", "pull.rebase")
+    if said is not None and said.lower() in ("false", "no", "off", "0"):
+        return _Way("--no-rebase", "merge")
+    return _Way("--rebase", "rebase")

@@ -9,6 +9,8 @@ import pytest
 from doing import committed, edit, forget, remember, said, shown
 from helpers import GitRepo, memory_line, memsync
 
+from memsync.system.programs import own
+
 
 @pytest.fixture
 def clones(hooked, tmp_path) -> tuple[GitRepo, GitRepo]:
@@ -184,3 +186,118 @@ def test_a_conflict_in_the_file_is_resolved_and_staged_in_the_middle_of_a_merge(
     assert "<<<<<<<" not in hooked.memories.read_text()
     hooked.git("commit", "-q", "-m", "merged")
     assert {"new on side", "new on main", "edited on main", "edited on side"} <= shown(hooked.root)
+
+
+def push_from(repo: GitRepo, name: str) -> None:
+    (repo.root / name).write_text(f"{name}\n")
+    repo.git("add", name)
+    repo.git("commit", "-q", "-m", name)
+    repo.git("push", "-q")
+
+
+@pytest.mark.parametrize("setting", [None, "true", "merges", "false"])
+def test_a_push_never_drops_what_only_a_merge_holds(clones, setting):
+    one, other = clones
+    if setting:
+        one.git("config", "pull.rebase", setting)
+    one.git("switch", "-qc", "feature")
+    (one.root / "feature").write_text("feature\n")
+    one.git("add", "feature")
+    one.git("commit", "-qm", "feature")
+    one.git("switch", "-q", "main")
+    one.git("merge", "-q", "--no-ff", "--no-commit", "feature")
+    (one.root / "glue").write_text("adapts a call site\n")
+    one.git("add", "glue")
+    one.git("commit", "-qm", "merge feature")
+    merge = one.git("rev-parse", "HEAD").strip()
+    push_from(other, "elsewhere")
+    remember(one.root, "Deploys go through the blue cluster")
+    assert sync(one, "--push")["pushed"] == "origin/main"
+    assert {"glue", "feature", "elsewhere"} <= set(one.git("ls-tree", "--name-only", "origin/main").split())
+    assert merge in one.git("rev-list", "origin/main").split()
+    assert "blue cluster" in at_remote(one)
+
+
+def test_a_memory_that_only_the_commit_of_a_merge_holds_is_pushed(clones):
+    one, other = clones  # the second has no merge driver
+    edit(other.root, "mm-aaaaaa", "first, as the second clone has it")
+    other.git("commit", "-qam", "second")
+    edit(one.root, "mm-aaaaaa", "first, as the first clone has it")
+    one.git("commit", "-qam", "first")
+    one.git("push", "-q")
+    said(other, "pull", "-q", "--no-rebase", code=1)
+    remember(other.root, "The metrics endpoint listens on port 7777")
+    sync(other)
+    other.git("add", "-A")
+    other.git("commit", "-qm", "merged")
+    push_from(one, "x")
+    assert sync(other, "--push")["pushed"] == "origin/main"
+    assert "port 7777" in at_remote(one)
+    assert {"first, as the first clone has it", "first, as the second clone has it"} <= shown(other.root)
+
+
+def test_the_users_own_way_to_pull_is_taken(clones):
+    one, other = clones
+    for setting, merges in (("false", 1), ("true", 0)):
+        one.git("config", "pull.rebase", setting)
+        push_from(other, f"other-{setting}")
+        remember(one.root, f"with pull.rebase {setting}")
+        before = one.git("rev-parse", "origin/main").strip()
+        assert sync(one, "--push")["pushed"] == "origin/main"
+        assert len(one.git("rev-list", "--merges", f"{before}..HEAD").split()) == merges
+        other.git("pull", "-q", "--rebase")
+
+
+def test_a_user_who_only_fast_forwards_is_not_given_a_merge(clones):
+    one, other = clones
+    one.git("config", "pull.ff", "only")
+    one.git("switch", "-qc", "feature")
+    one.git("commit", "-q", "--allow-empty", "-m", "feature")
+    one.git("switch", "-q", "main")
+    one.git("merge", "-q", "--no-ff", "-m", "merge feature", "feature")
+    push_from(other, "elsewhere")
+    remember(one.root, "second")
+    ran = memsync("sync", "--push", cwd=one.root)
+    assert (ran.code, "which a rebase would flatten" in ran.err) == (1, True)
+    assert one.git("log", "-2", "--format=%s").splitlines() == ["Update memories: +1 memory", "merge feature"]
+
+
+def test_a_merge_that_meets_a_conflict_of_the_user_is_taken_back_and_nothing_is_pushed(clones):
+    one, other = clones
+    other.git("config", "pull.rebase", "false")
+    for repo, text in ((one, "one\n"), (other, "other\n")):
+        (repo.root / "README").write_text(text)
+        repo.git("commit", "-qam", text)
+        remember(repo.root, text)
+    sync(one, "--push")
+    ran = memsync("sync", "--push", cwd=other.root)
+    assert (ran.code, "git pull --no-rebase failed" in ran.err) == (1, True)
+    assert (other.status(), shown(other.root)) == ("", {"first", "other"})
+
+
+def test_four_clones_that_push_at_once_all_get_through(clones, tmp_path):
+    one, _ = clones
+    repos = [one]
+    for number in range(3):
+        root = tmp_path / f"clone-{number}"
+        subprocess.run(["git", "clone", "-q", str(tmp_path / "remote"), str(root)], check=True)
+        repos.append(GitRepo(root))
+    for number, repo in enumerate(repos):
+        remember(repo.root, f"written in clone {number}")
+    words = own("sync", "--push")
+    running = [subprocess.Popen(words, cwd=repo.root, stdout=subprocess.DEVNULL) for repo in repos]
+    assert [process.wait(120) for process in running] == [0, 0, 0, 0]
+    assert [number for number in range(4) if f"written in clone {number}" not in at_remote(one)] == []
+
+
+def test_a_push_is_tried_again_while_others_are_first_seven_times(clones, tmp_path):
+    one, other = clones
+    hook = one.root / ".git" / "hooks" / "pre-push"
+    hook.write_text(
+        f"#!/bin/sh\necho >> {tmp_path}/tries\n[ $(wc -l < {tmp_path}/tries) -le 7 ] || exit 0\nunset $(git rev-parse --local-env-vars)\n"
+        f"cd {other.root} && git commit -q --allow-empty -m other && git push -q\n"
+    )
+    hook.chmod(0o755)
+    remember(one.root, "second")
+    assert sync(one, "--push")["pushed"] == "origin/main"
+    assert len(one.git("rev-list", "--grep=^other$", "origin/main").split()) == 7
