@@ -37,7 +37,7 @@ MemsyncError (1)
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -47,11 +47,41 @@ _LIKE: Final = 60.0  # percent of letters in common from which a word may have b
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
+class Remedy:
+    """What helps: a command of ours with its words, or an option of the call that failed, such as `--force`.
+
+    Each face spells it its own way; as text it is what a person types.
+    """
+
+    def __init__(self, command: str, *arguments: str) -> None:
+        self.words = (*command.split(), *arguments)
+
+    @property
+    def is_option(self) -> bool:
+        """Whether the same call with this option does it."""
+        return self.words[0].startswith("--")
+
+    def __str__(self) -> str:
+        text = " ".join(self.words)
+        return text if self.is_option else f"`memsync {text}`"
+
+
+Part = str | Remedy
+
+
 class MemsyncError(Exception):
-    """An expected failure; its message says what happened and what to do next."""
+    """An expected failure; its message says what happened and what to do next, in texts and remedies."""
 
     exit_code = 1
     status = ""  # what became of the request, where a caller may want to tell
+
+    def __init__(self, *parts: Part) -> None:
+        super().__init__("".join(map(str, parts)))
+        self.parts = parts
+
+    def explain(self, spell: Callable[[Remedy], str]) -> str:
+        """Return the message with each remedy as *spell* has it."""
+        return "".join(spell(part) if isinstance(part, Remedy) else part for part in self.parts)
 
 
 class UsageError(MemsyncError):
@@ -60,19 +90,25 @@ class UsageError(MemsyncError):
     exit_code = 2
 
 
-def closest(said: str, known: Iterable[str]) -> str | None:
-    """Return the one of *known* that *said* was probably meant to be, to be offered as "did you mean"; None if none is near."""
+def closest(said: str, known: Iterable[str], *, least: float = _LIKE) -> str | None:
+    """Return the one of *known* that *said* was probably meant to be; None if none shares *least* percent of its letters."""
     from rapidfuzz import fuzz, process  # 15 ms to import, and only mistakes pay for them
 
-    found = process.extractOne(said, list(known), scorer=fuzz.ratio, processor=str.casefold, score_cutoff=_LIKE)
+    found = process.extractOne(said, list(known), scorer=fuzz.ratio, processor=str.casefold, score_cutoff=least)
     return found and found[0]
 
 
-class MemoryNotFound(MemsyncError):
-    """No memory has the given id or prefix."""
+def suggest(near: str | None, *otherwise: Part) -> tuple[Part, ...]:
+    """Return what to ask of somebody who was probably looking for *near*, else *otherwise*."""
+    return (f"did you mean {near}?",) if near else otherwise
 
-    def __init__(self, ref: str, where: str = "") -> None:
-        super().__init__(f"no memory {ref!r}{where}; `memsync memory list` shows the ids")
+
+class MemoryNotFound(MemsyncError):
+    """No memory has the given id or prefix; *near* is one that may have been meant."""
+
+    def __init__(self, ref: str, where: str = "", *advice: Part, near: str | None = None) -> None:
+        advice = advice or suggest(near, Remedy("memory list"), " shows the ids")
+        super().__init__(f"no memory {ref!r}{where}; ", *advice)
         self.ref = ref
 
 
@@ -96,17 +132,17 @@ class SecretFound(InvalidMemory):
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"blocked, nothing was written: this looks like a secret ({what}); take it out, keep it out of the "
-            "work tree with --private, or say with --allow-secret that it is not one"
-        )
+            f"blocked, nothing was written: this looks like a secret ({what}); take it out, keep it out of the work tree "
+            "with ", Remedy("--private"), ", or say with ", Remedy("--allow-secret"), " that it is not one",
+        )  # fmt: skip
         self.what = what
 
 
 class SkillNotFound(MemsyncError):
-    """No skill has the given name or id."""
+    """No skill has the given name or id; *near* is one that may have been meant."""
 
-    def __init__(self, ref: str, where: str = "") -> None:
-        super().__init__(f"no skill {ref!r}{where}; `memsync skill list` shows them")
+    def __init__(self, ref: str, where: str = "", *, near: str | None = None) -> None:
+        super().__init__(f"no skill {ref!r}{where}; ", *suggest(near, Remedy("skill list"), " shows them"))
         self.ref = ref
 
 
@@ -203,8 +239,8 @@ class NotShared(MemsyncError):
 class StoreError(MemsyncError):
     """A file of a store cannot be used; `path` is the file."""
 
-    def __init__(self, path: Path, why: str, remedy: str) -> None:
-        super().__init__(f"{path}: {why}; {remedy}")
+    def __init__(self, path: Path, why: str, *remedy: Part) -> None:
+        super().__init__(f"{path}: {why}; ", *remedy)
         self.path = path
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
-from memsync.errors import AmbiguousId, InvalidMemory, MemoryNotFound
+from memsync.errors import AmbiguousId, InvalidMemory, MemoryNotFound, closest
 
 TYPE_ORDER: Final = ("context", "preference", "pattern", "fact")
 HEADINGS: Final[Mapping[str, str]] = MappingProxyType(
@@ -38,6 +38,7 @@ _ID_PREFIX: Final = "mm-"
 SKILL_PREFIX: Final = "sk-"
 _ODD: Final = "odd-"  # of what is shown in place of an id that could pass for something else
 _LONGEST_ID: Final = 64
+_NEAR: Final = 80.0  # percent of letters in common with an id that may have been meant: one of six is wrong
 _TICK: Final = timedelta(milliseconds=1)
 _LAST: Final = datetime.max.replace(tzinfo=UTC) - _TICK
 
@@ -334,4 +335,8 @@ def find_id(ref: str, ids: Iterable[str]) -> str:
         fits = sorted({id_ for id_ in known if shown_id(id_).startswith(lower)})
     if len(fits) == 1 or ref in fits:
         return ref if ref in fits else fits[0]
-    raise AmbiguousId(ref, fits) if fits else MemoryNotFound(ref)
+    if fits:
+        raise AmbiguousId(ref, fits)
+    bare = {id_.removeprefix(_ID_PREFIX): id_ for id_ in known}
+    near = closest(lower.removeprefix(_ID_PREFIX), bare, least=_NEAR)
+    raise MemoryNotFound(ref, near=near and shown_id(bare[near]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from memsync.errors import StoreNotWritable, blaming
+from memsync.errors import Remedy, StoreNotWritable, blaming
 from memsync.git import driver, hookfile
 from memsync.store import checkout as repo
 from memsync.store import files
@@ -77,8 +77,9 @@ def install(layout: Layout) -> list[str]:
         raise StoreNotWritable(
             hooks.directory,
             "core.hooksPath leads out of the repository, and those hooks serve all your repositories",
-            "git still merges memories; for the rest, call `memsync git hook NAME` from them, or set core.hooksPath for this clone",
-        )
+            "git still merges memories; for the rest, call ", Remedy("git hook NAME"),
+            " from them, or set core.hooksPath for this clone",
+        )  # fmt: skip
     if hooks.keeper == "lefthook":
         return [*done, f"lefthook writes the hooks here; add to its configuration:\n{hookfile.lefthook_snippet()}"]
     directory = "" if hooks.is_shared else _own_directory()

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from memsync.errors import MemoryNotFound, NoHistory
+from memsync.errors import MemoryNotFound, NoHistory, Remedy
 from memsync.format import jsonl
 from memsync.format.codec import Line, fields_of
 from memsync.git import history
@@ -252,7 +252,7 @@ def blame(project: Project, ref: str | None = None) -> list[tuple[str, Event]]:
         kept = _set_by(found, live)
         return [("", event) for event in sorted(kept, key=lambda event: (event.born, event.id))]
     if found[0].id not in live:
-        raise MemoryNotFound(ref, " that is here now; `memsync memory history` shows what became of it")
+        raise MemoryNotFound(ref, " that is here now", Remedy("memory history", ref), " shows what became of it")
     (last,) = _set_by(found, live)
     assert last.after
     now = fields_of(last.after)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from memsync.errors import LlmError, MemsyncError, UsageError
+from memsync.errors import LlmError, MemsyncError, Remedy, UsageError
 from memsync.format.codec import decode
 from memsync.janitor.plan import Confirm, Plan, Reverse
 from memsync.memories.project import Project
@@ -73,7 +73,7 @@ def chosen(project: Project, decision: str | None, status: str | None) -> list[R
     """
     wanted = DECISION_ALIASES.get(decision or "", decision)
     if wanted is not None and wanted not in DECISIONS:
-        raise UsageError(f"--decision {decision}: use {', '.join(DECISIONS)}")
+        raise UsageError(Remedy("--decision"), f" {decision}: use {', '.join(DECISIONS)}")
     return [
         row
         for row in rows(project)
@@ -109,7 +109,7 @@ def find(project: Project, ref: str) -> Row:
     for row in rows(project):
         if row.scope == scope and str(row.decision.number) == number:
             return row
-    raise MemsyncError(f"the dedup log has no decision {ref!r}; `memsync memory dedup log` lists them")
+    raise MemsyncError(f"the dedup log has no decision {ref!r}; ", Remedy("memory dedup log"), " lists them")
 
 
 def name(project: Project, row: Row) -> str:

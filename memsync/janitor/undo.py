@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from memsync.errors import MemsyncError, blaming
+from memsync.errors import MemsyncError, Remedy, blaming
 from memsync.format.codec import decode
 from memsync.janitor import runs
 from memsync.janitor.plan import seal
@@ -28,7 +28,7 @@ def undo(project: Project, run: str | None = None) -> list[str]:
     known = runs.names(project)
     if not known or (run and run not in known):
         which = f"no run {run!r}" if run else "no run"
-        raise MemsyncError(f"there is {which} to undo; `memsync janitor undo --list` shows those there are")
+        raise MemsyncError(f"there is {which} to undo; ", Remedy("janitor undo --list"), " shows those there are")
     run = run or known[0]
     done: list[str] = []
     for scope in SCOPES:

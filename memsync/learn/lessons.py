@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from memsync.errors import ImportFailed, InvalidSkill, LlmError, UsageError
+from memsync.errors import ImportFailed, InvalidSkill, LlmError, Part, Remedy, UsageError
 from memsync.learn import drafts, transcripts
 from memsync.learn.candidates import Candidates
 from memsync.learn.digest import Digest, digest
@@ -77,7 +77,7 @@ def learn_skill(
         data = check.mend(file.made_of(instructions.strip(), {"name": name}), name)
     else:
         session = session or project.journal.session_id
-        path = transcript or transcript_of(project, session)
+        path = transcript or transcript_of(project, session, Remedy("--transcript FILE"))
         found = digest(transcripts.read(path))
         if not found:
             raise ImportFailed(f"{path}: no command worked and nothing was put right, so there is nothing to learn")
@@ -108,16 +108,16 @@ def _draft(
     return drafts.by_rules(name, found, source=session), "rules", note
 
 
-def transcript_of(project: Project, session: str | None) -> Path:
-    """Return the transcript of *session* on this machine.
+def transcript_of(project: Project, session: str | None, instead: Part = "a file") -> Path:
+    """Return the transcript of *session* on this machine; *instead* is what else could be given to the caller.
 
     Raises:
         UsageError: no session is known, or it has no transcript here.
     """
     if not session:
-        raise UsageError("no session is known here; give --transcript FILE or --from-session ID")
+        raise UsageError("no session is known here; give ", instead, " or ", Remedy("--from-session ID"))
     home = Path(project.env.get("HOME") or Path.home())
     found = transcripts.find(session, home, project.env)
     if found is None:
-        raise UsageError(f"no transcript of session {session!r} on this machine; give --transcript FILE")
+        raise UsageError(f"no transcript of session {session!r} on this machine; give ", instead)
     return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync import net
-from memsync.errors import BudgetSpent, LlmBadAnswer, LlmNotConfigured
+from memsync.errors import BudgetSpent, LlmBadAnswer, LlmNotConfigured, Remedy
 from memsync.llm import answers
 from memsync.llm.answers import Shape
 from memsync.llm.providers import INSIDE, Anthropic, Busy, Command, Completion, OpenAi, Provider, choose_server
@@ -145,13 +145,12 @@ def choose_provider(settings: Settings, env: Mapping[str, str], model: str = "")
     if settings.llm_provider == "openai":
         at = choose_server(env, settings.llm_base_url, path="/v1", vendor="OPENAI")
         if not model:
-            raise LlmNotConfigured(
-                "llm.provider is openai, but llm.model is empty; set it with `memsync memory config`"
-            )
+            remedy = Remedy("memory config llm.model MODEL")
+            raise LlmNotConfigured("llm.provider is openai, but llm.model is empty; ", remedy, " sets it")
         return OpenAi(at, model)
     if settings.llm_provider:
         raise LlmNotConfigured(f"llm.provider is {settings.llm_provider!r}; use anthropic, openai or command")
-    raise LlmNotConfigured("no LLM is configured; `memsync memory config llm.provider anthropic` sets one")
+    raise LlmNotConfigured("no LLM is configured; ", Remedy("memory config llm.provider anthropic"), " sets one")
 
 
 def open_llm(project: Project, model: str = "") -> Llm:

@@ -41,7 +41,7 @@ def dedup_reverse(project: Project, decision_id: Number) -> review.Reversed:
 
 
 OFFERS: Final = (
-    Offer(dedup_log, "Dedup decisions", shapes.Decisions, READ),
-    Offer(dedup_confirm, "Confirm dedup decisions", shapes.Confirmed, ADD),
-    Offer(dedup_reverse, "Reverse a dedup decision", shapes.Reversed, TOGGLE),
+    Offer("memory dedup log", dedup_log, "Dedup decisions", shapes.Decisions, READ),
+    Offer("memory dedup confirm", dedup_confirm, "Confirm dedup decisions", shapes.Confirmed, ADD),
+    Offer("memory dedup reverse", dedup_reverse, "Reverse a dedup decision", shapes.Reversed, TOGGLE),
 )

@@ -35,7 +35,7 @@ def memory_blame(
 
 
 OFFERS: Final = (
-    Offer(memory_history, "History of a memory", shapes.History, READ),
-    Offer(memory_diff, "Changes of memories", shapes.Difference, READ),
-    Offer(memory_blame, "Authors of memories", shapes.Blame, READ),
+    Offer("memory history", memory_history, "History of a memory", shapes.History, READ),
+    Offer("memory diff", memory_diff, "Changes of memories", shapes.Difference, READ),
+    Offer("memory blame", memory_blame, "Authors of memories", shapes.Blame, READ),
 )

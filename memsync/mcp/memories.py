@@ -181,14 +181,14 @@ def export_memories(project: Project, scope: Where = None) -> Exported:
 
 
 OFFERS: Final = (
-    Offer(remember, "Remember", shapes.Remembered, ASK, always=True),
-    Offer(recall, "Recall", shapes.Recall, READ, always=True),
-    Offer(forget, "Forget", shapes.Forgotten, CHANGE),
-    Offer(list_memories, "List memories", shapes.Memories, READ),
-    Offer(get_memory, "Show a memory", shapes.Memory, READ),
-    Offer(update_memory, "Update a memory", shapes.Remembered, CHANGE),
-    Offer(restore_memory, "Restore a memory", shapes.Remembered, TOGGLE),
-    Offer(memory_stats, "Memory statistics", shapes.Stats, READ),
-    Offer(import_memories, "Import memories", shapes.Import, ADD),
-    Offer(export_memories, "Export memories", shapes.Export, ADD),
+    Offer("memory remember", remember, "Remember", shapes.Remembered, ASK, always=True),
+    Offer("memory recall", recall, "Recall", shapes.Recall, READ, always=True),
+    Offer("memory forget", forget, "Forget", shapes.Forgotten, CHANGE),
+    Offer("memory list", list_memories, "List memories", shapes.Memories, READ),
+    Offer("memory show", get_memory, "Show a memory", shapes.Memory, READ),
+    Offer("memory update", update_memory, "Update a memory", shapes.Remembered, CHANGE),
+    Offer("memory restore", restore_memory, "Restore a memory", shapes.Remembered, TOGGLE),
+    Offer("memory stats", memory_stats, "Memory statistics", shapes.Stats, READ),
+    Offer("memory import", import_memories, "Import memories", shapes.Import, ADD, {"--from": "source"}),
+    Offer("memory export", export_memories, "Export memories", shapes.Export, ADD),
 )

@@ -63,6 +63,14 @@ def extract_memories(
 
 
 OFFERS: Final = (
-    Offer(init_memory, "Propose first memories", shapes.Started, ASK, slow=True),
-    Offer(extract_memories, "Propose memories from texts", shapes.Sources, ASK, slow=True),
+    Offer("memory init", init_memory, "Propose first memories", shapes.Started, ASK, slow=True),
+    Offer(
+        "memory extract",
+        extract_memories,
+        "Propose memories from texts",
+        shapes.Sources,
+        ASK,
+        {"--from-session": "session"},
+        slow=True,
+    ),
 )

@@ -11,7 +11,7 @@ from mcp.types import Completion, CompletionArgument, CompletionContext, PromptR
 
 from memsync.errors import MemoryNotFound, MemsyncError, SkillNotFound
 from memsync.format.as_json import as_json
-from memsync.mcp.tool import Desk, refusal, shown
+from memsync.mcp.tool import Desk, shown
 from memsync.memories.project import Project
 from memsync.memories.results import listed
 from memsync.records import shown_id
@@ -31,9 +31,9 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
         try:
             told = await desk.ask(lambda project: shown(work(project), project.vetting.allowed))
         except (MemoryNotFound, SkillNotFound) as error:
-            raise ResourceNotFoundError(refusal(error)) from error
+            raise ResourceNotFoundError(desk.explain(error)) from error
         except (MemsyncError, OSError) as error:
-            raise ResourceError(refusal(error)) from error
+            raise ResourceError(desk.explain(error)) from error
         text = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False, indent=2)
         return text.encode("utf-8", "replace").decode()
 

@@ -28,7 +28,7 @@ OFFERS: Final = (*memories.OFFERS, *history.OFFERS, *dedup.OFFERS, *proposals.OF
 
 def build(live: Live) -> MCPServer[Any]:
     """Return the server over *live*: it has the index warm, answers hooks as well, and closes *live* at its end."""
-    desk = Desk(live)
+    desk = Desk(live, OFFERS)
 
     @asynccontextmanager
     async def life(_: MCPServer[Any]) -> AsyncIterator[None]:

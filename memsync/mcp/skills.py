@@ -24,6 +24,7 @@ _NEXT: Final = (
     "write better instructions by the digest and call learn_skill with them, "
     "or let the user look at the draft and run `memsync skill approve {name}`"
 )
+_OPTIONS: Final = {"--from-session": "session", "--transcript": "instructions that you write yourself"}
 
 
 def list_skills(
@@ -172,16 +173,16 @@ def skill_stats(project: Project) -> Mapping[str, Any]:
 
 
 OFFERS: Final = (
-    Offer(list_skills, "List skills", shapes.Skills, READ),
-    Offer(search_skills, "Search skills", shapes.Skills, READ),
-    Offer(get_skill, "Show a skill", shapes.Skill, READ),
-    Offer(apply_skill, "Apply a skill", shapes.Skill, COUNT),
-    Offer(create_skill, "Create a skill", shapes.SkillDone, ADD),
-    Offer(learn_skill, "Learn a skill", shapes.Learned, ASK, slow=True),
-    Offer(update_skill, "Update a skill", shapes.SkillDone, CHANGE),
-    Offer(delete_skill, "Delete a skill", shapes.SkillsGone, CHANGE),
-    Offer(restore_skill, "Restore a skill", shapes.SkillDone, TOGGLE),
-    Offer(validate_skills, "Validate skills", shapes.SkillsChecked, CHANGE),
-    Offer(export_skills, "Export skills", shapes.SkillsCopied, CHANGE),
-    Offer(skill_stats, "Skill statistics", shapes.SkillStats, READ),
+    Offer("skill list", list_skills, "List skills", shapes.Skills, READ),
+    Offer("skill search", search_skills, "Search skills", shapes.Skills, READ),
+    Offer("skill show", get_skill, "Show a skill", shapes.Skill, READ),
+    Offer("skill apply", apply_skill, "Apply a skill", shapes.Skill, COUNT),
+    Offer("skill add", create_skill, "Create a skill", shapes.SkillDone, ADD),
+    Offer("skill learn", learn_skill, "Learn a skill", shapes.Learned, ASK, _OPTIONS, slow=True),
+    Offer("skill update", update_skill, "Update a skill", shapes.SkillDone, CHANGE),
+    Offer("skill delete", delete_skill, "Delete a skill", shapes.SkillsGone, CHANGE),
+    Offer("skill restore", restore_skill, "Restore a skill", shapes.SkillDone, TOGGLE),
+    Offer("skill validate", validate_skills, "Validate skills", shapes.SkillsChecked, CHANGE),
+    Offer("skill export", export_skills, "Export skills", shapes.SkillsCopied, CHANGE),
+    Offer("skill stats", skill_stats, "Skill statistics", shapes.SkillStats, READ),
 )

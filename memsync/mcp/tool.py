@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_args
 
 import anyio
@@ -17,7 +18,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
 from memsync.agents.live import Live
-from memsync.errors import MemsyncError, closest
+from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.format.as_json import as_json
 from memsync.memories.project import Project
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
@@ -30,20 +31,6 @@ Progress = Callable[[int, int], None]  # tells the client how many of how many a
 
 # What clients add to the arguments of any tool: Gemini CLI lets the model order its calls by it.
 _FOREIGN: Final = {"wait_for_previous"}
-
-# What an error tells a person to do, as a model does it. Whether something is no secret a person says.
-_AS_A_TOOL: Final = {
-    "`memsync memory list`": "list_memories",
-    "`memsync skill list`": "list_skills",
-    "`memsync memory dedup log`": "dedup_log",
-    "give --transcript FILE or --from-session ID": "write the instructions yourself and call again with them",
-    "give --transcript FILE": "write the instructions yourself and call again with them",
-    "--decision ": "decision ",
-    "--force": "force: true",
-    "--private": "private: true",
-    "--global": "global_: true",
-    "say with --allow-secret": "let the user say with `memsync memory remember --allow-secret`",
-}
 
 READ: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADD: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -62,17 +49,26 @@ TOGGLE: Final = ToolAnnotations(
 
 
 class Offer(NamedTuple):
-    """A function to offer as a tool under its own name. `always`: shown to the model without a search for tools.
+    """A function to offer as a tool under its own name, which does what *command* does.
 
-    One that is `slow` holds up no other call. Its parameter `project` is ours to give, and so is `progress`.
+    `options`: what this tool has in place of an option of the command, where it is not a parameter of the same name.
+    `always`: shown to the model without a search for tools. One that is `slow` holds up no other call.
+    Its parameter `project` is ours to give, and so is `progress`.
     """
 
+    command: str
     function: Function
     title: str
     shape: type[BaseModel]
     annotations: ToolAnnotations
+    options: Mapping[str, str] = {}
     always: bool = False
     slow: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the tool."""
+        return self.function.__name__
 
 
 class Spread(NamedTuple):
@@ -82,10 +78,11 @@ class Spread(NamedTuple):
 
 
 class Desk:
-    """Where calls line up for the project without holding up the event loop."""
+    """Where calls line up for the project without holding up the event loop, and how their errors are told."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: Live, offers: Sequence[Offer]) -> None:
         self.live = live
+        self._tools = {offer.command: offer.name for offer in offers}
         self._turn = anyio.CapacityLimiter(1)
 
     async def ask(self, work: Callable[[Project], T]) -> T:
@@ -95,6 +92,19 @@ class Desk:
     async def ask_apart(self, work: Callable[[Project], T]) -> T:
         """Do what `ask` does beside the other calls, for long work."""
         return await anyio.to_thread.run_sync(self.live.apart, work)
+
+    def explain(self, error: Exception, options: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return what a model is told of *error*, with each remedy as a tool, or as one of the *options* of the tool."""
+        said = error.explain(lambda one: self._spell(one, options)) if isinstance(error, MemsyncError) else str(error)
+        return quoted_lines(redact(said))
+
+    def _spell(self, remedy: Remedy, options: Mapping[str, str]) -> str:
+        """Return *remedy* as a model does it, or that it is for the user."""
+        if remedy.is_option:
+            return options.get(remedy.words[0]) or f"{remedy} (for the user to give)"
+        command = " ".join(remedy.words)
+        tool = next((tool for name, tool in self._tools.items() if f"{command} ".startswith(f"{name} ")), None)
+        return tool or f"{remedy} (for the user to run)"
 
 
 class OurTool(Tool):
@@ -108,11 +118,8 @@ class OurTool(Tool):
         """
         known = list(self.parameters["properties"])
         for name in arguments.keys() - set(known) - _FOREIGN:
-            near = closest(name, known)
-            raise ToolError(
-                f"{self.name} has no parameter {name!r}; "
-                + (f"did you mean {near}?" if near else f"it takes {', '.join(known) or 'none'}")
-            )
+            (advice,) = suggest(closest(name, known), f"it takes {', '.join(known) or 'none'}")
+            raise ToolError(f"{self.name} has no parameter {name!r}; {advice}")
         try:
             json.dumps(arguments, ensure_ascii=False).encode()
             self.fn_metadata.validate_arguments(arguments)
@@ -129,6 +136,7 @@ class OurTool(Tool):
 def tool(offer: Offer, desk: Desk) -> Tool:
     """Return the tool of *offer*."""
     function, shown = gather(offer.function)
+    options: dict[str, str] = {}
     ask = desk.ask_apart if offer.slow else desk.ask
 
     async def call(*, ctx: Context[Any, Any], **given: Any) -> CallToolResult:
@@ -141,14 +149,14 @@ def tool(offer: Offer, desk: Desk) -> Tool:
         try:
             return answer(*await ask(work))
         except (MemsyncError, OSError) as error:
-            raise ToolError(refusal(error)) from error  # any other error arrives without its text
+            raise ToolError(desk.explain(error, options)) from error  # any other error arrives without its text
 
     shown.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context))
     returns: Any = Annotated[CallToolResult, offer.shape]
     call.__signature__ = inspect.Signature(shown, return_annotation=returns)  # type: ignore[attr-defined]
     made = OurTool.from_function(
         call,
-        name=offer.function.__name__,
+        name=offer.name,
         title=offer.title,
         description=inspect.getdoc(offer.function),
         context_kwarg="ctx",
@@ -156,6 +164,7 @@ def tool(offer: Offer, desk: Desk) -> Tool:
         meta={"anthropic/alwaysLoad": True} if offer.always else None,
     )
     made.parameters = _slim(made.parameters)
+    options.update(_options(offer, made.parameters["properties"]))
     made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema)
     return made
 
@@ -190,16 +199,13 @@ def gather(function: Function) -> tuple[Function, list[inspect.Parameter]]:
     return gathered, [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in shown]
 
 
-def for_a_model(text: str) -> str:
-    """Return *text*, which tells a person what to do, as one that tells a model."""
-    for words, tool_words in _AS_A_TOOL.items():
-        text = text.replace(words, tool_words)
-    return text
-
-
-def refusal(error: Exception) -> str:
-    """Return what *error* says as a model is told it."""
-    return quoted_lines(redact(for_a_model(str(error))))
+def _options(offer: Offer, properties: Mapping[str, Any]) -> dict[str, str]:
+    """Return how the tool spells the options of its command."""
+    found = {}
+    for name, schema in properties.items():
+        spelled = f"{name}: true" if schema.get("type") == "boolean" else name
+        found[f"--{name.rstrip('_').replace('_', '-')}"] = spelled
+    return {**found, **offer.options}
 
 
 _IDS: Final = {"id", "conflict_of", "copy_of", "existing_id"}

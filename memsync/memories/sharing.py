@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Final
 
-from memsync.errors import NotShared, UsageError
+from memsync.errors import NotShared, Remedy, UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, format_time, tick
@@ -45,8 +45,9 @@ def check(project: Project, entry: Entry) -> Memory:
     vetted = project.vetting.vet(entry.memory, "project")
     if PRIVATE_TAG in entry.memory.tags:
         raise NotShared(
-            f"{entry.id} has the tag {PRIVATE_TAG}, so it is not shared; "
-            f"`memsync memory update {entry.id} --tag …` without it first"
+            f"{entry.id} has the tag {PRIVATE_TAG}, so it is not shared; ",
+            Remedy("memory update", entry.id, "--tag", "…"),
+            " without it first",
         )
     _check_room(project.store("project"), entry)
     return vetted

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memsync.errors import MemoryNotFound, NoStore, StoreError
+from memsync.errors import MemoryNotFound, NoStore, Remedy, StoreError
 from memsync.records import Memory, Scope, find_id
 from memsync.store.files import create, make_dirs
 from memsync.store.places import Layout, Place, key_file, under_way
@@ -68,9 +68,9 @@ class Stores(Mapping[Scope, Store]):
         """
         if scope == "project" and self._is_stealth:
             raise NoStore(
-                f"stealth is on, so {path} stays as it is; "
-                "use --private or --global, or `memsync memory config --stealth off`"
-            )
+                f"stealth is on, so {path} stays as it is; use ", Remedy("--private"), " or ", Remedy("--global"),
+                ", or ", Remedy("memory config --stealth off"),
+            )  # fmt: skip
         if scope == "stealth":
             keep_key(self._layout)
 

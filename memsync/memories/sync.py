@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memsync.errors import GitRefused, NoStore
+from memsync.errors import GitRefused, NoStore, Remedy
 from memsync.store.store import Store
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def sync(
     is_git = project.layout.git is not None and store.place.scope == "project"
     if (commit or push) and not is_git:
         why = "stealth is on" if project.settings.stealth else "this is no git checkout"
-        raise NoStore(f"{why}, so there is nothing to commit; `memsync sync` without --commit and --push works")
+        raise NoStore(f"{why}, so there is nothing to commit; ", Remedy("sync"), " without --commit and --push works")
     project.stores.refresh()
     done = Synced(path=store.place.memories)
     if export or commit or push:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from memsync.errors import ConfigError, UsageError
+from memsync.errors import ConfigError, Remedy, UsageError
 from memsync.git import attributes
 from memsync.memories.project import Project
 from memsync.memories.stores import keep_key
@@ -74,7 +74,7 @@ def set_value(project: Project, key: str, value: str, *, is_global: bool) -> Pat
     if key == "memory.embedder":
         _check_embedder(parsed)
     if key == "memory_sync.stealth":
-        raise UsageError("stealth also moves memories; use `memsync memory config --stealth on` or `off`")
+        raise UsageError("stealth also moves memories; use ", Remedy("memory config --stealth on"), " or off")
     name = config.name_of(key)
     scope: Scope = "global" if is_global else _scope_of(project, name, parsed)
     place = project.layout.place(scope)

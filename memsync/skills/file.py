@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, NamedTuple
 
-from memsync.errors import InvalidSkill
+from memsync.errors import InvalidSkill, Remedy
 from memsync.format.jsonl import Problem
 from memsync.format.markers import SIZE, read_marker
 from memsync.records import Skill, derive_skill_id
@@ -179,9 +179,8 @@ def edit(data: bytes, changes: Mapping[str, Any]) -> bytes:
         parts = Parts(BOM * text.startswith(BOM) + fence, "", fence, newline + text.removeprefix(BOM))
     front, problems = load_yaml(parts.head)
     if problems:
-        raise InvalidSkill(
-            f"line {problems[0].number}: {problems[0].why}; fix it, or try `memsync skill validate --fix`"
-        )
+        where = f"line {problems[0].number}"
+        raise InvalidSkill(f"{where}: {problems[0].why}; fix it, or try ", Remedy("skill validate --fix"))
     fields = {field: value for field, value in changes.items() if field != "instructions"}
     for field, value in fields.items():
         path = next((path for path in PLACES[field] if get(front, path) is not None), PLACES[field][0])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from memsync.errors import InvalidSkill, NoStore, blaming, write_failed
+from memsync.errors import InvalidSkill, NoStore, Remedy, blaming, write_failed
 from memsync.records import Scope
 from memsync.skills import file as skillfile
 from memsync.skills.skills import Skills
@@ -55,7 +55,7 @@ def _targets(skills: Skills, scope: Scope) -> list[Path]:
     if scope == "global":
         home = Path.home()
         return [home / ".claude" / "skills", home / ".agents" / "skills"]
-    raise NoStore("no client looks for private skills; agents find them through MCP: `memsync skill apply NAME`")
+    raise NoStore("no client looks for private skills; agents find them through MCP: ", Remedy("skill apply NAME"))
 
 
 def _link(source: Path, target: Path, names: list[str], *, copy: bool) -> list[Linked]:
@@ -113,7 +113,8 @@ def _make_copy(source: Path, path: Path) -> Linked:
     parts = skillfile.split(data.decode("utf-8", "replace"))
     file = skillfile.read(data, source.name)
     if parts is None or file.problems:
-        raise InvalidSkill(f"{source / SKILL_FILE} cannot be read; `memsync skill validate {source.name}` says why")
+        why = Remedy("skill validate", source.name)
+        raise InvalidSkill(f"{source / SKILL_FILE} cannot be read; ", why, " says why")
     marked, _ = skillfile.set_value(parts, file.front, ("metadata", COPIED_FROM), os.path.relpath(source, path.parent))
     new = marked.text().encode()
     if (path / SKILL_FILE).is_file() and (path / SKILL_FILE).read_bytes() == new:

@@ -10,7 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.errors import AmbiguousSkill, InvalidSkill, SecretFound, SkillNotFound, UsageError, blaming
+from memsync.errors import (
+    AmbiguousSkill,
+    InvalidSkill,
+    Remedy,
+    SecretFound,
+    SkillNotFound,
+    UsageError,
+    blaming,
+    closest,
+)
 from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, clean_tags, new_id, valid_text
 from memsync.skills import check, file
 from memsync.skills.entries import Checked, SkillEntry
@@ -84,7 +93,7 @@ class Skills:
         if len(fits) > 1:
             raise AmbiguousSkill(ref, [e.skill.id for e in fits])
         if not fits:
-            raise SkillNotFound(ref)
+            raise SkillNotFound(ref, near=closest(ref, [e.name for e in found]))
         return fits[0]
 
     def search(self, query: str, *, scope: Scope | None = None, limit: int | None = None) -> builtins.list[SkillEntry]:
@@ -292,7 +301,7 @@ class Skills:
         targets = {into / name: entry.path.parent for name, entry in sorted(entries.items())}
         other = [target for target, source in targets.items() if target.exists() and not _same(source, target)]
         if other and not force:
-            raise InvalidSkill(f"{other[0]} already exists and differs; --force replaces its files")
+            raise InvalidSkill(f"{other[0]} already exists and differs; ", Remedy("--force"), " replaces its files")
         for target, source in targets.items():
             with blaming(target):
                 if not target.exists() or target in other:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from memsync.errors import InvalidSkill, MemsyncError, SkillNotFound, StoreNotWritable, blaming
+from memsync.errors import InvalidSkill, MemsyncError, Remedy, SkillNotFound, StoreNotWritable, blaming
 from memsync.format.jsonl import Problem
 from memsync.skills import file as skillfile
 from memsync.skills.file import SkillFile
@@ -115,7 +115,7 @@ class SkillStore:
         folder = self.directory / name
         files.resolve_inside(folder, self.place.tree)
         if os.path.lexists(self.path(name)):
-            raise InvalidSkill(f"skill {name} already exists; `memsync skill update {name}` changes it")
+            raise InvalidSkill(f"skill {name} already exists; ", Remedy("skill update", name), " changes it")
         files.make_dirs(folder, private=self.place.private)
         if not files.create(self.path(name), data, private=self.place.private):
             raise InvalidSkill(f"{self.path(name)} was just created by somebody else; look at it first")

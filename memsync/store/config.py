@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.errors import ConfigError, StoreError, closest
+from memsync.errors import ConfigError, Remedy, StoreError, closest, suggest
 from memsync.store import trust, yamledit, yamltext
 from memsync.store.files import read, resolve_inside
 from memsync.store.files import replace as replace_file
@@ -160,9 +160,8 @@ def name_of(key: str) -> str:
 def _spec(key: str) -> Any:
     known = _BY_KEY.get(ALIASES.get(key, key))
     if known is None:
-        near = closest(key, KEYS)
-        advice = f"did you mean {near}?" if near else "`memsync memory config` lists them"
-        raise ConfigError(f"unknown setting {key!r}; {advice}")
+        advice = suggest(closest(key, KEYS), Remedy("memory config"), " lists them")
+        raise ConfigError(f"unknown setting {key!r}; ", *advice)
     return known
 
 

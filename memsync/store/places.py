@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
-from memsync.errors import NoStore
+from memsync.errors import NoStore, Part, Remedy
 from memsync.records import Scope
 from memsync.system import local, owners
 
@@ -137,17 +137,18 @@ class Layout:
         """
         found = {"project": self.project, "stealth": self.stealth, "global": self.global_}[scope]
         if found is None:
-            raise NoStore(self._why_none(scope))
+            raise NoStore(*self._why_none(scope))
         return found
 
-    def _why_none(self, scope: Scope) -> str:
+    def _why_none(self, scope: Scope) -> tuple[Part, ...]:
         if scope == "project" and self.refused:
-            return self.refused
+            return (self.refused,)
         if scope == "project" and self.root:
-            return f"{self.root / STORE_DIR} is your home store, not a project's; use --global"
+            return f"{self.root / STORE_DIR} is your home store, not a project's; use ", Remedy("--global")
         if scope == "project":
-            return f"{self.start} is a bare repository and has no work tree; use --global, or run in a checkout"
-        return "no home directory is known; set HOME, or MEMSYNC_HOME to a directory of yours"
+            bare = f"{self.start} is a bare repository and has no work tree; run in a checkout, or use "
+            return bare, Remedy("--global")
+        return ("no home directory is known; set HOME, or MEMSYNC_HOME to a directory of yours",)
 
 
 def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:

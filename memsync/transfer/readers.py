@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from memsync.errors import ImportFailed, UsageError
+from memsync.errors import ImportFailed, Remedy, UsageError
 from memsync.format import codec, jsonl, merge
 from memsync.format.codec import bare
 from memsync.memories.imports import Candidate
@@ -65,7 +65,8 @@ def check_mapping(mapping: Mapping[str, str]) -> Mapping[str, str]:
     fields = sorted({*Memory._fields} - {"extra"})
     for name in mapping:
         if name not in fields:
-            raise UsageError(f"--map {name}=…: a memory has no field {name!r}; it has {', '.join(fields)}")
+            has = f"a memory has no field {name!r}; it has {', '.join(fields)}"
+            raise UsageError(Remedy("--map"), f" {name}=…: {has}")
     return mapping
 
 
@@ -160,7 +161,7 @@ def _dig(item: Any, path: str) -> Any:
 def _read_markdown(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[Candidate]:
     """Take each top-level bullet with all that belongs to it; the heading above may give its type."""
     if mapping:
-        raise UsageError("--map is for JSON; Markdown bullets have no keys")
+        raise UsageError(Remedy("--map"), " is for JSON; Markdown bullets have no keys")
     lines = read_utf8(data, name, ImportFailed).split("\n")
     for number, parts, kind in _split_bullets(lines):
         memory = Memory(id="", content=" ".join(parts), memory_type=kind, source_type="import")

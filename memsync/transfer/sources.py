@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from memsync.errors import ImportFailed, InvalidMemory, UsageError
+from memsync.errors import ImportFailed, InvalidMemory, Remedy, UsageError
 from memsync.format import jsonl
 from memsync.memories.imports import Candidate
 from memsync.records import Memory, clean_tags
@@ -92,7 +92,7 @@ def read_bytes(
         plain = "jsonl" if source == "gobby" else source
         return readers.read_bytes(data, name, plain, mapping)  # type: ignore[arg-type]
     if mapping:
-        raise UsageError(f"--map is for JSON and JSONL; {source} is read by its own keys")
+        raise UsageError(Remedy("--map"), f" is for JSON and JSONL; {source} is read by its own keys")
     return reader(read_utf8(data, name, ImportFailed).replace("\r\n", "\n"), name)
 
 
@@ -154,7 +154,8 @@ def _find_in_folder(path: Path, source: Source | None) -> tuple[Source | None, P
     inside = [(kind, place) for kind, place in places if place.exists() and place.resolve().is_relative_to(root)]
     found = [(kind, place) for kind, place in inside if source in (None, kind)]
     if len(found) > 1:
-        raise UsageError(f"{path} has memories of {', '.join(kind for kind, _ in found)}; choose one with --from")
+        kinds = ", ".join(kind for kind, _ in found)
+        raise UsageError(f"{path} has memories of {kinds}; choose one with ", Remedy("--from"))
     return found[0] if found else (source, path)
 
 
@@ -171,7 +172,9 @@ def _list_files(path: Path, source: Source | None) -> list[Path]:
         shown = [file for file in known if not any(part.startswith(".") for part in file.relative_to(path).parts)]
         found = [file for file in shown if file.resolve().is_relative_to(root)]
     if not found:
-        raise ImportFailed(f"{path}: no file in it holds memories that can be read; name one, or use --from")
+        raise ImportFailed(
+            f"{path}: no file in it holds memories that can be read; name one, or use ", Remedy("--from")
+        )
     if len(found) > _MOST:
         raise ImportFailed(f"{path}: has {len(found):,} files, more than {_MOST:,}; name a folder inside of it")
     return found

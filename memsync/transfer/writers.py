@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, get_args
 
-from memsync.errors import UsageError, blaming
+from memsync.errors import Remedy, UsageError, blaming
 from memsync.format.codec import encode, fields_of
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
@@ -57,7 +57,7 @@ def refuse_store(project: Project, path: str) -> None:
     """
     real = os.path.realpath(path)
     if any(real == os.path.realpath(store.place.memories) for store in project.stores.values()):
-        raise UsageError(f"{path} is a store itself; `memsync memory export` without -o puts it in order")
+        raise UsageError(f"{path} is a store itself; ", Remedy("memory export"), " without -o puts it in order")
 
 
 def write(path: Path, text: str, tree: Path | None = None) -> None:

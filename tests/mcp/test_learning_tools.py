@@ -44,9 +44,10 @@ def test_instructions_that_the_agent_wrote_are_a_skill_at_once(server, transcrip
 
 
 def test_without_anything_to_learn_from_the_agent_is_told_what_to_do(server):
-    assert "call again with them" in server.refusal("learn_skill", name="x")
+    assert "give instructions that you write yourself or session" in server.refusal("learn_skill", name="x")
     assert "give instructions" in server.refusal("learn_skill", name="x", from_session=False)
-    assert "call again with them" in server.refusal("learn_skill", name="x", session="../../../etc/passwd")
+    elsewhere = server.refusal("learn_skill", name="x", session="../../../etc/passwd")
+    assert "give instructions that you write yourself" in elsewhere
 
 
 def test_first_memories_are_proposed_and_wait_for_the_user(server, repo):

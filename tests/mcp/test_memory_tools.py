@@ -121,7 +121,7 @@ def test_a_secret_is_blocked_and_a_model_cannot_wave_it_through(server, repo):
     text = "the key is AKIA" + "QX7ZK2WVTB4N6LJD"
     said = server.refusal("remember", content=text)
     assert "private: true" in said
-    assert "let the user say" in said
+    assert "--allow-secret (for the user to give)" in said
     assert "for the user to set" in server.refusal("remember", content=text, tags=[ALLOW_TAG])
     assert not repo.memories.exists()
     assert server.call("remember", content=text, private=True)["memory"]["scope"] == "stealth"
