@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -51,15 +50,11 @@ class Row(NamedTuple):
                 return
 
 
-@cache
-def _rows() -> tuple[Row, ...]:
-    text = Path(__file__).with_name("facts.tsv").read_text("utf-8")
-    return tuple(Row(*line.split("\t")) for line in text.splitlines() if line and not line.startswith("#"))
-
-
 def single(tree: Tree) -> Iterator[Fact]:
     """Read what the table knows of."""
-    return chain.from_iterable(row.read(tree) for row in _rows())
+    lines = Path(__file__).with_name("facts.tsv").read_text("utf-8").splitlines()
+    rows = (Row(*line.split("\t")) for line in lines if line and not line.startswith("#"))
+    return chain.from_iterable(row.read(tree) for row in rows)
 
 
 def _find_files(tree: Tree, word: str) -> list[str]:
@@ -108,22 +103,7 @@ def list_names(names: Iterable[str], most: int = 8) -> str:
 
 _TARGET: Final = re.compile(r"^([A-Za-z][\w-]*)\s*:(?!=)[^#\n]*(?:##\s*(.+))?$", re.MULTILINE)
 _RECIPE: Final = re.compile(r"^@?([A-Za-z][\w-]*)(?:\s+[^:=\n]*)?:(?!=)", re.MULTILINE)
-_GOALS: Final = (
-    "test",
-    "check",
-    "lint",
-    "format",
-    "fmt",
-    "build",
-    "run",
-    "dev",
-    "install",
-    "setup",
-    "deploy",
-    "release",
-    "bench",
-    "docs",
-)
+_GOALS: Final = "test check lint format fmt build run dev install setup deploy release bench docs".split()
 _LICENCES: Final = (
     ("Apache License", "Apache-2.0"),
     ("GNU AFFERO GENERAL PUBLIC LICENSE", "AGPL-3.0"),
@@ -139,27 +119,27 @@ _LICENCES: Final = (
 
 def targets(tree: Tree) -> Iterator[Fact]:
     """Read Makefile and justfile."""
-    for path in ("Makefile", "makefile", "GNUmakefile"):
-        if path in tree.names:
-            said = {name: about.strip() for name, about in _TARGET.findall(tree.text(path))}
-            yield from _targets(tree, path, "make", said)
-            break
-    for path in ("justfile", "Justfile", ".justfile"):
-        if path in tree.names:
-            yield from _targets(tree, path, "just", dict.fromkeys(_RECIPE.findall(tree.text(path)), ""))
-            break
+    if path := _first(tree, "Makefile", "makefile", "GNUmakefile"):
+        about = {name: comment.strip() for name, comment in _TARGET.findall(tree.text(path))}
+        yield from _targets(tree, path, "make", about)
+    if path := _first(tree, "justfile", "Justfile", ".justfile"):
+        yield from _targets(tree, path, "just", dict.fromkeys(_RECIPE.findall(tree.text(path)), ""))
 
 
-def _targets(tree: Tree, path: str, program: str, said: Mapping[str, str]) -> Iterator[Fact]:
-    known = [name for name in _GOALS if name in said][:4]
+def _first(tree: Tree, *names: str) -> str:
+    return next((name for name in names if name in tree.names), "")
+
+
+def _targets(tree: Tree, path: str, program: str, about: Mapping[str, str]) -> Iterator[Fact]:
+    """Read the targets of *path*, which are *about* what their comments say."""
+    known = [name for name in _GOALS if name in about][:4]
     for name in known:
-        does = _recipe(tree.text(path), name)
-        about = said[name] or (f"runs `{does}`" if does else f"is a target of the {path}")
-        content = f"`{program} {name}`{':' if said[name] else ''} {about}."
+        recipe = _recipe(tree.text(path), name)
+        does = f": {about[name]}" if about[name] else f" runs `{recipe}`" if recipe else f" is a target of the {path}"
         importance = 0.8 if name in ("test", "check") else 0.6
         where = locate(tree, path, f"{name}:", f"{name} :")
-        yield Fact(f"{program}.{name}", content, where, importance=importance, tags=("commands",))
-    rest = [name for name in said if name not in known and not name.startswith("_")]
+        yield Fact(f"{program}.{name}", f"`{program} {name}`{does}.", where, importance=importance, tags=("commands",))
+    rest = [name for name in about if name not in known and not name.startswith("_")]
     if rest:
         content = f"Other `{program}` targets: {list_names(rest)}."
         yield Fact(f"{program}.targets", content, f"{path}:1", importance=0.4, tags=("commands",))
@@ -169,34 +149,23 @@ def _recipe(text: str, name: str) -> str:
     """Return the one command of a target; empty if there are several, or it depends on variables."""
     found = re.search(rf"^@?{re.escape(name)}\b[^\n]*:[^\n]*\n((?:[ \t]+[^\n]+\n?)+)", text, re.MULTILINE)
     rows = [row.strip().lstrip("@-") for row in found[1].splitlines()] if found else []
-    return (
-        rows[0] if len(rows) == 1 and "$" not in rows[0] and "`" not in rows[0] and not rows[0].endswith("\\") else ""
-    )
+    is_plain = len(rows) == 1 and not set("$`") & set(rows[0]) and not rows[0].endswith("\\")
+    return rows[0] if is_plain else ""
 
 
-_LOCKS: Final[Mapping[str, tuple[str, str, Mapping[str, str]]]] = {
-    "python.packages": (
-        "Python",
-        "python",
-        {"uv.lock": "uv", "poetry.lock": "Poetry", "Pipfile.lock": "Pipenv", "pdm.lock": "PDM", "pixi.lock": "pixi"},
+# Of each language: the key of the fact, its tag, and which manager writes which file.
+_LOCKS: Final = {
+    "Python": ("python.packages", "python", "uv.lock uv poetry.lock Poetry Pipfile.lock Pipenv pdm.lock PDM pixi.lock pixi"),
+    "JavaScript": (
+        "js.packages", "node", "package-lock.json npm pnpm-lock.yaml pnpm yarn.lock Yarn bun.lockb Bun bun.lock Bun"
     ),
-    "js.packages": (
-        "JavaScript",
-        "node",
-        {
-            "package-lock.json": "npm",
-            "pnpm-lock.yaml": "pnpm",
-            "yarn.lock": "Yarn",
-            "bun.lockb": "Bun",
-            "bun.lock": "Bun",
-        },
-    ),
-}
+}  # fmt: skip
 
 
 def locks(tree: Tree) -> Iterator[Fact]:
     """Look which one package manager wrote the lock files."""
-    for key, (language, tag, managers) in _LOCKS.items():
+    for language, (key, tag, words) in _LOCKS.items():
+        managers = dict(zip(words.split()[::2], words.split()[1::2], strict=True))
         found = [name for name in managers if name in tree.names]
         if len({managers[name] for name in found}) == 1 and (tag != "node" or tree.data("package.json")):
             content = f"{language} dependencies are managed with {managers[found[0]]} ({found[0]} is committed)."
@@ -237,12 +206,8 @@ def dotnet_targets(tree: Tree) -> Iterator[Fact]:
 
 
 _MATRIX: Final = {
-    "python-version": "Python",
-    "node-version": "Node.js",
-    "go-version": "Go",
-    "ruby-version": "Ruby",
-    "java-version": "Java",
-}
+    "python-version": "Python", "node-version": "Node.js", "go-version": "Go", "ruby-version": "Ruby", "java-version": "Java"
+}  # fmt: skip
 
 
 def github(tree: Tree) -> Iterator[Fact]:
@@ -311,7 +276,7 @@ def layout(tree: Tree) -> Iterator[Fact]:
 
 def identity(tree: Tree) -> Iterator[Fact]:
     """Read README and licence."""
-    path = next((path for path in ("README.md", "README.rst", "README.txt", "README") if path in tree.names), "")
+    path = _first(tree, "README.md", "README.rst", "README.txt", "README")
     if path and (found := _first_paragraph(tree.text(path))):
         number, text = found
         yield Fact("readme", f"From {path}: {text}", f"{path}:{number}", "context", 0.7, ("overview",))
@@ -322,18 +287,17 @@ def identity(tree: Tree) -> Iterator[Fact]:
             break
 
 
+# A line that begins like a sentence: not a badge, nor what a link leads to.
+_PROSE: Final = re.compile(r"(?!\[!|\[[^\]]*\]:)[A-Za-z*_`\"“\[]")
+
+
 def _first_paragraph(text: str) -> tuple[int, str] | None:
     """Return the first prose of a README and its line: no headings, badges, HTML, quotes, lists or code."""
     block: list[str] = []
     in_code = False
     for number, row in enumerate([*text.split("\n"), ""], 1):
         in_code ^= row.lstrip().startswith("```")
-        is_prose = (
-            re.match(r"[A-Za-z*_`\"“\[]", row)
-            and not re.match(r"\[!|!\[|\[!\[|\[[^\]]*\]:|[=-]{3,}", row)
-            and not in_code
-        )
-        if is_prose:
+        if not in_code and _PROSE.match(row):
             block.append(row.strip())
         elif block:
             said = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(block)).replace("**", "")
@@ -346,16 +310,5 @@ def _first_paragraph(text: str) -> tuple[int, str] | None:
 
 
 READERS: Final = (
-    identity,
-    targets,
-    single,
-    locks,
-    tools,
-    npm_scripts,
-    dotnet_targets,
-    github,
-    tool_versions,
-    commit_hooks,
-    layout,
-    style,
-)
+    identity, targets, single, locks, tools, npm_scripts, dotnet_targets, github, tool_versions, commit_hooks, layout, style
+)  # fmt: skip

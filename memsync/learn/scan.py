@@ -13,7 +13,7 @@ from memsync.learn.facts import Fact
 from memsync.learn.tree import Tree
 from memsync.memories.edits import edit, still_there
 from memsync.memories.project import Project
-from memsync.memories.results import Entry
+from memsync.memories.results import Entry, Remembered
 from memsync.records import Memory, content_hash
 
 MOST: Final = 25
@@ -23,9 +23,13 @@ SCANNED: Final = "scanned"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scanned:
-    """What a scan found: `proposed` waits for approval, `updated` was stored and has changed, `gone` is no longer so."""
+    """What a scan found: `proposed` waits for approval unless it is `stored`, `updated` was stored and has changed.
 
-    proposed: tuple[Proposal, ...]
+    Of what an earlier scan stored, `gone` is no longer true, and `edited` belongs to whoever edited it.
+    """
+
+    proposed: tuple[Proposal, ...] = ()
+    stored: tuple[Remembered, ...] = ()
     updated: tuple[Entry, ...] = ()
     gone: tuple[Entry, ...] = ()
     edited: tuple[Entry, ...] = ()
@@ -53,19 +57,20 @@ def init(project: Project, *, dry_run: bool = False) -> Scanned:
         raise NoStore("a bare repository has no files to scan; run this in a checkout")
     found = scan(root)
     known = {key: entry for entry in project.memories() if (key := scanned_key(entry.memory))}
-    edited = {key: entry for key, entry in known.items() if not is_untouched(entry.memory)}
+    ours = {key: entry for key, entry in known.items() if is_untouched(entry.memory)}
     changed = [
-        fact for fact in found if fact.key in known and fact.key not in edited and _differs(known[fact.key], fact)
+        (ours[f.key], f)
+        for f in found
+        if f.key in ours and content_hash(ours[f.key].content) != content_hash(f.content)
     ]
     new = [_proposal(fact) for fact in found if fact.key not in known]
     keys = {fact.key for fact in found}
-    gone = tuple(entry for key, entry in known.items() if key not in keys and key not in edited)
-    if dry_run:
-        updated = tuple(known[fact.key] for fact in changed)
-        return Scanned(proposed=tuple(new), updated=updated, gone=gone, edited=tuple(edited.values()))
-    updated = tuple(_bring_up_to_date(project, known[fact.key], fact) for fact in changed)
-    proposed = tuple(Candidates(project).propose(new))
-    return Scanned(proposed=proposed, updated=updated, gone=gone, edited=tuple(edited.values()))
+    return Scanned(
+        updated=tuple(entry if dry_run else _bring_up_to_date(project, entry, fact) for entry, fact in changed),
+        proposed=tuple(new if dry_run else Candidates(project).propose(new)),
+        gone=tuple(entry for key, entry in ours.items() if key not in keys),
+        edited=tuple(entry for key, entry in known.items() if key not in ours),
+    )
 
 
 def _bring_up_to_date(project: Project, entry: Entry, fact: Fact) -> Entry:
@@ -76,10 +81,6 @@ def _bring_up_to_date(project: Project, entry: Entry, fact: Fact) -> Entry:
             project.vetting.vet(old._replace(content=fact.content), entry.scope)
             old = edit(project, store, old, {"content": fact.content, SCANNED: _mark(fact)})
     return project.entry(entry.scope, old)
-
-
-def _differs(entry: Entry, fact: Fact) -> bool:
-    return content_hash(entry.content) != content_hash(fact.content)
 
 
 def _proposal(fact: Fact) -> Proposal:
