@@ -59,7 +59,8 @@ def _survey_one(project: Project, client: ClientName, *, used: bool) -> ClientSt
             notes.append(f"{target.path} cannot be read: {error}")
     notes += _find_leaks(project, sources)
     sources += _look_elsewhere(project, client)
-    hooks = _choose_best([source.hooks for source in sources])
+    order: tuple[Wiring, ...] = ("installed", "stale", "missing")
+    hooks: Wiring = min((source.hooks for source in sources), key=order.index, default="missing")
     server: Wiring = "installed" if any(source.server for source in sources) else "missing"
     if used or sources:
         notes += _advise(client, hooks, server, is_wired=bool(sources), stealth=project.settings.stealth)
@@ -73,11 +74,6 @@ def _find_leaks(project: Project, sources: Iterable[Source]) -> Iterator[str]:
         for path in (Path(source.where) for source in sources):
             if path.is_relative_to(root) and not (project.layout.git and checkout.is_tracked(path)):
                 yield f"stealth is on, but {path} is in the work tree; `memsync init --stealth` moves what belongs to memsync"
-
-
-def _choose_best(found: Iterable[Wiring]) -> Wiring:
-    order: tuple[Wiring, ...] = ("installed", "stale", "missing")
-    return min(found, key=order.index, default="missing")
 
 
 def _advise(client: ClientName, hooks: Wiring, server: Wiring, *, is_wired: bool, stealth: bool) -> Iterator[str]:

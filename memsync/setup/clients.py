@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -24,7 +24,7 @@ from memsync.setup.jsonedit import NotJson, first_comment
 from memsync.setup.settings_files import Target, list_targets
 from memsync.store import files
 from memsync.store.places import Place
-from memsync.system.limits import read_json
+from memsync.system.limits import LARGEST_SETTINGS, TooMuch, check_size, read_json
 
 _NOTES: Final = "clients.json"
 _USERS: Final = (
@@ -67,7 +67,7 @@ def plan(project: Project, clients: Iterable[ClientName], *, stealth: bool) -> l
 
 def _plan_addition(target: Target) -> Change:
     before, text = read(target)
-    with _refusal(target):
+    with _explain_refusal(target):
         new = json_entries.add(text, target.wanted) if target.wanted else toml_entries.add(text)
     return Change(target, before, new.encode())
 
@@ -92,7 +92,7 @@ def enroll(project: Project, clients: Iterable[ClientName], *, leave: bool = Fal
     """
     place, key = project.layout.place("global"), project.layout.place("stealth").directory.name
     notes = _read_notes(place)
-    users = {name: set(keys) for name, keys in notes.get(_USERS, {}).items()}
+    users = {name: set(_list_texts(keys)) for name, keys in notes.get(_USERS, {}).items()}
     for client in clients:
         mine = users.setdefault(client, set())
         (mine.discard if leave else mine.add)(key)
@@ -104,7 +104,7 @@ def find_users(project: Project, client: ClientName) -> tuple[bool, int]:
     """Return whether this project uses the user's own settings of *client*, and how many others do."""
     if project.layout.global_ is None or project.layout.stealth is None:
         return False, 0
-    users = set(_read_notes(project.layout.global_).get(_USERS, {}).get(client, ()))
+    users = set(_list_texts(_read_notes(project.layout.global_).get(_USERS, {}).get(client)))
     key = project.layout.stealth.directory.name
     return key in users, len(users - {key})
 
@@ -113,34 +113,34 @@ def _plan_one_removal(target: Target, note: Mapping[str, Any]) -> Change:
     before, text = read(target)
     if before is None or not text.strip(json_entries.BLANK):
         return Change(target, before, before)
-    with _refusal(target):
-        kept = {tuple(keys) for keys in note.get("kept", ())}
-        new = json_entries.remove(text, kept) if target.wanted else toml_entries.remove(text)
-    if new == text or new.strip(json_entries.BLANK) not in ("", "{}"):
+    with _explain_refusal(target):
+        kept = note.get("kept")
+        stay = {tuple(keys) for keys in kept if keys == _list_texts(keys)} if isinstance(kept, list) else set()
+        new = json_entries.remove(text, stay) if target.wanted else toml_entries.remove(text)
+    if new == text or not _is_blank(new):
         return Change(target, before, new.encode())
     was = note.get("was")
-    return Change(target, before, was.encode() if isinstance(was, str) else None)
+    return Change(target, before, was.encode() if isinstance(was, str) and _is_blank(was) else None)
 
 
-class _refusal:  # noqa: N801 - reads as a word: with _refusal(target)
+def _is_blank(text: str) -> bool:
+    return text.strip(json_entries.BLANK) in ("", "{}")
+
+
+@contextmanager
+def _explain_refusal(target: Target) -> Iterator[None]:
     """Turn an error in the text of *target* into the error for the user."""
-
-    def __init__(self, target: Target) -> None:
-        self._target = target
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        path = self._target.path
-        if isinstance(error, NotJson):
-            raise SettingsRefused(path, error.line, f"not JSON ({error})", "mend it") from None
-        if isinstance(error, json_entries.Misfit):
-            raise SettingsRefused(path, error.line, str(error), "make it one, or remove it") from None
-        if isinstance(error, toml_entries.NotToml):
-            line = _LINE.search(str(error))
-            why = f"not TOML that can be edited ({error})"
-            raise SettingsRefused(path, int(line[1]) if line else None, why, "mend it") from None
+    path = target.path
+    try:
+        yield
+    except NotJson as error:
+        raise SettingsRefused(path, error.line, f"not JSON ({error})", "fix it") from None
+    except json_entries.Misfit as error:
+        raise SettingsRefused(path, error.line, str(error), "make it one, or remove it") from None
+    except toml_entries.NotToml as error:
+        line = _LINE.search(str(error))
+        why = f"not TOML that can be edited ({error})"
+        raise SettingsRefused(path, int(line[1]) if line else None, why, "fix it") from None
 
 
 def read(target: Target) -> tuple[bytes | None, str]:
@@ -153,7 +153,10 @@ def read(target: Target) -> tuple[bytes | None, str]:
     if stamp == files.ABSENT:
         return None, ""
     try:
+        check_size(data, LARGEST_SETTINGS)
         text = data.decode()
+    except TooMuch as error:
+        raise SettingsRefused(target.path, None, f"too large ({error})", "make it smaller") from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise SettingsRefused(target.path, line, "not UTF-8", "save it as UTF-8") from None
@@ -206,12 +209,21 @@ def _choose_place(project: Project, *, stealth: bool) -> Place:
     return shared if shared and shared.directory.is_dir() and not stealth else project.layout.place("global")
 
 
-def _read_notes(place: Place) -> dict[str, Any]:
+def _read_notes(place: Place) -> dict[str, dict[str, Any]]:
+    """Return the notes that can be read.
+
+    Without one what we emptied is taken out: the same for everybody who had nothing there.
+    """
     try:
         found = read_json(files.read(place.local / _NOTES)[0] or b"{}")
     except (ValueError, StoreError):
-        return {}  # without notes what we emptied is taken out: the same for everybody who had nothing there
-    return found if isinstance(found, dict) else {}
+        return {}
+    notes = found.items() if isinstance(found, dict) else ()
+    return {name: note for name, note in notes if isinstance(note, dict)}
+
+
+def _list_texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _note(place: Place, change: Change) -> None:
@@ -221,9 +233,8 @@ def _note(place: Place, change: Change) -> None:
     text = (change.before or b"").decode()
     had_ours = change.before is not None and bool(list_entries(change.target, text))
     if not had_ours:
-        is_blank = text.strip(json_entries.BLANK) in ("", "{}")
-        kept = json_entries.empty_containers(text, change.target.wanted) if not is_blank else []
-        notes[name] = {"was": text if is_blank and change.before is not None else None, "kept": kept}
+        kept = json_entries.empty_containers(text, change.target.wanted) if not _is_blank(text) else []
+        notes[name] = {"was": text if _is_blank(text) and change.before is not None else None, "kept": kept}
     elif change.after is None or not list_entries(change.target, change.after.decode()):
         notes.pop(name, None)
     _save(place, notes)

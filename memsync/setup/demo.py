@@ -1,4 +1,4 @@
-"""The story of memsync in a temporary git repository, told by doing it."""
+"""What memsync does, shown by doing it in a temporary git repository."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Final
 
 from memsync.errors import MemsyncError
 from memsync.memories.project import Project
-from memsync.memories.results import Entry
 from memsync.setup import repository
 from memsync.store import checkout
 from memsync.transfer import readers
@@ -58,42 +57,38 @@ def _open_store(memsync: Project) -> Iterator[str]:
 
 
 def _ask_questions(memsync: Project) -> Iterator[str]:
-    question = "which node version does CI need?"
-    yield _print_line(f'memsync memory recall "{question}"', _line(_check_found(memsync, question, "Node 20")))
-    typo = "intergation tets with dokcer"
-    yield _print_line(f'memsync memory recall "{typo}"   (typos)', _line(_check_found(memsync, typo, "make itest")))
-    code = "payment gateway"
-    yield _print_line(
-        f'memsync memory recall "{code}"   (parts of PaymentGateway)', _line(_check_found(memsync, code, "idempotent"))
-    )
+    for query, note, expected in (
+        ("which node version does CI need?", "", "Node 20"),
+        ("intergation tets with dokcer", "   (typos)", "make itest"),
+        ("payment gateway", "   (parts of PaymentGateway)", "idempotent"),
+    ):
+        yield _print_line(f'memsync memory recall "{query}"{note}', _recall(memsync, query, expected))
 
 
 def _remember_copy(memsync: Project) -> Iterator[str]:
     again = memsync.remember("prices are integers in  CENTS everywhere; only the views format them.")
     if again.status != "exists":
         raise MemsyncError(f"the demo stored a copy as {again.entry.id}; please report this")
-    yield _print_line(
-        "memsync memory remember (the same text again)", f"{again.status}: {again.entry.id}, {again.reason}"
-    )
+    answer = f"{again.status}: {again.entry.id}, {again.reason}"
+    yield _print_line("memsync memory remember (the same text again)", answer)
 
 
 def _edit_by_hand(memsync: Project, path: Path) -> Iterator[str]:
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("port 5432", "port 5433"), encoding="utf-8")
-    yield _print_line(
-        "an editor changes 5432 to 5433 in the file", _line(_check_found(memsync, "postgres port", "5433"))
-    )
+    yield _print_line("an editor changes 5432 to 5433 in the file", _recall(memsync, "postgres port", "5433"))
 
 
-def _check_found(memsync: Project, query: str, expected: str) -> Entry:
+def _recall(memsync: Project, query: str, expected: str) -> str:
+    """Return the best answer on one line.
+
+    Raises:
+        MemsyncError: it does not say what the story expects.
+    """
     hits = memsync.recall(query, limit=1)
     if not hits or expected not in hits[0].content:
         raise MemsyncError(f"the demo did not find {expected!r} for {query!r}; please report this")
-    return hits[0]
-
-
-def _line(entry: Entry) -> str:
-    text = f"{entry.id} ({entry.memory.memory_type}) {entry.content}"
+    text = f"{hits[0].id} ({hits[0].memory.memory_type}) {hits[0].content}"
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from memsync.errors import MemsyncError, blaming
 from memsync.format import blocks, merge
@@ -21,9 +20,8 @@ from memsync.store.store import Store
 Level = Literal["error", "warning", "note"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing to know. `fixable`: `doctor --fix` mends it without losing anything."""
+class Finding(NamedTuple):
+    """One thing to know. `fixable`: `doctor --fix` fixes it without losing anything."""
 
     level: Level
     where: str
@@ -33,21 +31,19 @@ class Finding:
 
 def examine(project: Project) -> list[Finding]:
     """Return what a look at every store, the settings and git shows."""
-    found = [Finding(level="warning", where="settings", what=text) for text in project.loaded.warnings]
-    found += [Finding(level="warning", where="stores", what=text) for text in project.layout.notes]
+    found = [Finding("warning", "settings", text) for text in project.loaded.warnings]
+    found += [Finding("warning", "stores", text) for text in project.layout.notes]
     if project.layout.root is None and not project.layout.refused:
-        found.append(
-            Finding(level="note", where=str(project.layout.start), what="a bare repository: no project memories")
-        )
+        found.append(Finding("note", str(project.layout.start), "a bare repository: no project memories"))
     if project.layout.home is None:
-        found.append(Finding(level="warning", where="HOME", what="no home directory: no global or private memories"))
+        found.append(Finding("warning", "HOME", "no home directory: no global or private memories"))
     found += _examine_trust(project)
     found += _find_secrets(project)
     for store in project.stores.values():
         try:
             found += _examine_store(project, store)
         except MemsyncError as error:
-            found.append(Finding(level="error", where=str(store.place.memories), what=str(error)))
+            found.append(Finding("error", str(store.place.memories), str(error)))
     found += _examine_clients(project)
     found += _examine_embedder(project)
     return found
@@ -58,9 +54,9 @@ def _examine_trust(project: Project) -> Iterator[Finding]:
 
     for one in workflow.find_waiting(project.layout, project.loaded):
         what = "waits for your approval, and does nothing; `memsync trust --show` shows it"
-        yield Finding(level="note", where=one.name, what=what)
+        yield Finding("note", one.name, what)
     for problem in workflow.load(project.layout).problems:
-        yield Finding(level="warning", where="workflows", what=problem)
+        yield Finding("warning", "workflows", problem)
 
 
 def _examine_embedder(project: Project) -> Iterator[Finding]:
@@ -68,7 +64,7 @@ def _examine_embedder(project: Project) -> Iterator[Finding]:
 
     if project.settings.embedder == "builtin" and not static.StaticEmbedder(static.BUILTIN).intact():
         what = "damaged, so recall by meaning is unreliable; install memsync again"
-        yield Finding(level="error", where=str(static.BUILTIN), what=what)
+        yield Finding("error", str(static.BUILTIN), what)
 
 
 def _examine_clients(project: Project) -> Iterator[Finding]:
@@ -77,16 +73,16 @@ def _examine_clients(project: Project) -> Iterator[Finding]:
     for client in survey(project):
         if client.where:  # connected, so what is wrong about it is worth a word
             for note in client.notes:
-                yield Finding(level="warning", where=client.client, what=note)
+                yield Finding("warning", client.client, note)
 
 
 def _find_secrets(project: Project) -> list[Finding]:
     try:
         shown = audit.current(project)
     except MemsyncError:
-        return []  # a file that cannot be read, which is told anyway
+        return []  # a file that cannot be read, which another finding says
     hint = "take it out, or see docs/security.md"
-    return [Finding(level="warning", where=exposure.where, what=f"{exposure.what}; {hint}") for exposure in shown]
+    return [Finding("warning", exposure.where, f"{exposure.what}; {hint}") for exposure in shown]
 
 
 def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
@@ -95,24 +91,22 @@ def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
     shown = list(blocks.find(store.lines()))
     for block in shown:
         what = f"{shown_id(block.line.id or '')} as people read it, put here by a patch; doctor --fix makes it a memory again"
-        yield Finding(level="warning", where=f"{path}:{block.start + 1}", what=what, fixable=True)
+        yield Finding("warning", f"{path}:{block.start + 1}", what, fixable=True)
     for problem in store.problems():
         if any(block.start < problem.number <= block.end for block in shown):
             continue
-        yield Finding(
-            level="note" if problem.harmless else "warning",
-            where=f"{path}:{problem.number}",
-            what=problem.why,
-            fixable=problem.harmless or problem.is_conflict,
-        )
+        level: Level = "note" if problem.harmless else "warning"
+        is_fixable = problem.harmless or problem.is_conflict
+        yield Finding(level, f"{path}:{problem.number}", problem.why, fixable=is_fixable)
     yield from _examine_memories(project, store)
     if not store.is_canonical():
-        yield Finding(level="note", where=str(path), what="not in canonical form yet", fixable=True)
+        yield Finding("note", str(path), "not in canonical form yet", fixable=True)
     if store.waiting and not store.on_commit:
         what = f"{store.waiting} memories wait; the next write, commit or `memsync sync` takes them along"
-        yield Finding(level="note", where=str(store.place.pending), what=what)
+        yield Finding("note", str(store.place.pending), what)
     if store.place.private:
-        yield from _examine_modes(store)
+        for open_path, mode, wanted in _find_open_paths(store):
+            yield Finding("warning", str(open_path), f"mode {mode:o}, should be {wanted:o}", fixable=True)
     elif store.place.directory.exists():
         yield from _examine_tree(project, store)
         yield from _examine_git(project)
@@ -123,25 +117,24 @@ def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
         where = f"{store.place.memories}: {shown_id(id_)}"
         if why := project.screening.screen(project.entry(store.place.scope, memory)).flagged:
             what = f"{why}; no agent is given it unasked. Read it, then `memsync memory approve` or `forget` it"
-            yield Finding(level="note", where=where, what=what)
+            yield Finding("note", where, what)
         if shown_id(id_) != id_:
             what = "its id has characters other than letters, digits and dashes, so it is shown under this name; give it another id"
-            yield Finding(level="note", where=where, what=what)
+            yield Finding("note", where, what)
         if memory.conflict_of:
             what = f"keeps a text that lost against {shown_id(memory.conflict_of)} in a merge; `memory update` it to keep it, or forget it"
-            yield Finding(level="note", where=where, what=what)
+            yield Finding("note", where, what)
         if memory.anchors and memory.archived_at is None:
             for why in project.mark(project.entry(store.place.scope, memory)).stale:
-                yield Finding(level="note", where=where, what=f"may be out of date: {why}")
+                yield Finding("note", where, f"may be out of date: {why}")
 
 
-def _examine_modes(store: Store) -> Iterator[Finding]:
-    if os.name != "posix":
-        return
-    for path, wanted in _find_private_paths(store):
+def _find_open_paths(store: Store) -> Iterator[tuple[Path, int, int]]:
+    """Yield what others than the user may read, with its mode and the one that it should have."""
+    for path, wanted in _find_private_paths(store) if os.name == "posix" else ():
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
-            yield Finding(level="warning", where=str(path), what=f"mode {mode:o}, should be {wanted:o}", fixable=True)
+            yield path, mode, wanted
 
 
 def _find_private_paths(store: Store) -> Iterator[tuple[Path, int]]:
@@ -158,14 +151,11 @@ def _find_private_paths(store: Store) -> Iterator[tuple[Path, int]]:
 def _examine_tree(project: Project, store: Store) -> Iterator[Finding]:
     place = store.place
     if project.layout.git and place.memories.exists() and checkout.is_ignored(place.memories):
-        yield Finding(level="warning", where=str(place.memories), what="git ignores it, so it will not be committed")
-    if (
-        project.settings.stealth
-        and place.memories.exists()
-        and not (project.layout.git and checkout.is_tracked(place.memories))
-    ):
+        yield Finding("warning", str(place.memories), "git ignores it, so it will not be committed")
+    is_tracked = project.layout.git and checkout.is_tracked(place.memories)
+    if project.settings.stealth and place.memories.exists() and not is_tracked:
         what = "stealth is on, but the file is in the work tree; run `memsync memory config --stealth on` again"
-        yield Finding(level="warning", where=str(place.memories), what=what)
+        yield Finding("warning", str(place.memories), what)
 
 
 def _examine_git(project: Project) -> Iterator[Finding]:
@@ -187,34 +177,34 @@ def _examine_git(project: Project) -> Iterator[Finding]:
     for name, state in states["hooks"].items():
         if state != "installed":
             what = f"the hook {name} of memsync is {state}; `memsync git install` installs it"
-            yield Finding(level="note", where=states["hooks_path"], what=what)
+            yield Finding("note", states["hooks_path"], what)
 
 
-def mend(project: Project) -> list[str]:
-    """Do what is safe, and say what was done: conflicts settled, canonical form, missing ids, modes.
+def fix_findings(project: Project) -> list[str]:
+    """Do what is safe, and say what was done: conflicts resolved, canonical form, missing ids, modes.
 
     Duplicates are collapsed to their last line; the others stay in the local history.
 
     Raises:
         StoreError
     """
-    done = list(_mend_git(project))
+    done = list(_fix_git(project))
     for store in project.stores.values():
         if not store.place.directory.exists():
             continue
-        done += _mend_file(project, store)
+        done += _fix_file(project, store)
         if store.place.private:
-            done += _mend_modes(store)
+            done += _fix_modes(store)
     return done
 
 
-def _mend_git(project: Project) -> list[str]:
+def _fix_git(project: Project) -> list[str]:
     from memsync.git import driver
 
     return driver.make_patches_plain(project.layout.git.root) if project.layout.git and project.layout.root else []
 
 
-def _mend_file(project: Project, store: Store) -> Iterator[str]:
+def _fix_file(project: Project, store: Store) -> Iterator[str]:
     if store.place.scope == "project" and project.settings.stealth:
         return
     store.refresh()
@@ -237,9 +227,8 @@ def _mend_file(project: Project, store: Store) -> Iterator[str]:
         yield f"{store.place.memories}: left alone; {exported.held}"
 
 
-def _mend_modes(store: Store) -> Iterator[str]:
-    for path, wanted in _find_private_paths(store):
-        if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
-            with blaming(path):
-                path.chmod(wanted)
-            yield f"{path}: mode {wanted:o}"
+def _fix_modes(store: Store) -> Iterator[str]:
+    for path, _, wanted in _find_open_paths(store):
+        with blaming(path):
+            path.chmod(wanted)
+        yield f"{path}: mode {wanted:o}"

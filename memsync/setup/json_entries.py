@@ -14,12 +14,8 @@ _EMPTY: Final = "{}\n"
 Keys = tuple[str, ...]
 
 
-class Misfit(ValueError):
-    """The settings hold something else where our entry belongs; `line` counts from 1."""
-
-    def __init__(self, why: str, line: int) -> None:
-        super().__init__(why)
-        self.line = line
+class Misfit(jsonedit.EditRefused):
+    """The settings hold something else where our entry belongs."""
 
 
 class Own(NamedTuple):
@@ -47,22 +43,18 @@ def add(text: str, wanted: Sequence[Wanted]) -> str:
 
 
 def _add(text: str, wanted: Wanted) -> str:
-    node = jsonedit.parse(text)
-    _check(text, node, "{", ())
-    for depth, key in enumerate(wanted.keys):
-        child = node.get(key)
-        if child is None:
-            value = [wanted.value] if wanted.is_element else wanted.value
-            for outer in reversed(wanted.keys[depth + 1 :]):
-                value = {outer: value}
-            return jsonedit.add(text, node, key, value)
-        is_last = depth + 1 == len(wanted.keys)
-        if is_last and not wanted.is_element:
-            return text
-        _check(text, child, "[" if is_last else "{", wanted.keys[: depth + 1])
-        node = child
-    is_there = any(_is_wanted_by(own, wanted) for own in find_owned(jsonedit.parse(text)))
-    return text if is_there else jsonedit.add(text, node, None, wanted.value)
+    nodes = _walk(jsonedit.parse(text), wanted.keys)
+    for depth, node in enumerate(nodes):
+        is_list = wanted.is_element and depth == len(wanted.keys)
+        if depth < len(wanted.keys) or is_list:
+            _check(text, node, "[" if is_list else "{", wanted.keys[:depth])
+    if len(nodes) > len(wanted.keys):
+        is_there = not wanted.is_element or any(_is_wanted_by(own, wanted) for own in find_owned(nodes[0]))
+        return text if is_there else jsonedit.add(text, nodes[-1], None, wanted.value)
+    value = [wanted.value] if wanted.is_element else wanted.value
+    for outer in reversed(wanted.keys[len(nodes) :]):
+        value = {outer: value}
+    return jsonedit.add(text, nodes[-1], wanted.keys[len(nodes) - 1], value)
 
 
 def _check(text: str, node: Node, kind: str, keys: Keys) -> None:

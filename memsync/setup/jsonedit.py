@@ -21,12 +21,16 @@ _BLANKS: Final = " \t\r\n"
 _DEEPEST: Final = 100
 
 
-class NotJson(ValueError):
-    """The text is not JSON that can be edited; `line` counts from 1."""
+class EditRefused(ValueError):
+    """The text cannot be edited without destroying something; `line` counts from 1."""
 
     def __init__(self, why: str, line: int) -> None:
         super().__init__(why)
         self.line = line
+
+
+class NotJson(EditRefused):
+    """The text is not JSON that can be edited."""
 
 
 @dataclass(frozen=True, slots=True)

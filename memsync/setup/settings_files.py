@@ -61,33 +61,16 @@ def detect(project: Project) -> list[ClientName]:
 
 def list_targets(client: ClientName, project: Project, *, stealth: bool) -> list[Target]:
     """Return the files of *client*: the project's or, as nothing of ours may be in the tree then, the user's."""
-    if not stealth:
-        root = project.layout.root
-        return _list_in_project(client, root) if root else []
-    home = home_of(client, project.env)
-    return _list_of_user(client, home) if home else []
-
-
-def _list_in_project(client: ClientName, root: Path) -> list[Target]:
+    tree = None if stealth else project.layout.root
+    folder = tree / _HOMES[client][1] if tree else home_of(client, project.env) if stealth else None
+    if folder is None:
+        return []
     hooks, server = tuple(entries.list_hooks(client)), entries.server(client)
     if client == "claude":
-        return [
-            Target(client, root / ".claude" / "settings.json", hooks, root),
-            Target(client, root / ".mcp.json", (server,), root),
-        ]
+        # Its MCP servers for the user alone are in ~/.claude.json, which a running Claude Code rewrites all the time:
+        # it must add ours itself.
+        servers = [Target(client, tree / ".mcp.json", (server,), tree)] if tree else []
+        return [Target(client, folder / "settings.json", hooks, tree), *servers]
     if client == "codex":
-        return [
-            Target(client, root / ".codex" / "hooks.json", hooks, root),
-            Target(client, root / ".codex" / "config.toml", (), root),
-        ]
-    return [Target(client, root / ".gemini" / "settings.json", (*hooks, server), root, allows_comments=True)]
-
-
-def _list_of_user(client: ClientName, home: Path) -> list[Target]:
-    hooks, server = tuple(entries.list_hooks(client)), entries.server(client)
-    if client == "claude":
-        # Its MCP servers are in ~/.claude.json, which a running Claude Code rewrites all the time: it must do that itself.
-        return [Target(client, home / "settings.json", hooks, None)]
-    if client == "codex":
-        return [Target(client, home / "hooks.json", hooks, None), Target(client, home / "config.toml", (), None)]
-    return [Target(client, home / "settings.json", (*hooks, server), None, allows_comments=True)]
+        return [Target(client, folder / "hooks.json", hooks, tree), Target(client, folder / "config.toml", (), tree)]
+    return [Target(client, folder / "settings.json", (*hooks, server), tree, allows_comments=True)]

@@ -355,3 +355,45 @@ def test_entries_that_came_into_the_tree_under_stealth_are_told(repo):
     assert sum("is in the work tree; `memsync init --stealth` moves" in note for note in codex.notes) == 2
     init(repo, "codex", stealth=True)
     assert repo.status() == ""
+
+
+def _notes(path, **note: object) -> bytes:
+    return json.dumps({str(path): note}).encode()
+
+
+@pytest.mark.parametrize(
+    "spell",
+    [
+        lambda _: b"[" * 100_000,
+        lambda _: b'{"projects": ' * 50_000,
+        lambda _: b" " * (16 * 1024 * 1024) + b"{}",
+        lambda _: b'{"projects": [3]}',
+        lambda _: b'{"projects": {"claude": [[], 3, {}], "codex": 5, "gemini": null}}',
+        lambda path: _notes(path, kept=[3, [[]], {}, ["hooks", 4]], was=5),
+        lambda path: _notes(path, kept={}, was='{"hooks": {"SessionStart": ["not ours"]}}'),
+        lambda path: json.dumps({str(path): "text"}).encode(),
+    ],
+)
+def test_notes_of_ours_that_are_damaged_stop_nothing_and_write_nothing(repo, home, spell):
+    init(repo)
+    notes = repo.root / ".gobby" / "local" / "clients.json"
+    notes.write_bytes(spell(repo.root / ".claude" / "settings.json"))
+    uninstall(repo)
+    assert not any((repo.root / name).exists() for name in FILES)
+    in_home = home / ".gobby" / "local" / "clients.json"
+    in_home.parent.mkdir(parents=True, exist_ok=True)
+    in_home.write_bytes(spell(home / ".claude" / "settings.json"))
+    init(repo, stealth=True)
+    assert json.loads(in_home.read_bytes())["projects"].keys() >= set(CLIENTS)
+    uninstall(repo)
+    assert status(repo) == dict.fromkeys(CLIENTS, ("missing", "missing"))
+
+
+def test_a_settings_file_that_is_too_large_or_too_deep_is_refused(repo):
+    path = repo.root / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    for text, says in ((" " * 600_000 + "{}", "too large"), ("[" * 100_000, "nested too deeply")):
+        path.write_text(text)
+        with pytest.raises(SettingsRefused, match=says):
+            init(repo, "gemini")
+        assert path.read_text() == text
