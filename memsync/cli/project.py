@@ -128,9 +128,9 @@ def doctor(project: Project, /, fix: bool) -> Answer:
       memsync doctor
       memsync doctor --fix
     """
-    from memsync.setup.doctor import examine, mend
+    from memsync.setup.doctor import examine, fix_findings
 
-    done = mend(project) if fix else []
+    done = fix_findings(project) if fix else []
     found = examine(project)
     text = "\n".join([*(f"fixed {line}" for line in done), render.findings(found)])
     return Answer({"fixed": done, "findings": found}, text, 1 if any(one.level != "note" for one in found) else 0)

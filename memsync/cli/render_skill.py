@@ -105,7 +105,7 @@ def learned(lesson: Learned) -> str:
     note = f"note: {one_line(lesson.note)}\n" if lesson.note else ""
     if lesson.entry:
         return note + done("created", lesson.entry)
-    return f"{diff(lesson.diff)}\n{note}candidate {lesson.path}\n{lesson.as_dict()['next']}"
+    return f"{diff(lesson.diff)}\n{note}candidate {lesson.path}\n{lesson.next}"
 
 
 def diff(text: str) -> str:

@@ -11,9 +11,8 @@ from typing import Any, Final
 from memsync.format import jsonl
 from memsync.git import check, history
 from memsync.git.history import Commit
-from memsync.history.events import Files, files_of
+from memsync.history.events import Files, describe_commit, files_of
 from memsync.memories.project import Project
-from memsync.records import format_time
 from memsync.secrets import Allow, Secret, describe, scan
 from memsync.store import files
 from memsync.store.places import SKILLS
@@ -33,15 +32,7 @@ class Exposure:
 
     def as_dict(self) -> dict[str, Any]:
         """Return where it is, what it looks like, and who brought it in."""
-        commit = self.commit
-        return {
-            "where": self.where,
-            "what": self.what,
-            "id": self.id,
-            "commit": commit and commit.id,
-            "author": commit and commit.author,
-            "when": commit and format_time(commit.when),
-        }
+        return {"where": self.where, "what": self.what, "id": self.id, **describe_commit(self.commit)}
 
 
 def current(project: Project) -> list[Exposure]:

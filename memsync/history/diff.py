@@ -49,14 +49,7 @@ class Difference:
         return {
             "old": self.old,
             "new": self.new,
-            "memories": [
-                {
-                    key: value
-                    for key, value in event.as_dict().items()
-                    if key in ("id", "kind", "fields", "before", "after")
-                }
-                for event in self.memories
-            ],
+            "memories": [event.as_change() for event in self.memories],
             "skills": [{"name": s.name, "kind": s.kind, "before": s.before, "after": s.after} for s in self.skills],
         }
 
@@ -74,18 +67,14 @@ def difference(project: Project, span: str = "HEAD") -> Difference:
     """
     files = files_of(project)
     old, dots, new = span.partition("...") if "..." in span else span.partition("..")
-    start = _start(files.root, old or "HEAD")
+    is_head = old in ("", "HEAD")  # which names no commit before the first one
+    start = history.head(files.root) if is_head else history.resolve(files.root, old).id
     if not dots:
         return _compared(start, "the work tree", _at(files, start), (lines_now(project), _skills_now(files)))
     end = history.resolve(files.root, new or "HEAD").id
     if dots == "..." and start:
         start = history.merge_base(files.root, start, end)
     return _compared(start, end[:10], _at(files, start), _at(files, end))
-
-
-def _start(root: Path, rev: str) -> str:
-    """Return the commit that *rev* names; "" for HEAD where nothing is committed yet."""
-    return history.head(root) if rev == "HEAD" else history.resolve(root, rev).id
 
 
 Moment = tuple[Mapping[str, Line], Mapping[str, str]]

@@ -26,6 +26,15 @@ _NONE: Final = Line(b"")
 _CLOCKS_DIFFER: Final = timedelta(days=1)
 
 
+def describe_commit(commit: Commit | None) -> dict[str, str | None]:
+    """Return which commit, by whom and when, as JSON."""
+    return {
+        "commit": commit and commit.id,
+        "author": commit and commit.author,
+        "when": commit and format_time(commit.when),
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """What happened to one memory. Without a commit: in the work tree, since the last one."""
@@ -68,23 +77,22 @@ class Event:
 
     def as_dict(self) -> dict[str, Any]:
         """Return who, when, where and both versions."""
-        commit = self.commit
+        return {**self.as_line(), **self.as_change()}
+
+    def as_line(self) -> dict[str, Any]:
+        """Return who, when and where, without the versions."""
+        subject = self.commit and self.commit.subject
+        return {"id": self.id, "kind": self.kind, **describe_commit(self.commit), "subject": subject}
+
+    def as_change(self) -> dict[str, Any]:
+        """Return what changed and both versions, without the commit."""
         return {
             "id": self.id,
             "kind": self.kind,
-            "commit": commit and commit.id,
-            "author": commit and commit.author,
-            "when": commit and format_time(commit.when),
-            "subject": commit and commit.subject,
             "fields": list(self.fields),
             "before": self.before and fields_of(self.before),
             "after": self.after and fields_of(self.after),
         }
-
-    def as_line(self) -> dict[str, Any]:
-        """Return who, when and where, without the versions."""
-        keys = ("id", "kind", "commit", "author", "when", "subject")
-        return {key: value for key, value in self.as_dict().items() if key in keys}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +159,10 @@ def _read_events(project: Project, files: Files, ref: str | None, *, everywhere:
     matches = _matcher(ref)
     pick, born = _narrow(project, ref, matches) if ref and not everywhere else (None, None)
     names = history.names_of(files.root, files.path, revs) if revs else []
-    steps = list(history.steps(files.root, names, revs=revs, pick=pick, born=born)) if names else []
-    found = list(_retold(steps, matches, lambda asked: _still_there(files.root, asked)))
-    found += [event for event in _uncommitted(project, files) if matches(event.id)]
+    steps = history.steps(files.root, names, revs=revs, pick=pick, born=born) if names else ()
+    found = list(_read_steps(files.root, steps, matches))
+    (committed,) = history.read(files.root, [("HEAD", files.path)])
+    found += [event for event in differences(live_lines(committed), lines_now(project)) if matches(event.id)]
     return found[::-1]
 
 
@@ -179,20 +188,15 @@ def _matcher(ref: str | None) -> Callable[[str], bool]:
     return lambda id_: id_.lower().startswith((lower, f"mm-{lower}"))
 
 
-def _retold(
-    steps: Sequence[Step],
-    wanted: Callable[[str], bool],
-    survivors: Callable[[dict[Step, set[str]]], dict[Step, set[str]]],
-) -> Iterator[Event]:
+def _read_steps(root: Path, steps: Iterable[Step], matches: Callable[[str], bool]) -> Iterator[Event]:
     """Turn what commits did to lines into what happened to memories, oldest first."""
-    told = [
-        (step, _by_id(step.added, wanted), _by_id(step.replaced, wanted), _by_id(step.removed, wanted))
+    found = [
+        (step, _by_id(step.added, matches), _by_id(step.replaced, matches), _by_id(step.removed, matches))
         for step in steps
     ]
-    doubtful = {step: gone for step, added, _, removed in told if (gone := removed.keys() - added.keys())}
-    still = survivors(doubtful)
+    still = _still_there(root, {s: gone for s, added, _, removed in found if (gone := removed.keys() - added.keys())})
     latest: dict[str, Line] = {}
-    for step, added, replaced, removed in reversed(told):
+    for step, added, replaced, removed in reversed(found):
         for id_ in sorted(added.keys() | removed.keys()):
             if id_ not in added and id_ in still.get(step, ()):
                 continue  # an older line of the log was tidied away
@@ -202,8 +206,8 @@ def _retold(
                 yield Event(id_, step.commit, before, after)
 
 
-def _by_id(raws: Iterable[bytes], wanted: Callable[[str], bool]) -> dict[str, Line]:
-    lines = [line for raw in raws if (line := jsonl.read_line(raw)).id and wanted(line.id or "")]
+def _by_id(raws: Iterable[bytes], matches: Callable[[str], bool]) -> dict[str, Line]:
+    lines = [line for raw in raws if (line := jsonl.read_line(raw)).id and matches(line.id or "")]
     return jsonl.current(lines)
 
 
@@ -224,11 +228,6 @@ def lines_now(project: Project) -> dict[str, Line]:
     store = project.store("project")
     store.refresh()
     return {id_: Line(b"", id_, memory) for id_, memory in store.memories().items()}
-
-
-def _uncommitted(project: Project, files: Files) -> list[Event]:
-    (data,) = history.read(files.root, [("HEAD", files.path)])
-    return differences(live_lines(data), lines_now(project))
 
 
 def differences(old: Mapping[str, Line], new: Mapping[str, Line]) -> list[Event]:
@@ -276,26 +275,18 @@ def _set_by(found: Sequence[Event], live: Mapping[str, Line]) -> list[Event]:
 
 def _setter(found: Sequence[Event], name: str, value: object) -> Event | None:
     """Return the newest event that gave the field *name* the *value* that it has."""
-    return next(
-        (
-            event
-            for event in found
-            if event.after
-            and (name in event.fields or event.before is None)
-            and fields_of(event.after).get(name) == value
-        ),
-        None,
-    )
+    setters = (event for event in found if event.after and (name in event.fields or event.before is None))
+    return next((event for event in setters if event.after and fields_of(event.after).get(name) == value), None)
 
 
-def as_history(found: Sequence[Event], noted: Sequence[str]) -> dict[str, Any]:
+def as_history(found: Sequence[Event], remarks: Sequence[str]) -> dict[str, Any]:
     """Return the events of one memory and what `notes` says, as both faces answer."""
-    return {"id": found[0].id, "events": [event.as_dict() for event in found], "notes": list(noted)}
+    return {"id": found[0].id, "events": found, "notes": remarks}
 
 
-def as_blame(found: Sequence[tuple[str, Event]], noted: Sequence[str]) -> dict[str, Any]:
+def as_blame(found: Sequence[tuple[str, Event]], remarks: Sequence[str]) -> dict[str, Any]:
     """Return what `blame` found and what `notes` says, as both faces answer."""
-    return {"lines": [{"field": name or None, **event.as_line()} for name, event in found], "notes": list(noted)}
+    return {"lines": [{"field": name or None, **event.as_line()} for name, event in found], "notes": remarks}
 
 
 @contextmanager

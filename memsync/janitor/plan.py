@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple
 
 from memsync.errors import InvalidMemory, PlanUnreadable
 from memsync.format.codec import encode
 from memsync.records import SCOPES, Memory, Scope, clean_content, format_time
 from memsync.store.state import DECISION_ALIASES, DECISIONS, Decision
+from memsync.system.limits import read_json
 from memsync.system.texts import one_line, read_utf8
 
 Task = Literal["dedup", "decay", "stale", "review"]
@@ -59,7 +60,7 @@ class Archive(NamedTuple):
 
 
 class Confirm(NamedTuple):
-    """Find *rows* of the dedup log right."""
+    """Mark *rows* of the dedup log as correct."""
 
     scope: Scope
     rows: tuple[int, ...]
@@ -105,8 +106,8 @@ def spell(plan: Plan, shown: Callable[[Step], Iterable[str]], now: datetime, nam
     lines += [f"# {note}\n" for note in (one_line(note, _SHOWN) for note in plan.notes)]
     for mark, steps in (("", plan.steps), ("#? ", plan.guesses)):
         for step in steps:
-            told = "".join(f"# {one_line(line, _SHOWN)}\n" for line in shown(step))
-            lines.append(f"\n{told}{mark}{json.dumps(as_dict(step), ensure_ascii=False)}\n")
+            about = "".join(f"# {one_line(line, _SHOWN)}\n" for line in shown(step))
+            lines.append(f"\n{about}{mark}{json.dumps(as_dict(step), ensure_ascii=False)}\n")
     return "".join(lines)
 
 
@@ -121,9 +122,9 @@ def parse(data: bytes, name: str) -> list[Step]:
         try:
             line = read_utf8(raw, f"{name}:{number}", PlanUnreadable).strip()
             if line and not line.startswith("#"):
-                steps.append(_step(json.loads(line)))
-        except (ValueError, InvalidMemory, RecursionError) as error:
-            raise PlanUnreadable(f"{name}:{number}: {error}; mend the line, or put # before it") from None
+                steps.append(_read_step(read_json(line)))
+        except (ValueError, InvalidMemory) as error:
+            raise PlanUnreadable(f"{name}:{number}: {error}; fix the line, or put # before it") from None
     _check_twice(steps, name)
     return steps
 
@@ -139,73 +140,45 @@ def _check_twice(steps: Iterable[Step], name: str) -> None:
             raise PlanUnreadable(f"{name}: {id_} is dropped by one line and used by another; take one of them out")
 
 
-def _step(value: object) -> Step:
-    _need(isinstance(value, dict), "not a JSON object")
-    fields: dict[str, Any] = dict(cast("Mapping[str, Any]", value))
-    kind = _KINDS.get(str(fields.pop("do", None)))
+def _read_step(value: Any) -> Step:
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")  # noqa: TRY004 - the line is wrong, not our call
+    name = value.pop("do", None)
+    kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise ValueError(f'"do" is none of {", ".join(_KINDS)}')
-    if unknown := fields.keys() - set(kind._fields):
-        raise ValueError(f"{min(unknown)!r} is no part of this step")
-    if missing := set(kind._fields) - fields.keys() - kind._field_defaults.keys():
+        raise ValueError(f'"do" is not one of {", ".join(_KINDS)}')
+    if unknown := value.keys() - set(kind._fields):
+        raise ValueError(f"{min(unknown)!r} does not belong to this step")
+    if missing := set(kind._fields) - value.keys() - kind._field_defaults.keys():
         raise ValueError(f"{min(missing)!r} is missing")
-    return kind(**{name: _FIELDS[name](name, item) for name, item in fields.items()})
+    return kind(**{name: _read_field(name, item) for name, item in value.items()})
 
 
-def _need(is_right: bool, why: str) -> None:
-    if not is_right:
-        raise ValueError(why)
+def _read_field(name: str, value: Any) -> Any:
+    value = DECISION_ALIASES.get(str(value), value) if name == "decision" else value
+    is_right, otherwise = _FIELDS[name]
+    if not is_right(value):
+        raise ValueError(f"{name} {otherwise}")
+    return clean_content(value) if name == "content" else tuple(value) if name == "rows" else value
 
 
-def _text(name: str, value: object) -> str:
-    _need(isinstance(value, str) and bool(value), f"{name} is not a text")
-    return str(value)
+def _is_row(value: object) -> bool:
+    return type(value) is int and 0 < value < 2**62
 
 
-def _one_of(*allowed: str) -> Callable[[str, object], str]:
-    def check(name: str, value: object) -> str:
-        _need(value in allowed, f"{name} is none of {', '.join(allowed)}")
-        return str(value)
-
-    return check
-
-
-def _decision(name: str, value: object) -> str:
-    return _one_of(*DECISIONS)(name, DECISION_ALIASES.get(str(value), value))
-
-
-def _number(name: str, value: object) -> float:
-    _need(type(value) in (int, float), f"{name} is not a number")
-    return cast("float", value)
-
-
-def _row(name: str, value: object) -> int:
-    _need(type(value) is int and 0 < value < 2**62, f"{name} is not the number of a row")
-    return cast("int", value)
-
-
-def _rows(name: str, value: object) -> tuple[int, ...]:
-    _need(isinstance(value, list), f"{name} is not a list of rows")
-    return tuple(_row(name, item) for item in cast("list[object]", value))
-
-
-def _seals(name: str, value: object) -> dict[str, str]:
-    is_right = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
-    _need(is_right, f"{name} does not say what was seen")
-    return cast("dict[str, str]", value)
-
-
-_FIELDS: Final[Mapping[str, Callable[[str, object], Any]]] = {
-    "scope": _one_of(*SCOPES),
-    "keep": _text,
-    "drop": _text,
-    "id": _text,
-    "saw": _seals,
-    "why": _text,
-    "decision": _decision,
-    "similarity": _number,
-    "worth": _number,
-    "content": lambda name, value: clean_content(_text(name, value)),
-    "row": _row,
-    "rows": _rows,
+# What the value of each field must be, and what is said of another one.
+_Field = tuple[Callable[[Any], bool], str]
+_TEXT: Final[_Field] = (lambda value: isinstance(value, str) and bool(value), "is not a text")
+_NUMBER: Final[_Field] = (lambda value: type(value) in (int, float), "is not a number")
+_FIELDS: Final[Mapping[str, _Field]] = {
+    **dict.fromkeys(("keep", "drop", "id", "why", "content"), _TEXT),
+    **dict.fromkeys(("similarity", "worth"), _NUMBER),
+    "scope": (SCOPES.__contains__, f"is not one of {', '.join(SCOPES)}"),
+    "decision": (DECISIONS.__contains__, f"is not one of {', '.join(DECISIONS)}"),
+    "saw": (
+        lambda value: isinstance(value, dict) and all(isinstance(item, str) for item in value.values()),
+        "does not say what was seen",
+    ),
+    "row": (_is_row, "is not the number of a row"),
+    "rows": (lambda value: isinstance(value, list) and all(map(_is_row, value)), "is not a list of numbers of rows"),
 }

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from memsync.errors import LlmError, MemsyncError, Remedy, UsageError
 from memsync.format.codec import decode
 from memsync.janitor.plan import Confirm, Plan, Reverse
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.records import SCOPES, Memory, Scope, content_hash, new_id, tick
+from memsync.records import SCOPES, Scope, content_hash, new_id, tick
 from memsync.store.state import DECISION_ALIASES, DECISIONS, Dedup
 
 REJECTIONS: Final = ("auto_reject", "subsumed", "llm_reject", "fallback_reject")
@@ -33,6 +33,11 @@ class Row(NamedTuple):
             and self.decision.rejected is not None
         )
 
+    @property
+    def is_copy(self) -> bool:
+        """Tell whether it rejected the very same text, and nobody has confirmed that yet."""
+        return self.decision.decision == "hash_exact" and self.decision.review_status == "unreviewed"
+
     def rejected_text(self) -> str:
         """Return the text that was not kept; for a decision that rejected none, the new one."""
         memory = decode(self.decision.rejected).memory if self.decision.rejected else None
@@ -53,8 +58,7 @@ class Reversed:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the status, the record and the reason."""
-        status: Literal["restored", "alive"] = "restored" if self.entry else "alive"
-        return {"status": status, "memory": self.entry.as_dict() if self.entry else None, "reason": self.reason}
+        return {"status": "restored" if self.entry else "alive", "memory": self.entry, "reason": self.reason}
 
 
 def rows(project: Project) -> Iterator[Row]:
@@ -126,13 +130,9 @@ def confirm(project: Project, chosen: Iterable[Row]) -> None:
 
 def confirm_copies(project: Project) -> int:
     """Confirm every rejection of the very same text, which needs no review, and return how many there were."""
-    found = [row for row in rows(project) if _is_copy(row)]
+    found = [row for row in rows(project) if row.is_copy]
     confirm(project, found)
     return len(found)
-
-
-def _is_copy(row: Row) -> bool:
-    return row.decision.decision == "hash_exact" and row.decision.review_status == "unreviewed"
 
 
 def reverse(project: Project, row: Row) -> Reversed:
@@ -151,7 +151,7 @@ def reverse(project: Project, row: Row) -> Reversed:
         if same := store.by_hash(content_hash(memory.content)):
             project.state(row.scope).set_reviewed([row.decision.number], "reversed")
             return Reversed(entry=None, reason=f"{same.id} says the same, so nothing was brought back")
-        if not memory.id or store.get(memory.id) or _is_elsewhere(project, row.scope, memory):
+        if not memory.id or any(other.get(memory.id) for other in project.stores.values()):
             now = tick(project.clock(), None)
             id_ = new_id(memory.content, now, is_taken=project.stores.is_taken, count=project.stores.count_ids())
             memory = memory._replace(id=id_, updated_at=now)
@@ -162,15 +162,11 @@ def reverse(project: Project, row: Row) -> Reversed:
     return Reversed(entry=project.entry(row.scope, memory), reason="it is back")
 
 
-def _is_elsewhere(project: Project, scope: Scope, memory: Memory) -> bool:
-    return any(store.get(memory.id) for where, store in project.stores.items() if where != scope)
-
-
 def find_reviews(project: Project, plan: Plan) -> None:
     """Add to *plan* what can be confirmed at once, and what a model, if there is one, says of the rest."""
     found = list(rows(project))
     for scope in dict.fromkeys(row.scope for row in found):
-        if copies := tuple(row.decision.number for row in found if row.scope == scope and _is_copy(row)):
+        if copies := tuple(row.decision.number for row in found if row.scope == scope and row.is_copy):
             plan.steps.append(Confirm(scope=scope, rows=copies, why="the same text"))
     waiting = [row for row in found if row.is_waiting]
     if not waiting:

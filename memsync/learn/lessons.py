@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from memsync.errors import ImportFailed, InvalidSkill, LlmError, Part, Remedy, UsageError
 from memsync.learn import drafts, transcripts
@@ -23,7 +23,10 @@ _NEXT: Final = "look at it, edit it if you like, then `memsync skill approve {na
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """A skill that was learned. As a candidate it waits at `path`, and `diff` is what approving it would change."""
+    """A skill that was learned. As a candidate it waits at `path`, and `diff` is what approving it would change.
+
+    `digest` is for an agent that wants to write better instructions; `next` is what a person does now.
+    """
 
     status: Literal["candidate", "created"]
     name: str
@@ -31,22 +34,9 @@ class Learned:
     by: Literal["rules", "model", "given"]
     diff: str = ""
     digest: Digest | None = None
-    entry: SkillEntry | None = None
+    entry: SkillEntry | None = field(default=None, metadata={"json": "skill"})
     note: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what became of it, with the digest for an agent that wants to write better instructions."""
-        return {
-            "status": self.status,
-            "name": self.name,
-            "path": str(self.path),
-            "by": self.by,
-            "diff": self.diff,
-            "digest": self.digest,
-            "skill": self.entry,
-            "note": self.note,
-            "next": "" if self.status == "created" else _NEXT.format(name=self.name),
-        }
+    next: str = ""
 
 
 def learn_skill(
@@ -87,8 +77,8 @@ def learn_skill(
     if approve:
         entry = candidates.approve_skill(name)
         return Learned(status="created", name=name, path=entry.path, by=by, digest=found, entry=entry, note=note)
-    diff = candidates.skill_diff(name)
-    return Learned(status="candidate", name=name, path=waits, by=by, diff=diff, digest=found, note=note)
+    diff, then = candidates.skill_diff(name), _NEXT.format(name=name)
+    return Learned(status="candidate", name=name, path=waits, by=by, diff=diff, digest=found, note=note, next=then)
 
 
 def _draft(
@@ -97,11 +87,8 @@ def _draft(
     note = ""
     if use_model and is_configured(project.settings):
         try:
-            return (
-                drafts.by_model(name, found, open_llm(project, project.settings.learning_model), source=session),
-                "model",
-                "",
-            )
+            llm = open_llm(project, project.settings.learning_model)
+            return drafts.by_model(name, found, llm, source=session), "model", ""
         except (LlmError, InvalidSkill) as error:
             note = f"drafted by rules, because {error}"
             log.info("%s", note)

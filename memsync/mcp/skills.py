@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from memsync.errors import UsageError
+from memsync.format.as_json import as_json
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit, Tags, Target, Where, inside
 from memsync.mcp.tool import ADD, ASK, CHANGE, COUNT, READ, TOGGLE, Offer
@@ -100,14 +101,16 @@ def learn_skill(
 
     if instructions is None and not from_session:
         raise UsageError("there is nothing to learn from; give instructions, or from_session: true")
-    done = learn(
-        project,
-        name,
-        session=session,
-        instructions=instructions,
-        approve=instructions is not None,
-        use_model=not no_llm,
-    ).as_dict()
+    done: Mapping[str, Any] = as_json(
+        learn(
+            project,
+            name,
+            session=session,
+            instructions=instructions,
+            approve=instructions is not None,
+            use_model=not no_llm,
+        )
+    )
     return {**done, "next": done["next"] and _NEXT.format(name=name)}
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, get_args
 
 from memsync.errors import ImportFailed, InvalidMemory, Remedy, UsageError
 from memsync.format import jsonl
@@ -35,6 +35,8 @@ _ENDINGS: Final = {
     "jsonl": ("*.jsonl", "*.ndjson"), "gobby": ("*.jsonl",), "beads": ("*.jsonl",),
     "json": ("*.json",), "mem0": ("*.json",), "mcp-memory": ("*.json", "*.jsonl"),
 }  # fmt: skip
+# Where the tools with a folder of their own, `.gobby` and the like, keep their memories in it.
+_STORES: Final[Mapping[Source, str]] = {"gobby": "memories.jsonl", "beads": "issues.jsonl", "serena": "memories"}
 _FRONT: Final = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 # What Claude Code files its own notes under, and what we call that.
 _CLAUDE_TYPES: Final = {"user": "preference", "feedback": "preference", "project": "context", "reference": "fact"}
@@ -42,19 +44,6 @@ _CATEGORIES: Final = {
     "preference": "preference", "pattern": "pattern", "convention": "pattern", "technique": "pattern",
     "method": "pattern", "rule": "pattern", "context": "context", "decision": "context",
 }  # fmt: skip
-
-
-class Note(NamedTuple):
-    """One text file: where it was read, its text, and what stands in front of it."""
-
-    name: str
-    text: str
-    about: Mapping[str, Any]
-
-    @property
-    def stem(self) -> str:
-        """The file's name without folder and ending."""
-        return Path(self.name).stem
 
 
 def read(
@@ -140,16 +129,8 @@ def _detect_json(text: str) -> Source | None:
 
 def _find_in_folder(path: Path, source: Source | None) -> tuple[Source | None, Path]:
     """Return what *path* holds, and the file or folder of it."""
-    places: list[tuple[Source, Path]] = [
-        ("gobby", path / ".gobby" / "memories.jsonl"),
-        ("beads", path / ".beads" / "issues.jsonl"),
-        ("serena", path / ".serena" / "memories"),
-    ]
-    places += {
-        ".gobby": [("gobby", path / "memories.jsonl")],
-        ".beads": [("beads", path / "issues.jsonl")],
-        ".serena": [("serena", path / "memories")],
-    }.get(path.resolve().name, [])  # type: ignore[arg-type]
+    places = [(kind, path / f".{kind}" / file) for kind, file in _STORES.items()]
+    places += [(kind, path / file) for kind, file in _STORES.items() if path.resolve().name == f".{kind}"]
     root = path.resolve()
     inside = [(kind, place) for kind, place in places if place.exists() and place.resolve().is_relative_to(root)]
     found = [(kind, place) for kind, place in inside if source in (None, kind)]
@@ -160,7 +141,7 @@ def _find_in_folder(path: Path, source: Source | None) -> tuple[Source | None, P
 
 
 def _list_files(path: Path, source: Source | None) -> list[Path]:
-    """Return the files of a folder that may hold memories, in order; a link to somewhere else is not followed."""
+    """Return the files of a folder that may hold memories, in order; no link that leads out of it is followed."""
     if source == "claude-md":
         from memsync.learn.worth import instruction_files
 
@@ -189,10 +170,6 @@ def _read_object(row: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _read_note(text: str, name: str) -> Note:
-    return Note(name, text, load_front(text)[0])
 
 
 def _make_candidate(where: str, content: object, kind: str = "fact", tags: object = ()) -> Candidate:
@@ -226,14 +203,14 @@ def _read_claude_memory(text: str, name: str) -> Iterator[Candidate]:
         rows = (("" if _INDEX_ROW.search(row) else row) for row in text.split("\n"))
         yield from _read_statements("\n".join(rows), name)
         return
-    note = _read_note(text, name)
-    kind = _find_claude_type(note.about)
+    about = load_front(text)[0]
+    kind = _find_claude_type(about)
     body = _FRONT.sub("", text).strip()
     if kind not in _CLAUDE_TYPES or len(body) > _WHOLE:
         yield from _read_statements(text, name)
         return
     start = text[: text.find(body)].count("\n") + 1 if body else 1
-    content = re.sub(r"\n{2,}", "\n", body.replace("**", "")) or note.about.get("description")
+    content = re.sub(r"\n{2,}", "\n", body.replace("**", "")) or about.get("description")
     yield _make_candidate(f"{name}:{start}", content, _CLAUDE_TYPES[kind])
 
 
@@ -246,10 +223,8 @@ def _read_mcp_memory(text: str, name: str) -> Iterator[Candidate]:
     """Read the graph of the MCP reference server: an observation is a memory, and so is a relation."""
     tree = _read_object(text)
     if "entities" in tree or "relations" in tree:
-        rows = [
-            (f"{name}[{n}]", one)
-            for n, one in enumerate([*_get_list(tree, "entities"), *_get_list(tree, "relations")], 1)
-        ]
+        entries = enumerate([*_get_list(tree, "entities"), *_get_list(tree, "relations")], 1)
+        rows = [(f"{name}[{number}]", one) for number, one in entries]
     else:
         lines = enumerate(text.split("\n"), 1)
         rows = [(f"{name}:{number}", _read_object(row)) for number, row in lines if row.strip()]
@@ -288,10 +263,8 @@ def _read_beads(text: str, name: str) -> Iterator[Candidate]:
         if one.get("_type") == "memory":
             yield _make_candidate(where, one.get("value"), tags=["beads"])
         elif one.get("issue_type") == "decision" and one.get("status") != "tombstone":
-            said = [str(one.get(key) or "") for key in ("title", "description")]
-            yield _make_candidate(
-                where, ": ".join(filter(None, said)), "context", ["decision", *_get_list(one, "labels")]
-            )
+            content = ": ".join(str(one[key]) for key in ("title", "description") if one.get(key))
+            yield _make_candidate(where, content, "context", ["decision", *_get_list(one, "labels")])
         elif "title" in one:
             issues += 1
         elif row.strip() and one.get("_type") != "schema":
@@ -302,9 +275,9 @@ def _read_beads(text: str, name: str) -> Iterator[Candidate]:
 
 def _read_basic_memory(text: str, name: str) -> Iterator[Candidate]:
     """Read the observations of a note; its relations and its prose stay where they are."""
-    note = _read_note(text, name)
-    title = str(note.about.get("title") or note.stem.replace("-", " "))
-    shared = note.about.get("tags")
+    about = load_front(text)[0]
+    title = str(about.get("title") or Path(name).stem.replace("-", " "))
+    shared = about.get("tags")
     shared = shared.split(",") if isinstance(shared, str) else shared if isinstance(shared, list) else []
     fence = ""
     for number, row in enumerate(text.split("\n"), 1):
@@ -334,13 +307,7 @@ def _read_mem0(text: str, name: str) -> Iterator[Candidate]:
         tree = next((tree[key] for key in ("results", "memories") if isinstance(tree.get(key), list)), None)
     if not isinstance(tree, list):
         raise ImportFailed(f"{name}: has no list of memories, as mem0's get_all returns it")
-    keys = {
-        "id": "id",
-        "content": "memory",
-        "tags": "categories",
-        "created_at": "created_at",
-        "updated_at": "updated_at",
-    }
+    keys = {"content": "memory", "tags": "categories", **{key: key for key in ("id", "created_at", "updated_at")}}
     yield from readers.read_bytes(json.dumps(tree).encode(), name, "json", keys)
 
 

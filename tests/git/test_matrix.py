@@ -14,7 +14,7 @@ from helpers import GitRepo, memory_line
 from memsync import Memsync
 from memsync.format.jsonl import export, in_conflict, read_lines
 from memsync.git import attributes, driver
-from memsync.setup.doctor import examine, mend
+from memsync.setup.doctor import examine, fix_findings
 
 OLD, EARLY, LATE = "2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z"
 WITH_DRIVER = ("driver", "no driver", "no attribute")
@@ -71,7 +71,7 @@ def run(repo: GitRepo, *words: str) -> int:
 def texts(repo: GitRepo) -> set[str]:
     """Settle what is to settle, and return the texts that everybody then finds."""
     with Memsync.open(repo.root) as project:
-        mend(project)
+        fix_findings(project)
     data = repo.memories.read_bytes()
     assert not in_conflict(read_lines(data))
     assert export(read_lines(data)) == data

@@ -63,23 +63,23 @@ MERGE = {"do": "merge", "scope": "project", "keep": "mm-a", "drop": "mm-b"}
     ("line", "why"),
     [
         ("{", "Expecting property name"),
-        ("[" * 50_000, "recursion"),
+        ("[" * 50_000, "nested more than 64 levels deep"),
         ("[]", "not a JSON object"),
-        ('{"do": "delete", "id": "x"}', '"do" is none of merge, archive, confirm, reverse'),
-        (json.dumps({**MERGE, "scope": "everywhere"}), "scope is none of"),
+        ('{"do": "delete", "id": "x"}', '"do" is not one of merge, archive, confirm, reverse'),
+        (json.dumps({**MERGE, "scope": "everywhere"}), "scope is not one of"),
         (json.dumps({**MERGE, "drop": ""}), "drop is not a text"),
-        (json.dumps({**MERGE, "kepe": "x"}), "'kepe' is no part of this step"),
+        (json.dumps({**MERGE, "kepe": "x"}), "'kepe' does not belong to this step"),
         (json.dumps({"do": "merge", "scope": "project", "keep": "x"}), "'drop' is missing"),
         (json.dumps({**MERGE, "saw": ["mm-a"]}), "saw does not say what was seen"),
         (json.dumps({**MERGE, "similarity": True}), "similarity is not a number"),
-        (json.dumps({**MERGE, "decision": "guess"}), "decision is none of"),
+        (json.dumps({**MERGE, "decision": "guess"}), "decision is not one of"),
         (json.dumps({**MERGE, "content": " "}), "the content is empty"),
         ('{"do": "confirm", "scope": "project", "rows": 3}', "rows is not a list"),
         ('{"do": "reverse", "scope": "project", "row": -1}', "row is not the number of a row"),
         (b"\xff\xfe", "not UTF-8 at byte 1"),
     ],
 )
-def test_a_line_that_is_none_is_named_with_file_and_number(line, why):
+def test_an_invalid_line_is_named_with_file_and_number(line, why):
     raw = line if isinstance(line, bytes) else line.encode()
     with pytest.raises(PlanUnreadable) as error:
         parse(b"# a comment\n\n" + raw + b"\n", "some/plan.jsonl")
