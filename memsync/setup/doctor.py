@@ -87,20 +87,10 @@ def _find_secrets(project: Project) -> list[Finding]:
 
 def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
     store.refresh()
-    path = store.place.memories
-    shown = list(blocks.find(store.lines()))
-    for block in shown:
-        what = f"{shown_id(block.line.id or '')} as people read it, put here by a patch; doctor --fix makes it a memory again"
-        yield Finding("warning", f"{path}:{block.start + 1}", what, fixable=True)
-    for problem in store.problems():
-        if any(block.start < problem.number <= block.end for block in shown):
-            continue
-        level: Level = "note" if problem.harmless else "warning"
-        is_fixable = problem.harmless or problem.is_conflict
-        yield Finding(level, f"{path}:{problem.number}", problem.why, fixable=is_fixable)
+    yield from _examine_lines(store)
     yield from _examine_memories(project, store)
     if not store.is_canonical():
-        yield Finding("note", str(path), "not in canonical form yet", fixable=True)
+        yield Finding("note", str(store.place.memories), "not in canonical form yet", fixable=True)
     if store.waiting and not store.on_commit:
         what = f"{store.waiting} memories wait; the next write, commit or `memsync sync` takes them along"
         yield Finding("note", str(store.place.pending), what)
@@ -110,6 +100,19 @@ def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
     elif store.place.directory.exists():
         yield from _examine_tree(project, store)
         yield from _examine_git(project)
+
+
+def _examine_lines(store: Store) -> Iterator[Finding]:
+    path = store.place.memories
+    shown = list(blocks.find(store.lines()))
+    for block in shown:
+        what = f"{shown_id(block.line.id or '')} as people read it, put here by a patch; doctor --fix makes it a memory again"
+        yield Finding("warning", f"{path}:{block.start + 1}", what, fixable=True)
+    for problem in store.problems():
+        if not any(block.start < problem.number <= block.end for block in shown):
+            level: Level = "note" if problem.harmless else "warning"
+            is_fixable = problem.harmless or problem.is_conflict
+            yield Finding(level, f"{path}:{problem.number}", problem.why, fixable=is_fixable)
 
 
 def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
@@ -170,7 +173,7 @@ def _examine_git(project: Project) -> Iterator[Finding]:
             "git diff of memories is no patch, because of diff.memsync.textconv; tools that put parts of files aside "
             "(lint-staged, lefthook) would write its output into the file"
         )
-        yield Finding(level="warning", where="git", what=what, fixable=True)
+        yield Finding("warning", "git", what, fixable=True)
     if Checkout(project.layout.git.root).ask("config", "--local", "--get-all", ROOTS) is None:
         return  # nobody asked for hooks in this clone
     states = status(project.layout)
