@@ -9,16 +9,16 @@ import click
 
 from memsync.agents.client import EVENTS
 from memsync.cli import render
-from memsync.cli.app import Answer, command
+from memsync.cli.app import Answer, cli, command
+from memsync.memories.project import Project
 
 if TYPE_CHECKING:
     from memsync.agents.explain import Explained
-    from memsync.memories.project import Project
 
 _session_option = click.option("--session", "session_id", default="", metavar="ID", help="The agent session it is for.")
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@cli.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @click.argument("event", metavar="|".join(EVENTS))
 @click.option("--client", metavar="claude|codex|gemini", default="claude", help="Whose hook it is.")
 def hook(event: str, client: str) -> None:
@@ -38,7 +38,7 @@ def hook(event: str, client: str) -> None:
     main([event, "--client", client])
 
 
-@command()
+@command(cli)
 @click.option("--prompt", metavar="TEXT", help="What the user says; without it, what a session begins with.")
 @_session_option
 @click.option("--explain", is_flag=True, help="Also show what was left out, and by which rule.")
@@ -70,12 +70,12 @@ def _verdicts(found: Explained) -> list[str]:
     return [*lines, *([f"gate {gate.gate:.3f}, floor {gate.floor:.3f}"] if gate.floor else ())]
 
 
-@click.group()
+@cli.group()
 def workflow() -> None:
-    """Show, check and run what happens when a session begins, a prompt comes, a context is lost, a session ends."""
+    """Show, check and run what happens during an agent's session."""
 
 
-@command("list", group=workflow, is_quiet=True)
+@command(workflow, is_quiet=True)
 def list_(project: Project, /) -> Answer:
     """Show which actions run when, which file says so, and which actions there are.
 
@@ -107,7 +107,7 @@ def _params(params: Any) -> str:
     return "".join(f" {name}={value}" for name, value in params.items())
 
 
-@command(group=workflow)
+@command(workflow)
 @click.argument("trigger", metavar="session_start|prompt|pre_compact|compact|session_end")
 @click.option("--prompt", default="", metavar="TEXT", help="What {user_prompt} stands for.")
 @_session_option
@@ -127,7 +127,7 @@ def run(project: Project, /, trigger: str, prompt: str, session_id: str) -> Answ
     return Answer(value, "\n".join(lines), 1 if failed else 0)
 
 
-@command(group=workflow)
+@command(workflow)
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def validate(project: Project, /, files: tuple[Path, ...]) -> Answer:
     """Check FILES, or the project's own workflows; exit 1 if anything is wrong.

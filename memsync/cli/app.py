@@ -6,7 +6,7 @@ import errno
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import update_wrapper
 from importlib import import_module
@@ -26,58 +26,64 @@ _UNEXPECTED: Final = 3
 _INTERRUPTED: Final = 130
 _NO_OUTPUT: Final = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG}
 
-# name -> where it is and what the help says, so that help loads none of them
-_COMMANDS: Final = {
-    "init": ("memsync.cli.project:init", "Make this repository ready for memories, and connect your agents."),
-    "uninstall": ("memsync.cli.project:uninstall", "Take memsync out of your agents' settings; memories stay."),
-    "status": ("memsync.cli.project:status", "Show the stores, what is pending, and which agents are connected."),
-    "doctor": ("memsync.cli.project:doctor", "Look for problems; --fix repairs what is safe."),
-    "trust": ("memsync.cli.trust:trust", "Approve what this repository wants memsync to do."),
-    "sync": ("memsync.cli.sync:sync", "Take in what changed, export and stage; commit and push if asked."),
-    "memory": ("memsync.cli.memory:memory", "Remember, recall, list, edit, import and export."),
-    "skill": ("memsync.cli.skill:skill", "Find, write, check and share skills."),
-    "hook": ("memsync.cli.agents:hook", "Answer a hook of Claude Code, Codex or Gemini CLI."),
-    "git": ("memsync.cli.git:git", "Hooks and merging in this clone."),
-    "inject": ("memsync.cli.agents:inject", "Show what an agent would be given now, and why."),
-    "workflow": ("memsync.cli.agents:workflow", "Show, check and run the lifecycles."),
-    "janitor": ("memsync.cli.janitor:janitor", "Merge copies, archive what faded, undo."),
-    "eval": ("memsync.cli.evaluate:evaluate", "Measure recall on your own questions."),
-    "mcp": ("memsync.cli.mcp:mcp", "Serve an MCP client on standard input and output."),
-    "index": ("memsync.cli.index:index", "Show the search index, or rebuild it."),
-    "demo": ("memsync.cli.project:demo", "Show memsync at work in a temporary repository."),
-    "completion": ("memsync.cli.project:completion", "Print the completion script of your shell."),
-}
-
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are used."""
+    """A group in the order of the help: its own commands, then those of the modules in *homes*.
 
-    def __init__(self, *args: Any, table: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+    Each home is a module of this package and the names of the commands that it adds when it is imported.
+    """
+
+    group_class = type
+
+    def __init__(self, *args: Any, homes: Sequence[tuple[str, str]] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._table = table
-        # Empty commands under the right names, for click's "did you mean".
-        self.commands = {name: click.Command(name) for name in table}
+        self._homes = {name: module for module, names in homes for name in names.split()}
+        self.commands = {name: click.Command(name) for name in self._homes}  # for click's "did you mean"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of the help."""
-        return list(self._table)
+        return sorted(self.commands, key=self._homes.__contains__)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return one command."""
-        if cmd_name not in self._table:
-            return None
-        module, _, name = self._table[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), name)
-        return command
+        """Return one command; its home is imported first."""
+        if cmd_name in self._homes:
+            import_module(f"{__package__}.{self._homes[cmd_name]}")
+        return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing them."""
+        """Write what each command does, in a whole sentence."""
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            assert command
+            rows.append(
+                (
+                    name,
+                    f"The same as {command.name}." if command.name != name else command.get_short_help_str(limit=200),
+                )
+            )
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self._table.items()])
+            formatter.write_dl(rows)
 
 
 @click.group(
-    cls=LazyGroup, table=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=LazyGroup,
+    homes=(
+        ("project", "init uninstall status doctor"),
+        ("trust", "trust"),
+        ("sync", "sync"),
+        ("memory", "memory"),
+        ("skill", "skill"),
+        ("agents", "hook"),
+        ("git", "git"),
+        ("agents", "inject workflow"),
+        ("janitor", "janitor"),
+        ("evaluate", "eval"),
+        ("mcp", "mcp"),
+        ("index", "index"),
+        ("project", "demo completion"),
+    ),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(
     "-C", "directory", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Run as if started in DIR."
@@ -170,9 +176,9 @@ class Answer(NamedTuple):
 
 
 def command(
-    name: str | None = None, *, group: click.Group | None = None, is_quiet: bool = False
+    group: click.Group, name: str | None = None, *, is_quiet: bool = False
 ) -> Callable[[Callable[..., Answer | None]], click.Command]:
-    """Make a command, with --json, of a function from the open project and the options to an answer.
+    """Add a command, with --json, to *group*: a function from the open project and the options to an answer.
 
     The project is closed (and exported) when the command ends. What waits for
     the user's approval is said on stderr, unless it *is_quiet*, because the
@@ -188,10 +194,8 @@ def command(
                 ctx.exit(answer.code)
 
         update_wrapper(run, function)  # its options, too
-        made = click.command(name or function.__name__)(run)
+        made = group.command(name or function.__name__.rstrip("_"))(run)
         made.params.append(_JSON)
-        if group is not None:
-            group.add_command(made)
         return made
 
     return decorate
@@ -267,3 +271,5 @@ filter_options = stack(
     click.option("--archived", is_flag=True, help="Archived ones too."),
     scope_option,
 )
+model_option = click.option("--no-llm", is_flag=True, help="By rules, even where a model is configured.")
+yes_option = click.option("-y", "--yes", is_flag=True, help="Do not wait for approval.")

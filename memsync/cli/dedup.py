@@ -6,37 +6,30 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, LazyGroup, command, wants_json
+from memsync.cli.app import Answer, command, wants_json
+from memsync.cli.memory import memory
 from memsync.cli.worddiff import compare
 from memsync.janitor import review as reviewing
 from memsync.janitor.review import Row
+from memsync.memories.project import Project
 from memsync.store.state import DECISIONS
 
-if TYPE_CHECKING:
-    from memsync.memories.project import Project
-
-_COMMANDS: Final = {
-    "log": ("memsync.cli.dedup:log", "Show what was decided about texts that were alike."),
-    "review": ("memsync.cli.dedup:review", "Go through the rejections, one keypress per pair."),
-    "confirm": ("memsync.cli.dedup:confirm", "Mark decisions as correct."),
-    "reverse": ("memsync.cli.dedup:reverse", "Bring back what a decision rejected."),
-}
 _STATUSES: Final = ("unreviewed", "confirmed", "reversed")
 _PRESSED: Final = ("y", "n", "s", "q", "\x04", "")  # and the two ends of input
 _KEYS: Final = "y: rightly rejected, n: bring it back, s: later, q: stop"
 
 
-@click.group("dedup", cls=LazyGroup, table=_COMMANDS)
+@memory.group()
 def dedup() -> None:
     """See, review and reverse what dedup decided."""
 
 
-@command("log")
+@command(dedup)
 @click.option("-n", "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many.")
 @click.option("--decision", metavar="NAME", help=f"Only these: {', '.join(DECISIONS)}.")
 @click.option("--status", type=click.Choice(_STATUSES), help="Only with this review status.")
@@ -64,7 +57,7 @@ def _shown(project: Project, row: Row) -> Iterator[str]:
     yield f"    {words[1]} {render.short_id(said.existing_id)}: {render.one_line(row.kept_text())}"
 
 
-@command("review")
+@command(dedup)
 def review(project: Project, /) -> Answer | None:
     """Go through what dedup rejected: y was right, n brings it back, s later, q stops.
 
@@ -149,7 +142,7 @@ def _told(project: Project, result: reviewing.Reversed) -> str:
     return f"{result.reason}: {render.entry_line(result.entry, project.clock())}" if result.entry else result.reason
 
 
-@command("confirm")
+@command(dedup)
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
 def confirm(project: Project, /, refs: tuple[str, ...]) -> Answer:
     """Mark decisions as correct, by the number that `log` shows.
@@ -164,7 +157,7 @@ def confirm(project: Project, /, refs: tuple[str, ...]) -> Answer:
     return Answer({"confirmed": names}, f"confirmed {', '.join(names)}")
 
 
-@command("reverse")
+@command(dedup)
 @click.argument("ref", metavar="ID")
 def reverse(project: Project, /, ref: str) -> Answer:
     """Bring back the text that decision ID rejected, unless a memory says the same again.

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, command, tracked
+from memsync.cli.app import Answer, cli, command, tracked
 from memsync.errors import ConfigError, UsageError, blaming
 from memsync.evals import questions as measuring
 from memsync.evals.facets import FIGURES
+from memsync.memories.project import Project
 from memsync.records import Clock, parse_time
 from memsync.store.config import parse_value
 
 if TYPE_CHECKING:
     from memsync.index.embed import Meaning
-    from memsync.memories.project import Project
 
 T = TypeVar("T")
 
@@ -27,12 +27,12 @@ _BAR_FROM: Final = 50
 _COLUMNS: Final = ("n", *measuring.METRICS, "injected", "injected hit@5", *FIGURES)
 
 
-@click.group("eval")
+@cli.group("eval")
 def evaluate() -> None:
-    """Measure recall on your own questions, and dedup on your own pairs."""
+    """Measure recall and dedup on your own questions and pairs."""
 
 
-@command(group=evaluate)
+@command(evaluate)
 @click.argument("suites", metavar="SUITE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--run", "out", metavar="OUT.jsonl", help="Write every answer there, one a line.")
 @click.option("--inject", is_flag=True, help="Also measure what a session would be given, by its very rules.")
@@ -99,7 +99,7 @@ def _clock(text: str) -> Clock:
     return lambda: moment
 
 
-@command(group=evaluate)
+@command(evaluate)
 @click.argument("files", metavar="PAIRS.jsonl...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", metavar="OUT.jsonl", help="Write what became of every pair there, one a line.")
 @click.option("--embedder", metavar="SPEC", help="Instead of the setting memory.embedder, e.g. none.")

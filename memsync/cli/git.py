@@ -8,30 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memsync.cli.app import Answer, LazyGroup, command, stack
+from memsync.cli.app import Answer, cli, command, stack
 from memsync.errors import NoStore, UsageError
+from memsync.memories.project import Project
 
 if TYPE_CHECKING:
-    from memsync.memories.project import Project
     from memsync.store.places import Layout
 
 _SOURCE: Final = "MEMSYNC_SOURCE"
 RECIPE: Final = "ci/memsync-merge.yml"
-_HERE: Final = "memsync.cli.git"
-_COMMANDS: Final = {
-    "install": (f"{_HERE}:install", "Put our hooks beside yours."),
-    "uninstall": (f"{_HERE}:uninstall", "Take our hooks out again, byte for byte."),
-    "status": (f"{_HERE}:status", "Ask git what is set up in this clone."),
-    "check": (f"{_HERE}:check", "Look for secrets and broken lines; only reads."),
-    "hook": (f"{_HERE}:hook", "What the hooks call."),
-    "ci": (f"{_HERE}:ci", "Print a GitHub workflow that merges where the button cannot."),
-    "merge-driver": (f"{_HERE}:merge_driver", "What git calls to merge a memory file."),
-    "merge-skill": (f"{_HERE}:merge_skill", "What git calls to merge a SKILL.md."),
-    "textconv": (f"{_HERE}:textconv", "What git calls to show a memory file."),
-}
 
 
-@click.group(cls=LazyGroup, table=_COMMANDS)
+@cli.group()
 def git() -> None:
     """Set memsync up in a clone, so that memories travel with commits."""
 
@@ -49,12 +37,12 @@ def _top(project: Project) -> Path:
     return git.root
 
 
-@command()
+@command(git)
 @click.option("--no-hooks", is_flag=True, help="Only tell git how to merge and show memories, as in CI.")
 def install(project: Project, /, no_hooks: bool) -> Answer:
-    """Put our hooks beside yours, and our merge drivers into the configuration, for this clone and its worktrees.
+    """Put our hooks beside yours, and our merge drivers into git.
 
-    pre-commit takes new memories into your commit; post-merge, post-checkout
+    They are for this clone and its worktrees. pre-commit takes new memories into your commit; post-merge, post-checkout
     and post-rewrite say what came. A script of yours keeps its text and gets a
     marked block; any other hook goes on after ours. Works with husky and
     core.hooksPath; for lefthook it prints what to add.
@@ -70,7 +58,7 @@ def install(project: Project, /, no_hooks: bool) -> Answer:
     return Answer({"done": done}, "\n".join(done) or "nothing to do")
 
 
-@command()
+@command(git)
 def uninstall(project: Project, /) -> Answer:
     """Take our hooks out, so that every hook is what it was before.
 
@@ -84,7 +72,7 @@ def uninstall(project: Project, /) -> Answer:
     return Answer({"done": done}, "\n".join(done) or "nothing to do")
 
 
-@command()
+@command(git)
 def status(project: Project, /) -> Answer:
     """Ask git what is set up in this clone.
 
@@ -107,12 +95,12 @@ def status(project: Project, /) -> Answer:
     return Answer(value, "\n".join(lines))
 
 
-@command()
+@command(git)
 @click.argument("paths", metavar="[FILE]...", nargs=-1)
 def check(project: Project, /, paths: tuple[str, ...]) -> Answer:
-    """Look at what is staged, in FILEs or everywhere; exit 1 if something is wrong.
+    """Look for secrets and broken lines in what is staged.
 
-    Finds what looks like a secret, conflict markers and lines that cannot be
+    Looks at FILEs, or everywhere; exit 1 if something is wrong. Finds what looks like a secret, conflict markers and lines that cannot be
     read, in lines that are new since HEAD. Writes nothing, so it may run as a
     hook of the pre-commit framework; the native hook does the staging.
 
@@ -138,7 +126,7 @@ def check(project: Project, /, paths: tuple[str, ...]) -> Answer:
     return Answer({"checked": changed, "found": found}, text or "all is well", 1 if found else 0)
 
 
-@click.command()
+@git.command()
 @click.argument("words", metavar="NAME [ARGUMENT]...", nargs=-1, required=True)
 def hook(words: tuple[str, ...]) -> None:
     """Do what the git hook NAME does; the hooks call this.
@@ -154,14 +142,14 @@ def hook(words: tuple[str, ...]) -> None:
     click.get_current_context().exit(main(words))
 
 
-@click.command()
+@git.command()
 @click.option(
     "--from", "source", metavar="URL@REV", help="Install memsync from there; otherwise, where this copy is from."
 )
 def ci(source: str | None) -> None:
-    """Print a GitHub workflow that merges pull requests with our drivers, and comments what changes in memory.
+    """Print a GitHub workflow that merges pull requests.
 
-    The workflow may write to your repository, so it takes memsync from a place
+    It merges with our drivers, and comments what changes in memory. The workflow may write to your repository, so it takes memsync from a place
     that is named and pinned, never by its name from a package index: a git URL
     with a tag or, better, a commit, or an archive with its #sha256=.
 
@@ -188,7 +176,7 @@ _VERSIONS = stack(
 )  # fmt: skip
 
 
-@click.command("merge-driver")
+@git.command("merge-driver")
 @_VERSIONS
 def merge_driver(**words: Any) -> None:
     """Merge memory files: OURS and THEIRS, which came from BASE. The result goes over OURS.
@@ -203,10 +191,10 @@ def merge_driver(**words: Any) -> None:
     _drive("merge-driver", words)
 
 
-@click.command("merge-skill")
+@git.command("merge-skill")
 @_VERSIONS
 def merge_skill(**words: Any) -> None:
-    """Merge SKILL.md files: as text, the front matter field by field where it is in conflict.
+    """Merge SKILL.md files as text, a front matter in conflict by field.
 
     \b
     Example:
@@ -215,10 +203,10 @@ def merge_skill(**words: Any) -> None:
     _drive("merge-skill", words)
 
 
-@click.command()
+@git.command()
 @click.argument("file")
 def textconv(**words: Any) -> None:
-    """Print the memory file FILE as people read it: a block for each memory.
+    """Print the memory file FILE as people read it, in blocks.
 
     \b
     Example:

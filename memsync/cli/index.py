@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import click
-
-from memsync.cli.app import Answer, command
+from memsync.cli.app import Answer, cli, command
 from memsync.cli.render import memories
-
-if TYPE_CHECKING:
-    from memsync.memories.project import Project
+from memsync.memories.project import Project
 
 
-@click.group()
+@cli.group()
 def index() -> None:
     """Show the search index, or rebuild it. It is derived: deleting it loses nothing."""
 
 
-@command(group=index)
+@command(index)
 def status(project: Project, /) -> Answer:
     """Show where the index is, whether it fits the files, and what finds by meaning.
 
@@ -36,7 +30,7 @@ def status(project: Project, /) -> Answer:
     return Answer(value, "\n".join(lines + ([f"degraded: {value['degraded']}"] if value["degraded"] else [])))
 
 
-@command(group=index)
+@command(index)
 def rebuild(project: Project, /) -> Answer:
     """Rebuild the index from the files, vectors included.
 

@@ -5,36 +5,30 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, LazyGroup, command, print_answer, tracked, wants_json
+from memsync.cli.app import Answer, cli, command, print_answer, tracked, wants_json
 from memsync.errors import MemsyncError, UsageError
 from memsync.janitor.plan import TASKS, Archive, Confirm, Merge, Plan, Reverse, Step, Task, as_dict, parse, spell
 from memsync.janitor.run import Outcome, Report
+from memsync.memories.project import Project
 from memsync.store import files
 from memsync.transfer import writers
 
-if TYPE_CHECKING:
-    from memsync.memories.project import Project
-
-_COMMANDS: Final = {
-    "run": ("memsync.cli.janitor:run", "Merge copies, archive what faded, review what dedup rejected."),
-    "undo": ("memsync.cli.janitor:undo", "Take a run back."),
-}
 _BAR_FROM: Final = 2_000
 _SHOWN: Final = 20
 _VERBS: Final = {Merge: "merged", Archive: "archived", Confirm: "confirmed", Reverse: "brought back"}
 
 
-@click.group("janitor", cls=LazyGroup, table=_COMMANDS)
+@cli.group()
 def janitor() -> None:
-    """Tidy the memories: merge copies, archive what faded, review decisions."""
+    """Merge copies, archive what faded, review decisions."""
 
 
-@command("run")
+@command(janitor)
 @click.option(
     "--task", "tasks", multiple=True, type=click.Choice(TASKS), help="Only this (repeat for several).  [default: all]"
 )
@@ -187,7 +181,7 @@ def _tracked(items: Sequence[Any], label: str) -> Iterable[Any]:
     return tracked(items, label, least=_BAR_FROM)
 
 
-@command("undo")
+@command(janitor)
 @click.argument("name", metavar="[RUN]", required=False)
 @click.option("--list", "only_list", is_flag=True, help="Only list the runs that can be undone.")
 def undo(project: Project, /, name: str | None, only_list: bool) -> Answer:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from memsync.cli import render_skill as render
-from memsync.cli.app import Answer, command, stack
+from memsync.cli.app import Answer, command, model_option, stack, yes_option
+from memsync.cli.skill import skill
+from memsync.memories.project import Project
 
 if TYPE_CHECKING:
     from memsync.learn.candidates import Candidates
-    from memsync.memories.project import Project
 
-model_option = click.option("--no-llm", is_flag=True, help="By rules, even where a model is configured.")
-yes_option = click.option("-y", "--yes", is_flag=True, help="Do not wait for approval.")
 _source_options = stack(
     click.option("--from-session", "session", metavar="ID", help="Its session.  [default: the one this runs in]"),
     click.option(
@@ -34,7 +33,7 @@ def open_candidates(project: Project) -> Candidates:
     return Candidates(project)
 
 
-@command()
+@command(skill)
 @click.argument("name")
 @_source_options
 @model_option
@@ -48,9 +47,9 @@ def learn(
     no_llm: bool,
     yes: bool,
 ) -> Answer:
-    """Draft the skill NAME from a session of Claude Code, Codex or Gemini CLI.
+    """Draft the skill NAME from an agent's session.
 
-    Takes the commands that worked, what had failed before them, the files that
+    Reads Claude Code, Codex and Gemini CLI. Takes the commands that worked, what had failed before them, the files that
     were changed and what you put right. With llm.provider set a model writes
     it up. It waits in .gobby/local/candidates until you approve it.
 
@@ -65,9 +64,9 @@ def learn(
     return Answer(done, render.learned(done))
 
 
-@command()
+@command(skill)
 def candidates(project: Project, /) -> Answer:
-    """Show the skills that were learned and wait for approval, as diffs.
+    """Show the learned skills that wait for approval, as diffs.
 
     \b
     Example:
@@ -79,7 +78,7 @@ def candidates(project: Project, /) -> Answer:
     return Answer(value, "\n".join(map(render.diff, found.values())) or "no skill waits for approval")
 
 
-@command()
+@command(skill)
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 def approve(project: Project, /, names: tuple[str, ...]) -> Answer:
     """Take learned skills into the repository, and show what changes.
@@ -97,7 +96,7 @@ def approve(project: Project, /, names: tuple[str, ...]) -> Answer:
     return Answer({"approved": done}, text)
 
 
-@command()
+@command(skill)
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 def reject(project: Project, /, names: tuple[str, ...]) -> Answer:
     """Drop learned skills that wait for approval.

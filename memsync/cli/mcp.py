@@ -9,11 +9,12 @@ from pathlib import Path
 
 import click
 
+from memsync.cli.app import cli
 from memsync.errors import NotInstalled
 from memsync.store.places import locate
 
 
-@click.command()
+@cli.command()
 def mcp() -> None:
     """Serve memories to an MCP client on standard input and output.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from memsync.cli import render, render_skill
 from memsync.cli.app import (
     Answer,
-    LazyGroup,
     allow_secret_option,
+    cli,
     command,
     filter_options,
     scope_option,
@@ -19,49 +19,27 @@ from memsync.cli.app import (
 )
 from memsync.errors import UsageError
 from memsync.memories.filters import Filters
+from memsync.memories.project import Project
 from memsync.memories.results import listed
 from memsync.records import SCOPES, Scope
 from memsync.system.texts import read_utf8
 
 if TYPE_CHECKING:
-    from memsync.memories.project import Project
     from memsync.memories.results import Recall
     from memsync.skills.entries import SkillEntry
 
 
-_HERE: Final = "memsync.cli.memory"
-_COMMANDS: Final = {
-    "remember": (f"{_HERE}:remember", "Store a text, unless it is stored already."),
-    "add": (f"{_HERE}:remember", "The same as remember."),
-    "recall": (f"{_HERE}:recall", "Find the memories that answer a question."),
-    "search": (f"{_HERE}:search", "Recall without counting it as a use."),
-    "list": (f"{_HERE}:list_", "List memories, the most important first."),
-    "show": (f"{_HERE}:show", "Show everything about one memory."),
-    "update": (f"{_HERE}:update", "Change one memory."),
-    "forget": (f"{_HERE}:forget", "Remove memories."),
-    "delete": (f"{_HERE}:forget", "The same as forget."),
-    "restore": (f"{_HERE}:restore", "Undo the last forget or update."),
-    "history": ("memsync.cli.past:history_", "Show what happened to one memory, commit by commit."),
-    "diff": ("memsync.cli.past:diff", "Show what differs between two commits, or since the last."),
-    "blame": ("memsync.cli.past:blame", "Show who last changed each memory, or each field."),
-    "init": ("memsync.cli.proposals:init", "Propose first memories from the project's files."),
-    "extract": ("memsync.cli.proposals:extract", "Propose memories from texts and sessions."),
-    "candidates": ("memsync.cli.proposals:candidates", "Show the memories that wait for approval."),
-    "approve": ("memsync.cli.proposals:approve", "Store memories that wait."),
-    "reject": ("memsync.cli.proposals:reject", "Drop memories that wait."),
-    "share": ("memsync.cli.privacy:share", "Move private memories into the project."),
-    "unshare": ("memsync.cli.privacy:unshare", "Move memories of the project out of the work tree."),
-    "audit": ("memsync.cli.privacy:audit", "Look for secrets, also in the past."),
-    "stats": (f"{_HERE}:stats", "Count memories."),
-    "dedup": ("memsync.cli.dedup:dedup", "Review what was rejected as a duplicate."),
-    "config": ("memsync.cli.settings:config", "Show or change settings; stealth."),
-    "sync": ("memsync.cli.sync:sync", "The same as memsync sync."),
-    "import": ("memsync.cli.transfer:import_", "Import memories from files."),
-    "export": ("memsync.cli.transfer:export", "Canonical form, or a copy."),
-}
-
-
-@click.group(cls=LazyGroup, table=_COMMANDS)
+@cli.group(
+    homes=(
+        ("past", "history diff blame"),
+        ("proposals", "init extract candidates approve reject"),
+        ("privacy", "share unshare audit"),
+        ("dedup", "dedup"),
+        ("settings", "config"),
+        ("sync", "sync"),
+        ("transfer", "import export"),
+    )
+)
 def memory() -> None:
     """Remember, recall, list, edit, import and export memories."""
 
@@ -101,7 +79,7 @@ supersedes_option = click.option(
 )
 
 
-@command()
+@command(memory)
 @click.argument("content")
 @click.option(
     "--type",
@@ -143,6 +121,9 @@ def remember(project: Project, /, content: str, tags: tuple[str, ...], allow_sec
     return Answer(result, render.remembered(result, project.clock()))
 
 
+memory.add_command(remember, "add")
+
+
 def split_tags(tags: tuple[str, ...]) -> list[str]:
     """Return what --tag a,b --tag c says: a, b and c."""
     return [part for tag in tags for part in tag.split(",")]
@@ -151,7 +132,7 @@ def split_tags(tags: tuple[str, ...]) -> list[str]:
 skills_option = click.option("--skills", is_flag=True, help="The skills that answer QUERY too, after the memories.")
 
 
-@command()
+@command(memory)
 @click.argument("query", required=False)
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]")
 @skills_option
@@ -195,7 +176,7 @@ def _answer_found(project: Project, found: Recall, skills: list[SkillEntry] | No
     return Answer(value, text)
 
 
-@command()
+@command(memory)
 @click.argument("query")
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]")
 @skills_option
@@ -213,7 +194,7 @@ def search(project: Project, /, query: str, limit: int | None, skills: bool, exp
     return _answer_found(project, found, known, explain=explain)
 
 
-@command("list")
+@command(memory)
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: all]")
 @filter_options
 @at_option
@@ -231,7 +212,7 @@ def list_(project: Project, /, limit: int | None, at: str | None, **chosen: Any)
     return Answer(listed(found), render.entries(found, project.clock(), none="no memories yet"))
 
 
-@command()
+@command(memory)
 @click.argument("ref", metavar="ID")
 @scope_option
 @at_option
@@ -247,7 +228,7 @@ def show(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> 
     return Answer(entry, render.entry_whole(entry, project.clock()))
 
 
-@command()
+@command(memory)
 @click.argument("ref", metavar="ID")
 @click.option("-c", "--content", help='The new text ("-": standard input).')
 @click.option("--type", "memory_type", metavar="TYPE", help="The new type.")
@@ -279,7 +260,7 @@ def update(
     return Answer(result, render.remembered(result, project.clock()))
 
 
-@command()
+@command(memory)
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
 @scope_option
 def forget(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
@@ -295,12 +276,15 @@ def forget(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> A
     return Answer({"forgotten": gone}, "\n".join(lines))
 
 
-@command()
+memory.add_command(forget, "delete")
+
+
+@command(memory)
 @click.argument("ref", metavar="ID")
 @scope_option
 @click.option("--at", "at", metavar="REV", help="As it was at that commit.")
 def restore(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> Answer:
-    """Undo the last forget or update of a memory on this machine; twice is redo.
+    """Undo the last forget or update of a memory; twice is redo.
 
     A memory that is archived, for instance because another supersedes it, is
     shown again.
@@ -319,7 +303,7 @@ def restore(project: Project, /, ref: str, scope: Scope | None, at: str | None) 
     return Answer(result, render.remembered(result, project.clock()))
 
 
-@command()
+@command(memory)
 @filter_options
 def stats(project: Project, /, **chosen: Any) -> Answer:
     """Count memories by type, scope, source and tag.

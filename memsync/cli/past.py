@@ -12,25 +12,26 @@ import click
 
 from memsync.cli import render, worddiff
 from memsync.cli.app import Answer, command
+from memsync.cli.memory import memory
 from memsync.history import diff as difference
 from memsync.history import events
+from memsync.memories.project import Project
 from memsync.poison.guard import shown_label, shown_type
 from memsync.records import Memory, age, shown_id
 
 if TYPE_CHECKING:
     from memsync.history.diff import Difference, SkillChange
     from memsync.history.events import Event
-    from memsync.memories.project import Project
 
 _COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()<>+!|~-])")
 _CALLS: Final = re.compile(r"([@#])(?=\w)")  # GitHub makes mentions and references of these
 
 
-@command("history")
+@command(memory)
 @click.argument("ref", metavar="ID")
 def history_(project: Project, /, ref: str) -> Answer:
-    """Show what happened to one memory: who changed what, when, in which commit.
+    """Show what happened to one memory, commit by commit.
 
     Newest first, with what is not committed yet on top. A memory that HEAD
     never had is looked for on every branch.
@@ -107,7 +108,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 120 else f"{text[:50]} … {text[-50:]}"
 
 
-@command()
+@command(memory)
 @click.argument("span", metavar="[REV..REV]", default="HEAD")
 @click.option("--markdown", is_flag=True, help="As Markdown, for a comment on a pull request.")
 def diff(project: Project, /, span: str, markdown: bool) -> Answer:
@@ -192,7 +193,7 @@ def _escaped(text: str) -> str:
     return _CALLS.sub(r"\1<!-- -->", _MARKUP.sub(r"\\\1", text.replace("&", "&amp;")))
 
 
-@command()
+@command(memory)
 @click.argument("ref", metavar="ID", required=False)
 def blame(project: Project, /, ref: str | None) -> Answer:
     """Show who last changed each memory, or each field of one.

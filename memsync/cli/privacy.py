@@ -8,6 +8,7 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, command
+from memsync.cli.memory import memory
 from memsync.history import audit as auditing
 from memsync.memories import sharing
 from memsync.memories.project import Project
@@ -15,10 +16,10 @@ from memsync.records import Scope, age
 from memsync.store.consent import read_consented
 
 
-@command()
+@command(memory)
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
 def share(project: Project, /, refs: tuple[str, ...]) -> Answer:
-    """Move private or global memories into the project, where they can be committed.
+    """Move memories into the project, where they can be committed.
 
     Nothing moves if one of them looks like it holds a secret or has the tag
     private.
@@ -32,11 +33,11 @@ def share(project: Project, /, refs: tuple[str, ...]) -> Answer:
     return Answer({"moved": moved}, "\n".join(lines))
 
 
-@command()
+@command(memory)
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
 @click.option("--global", "scope", flag_value="global", help="Into your own store, for every project.")
 def unshare(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
-    """Move memories out of the work tree, into this project's private store.
+    """Move memories out of the work tree, into your private store.
 
     What is committed already stays in git's history.
 
@@ -53,12 +54,12 @@ def unshare(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> 
     return Answer(value, "\n".join(lines))
 
 
-@command()
+@command(memory)
 @click.option("--history", is_flag=True, help="Every commit of every branch, too.")
 def audit(project: Project, /, history: bool) -> Answer:
-    """Look for secrets in shared memories and skills; exit 1 if there are some.
+    """Look for secrets in shared memories and skills.
 
-    Shows what they look like, never what they are. docs/security.md says what
+    Exit 1 if there are some. Shows what they look like, never what they are. docs/security.md says what
     to do about a secret that was committed.
 
     \b

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, command
+from memsync.cli.app import Answer, cli, command
 from memsync.format.as_json import as_json
-
-if TYPE_CHECKING:
-    from memsync.memories.project import Project
+from memsync.memories.project import Project
 
 _AGENTS = click.Choice(["claude", "codex", "gemini", "all"])
 
 
-@command()
+@command(cli)
 @click.option(
     "--agent",
     "agents",
@@ -62,13 +60,13 @@ def init(
     return Answer({"path": where, **as_json(result)}, render.installed(result, end))
 
 
-@command()
+@command(cli)
 @click.option("--agent", "agents", multiple=True, type=_AGENTS, help="Only this client (repeat for more).")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 def uninstall(project: Project, /, agents: tuple[str, ...], dry_run: bool) -> Answer:
-    """Take memsync out of the settings of your agents and, without --agent, of git. Memories stay.
+    """Take memsync out of your agents' settings; memories stay.
 
-    What was there before comes back byte for byte, also where you have edited
+    Without --agent git's hooks and merge drivers go too. What was there before comes back byte for byte, also where you have edited
     the rest of the file since.
 
     \b
@@ -84,9 +82,9 @@ def uninstall(project: Project, /, agents: tuple[str, ...], dry_run: bool) -> An
     return Answer(result, render.installed(result, []))
 
 
-@command(is_quiet=True)
+@command(cli, is_quiet=True)
 def status(project: Project, /) -> Answer:
-    """Show the stores, settings, what is pending, and which agents are connected.
+    """Show the stores, what is pending, and which agents are connected.
 
     \b
     Example:
@@ -118,10 +116,12 @@ def status(project: Project, /) -> Answer:
     return Answer(value, render.status(value, stores))
 
 
-@command(is_quiet=True)
+@command(cli, is_quiet=True)
 @click.option("--fix", is_flag=True, help="Repair what is safe; nothing is lost.")
 def doctor(project: Project, /, fix: bool) -> Answer:
-    """Look for problems; exit 1 if there are any. Without --fix nothing is written.
+    """Look for problems; --fix repairs what is safe.
+
+    Exit 1 if there are any. Without --fix nothing is written.
 
     \b
     Examples:
@@ -136,7 +136,7 @@ def doctor(project: Project, /, fix: bool) -> Answer:
     return Answer({"fixed": done, "findings": found}, text, 1 if any(one.level != "note" for one in found) else 0)
 
 
-@click.command()
+@cli.command()
 @click.option("--keep", is_flag=True, help="Leave the repository for you to look at.")
 def demo(keep: bool) -> None:
     """Show memsync at work in a temporary repository.
@@ -151,7 +151,7 @@ def demo(keep: bool) -> None:
         click.echo(line)
 
 
-@click.command()
+@cli.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script of SHELL.

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, command
-from memsync.cli.learn import model_option, open_candidates, yes_option
+from memsync.cli.app import Answer, command, model_option, yes_option
+from memsync.cli.learn import open_candidates
+from memsync.cli.memory import memory
 from memsync.errors import UsageError
+from memsync.memories.project import Project
 from memsync.poison.guard import shown_type
 
 if TYPE_CHECKING:
     from memsync.learn.candidates import Candidates, Proposal
     from memsync.learn.extract import Extracted
-    from memsync.memories.project import Project
     from memsync.memories.results import Entry
 
 _NEXT = "`memsync memory approve ID…` or `--all` stores them, `memsync memory reject ID…` drops them"
@@ -38,7 +39,7 @@ def _lines(found: Sequence[Proposal], none: str) -> list[str]:
     return [*map(_line, found), _NEXT] if found else [none]
 
 
-@command()
+@command(memory)
 @click.option("--scan/--no-scan", default=True, help="Read build files, CI, layout, README.  [default: yes]")
 @click.option(
     "--import-claude-md/--no-import-claude-md",
@@ -50,7 +51,7 @@ def _lines(found: Sequence[Proposal], none: str) -> list[str]:
 @model_option
 @yes_option
 def init(project: Project, /, scan: bool, instructions: bool, dry_run: bool, no_llm: bool, yes: bool) -> Answer:
-    """Propose the memories that a newcomer to this project would want.
+    """Propose the memories that a newcomer would want.
 
     Each names the file and line it was read from and waits until you approve
     it. Run it again after changes: what it stored and nobody edited is brought
@@ -74,7 +75,7 @@ def init(project: Project, /, scan: bool, instructions: bool, dry_run: bool, no_
     return Answer(done, "\n".join(lines))
 
 
-@command()
+@command(memory)
 @click.argument("sources", metavar="[FILE...]", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--from-session", "session", metavar="ID", help="The transcript of that session.")
 @click.option("--dry-run", is_flag=True, help="Show what would be proposed, and why the rest is not.")
@@ -113,7 +114,7 @@ def _extracted(found: Sequence[Extracted], *, dry_run: bool) -> str:
     return "\n".join([*lines, *_lines(proposed, "nothing new to propose")])
 
 
-@command()
+@command(memory)
 def candidates(project: Project, /) -> Answer:
     """Show the memories that wait for approval.
 
@@ -144,13 +145,13 @@ def _chosen(waiting: Candidates, refs: tuple[str, ...], *, is_all: bool) -> list
     return [one.memory.id for one in waiting.memories()] if is_all else list(refs)
 
 
-@command()
+@command(memory)
 @click.argument("refs", metavar="[ID...]", nargs=-1)
 @_all_option
 @click.option("--revoke", is_flag=True, help="Let flagged memories wait again.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask: you have read the flagged ones.")
 def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bool, yes: bool) -> Answer:
-    """Store memories that were proposed, or let a flagged memory be given to agents.
+    """Store proposed memories, or let a flagged one be given to agents.
 
     A flagged memory reads like an order to an agent. It is shown whole, and
     asked about; an edit of it waits again. --all takes only what was proposed.
@@ -195,11 +196,11 @@ def _settle(project: Project, entry: Entry, *, revoke: bool, yes: bool) -> None:
     project.screening.approve(entry)
 
 
-@command()
+@command(memory)
 @click.argument("refs", metavar="[ID...]", nargs=-1)
 @_all_option
 def reject(project: Project, /, refs: tuple[str, ...], is_all: bool) -> Answer:
-    """Drop memories that wait for approval; the same text is not proposed again.
+    """Drop proposed memories; the same text is not proposed again.
 
     \b
     Example:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, command
+from memsync.cli.memory import memory
 from memsync.errors import UsageError
+from memsync.memories.project import Project
 from memsync.setup.installing import turn_stealth
 from memsync.setup.repository import set_value
 from memsync.store import config as settings
 from memsync.store.trust import what_leaves
 
-if TYPE_CHECKING:
-    from memsync.memories.project import Project
-
 _MOVE: Final = "memsync memory config --stealth off --move"
 
 
-@command()
+@command(memory)
 @click.argument("key", required=False)
 @click.argument("value", required=False)
 @click.option("--stealth", type=click.Choice(["on", "off"]), help="Keep every memory out of the work tree, or not.")

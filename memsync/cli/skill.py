@@ -3,53 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import click
 
 from memsync.cli import render_skill as render
-from memsync.cli.app import Answer, LazyGroup, command, scope_option, target_options
+from memsync.cli.app import Answer, cli, command, scope_option, target_options
 from memsync.cli.memory import read_text, split_tags
 from memsync.errors import UsageError
+from memsync.memories.project import Project
 from memsync.records import Scope
 from memsync.skills.entries import listed_skills
 from memsync.system.texts import read_utf8
 
-if TYPE_CHECKING:
-    from memsync.memories.project import Project
 
-_HERE: Final = "memsync.cli.skill"
-_COMMANDS: Final = {
-    "list": (f"{_HERE}:list_", "List skills."),
-    "search": (f"{_HERE}:search", "Find the skills that answer a question."),
-    "show": (f"{_HERE}:show", "Show everything about one skill."),
-    "get": (f"{_HERE}:show", "The same as show."),
-    "add": (f"{_HERE}:add", "Write a new skill."),
-    "learn": ("memsync.cli.learn:learn", "Draft a skill from a session."),
-    "candidates": ("memsync.cli.learn:candidates", "Show what was learned and waits."),
-    "approve": ("memsync.cli.learn:approve", "Take learned skills into the repository."),
-    "reject": ("memsync.cli.learn:reject", "Drop learned skills."),
-    "update": (f"{_HERE}:update", "Change one skill, line by line."),
-    "delete": (f"{_HERE}:delete", "Remove skills."),
-    "restore": (f"{_HERE}:restore", "Undo the last update or delete."),
-    "apply": (f"{_HERE}:apply", "Print a skill to work by, and count it."),
-    "validate": (f"{_HERE}:validate", "Check skills as the clients do; --fix repairs them."),
-    "export": (f"{_HERE}:export", "Copy skills with all their files."),
-    "link": (f"{_HERE}:link", "Show the skills to Codex and Gemini too."),
-    "stats": (f"{_HERE}:stats", "Count skills and their use."),
-}
-
-
-@click.group(cls=LazyGroup, table=_COMMANDS)
+@cli.group(homes=(("learn", "learn candidates approve reject"),))
 def skill() -> None:
-    """Instructions for agents, in .claude/skills/NAME/SKILL.md."""
+    """Find, write, check and share skills.
+
+    A skill is instructions for agents, in .claude/skills/NAME/SKILL.md.
+    """
 
 
 _tags = click.option("--tag", "--tags", "tags", multiple=True, metavar="TAG", help="A tag, or several with commas.")
 _instructions_help = 'A file with the instructions ("-": standard input).'
 
 
-@command("list")
+@command(skill)
 @click.option("-q", "--query", metavar="TEXT", help="Only those that answer it, best first.")
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: all]")
 @scope_option
@@ -65,12 +45,12 @@ def list_(project: Project, /, query: str | None, limit: int | None, scope: Scop
     return Answer(listed_skills(found), render.entries(found, none="no skills yet" if not query else "no skill fits"))
 
 
-@command()
+@command(skill)
 @click.argument("query")
 @click.option("-n", "--limit", type=click.IntRange(1), default=5, show_default=True, help="How many at most.")
 @scope_option
 def search(project: Project, /, query: str, limit: int, scope: Scope | None) -> Answer:
-    """Find the skills that answer QUERY, by their words, their meaning or their trigger.
+    """Find the skills that answer QUERY, by words, meaning or trigger.
 
     \b
     Example:
@@ -80,7 +60,7 @@ def search(project: Project, /, query: str, limit: int, scope: Scope | None) -> 
     return Answer({"query": query, **listed_skills(found)}, render.entries(found, none="no skill fits"))
 
 
-@command()
+@command(skill)
 @click.argument("ref", metavar="SKILL")
 @scope_option
 def show(project: Project, /, ref: str, scope: Scope | None) -> Answer:
@@ -94,7 +74,10 @@ def show(project: Project, /, ref: str, scope: Scope | None) -> Answer:
     return Answer(entry, render.whole(entry))
 
 
-@command()
+skill.add_command(show, "get")
+
+
+@command(skill)
 @click.argument("name")
 @click.option("-i", "--instructions", metavar="FILE", required=True, help=_instructions_help)
 @click.option("-d", "--description", metavar="TEXT", help="What it does and when to use it.  [default: the first line]")
@@ -122,7 +105,7 @@ def _text(source: str) -> str:
         raise UsageError(f"{source}: {error.strerror or error}") from None
 
 
-@command()
+@command(skill)
 @click.argument("ref", metavar="SKILL")
 @click.option("--name", help="The new name, of the folder too.")
 @click.option("-d", "--description", metavar="TEXT", help="The new description.")
@@ -131,7 +114,7 @@ def _text(source: str) -> str:
 @click.option("--tag", "--tags", "tags", multiple=True, metavar="TAG", help='The new tags (commas; "": none).')
 @scope_option
 def update(project: Project, /, ref: str, instructions: str | None, tags: tuple[str, ...], **rest: Any) -> Answer:
-    """Change one skill; lines that are not named stay as they were written, byte for byte.
+    """Change one skill; other lines keep every byte.
 
     \b
     Examples:
@@ -147,7 +130,7 @@ def update(project: Project, /, ref: str, instructions: str | None, tags: tuple[
     return Answer({"status": "updated", "skill": entry}, render.done("updated", entry))
 
 
-@command()
+@command(skill)
 @click.argument("refs", metavar="SKILL...", nargs=-1, required=True)
 @scope_option
 def delete(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
@@ -164,11 +147,11 @@ def delete(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> A
     return Answer({"deleted": [entry.as_dict(whole=False) for entry in gone]}, "\n".join(lines))
 
 
-@command()
+@command(skill)
 @click.argument("name")
 @scope_option
 def restore(project: Project, /, name: str, scope: Scope | None) -> Answer:
-    """Undo the last update or delete of a skill on this machine; twice is redo.
+    """Undo the last update or delete of a skill; twice is redo.
 
     \b
     Example:
@@ -178,12 +161,12 @@ def restore(project: Project, /, name: str, scope: Scope | None) -> Answer:
     return Answer({"status": "restored", "skill": entry}, render.done("restored", entry))
 
 
-@command()
+@command(skill)
 @click.argument("ref", metavar="SKILL")
 @click.option("--outcome", type=click.Choice(["success", "failure"]), help="Note how working by it went.")
 @scope_option
 def apply(project: Project, /, ref: str, outcome: str | None, scope: Scope | None) -> Answer:
-    """Print the instructions of a skill, and count the use on this machine.
+    """Print the instructions of a skill, and count the use.
 
     \b
     Examples:
@@ -196,11 +179,11 @@ def apply(project: Project, /, ref: str, outcome: str | None, scope: Scope | Non
     return Answer(entry, text)
 
 
-@command()
+@command(skill)
 @click.argument("refs", metavar="[SKILL...]", nargs=-1)
 @click.option("--fix", is_flag=True, help="Repair what is safe.")
 def validate(project: Project, /, refs: tuple[str, ...], fix: bool) -> Answer:
-    """Check skills against the Agent Skills specification and what the clients load.
+    """Check skills as the specification and the clients do.
 
     --fix quotes values that are not valid YAML, moves keys that belong under metadata
     and adds what is missing; the old file can be restored.
@@ -215,7 +198,7 @@ def validate(project: Project, /, refs: tuple[str, ...], fix: bool) -> Answer:
     return Answer(value, render.checked(found), 0 if value["valid"] else 1)
 
 
-@command()
+@command(skill)
 @click.option(
     "-o", "--output", "directory", metavar="DIR", required=True, type=click.Path(path_type=Path), help="Where."
 )
@@ -232,7 +215,7 @@ def export(project: Project, /, directory: Path, force: bool, scope: Scope | Non
     return Answer({"exported": folders}, "\n".join(f"exported {folder}" for folder in folders) or "no skills to export")
 
 
-@command()
+@command(skill)
 @click.option("--global", "is_global", is_flag=True, help="Your own skills, in ~/.claude and ~/.agents.")
 @click.option("--copy", is_flag=True, help="Copies instead of links.")
 @click.option("--remove", is_flag=True, help="Take away what link made.")
@@ -254,7 +237,7 @@ def link(project: Project, /, is_global: bool, copy: bool, remove: bool) -> Answ
     return Answer({"links": done}, "\n".join(lines) or "nothing to do")
 
 
-@command()
+@command(skill)
 def stats(project: Project, /) -> Answer:
     """Count skills and how they were used on this machine.
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, command
+from memsync.cli.app import Answer, cli, command
+from memsync.cli.memory import memory
+from memsync.memories.project import Project
 
-if TYPE_CHECKING:
-    from memsync.memories.project import Project
 
-
-@command()
+@command(cli)
 @click.option("--import", "only_import", is_flag=True, help="Only take in what changed in the files.")
 @click.option("--export", "only_export", is_flag=True, help="Only write and stage what is ours.")
 @click.option("--commit", is_flag=True, help="Commit the memory file, and nothing else.")
@@ -23,9 +20,9 @@ if TYPE_CHECKING:
     help="Commit, then push the branch; where others were first, rebase or merge, and try again.",
 )
 def sync(project: Project, /, only_import: bool, only_export: bool, commit: bool, push: bool) -> Answer:
-    """Take in what changed, resolve conflicts, put the file in order and stage it.
+    """Take in what changed, export and stage; commit and push if asked.
 
-    Without --import and --export it does both. A commit of ours holds the
+    Conflicts in the memory file are resolved on the way. Without --import and --export it does both. A commit of ours holds the
     memory file alone and leaves what you staged as it is. A push is never
     forced, and never sends a branch without memories over one that has some.
 
@@ -40,3 +37,6 @@ def sync(project: Project, /, only_import: bool, only_export: bool, commit: bool
     both = only_import == only_export
     done = run(project, take_in=both or only_import, export=both or only_export, commit=commit, push=push)
     return Answer(done, render.synced(done), 1 if done.held else 0)
+
+
+memory.add_command(sync)

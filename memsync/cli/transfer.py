@@ -5,25 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, allow_secret_option, command, filter_options, target_options, tracked, wants_json
+from memsync.cli.memory import memory
 from memsync.errors import UsageError
 from memsync.memories import imports
 from memsync.memories.filters import Filters
+from memsync.memories.project import Project
 from memsync.records import SCOPES, Scope
 from memsync.transfer import readers, sources, writers
-
-if TYPE_CHECKING:
-    from memsync.memories.project import Project
 
 _BAR_FROM = 500
 
 
-@command()
+@command(memory)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
     "--from", "--format", "source", type=click.Choice(sources.SOURCES), help="Whose memories.  [default: by PATH]"
@@ -40,7 +39,7 @@ def import_(
     scope: Scope | None,
     **how: Any,
 ) -> Answer:
-    """Import memories from PATHs: files or folders ("-": standard input).
+    """Import memories from files or folders ("-": standard input).
 
     Reads what other tools keep, any JSONL or JSON (with --map), and Markdown
     bullets. Copies of what is stored are left out, and what is not worth it is
@@ -74,7 +73,7 @@ def _candidates(
     return sources.read_bytes(sys.stdin.buffer.read(), "stdin", source, mapping)
 
 
-@command()
+@command(memory)
 @click.option("-o", "--output", metavar="FILE", help='Write a copy there ("-": standard output).')
 @click.option("--format", "format_", type=click.Choice(writers.FORMATS), help="Of the copy.  [default: by FILE]")
 @filter_options

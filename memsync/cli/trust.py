@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, command, wants_json
+from memsync.cli.app import Answer, cli, command, wants_json
 from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.memories.stores import keep_key
 from memsync.store.trust import RULES, Approvals, Instruction, Word
 from memsync.store.workflow import find_instructions
 
-if TYPE_CHECKING:
-    from memsync.memories.project import Project
 
-
-@command(is_quiet=True)
+@command(cli, is_quiet=True)
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--show", is_flag=True, help="Show what waits and what is approved, and change nothing.")
 @click.option("--refuse", is_flag=True, help="Say no to that content: it does not wait any more.")
 @click.option("--revoke", is_flag=True, help="Take back what was approved or refused.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 def trust(project: Project, /, names: tuple[str, ...], *, yes: bool, **said: bool) -> Answer:
-    """Approve what this repository wants memsync to do, having shown it.
+    """Approve what this repository wants memsync to do.
 
-    Workflow files, the mode auto-commit and memory.secrets.allow of a
+    It is shown first. Workflow files, the mode auto-commit and memory.secrets.allow of a
     repository do nothing until you approve that very content; one that changes
     waits again. Approvals hold in every clone of the project on this machine.
     NAME (a file, or file: setting, as shown) picks some of it.
