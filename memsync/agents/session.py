@@ -7,10 +7,12 @@ in state.db, where every process of the session sees it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from heapq import heappush, heappushpop
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memsync.agents import context
@@ -346,8 +348,17 @@ def superseded_by(entries: Iterable[Entry]) -> set[str]:
 
 
 def state_scope(project: Project) -> Scope | None:
-    """Return the scope beside whose store sessions are noted: never a directory that the project does not have yet."""
+    """Return the scope beside whose store sessions are noted: never a directory that the project does not have yet.
+
+    Where the project cannot be written to (a mounted one, another user's), that is the home store.
+    """
     layout = project.layout
-    if layout.project and layout.project.directory.is_dir() and not project.settings.stealth:
+    is_there = layout.project is not None and layout.project.directory.is_dir() and not project.settings.stealth
+    if is_there and (layout.stealth is None or _is_writable(project.state("project").path)):
         return "project"
     return "stealth" if layout.stealth else None
+
+
+def _is_writable(database: Path) -> bool:
+    there = [path for path in (database, database.parent, database.parent.parent) if path.exists()]
+    return all(os.access(path, os.W_OK) for path in there)

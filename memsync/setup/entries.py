@@ -6,6 +6,7 @@ change between releases; `tests/unit/setup/test_entries.py` pins them.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any, Final, NamedTuple
 
@@ -14,8 +15,13 @@ from memsync.agents.client import ClientName
 NAMES: Final = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 SERVER: Final = "memsync"
 
-# A hook of ours, however the program is spelled: with its path, in quotes, as an .exe.
-_OURS: Final = re.compile(r"(?:^|[\s/\\\"'])memsync(?:\.exe)?[\"']? hook ([a-z-]+) --client ([a-z]+)\s*$")
+# Where memsync is gone (another machine, another environment) the client goes on without a word. Gemini CLI blocks
+# the prompt for every code but 0 and 1, and the others print the failure each time. For POSIX shells and fish; on
+# Windows each client has a shell of its own, and PowerShell knows neither half of it.
+_GUARD: Final = "" if os.name == "nt" else " 2>/dev/null || exit 0"
+# A hook of ours, however the program is spelled (with its path, in quotes, as an .exe) and whatever guards it.
+_OURS: Final = re.compile(r"(?:^|[\s/\\\"'])memsync(?:\.exe)?[\"']? hook ([a-z-]+) --client ([a-z]+)\s*(?:$|2>|\|\||;)")
+_UNGUARDED: Final = re.compile(r"memsync hook [a-z-]+ --client [a-z]+")
 
 
 class Hook(NamedTuple):
@@ -62,7 +68,21 @@ class Wanted(NamedTuple):
 
 def command(hook: Hook, client: str) -> str:
     """Return what *client* runs on *hook*."""
+    return guard(_spell(hook, client))
+
+
+def _spell(hook: Hook, client: str) -> str:
     return f"memsync hook {hook.name} --client {client}"
+
+
+def is_unguarded(text: object) -> bool:
+    """Tell whether *text* is a command of ours as it was written before commands had a guard."""
+    return isinstance(text, str) and bool(_GUARD) and _UNGUARDED.fullmatch(text) is not None
+
+
+def guard(text: str) -> str:
+    """Return the command *text* so that it always ends with 0, and without a word where memsync is gone."""
+    return text + _GUARD
 
 
 def list_hooks(client: ClientName, spoken_to: str | None = None) -> list[Wanted]:
@@ -74,6 +94,8 @@ def _group(hook: Hook, client: ClientName, spoken_to: str) -> dict[str, Any]:
     run: dict[str, Any] = {"type": "command", "command": command(hook, spoken_to), "timeout": hook.limit}
     if client == "gemini":  # counts in milliseconds, and asks the user about a hook by its name
         run = {"name": f"memsync-{hook.name}", **run, "timeout": hook.limit * 1000}
+    if client == "codex" and spoken_to == client:  # Claude Code, which reads the plugin's too, knows no such key
+        run["commandWindows"] = _spell(hook, spoken_to)
     return {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [run]}
 
 

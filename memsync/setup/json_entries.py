@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from memsync.setup import jsonedit
-from memsync.setup.entries import SERVER, Wanted, hook_of, is_server
+from memsync.setup.entries import SERVER, Wanted, guard, hook_of, is_server, is_unguarded
 from memsync.setup.jsonedit import Child, Node
 
 BLANK: Final = "\ufeff \t\r\n"
@@ -30,16 +30,34 @@ class Own(NamedTuple):
 def add(text: str, wanted: Sequence[Wanted]) -> str:
     """Return *text* with every entry of *wanted*, and without hooks of ours that are not wanted any more.
 
-    An entry that is there keeps its spelling: somebody may have given it a path or a longer time limit.
+    An entry that is there keeps its spelling: somebody may have given it a path or a longer time limit. Only the
+    command that was once written without a guard gets one.
 
     Raises:
         NotJson, Misfit: it cannot be done without destroying something.
     """
     text = text if text.strip(BLANK) else _EMPTY
     text = _drop(text, lambda own: own.does is not None and not any(_is_wanted_by(own, one) for one in wanted), ())
+    text = _guard(text)
     for one in wanted:
         text = _add(text, one)
     return text
+
+
+def _guard(text: str) -> str:
+    for _, command in reversed(list(_find_unguarded(jsonedit.parse(text)))):
+        text = jsonedit.replace(text, command, guard(command.scalar))
+    return text
+
+
+def _find_unguarded(root: Node) -> Iterator[tuple[str, Node]]:
+    """Yield the event and the command of each hook of ours that is spelled as it was before there was a guard."""
+    for event in _children(root.get("hooks"), "{"):
+        for group in _children(event.node, "["):
+            for handler in _children(group.node.get("hooks"), "["):
+                command = handler.node.get("command")
+                if command and is_unguarded(command.scalar):
+                    yield event.key or "", command
 
 
 def _add(text: str, wanted: Wanted) -> str:
@@ -155,8 +173,10 @@ def compare(text: str, wanted: Sequence[Wanted]) -> Look:
     Raises:
         NotJson
     """
-    found = list(find_owned(jsonedit.parse(text))) if text.strip(BLANK) else []
+    root = jsonedit.parse(text if text.strip(BLANK) else _EMPTY)
+    found = list(find_owned(root))
     present = [one for one in wanted if any(_is_wanted_by(own, one) for own in found)]
     missing = [one for one in wanted if one not in present]
     stale = [own.keys[-1] for own in found if not any(_is_wanted_by(own, one) for one in wanted)]
+    stale += [event for event, _ in _find_unguarded(root) if event not in stale]
     return Look([one.keys[-1] for one in present], [one.keys[-1] for one in missing], stale)

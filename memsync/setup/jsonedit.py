@@ -208,6 +208,11 @@ def _without_line_end(after: str, outer: str) -> str:
     return after
 
 
+def replace(text: str, node: Node, value: Any) -> str:
+    """Return *text* with *value* instead of the scalar *node*."""
+    return text[: node.start] + json.dumps(value, ensure_ascii=False) + text[node.end :]
+
+
 def _ends_in_line_comment(text: str, start: int, end: int) -> bool:
     comments = [found for found in _COMMENT.finditer(text, start, end) if found[0].startswith("//")]
     return bool(comments) and comments[-1].end() == end

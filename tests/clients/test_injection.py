@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from app_server import AppServer
+from models import SAYS
 
 pytestmark = pytest.mark.slow  # real clients, in processes of their own
 
@@ -172,6 +173,26 @@ def test_the_turn_goes_on_whatever_is_wrong(client, trouble):
     remember(client)
     trouble(client)
     assert QUESTION in client.ask(QUESTION)
+
+
+def gone(shim) -> None:
+    shim.unlink()
+
+
+def dead(shim) -> None:
+    """Leave the program where its interpreter is gone, as an environment does that was removed."""
+    shim.write_text("#!/no/such/python\n")
+
+
+@pytest.mark.parametrize("way", [gone, dead], ids=lambda way: way.__name__)
+def test_no_client_says_a_word_of_a_hook_whose_program_is_gone(client, way):
+    remember(client)
+    way(client.home / "bin" / "memsync")
+    done = client.turn(QUESTION, again=False, tools=False)
+    assert (done.code, SAYS in done.out) == (0, True)
+    said = [line for line in (done.out + done.err).splitlines() if "hook" in line.lower()]
+    assert [line for line in said if "memsync" in line or "fail" in line.lower()] == []
+    assert QUESTION in str([client.new_in(turn) for turn in client.model.turns])
 
 
 def test_a_memory_of_ten_thousand_letters_is_given_whole_or_not_at_all(client):

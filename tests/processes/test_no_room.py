@@ -40,6 +40,7 @@ def fill_store(directory: Path) -> None:
         + memory_line("mm-aaaaaa", "one " * 800)
         + '{"content":"two again","id":"mm-bbbbbb"}\n'
         + memory_line("mm-cccccc", "three " * 800)
+        + memory_line("mm-dddddd", "The port of the staging database is 5433")
     )
 
 
@@ -113,6 +114,23 @@ def test_on_a_read_only_disk_everything_can_still_be_read(read_only):
     for words in (("memory", "recall", "three"), ("memory", "list"), ("status",), ("doctor",), ("memory", "stats")):
         ran = read_only.memsync(*words, "--json")
         assert (ran.code, ran.err) == (0, "")
+
+
+def test_on_a_read_only_disk_a_session_is_given_each_memory_once(read_only):
+    """What was given is noted in the home store."""
+
+    def ask(session: str) -> str:
+        said = json.dumps(
+            {"session_id": session, "prompt": "which port has the staging database?", "cwd": str(read_only.directory)}
+        )
+        ran = read_only.memsync("hook", "prompt", "--client", "claude", stdin=said.encode())
+        assert (ran.code, ran.err) == (0, "")
+        return ran.out
+
+    assert "mm-dddddd" in ask("s1")
+    assert ask("s1") == ""
+    assert "mm-dddddd" in ask("s2")
+    assert "gave" in read_only.memsync("status").out
 
 
 def test_a_read_only_disk_without_a_store_is_a_clear_error(tmp_path):

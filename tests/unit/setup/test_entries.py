@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+
 import pytest
 
 from memsync.agents.client import CLIENTS
 from memsync.setup import entries
+
+GUARD = "" if os.name == "nt" else " 2>/dev/null || exit 0"
 
 
 def commands(client: str, spoken_to: str | None = None) -> list[tuple]:
@@ -18,30 +24,37 @@ def commands(client: str, spoken_to: str | None = None) -> list[tuple]:
 
 def test_the_commands_of_claude_code_never_change():
     assert commands("claude") == [
-        ("SessionStart", "startup|resume|clear|compact|fork", "memsync hook session-start --client claude", 10),
-        ("UserPromptSubmit", None, "memsync hook prompt --client claude", 5),
-        ("PreCompact", None, "memsync hook pre-compact --client claude", 5),
-        ("SessionEnd", None, "memsync hook session-end --client claude", 5),
+        ("SessionStart", "startup|resume|clear|compact|fork", f"memsync hook session-start --client claude{GUARD}", 10),
+        ("UserPromptSubmit", None, f"memsync hook prompt --client claude{GUARD}", 5),
+        ("PreCompact", None, f"memsync hook pre-compact --client claude{GUARD}", 5),
+        ("SessionEnd", None, f"memsync hook session-end --client claude{GUARD}", 5),
     ]
     assert entries.server("claude").value == {"type": "stdio", "command": "memsync", "args": ["mcp"]}
 
 
 def test_the_commands_of_codex_never_change():
     assert commands("codex") == [
-        ("SessionStart", "startup|resume|clear|compact|fork", "memsync hook session-start --client codex", 10),
-        ("UserPromptSubmit", None, "memsync hook prompt --client codex", 5),
-        ("PreCompact", None, "memsync hook pre-compact --client codex", 5),
-        ("PostCompact", None, "memsync hook post-compact --client codex", 5),
-        ("SessionEnd", None, "memsync hook session-end --client codex", 3),
+        ("SessionStart", "startup|resume|clear|compact|fork", f"memsync hook session-start --client codex{GUARD}", 10),
+        ("UserPromptSubmit", None, f"memsync hook prompt --client codex{GUARD}", 5),
+        ("PreCompact", None, f"memsync hook pre-compact --client codex{GUARD}", 5),
+        ("PostCompact", None, f"memsync hook post-compact --client codex{GUARD}", 5),
+        ("SessionEnd", None, f"memsync hook session-end --client codex{GUARD}", 3),
     ]
     assert entries.server("codex").value == {"command": "memsync", "args": ["mcp"]}
 
 
+def test_codex_is_told_what_to_run_on_windows_where_no_shell_knows_the_guard():
+    handlers = [one.value["hooks"][0] for one in entries.list_hooks("codex")]
+    assert [handler["commandWindows"] for handler in handlers] == [
+        f"memsync hook {hook.name} --client codex" for hook in entries.HOOKS["codex"]
+    ]
+
+
 def test_the_commands_of_gemini_cli_never_change_and_count_milliseconds():
     assert commands("gemini") == [
-        ("SessionStart", "*", "memsync hook session-start --client gemini", 10_000),
-        ("BeforeAgent", None, "memsync hook prompt --client gemini", 5_000),
-        ("SessionEnd", None, "memsync hook session-end --client gemini", 5_000),
+        ("SessionStart", "*", f"memsync hook session-start --client gemini{GUARD}", 10_000),
+        ("BeforeAgent", None, f"memsync hook prompt --client gemini{GUARD}", 5_000),
+        ("SessionEnd", None, f"memsync hook session-end --client gemini{GUARD}", 5_000),
     ]
     names = [one.value["hooks"][0]["name"] for one in entries.list_hooks("gemini")]
     assert names == ["memsync-session-start", "memsync-prompt", "memsync-session-end"]
@@ -51,6 +64,7 @@ def test_hooks_are_in_shell_form_because_codex_drops_args():
     handlers = [one.value["hooks"][0] for client in CLIENTS for one in entries.list_hooks(client)]
     assert {tuple(sorted(handler)) for handler in handlers} == {
         ("command", "timeout", "type"),
+        ("command", "commandWindows", "timeout", "type"),
         ("command", "name", "timeout", "type"),
     }
 
@@ -62,6 +76,9 @@ def test_hooks_are_in_shell_form_because_codex_drops_args():
         "/home/me/.local/bin/memsync hook prompt --client claude",
         '"C:\\Program Files\\memsync.exe" hook prompt --client claude',
         "MEMSYNC_HOME=/x memsync hook prompt --client claude",
+        "memsync hook prompt --client claude 2>/dev/null || exit 0",
+        "memsync hook prompt --client claude || true",
+        "memsync hook prompt --client claude; exit 0",
     ],
 )
 def test_a_hook_of_ours_is_known_however_the_program_is_spelled(command):
@@ -82,6 +99,22 @@ def test_a_hook_of_ours_is_known_however_the_program_is_spelled(command):
 )
 def test_what_belongs_to_others_is_not_taken_for_ours(handler):
     assert entries.hook_of(handler) is None
+
+
+@pytest.mark.parametrize("shell", [shell for shell in ("sh", "dash", "bash", "zsh", "fish") if shutil.which(shell)])
+@pytest.mark.parametrize("program", [None, "#!/no/such/python\n", "#!/bin/sh\necho noise >&2; exit 2\n"])
+def test_a_hook_whose_program_is_gone_or_dead_or_old_says_nothing_and_ends_with_0(shell, program, tmp_path):
+    if program:
+        (tmp_path / "memsync").write_text(program)
+        (tmp_path / "memsync").chmod(0o755)
+    ran = subprocess.run(
+        [shutil.which(shell), "-c", entries.command(entries.HOOKS["gemini"][1], "gemini")],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
 
 
 def test_our_server_is_known_by_what_it_starts():

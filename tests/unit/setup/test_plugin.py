@@ -31,11 +31,11 @@ def test_the_hooks_of_the_plugin_ask_the_event_which_client_it_is():
     hooks = json.loads(files()[PLUGIN / "hooks" / "hooks.json"])["hooks"]
     commands = [run["command"] for groups in hooks.values() for group in groups for run in group["hooks"]]
     assert commands == [
-        "memsync hook session-start --client auto",
-        "memsync hook prompt --client auto",
-        "memsync hook pre-compact --client auto",
-        "memsync hook post-compact --client auto",
-        "memsync hook session-end --client auto",
+        "memsync hook session-start --client auto 2>/dev/null || exit 0",
+        "memsync hook prompt --client auto 2>/dev/null || exit 0",
+        "memsync hook pre-compact --client auto 2>/dev/null || exit 0",
+        "memsync hook post-compact --client auto 2>/dev/null || exit 0",
+        "memsync hook session-end --client auto 2>/dev/null || exit 0",
     ]
 
 
