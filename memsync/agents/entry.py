@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from memsync.agents.hooks import Reply
 
 _SHARE = 0.25  # of the time, that a server may take to answer; then the hook answers itself
+_REST = 0.25  # of the time, for reading what others wrote, once the answer is out
 _AGAIN = 300.0  # seconds after which an index that took too long is tried again
 _at_work: list[str] = []  # where this process answers by itself
+_answered: list[str] = []  # what this process has answered
 _LONG = 600.0  # seconds that the work at the end of a session may take
 _LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
 
@@ -45,7 +47,8 @@ def main(words: Sequence[str]) -> NoReturn:
 
 def _start_clock(seconds: float, *, will_fork: bool = False) -> None:
     def give_up() -> int:
-        _complain(TimeoutError(f"gave nothing in {seconds:g} seconds; MEMSYNC_HOOK_SECONDS allows more"))
+        if not _answered:
+            _complain(TimeoutError(f"gave nothing in {seconds:g} seconds; MEMSYNC_HOOK_SECONDS allows more"))
         if _at_work:
             _index_apart(_at_work[0])
         return 0
@@ -173,6 +176,9 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
         reply: Reply = answer(project, client_of(client), event, payload)
         _print(reply.out)
         reply.used()
+        _answered.append(event)
+        if project.is_behind and not project.screen_all(seconds=_REST * wire.bound(os.environ)):
+            _index_apart(cwd)
 
 
 def _print(text: str) -> None:

@@ -21,7 +21,6 @@ from memsync.memories.filters import SHOWN, Filters, most_important, unasked
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Recall
 from memsync.records import Scope, content_hash, format_time, parse_time
-from memsync.secrets import scan_memory
 from memsync.store.state import State
 
 LEDGER: Final = "injected_memory_ids"
@@ -237,7 +236,9 @@ class RecallSession:
 
     def why_withheld(self, entry: Entry) -> str:
         """Return why what *entry* says keeps it from being given: it must not reach a model, or is to be read first."""
-        return "secret" if scan_memory(entry.memory, self.project.vetting.allowed) else self.waits(entry) and "flagged"
+        if self.project.screening.holds_secret(entry, lambda: self.project.vetting.allowed):
+            return "secret"
+        return self.waits(entry) and "flagged"
 
     def waits(self, entry: Entry) -> str:
         """Return why *entry* reads like an order to an agent, if nobody has approved it."""
@@ -308,7 +309,7 @@ class RecallSession:
         now = self.project.clock()
         for scope in dict.fromkeys(entry.scope for entry in injection.entries):
             shown = {
-                entry.id: self.project.screening.known(entry) for entry in injection.entries if entry.scope == scope
+                entry.id: self.project.screening.note(entry) for entry in injection.entries if entry.scope == scope
             }
             state = self.project.state(scope)
             state.record_use([(id_, now) for id_ in shown], shown)

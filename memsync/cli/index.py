@@ -40,6 +40,7 @@ def rebuild(project: Project, /) -> Answer:
     """
     finder = project.finder
     count = finder.rebuild()
+    project.screen_all()
     value = {"memories": count, **finder.status()}
     degraded = f"; by words only, because {value['degraded']}" if value["degraded"] else ""
     return Answer(value, f"indexed {memories(count)} with {value['embedder']}{degraded}")

@@ -49,6 +49,7 @@ class Finder:
         self._asked = False
         self._mutex = threading.RLock()
         self._saved = ""
+        self.is_made_anew = False  # of all memories, because there was no cache to begin with
         self.problems: Mapping[str, Any] = {}
         try:
             self.meaning: Meaning | None = choose(embedder)
@@ -115,6 +116,7 @@ class Finder:
         from memsync.index.core import Index
 
         self.refresh()
+        self.is_made_anew = known is None
         held = {scope: store.memories() for scope, store in self._stores.items()}
         index = Index([], self.meaning, stop_words=self._stop_words)
         index.start([(scope, memory) for scope in held for memory in held[scope].values()], known)

@@ -9,20 +9,20 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from memsync.records import Scope
-from memsync.store.state import Action, Dedup, Known, State
+from memsync.store.state import Action, Dedup, State
 
 _BATCH: Final = 500
 _LATE: Final = 1.0  # seconds that a decision may wait for others before it is logged
 
 
 class Use(NamedTuple):
-    """What happened to a memory, and what is known of it from then on."""
+    """What happened to a memory, and the fingerprint by which it is known from then on."""
 
     scope: Scope
     id: str
     action: Action
     at: datetime
-    known: Known
+    known: str
 
 
 class Journal:

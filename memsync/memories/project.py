@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
@@ -97,6 +98,7 @@ class Project:
     def close(self) -> None:
         """Bring what was written to canonical form. It is durable already, so a failure is only logged."""
         self.journal.write()
+        self.screening.save(only_where_state_is=True)
         for store in self.stores.values():
             try:
                 if store.in_log_form:
@@ -240,7 +242,7 @@ class Project:
         """Note locally that *entries* were used, in batches; never fails."""
         now = self.clock()
         for entry in entries:
-            self.journal.add_use(Use(entry.scope, entry.id, action, now, self.screening.known(entry)))
+            self.journal.add_use(Use(entry.scope, entry.id, action, now, self.screening.note(entry)))
         if self.journal.is_full:
             self.journal.write()
 
@@ -367,6 +369,15 @@ class Project:
         """Return the memories that read like orders to an agent and wait for approval, the most important first."""
         screened = map(self.screening.screen, self.entries(_EVERYTHING))
         return most_important(entry for entry in screened if entry.flagged)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there may be many memories that were never screened here: one was met, or the index was made of all."""
+        return self.screening.is_behind or (self._finder is not None and self._finder.is_made_anew)
+
+    def screen_all(self, *, seconds: float = inf) -> bool:
+        """Screen every memory, so that no hook need do it; False if *seconds* were too few."""
+        return self.screening.screen_all(self.entries(_EVERYTHING), seconds=seconds)
 
     def status(self) -> list[StoreStatus]:
         """Return each store at a glance.

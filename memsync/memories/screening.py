@@ -1,29 +1,40 @@
-"""Telling which memories read like orders to an agent, and which of them a person of this machine has approved."""
+"""Telling which memories hold a secret or read like orders to an agent, and which a person of this machine has approved.
+
+What was found is kept in the local state, by all that a memory is and by the rules, so that a hook finds it there and
+loads no rules at all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TypeVar
+from math import inf
+from typing import TYPE_CHECKING, TypeVar
 
 from memsync.memories.results import Entry
 from memsync.memories.stores import keep_key
-from memsync.poison.fingerprints import RULES, fingerprint, instruction_of
-from memsync.records import Scope
+from memsync.poison.fingerprints import fingerprint, instruction_of, mark, version_of_rules
+from memsync.records import SCOPES, Scope
 from memsync.store.places import Layout
-from memsync.store.state import Known, State
+from memsync.store.state import State
 from memsync.store.trust import Approvals, Instruction
+
+if TYPE_CHECKING:
+    from memsync.secrets import Allow
 
 E = TypeVar("E", bound=Entry)
 
 
 class Screening:
-    """Screens the memories of *layout*; *state_of* returns what is known of those of a scope."""
+    """Screens the memories of *layout*; *state_of* returns what is known of those of a scope. `save` keeps what was found."""
 
     def __init__(self, layout: Layout, state_of: Callable[[Scope], State]) -> None:
         self._layout = layout
         self._state_of = state_of
-        self._flaws: dict[str, str] = {}  # by fingerprint
+        self._flaws: dict[bytes, str] = {}  # by mark
+        self._secret: set[bytes] = set()  # marks of what holds something like a secret
+        self._new: dict[Scope, dict[bytes, str]] = {}
 
     def screen(self, entry: E) -> E:
         """Return *entry* with why no agent is given it unasked, if it is flagged and nobody has approved it."""
@@ -31,24 +42,63 @@ class Screening:
         return replace(entry, flagged=why) if why and not self.is_approved(entry) else entry
 
     def find_flaw(self, entry: Entry) -> str:
-        """Return why *entry* reads like an order to an agent; "" if it does not. What was read here once is not read again."""
-        mark = fingerprint(entry.memory)
-        if self._state_of(entry.scope).known().get(entry.id) == (mark, RULES):
-            return ""
-        if mark not in self._flaws:
-            from memsync.poison.screen import flaw_of
+        """Return why *entry* reads like an order to an agent; "" if it does not."""
+        return self._flaws[self._screened(entry)]
 
-            self._flaws[mark] = flaw_of(entry.memory)
-        return self._flaws[mark]
+    def holds_secret(self, entry: Entry, allowed: Callable[[], Allow]) -> bool:
+        """Tell whether *entry* holds what looks like a secret and is not *allowed*."""
+        if self._screened(entry) not in self._secret:
+            return False
+        from memsync.secrets import scan_memory
 
-    def known(self, entry: Entry) -> Known:
-        """Return what is known of *entry* once it is written or shown."""
-        return Known(fingerprint(entry.memory), 0 if self.find_flaw(entry) else RULES)
+        return bool(scan_memory(entry.memory, allowed()))
+
+    def _screened(self, entry: Entry) -> bytes:
+        """Have *entry* screened, unless it was, and return its mark. What holds a secret is never noted, so that no list of those is."""
+        name = mark(entry.memory)
+        if name not in self._flaws:
+            kept = self._state_of(entry.scope).screened(version_of_rules()).get(name)
+            self._flaws[name] = self._read(name, entry) if kept is None else kept
+        return name
+
+    def _read(self, name: bytes, entry: Entry) -> str:
+        from memsync.poison.screen import flaw_of
+        from memsync.secrets import scan_memory
+
+        flaw = flaw_of(entry.memory)
+        if scan_memory(entry.memory):
+            self._secret.add(name)
+        else:
+            self._new.setdefault(entry.scope, {})[name] = flaw
+        return flaw
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something had to be read because nobody had noted what it holds."""
+        return bool(self._new)
+
+    def screen_all(self, entries: Iterable[Entry], *, seconds: float = inf) -> bool:
+        """Screen *entries* and keep what was found; False if *seconds* were too few."""
+        end = time.monotonic() + seconds
+        is_done = all(self._screened(entry) and time.monotonic() < end for entry in entries)
+        self.save()
+        return is_done
+
+    def save(self, *, only_where_state_is: bool = False) -> None:
+        """Keep what was found, so that nothing is read twice on this machine."""
+        for scope in [scope for scope in SCOPES if scope in self._new]:
+            state = self._state_of(scope)
+            if state.path.exists() or not only_where_state_is:
+                state.record_screened(version_of_rules(), self._new.pop(scope))
+
+    def note(self, entry: Entry) -> str:
+        """Screen *entry*, which is written or shown, and return by what it is known from now on."""
+        self._screened(entry)
+        return fingerprint(entry.memory)
 
     def is_new(self, entry: Entry) -> bool:
         """Tell whether this machine has neither written nor shown *entry* as it is: what a record says of itself is no proof."""
-        known = self._state_of(entry.scope).known().get(entry.id)
-        return known is None or known.fingerprint != fingerprint(entry.memory)
+        return self._state_of(entry.scope).known().get(entry.id) != fingerprint(entry.memory)
 
     def is_approved(self, entry: Entry) -> bool:
         """Tell whether a person of this machine has approved *entry* as it is."""

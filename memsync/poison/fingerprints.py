@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from memsync.records import Memory
+from memsync.store.state import MARK
 from memsync.store.trust import Instruction
 
-# Raised whenever the rules of `poison` change: what was read by older ones is read again.
-RULES: Final = 3
+_RULES: Final = (Path(__file__).parent, Path(__file__).parents[1] / "secrets")
 
 
 def fingerprint(memory: Memory) -> str:
     """Return what tells everything that *memory* says from anything else it might say.
 
-    Not its numbers and times: what it is worth today is no reason to read it again.
+    Not its numbers and times: what it is worth today does not make it new to anybody.
     """
+    return _digest(said(memory)).hex()
+
+
+def mark(memory: Memory) -> bytes:
+    """Return what tells *memory*, with all its fields, from any other: a number may be a secret too."""
+    return _digest(repr(tuple(memory)).encode("utf-8", "surrogatepass"))
+
+
+@cache
+def version_of_rules() -> str:
+    """Return what tells the rules about secrets and orders, code and data, from any others: what was found by those is void."""
+    told = []
+    for directory in _RULES:
+        with os.scandir(directory) as entries:
+            files = sorted(entry.path for entry in entries if entry.is_file())
+        for path in files:
+            with open(path, "rb") as file:
+                told += [os.path.basename(path).encode(), _digest(file.read())]
+    return _digest(b"\0".join(told)).hex()
+
+
+def _digest(data: bytes) -> bytes:
     try:
         from _blake2 import blake2b  # of hashlib, which loads OpenSSL: 2 ms, and a hook has no time
     except ImportError:
         from hashlib import blake2b
-    return blake2b(said(memory), digest_size=16).hexdigest()
+    return blake2b(data, digest_size=MARK).digest()
 
 
 def said(memory: Memory) -> bytes:

@@ -36,6 +36,8 @@ _PRUNE: Final = (
     " AND id <= (SELECT max(id) FROM dedup_log) - ?"
 )
 _COPIES: Final = 1_000
+_SCREENED: Final = "SELECT marks, flaw FROM screened WHERE rules = ?"
+MARK: Final = 16  # bytes of a mark; they are kept in one piece, which is read in a third of the time of rows
 _VARIABLES: Final = "SELECT variables FROM workflow_state WHERE session_id = ?"
 _DEDUP_COLUMNS: Final = (
     "created_at, new_text, existing_id, existing_text, similarity, decision, reasoning, owner, rejected, review_status"
@@ -50,13 +52,6 @@ class Usage(NamedTuple):
 
     access_count: int
     last_accessed_at: datetime | None
-
-
-class Known(NamedTuple):
-    """What of a memory was last written or shown here, and by which rules it was found to be no order; 0: by none."""
-
-    fingerprint: str
-    rules: int = 0
 
 
 class Outcomes(NamedTuple):
@@ -102,30 +97,41 @@ class State:
         self.path = path
         self._private = private
         self._tree = tree
-        self._usage: dict[str, Usage] = {}
-        self._seen: tuple[Stamp, Stamp] | None = None
-        self._known: dict[str, Known] = {}
-        self._known_at: tuple[Stamp, Stamp] | None = None
+        self._read: dict[tuple[str, tuple[str, ...]], tuple[tuple[Stamp, Stamp], Mapping[Any, Any]]] = {}
 
     def usage(self) -> Mapping[str, Usage]:
-        """Return the use of every memory that was ever used; read again only if the database changed."""
-        stamps = self._stamps()
-        if stamps != self._seen:
-            self._seen = stamps
-            rows = self._select("SELECT id, access_count, last_accessed_at FROM usage")
-            self._usage = {id_: Usage(count, parse_time(last)) for id_, count, last in rows}
-        return self._usage
+        """Return the use of every memory that was ever used."""
+        return self._mapping("SELECT id, access_count, last_accessed_at FROM usage", _usage_of)
 
-    def known(self) -> Mapping[str, Known]:
-        """Return which memories were written or shown on this machine, and as what; read again only after a change."""
-        stamps = self._stamps()
-        if stamps != self._known_at:
-            self._known_at = stamps
-            self._known = {id_: Known(*row) for id_, *row in self._select("SELECT id, fingerprint, rules FROM known")}
-        return self._known
+    def known(self) -> Mapping[str, str]:
+        """Return which memories were written or shown on this machine, and as what: ids, and fingerprints of what they said."""
+        return self._mapping("SELECT id, fingerprint FROM known", dict)
 
-    def _stamps(self) -> tuple[Stamp, Stamp]:
-        return stamp(self.path), stamp(self.path.with_name(f"{self.path.name}-wal"))
+    def screened(self, rules: str) -> Mapping[bytes, str]:
+        """Return the marks of what was found by *rules* to hold no secret, and why it reads like an order, or ""."""
+        return self._mapping(_SCREENED, _flaws_of, (rules,))
+
+    def record_screened(self, rules: str, flaws: Mapping[bytes, str]) -> None:
+        """Note by its mark what was found by *rules*, and forget what was found by others."""
+        with self._database() as db:
+            if db:
+                db.execute("BEGIN IMMEDIATE")
+                db.execute("DELETE FROM screened WHERE rules != ?", (rules,))
+                held = {flaw: marks for marks, flaw in db.execute(_SCREENED, (rules,))}
+                for flaw in dict.fromkeys(flaws.values()):
+                    new = b"".join(mark for mark, why in flaws.items() if why == flaw)
+                    row = (rules, flaw, held.get(flaw, b"") + new)
+                    db.execute("INSERT OR REPLACE INTO screened VALUES (?, ?, ?)", row)
+
+    def _mapping(
+        self, query: str, make: Callable[..., Mapping[Any, Any]], values: tuple[str, ...] = ()
+    ) -> Mapping[Any, Any]:
+        """Return what *make* makes of the rows of *query*; read again only if the database changed."""
+        stamps = (stamp(self.path), stamp(self.path.with_name(f"{self.path.name}-wal")))
+        found = self._read.get((query, values))
+        if found is None or found[0] != stamps:
+            found = self._read[query, values] = stamps, make(self._select(query, values))
+        return found[1]
 
     def _select(self, query: str, values: Sequence[str] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of *query*; none where there is no database yet, which reading does not make."""
@@ -142,8 +148,8 @@ class State:
                 if db:
                     db.executemany(query, rows)
 
-    def record_use(self, uses: Iterable[tuple[str, datetime]], known: Mapping[str, Known] = _NONE) -> None:
-        """Count one more use for each id and time of *uses*, and note what is *known* from now on."""
+    def record_use(self, uses: Iterable[tuple[str, datetime]], known: Mapping[str, str] = _NONE) -> None:
+        """Count one more use for each id and time of *uses*, and note the fingerprints that are *known* from now on."""
         rows = [(id_, format_time(now)) for id_, now in uses]
         if not rows and not known:
             return
@@ -155,7 +161,7 @@ class State:
                     " last_accessed_at = max(last_accessed_at, excluded.last_accessed_at)",
                     rows,
                 )
-                db.executemany("INSERT OR REPLACE INTO known VALUES (?, ?, ?)", [(id_, *k) for id_, k in known.items()])
+                db.executemany("INSERT OR REPLACE INTO known (id, fingerprint) VALUES (?, ?)", list(known.items()))
 
     def outcomes(self) -> Mapping[str, Outcomes]:
         """Return the outcomes of every skill that has any."""
@@ -325,6 +331,14 @@ class State:
             db.close()
             raise
         return db
+
+
+def _flaws_of(rows: Sequence[tuple[bytes, str]]) -> dict[bytes, str]:
+    return {marks[at : at + MARK]: flaw for marks, flaw in rows for at in range(0, len(marks), MARK)}
+
+
+def _usage_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, Usage]:
+    return {id_: Usage(count, parse_time(last)) for id_, count, last in rows}
 
 
 def _read_variables(rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:

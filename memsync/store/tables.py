@@ -7,8 +7,9 @@ from typing import Final
 SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS usage (
     id TEXT PRIMARY KEY, access_count INTEGER NOT NULL DEFAULT 0, last_accessed_at TEXT);
-CREATE TABLE IF NOT EXISTS known (
-    id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, rules INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS known (id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS screened (
+    rules TEXT NOT NULL, flaw TEXT NOT NULL, marks BLOB NOT NULL, PRIMARY KEY (rules, flaw));
 CREATE TABLE IF NOT EXISTS session_memories (
     id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, memory_id TEXT NOT NULL,
     action TEXT NOT NULL, created_at TEXT NOT NULL, UNIQUE (session_id, memory_id, action));
@@ -36,13 +37,14 @@ ABSORB_USE: Final = (
     WHERE :ids IS NULL OR id IN (SELECT value FROM json_each(:ids))
     ON CONFLICT (id) DO UPDATE SET successes = max(successes, excluded.successes),
     failures = max(failures, excluded.failures)""",
-    """INSERT OR REPLACE INTO main.known SELECT * FROM other.known
+    """INSERT OR REPLACE INTO main.known (id, fingerprint) SELECT id, fingerprint FROM other.known
     WHERE :ids IS NULL OR id IN (SELECT value FROM json_each(:ids))""",
     """INSERT OR IGNORE INTO main.session_memories (session_id, memory_id, action, created_at)
     SELECT session_id, memory_id, action, created_at FROM other.session_memories
     WHERE :ids IS NULL OR memory_id IN (SELECT value FROM json_each(:ids)) ORDER BY id""",
 )
 ABSORB_REST: Final = (
+    "INSERT OR IGNORE INTO main.screened SELECT * FROM other.screened",
     """INSERT INTO main.workflow_state SELECT * FROM other.workflow_state WHERE true
     ON CONFLICT (session_id) DO UPDATE SET variables = excluded.variables, updated_at = excluded.updated_at
     WHERE excluded.updated_at > updated_at""",
