@@ -274,12 +274,10 @@ class ExportRefused(StoreError):
 
 def write_failed(path: Path, error: OSError) -> StoreError:
     """Turn the OSError of a failed write on *path* into the error to raise."""
-    why = error.strerror or str(error)
+    why = f"{error.strerror}, nothing was changed" if error.errno else str(error)  # without: of several files
     if error.errno in _FULL:
-        return StoreFull(path, f"{why}, nothing was changed", "free some space and try again")
-    return StoreNotWritable(
-        path, f"{why}, nothing was changed", "check the owner, the mode and the mount, then try again"
-    )
+        return StoreFull(path, why, "free some space and try again")
+    return StoreNotWritable(path, why, "check the owner, the mode and the mount, then try again")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.agents import context
 from memsync.agents.triage import small_talk
-from memsync.memories.filters import SHOWN, Filters, most_important, unasked
+from memsync.memories.filters import SHOWN, Filters, choose_unasked, most_important
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Recall
 from memsync.records import Scope, content_hash, format_time, parse_time
@@ -192,7 +192,7 @@ class RecallSession:
         if restart and filtered and found.gate < found.floor:
             self._forget()
             found, filtered, replaced = self._search(prompt, self.rules(threshold, asked=True), limit)
-        hits = unasked(found.hits, attrgetter("score"), gate=found.gate, floor=found.floor, limit=limit)
+        hits = choose_unasked(found.hits, attrgetter("score"), gate=found.gate, floor=found.floor, limit=limit)
         superseded = superseded_by(hits) | replaced
         new = [hit for hit in hits if hit.id not in superseded]
         done = self._built(new, filtered, limit=limit, budget=budget, grouped=False)

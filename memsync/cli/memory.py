@@ -20,7 +20,7 @@ from memsync.cli.app import (
 from memsync.errors import UsageError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
-from memsync.memories.results import listed
+from memsync.memories.results import list_entries
 from memsync.records import SCOPES, Scope
 from memsync.system.texts import read_utf8
 
@@ -209,7 +209,7 @@ def list_(project: Project, /, limit: int | None, at: str | None, **chosen: Any)
     project = _at(project, at)
     found = project.memories(_filters(**chosen), limit=limit)
     _warn(project)
-    return Answer(listed(found), render.entries(found, project.clock(), none="no memories yet"))
+    return Answer(list_entries(found), render.entries(found, project.clock(), none="no memories yet"))
 
 
 @command(memory)

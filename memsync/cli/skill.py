@@ -13,7 +13,7 @@ from memsync.cli.memory import read_text, split_tags
 from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.records import Scope
-from memsync.skills.entries import listed_skills
+from memsync.skills.entries import list_skill_entries
 from memsync.system.texts import read_utf8
 
 
@@ -42,7 +42,9 @@ def list_(project: Project, /, query: str | None, limit: int | None, scope: Scop
       memsync skill list --query "run the tests"
     """
     found = project.skills.list(query, scope=scope, limit=limit)
-    return Answer(listed_skills(found), render.entries(found, none="no skills yet" if not query else "no skill fits"))
+    return Answer(
+        list_skill_entries(found), render.entries(found, none="no skills yet" if not query else "no skill fits")
+    )
 
 
 @command(skill)
@@ -57,7 +59,7 @@ def search(project: Project, /, query: str, limit: int, scope: Scope | None) -> 
       memsync skill search "the build is red"
     """
     found = project.skills.search(query, scope=scope, limit=limit)
-    return Answer({"query": query, **listed_skills(found)}, render.entries(found, none="no skill fits"))
+    return Answer({"query": query, **list_skill_entries(found)}, render.entries(found, none="no skill fits"))
 
 
 @command(skill)

@@ -36,7 +36,7 @@ def by_rules(name: str, digest: Digest, *, source: str | None = None) -> bytes:
     lines += _section("What the user put right", [one_line(one.text) for one in digest.corrections])
     lines += _section("What did not work", [f"`{one_line(command)}`" for command in digest.failed])
     lines += _section("Files that were changed", [f"`{file}`" for file in digest.files])
-    return file.made_of("\n".join(lines).strip(), _fields(name, _description(name, digest), source=source))
+    return file.make("\n".join(lines).strip(), _fields(name, _description(name, digest), source=source))
 
 
 def _steps(digest: Digest) -> list[str]:
@@ -78,7 +78,7 @@ def by_model(name: str, digest: Digest, llm: Llm, *, source: str | None = None) 
     fields |= {"tags": clean_tags(said["tags"])} if said.get("tags") else {}
     if not said["instructions"].strip():
         raise InvalidSkill("the model wrote no instructions")
-    return file.made_of(said["instructions"].strip(), fields)
+    return file.make(said["instructions"].strip(), fields)
 
 
 def _fields(name: str, description: str, *, source: str | None) -> dict[str, Any]:

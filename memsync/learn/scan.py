@@ -11,7 +11,7 @@ from memsync.learn import facts
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.facts import Fact
 from memsync.learn.tree import Tree
-from memsync.memories.edits import edit, still_there
+from memsync.memories.edits import edit, get_live
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
 from memsync.records import Memory, content_hash
@@ -76,7 +76,7 @@ def init(project: Project, *, dry_run: bool = False) -> Scanned:
 def _bring_up_to_date(project: Project, entry: Entry, fact: Fact) -> Entry:
     store = project.store_to_write(entry.scope)
     with store.writing():
-        old = still_there(store, entry.id)
+        old = get_live(store, entry.id)
         if is_untouched(old) and not store.by_hash(content_hash(fact.content)):
             project.vetting.vet(old._replace(content=fact.content), entry.scope)
             old = edit(project, store, old, {"content": fact.content, SCANNED: _mark(fact)})

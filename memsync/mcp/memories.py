@@ -15,7 +15,7 @@ from memsync.mcp.tool import ADD, ASK, CHANGE, READ, TOGGLE, Offer, Progress, Sp
 from memsync.memories.filters import Filters
 from memsync.memories.imports import Candidate
 from memsync.memories.project import Project
-from memsync.memories.results import Entry, ImportReport, Remembered, Stats, listed
+from memsync.memories.results import Entry, ImportReport, Remembered, Stats, list_entries
 from memsync.records import SCOPES
 from memsync.store.exported import Exported
 from memsync.transfer.sources import Source, read
@@ -106,7 +106,7 @@ def recall(
 def list_memories(project: Project, limit: Limit = 50, at: At = None, *, filters: Chosen) -> Mapping[str, Any]:
     """List memories, the most important first. To answer a question use recall."""
     with then(project, at) as place:
-        return listed(place.list(filters, limit=limit))
+        return list_entries(place.list(filters, limit=limit))
 
 
 def get_memory(project: Project, memory_id: Id, scope: Where = None, at: At = None) -> Entry:

@@ -13,7 +13,7 @@ from memsync.errors import MemoryNotFound, MemsyncError, SkillNotFound
 from memsync.format.as_json import as_json
 from memsync.mcp.tool import Desk, shown
 from memsync.memories.project import Project
-from memsync.memories.results import listed
+from memsync.memories.results import list_entries
 from memsync.records import shown_id
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _add_completions(
 
 
 def _most_important(project: Project) -> dict[str, Any]:
-    return listed([entry for entry in project.memories() if not entry.flagged][:_LISTED])
+    return list_entries([entry for entry in project.memories() if not entry.flagged][:_LISTED])
 
 
 def _ids(project: Project, beginning: str) -> list[str]:

@@ -13,7 +13,7 @@ from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit, Tags, Target, Where, inside
 from memsync.mcp.tool import ADD, ASK, CHANGE, COUNT, READ, TOGGLE, Offer
 from memsync.memories.project import Project
-from memsync.skills.entries import SkillEntry, listed_skills
+from memsync.skills.entries import SkillEntry, list_skill_entries
 
 Ref = Annotated[str, Field(description="Its name, its id or the beginning of one.")]
 SkillName = Annotated[str, Field(description="Lower case, with hyphens: run-tests.")]
@@ -35,12 +35,12 @@ def list_skills(
     scope: Where = None,
 ) -> Mapping[str, Any]:
     """List skills: how things are done in this project, without the instructions."""
-    return listed_skills(project.skills.list(query, scope=scope, limit=limit))
+    return list_skill_entries(project.skills.list(query, scope=scope, limit=limit))
 
 
 def search_skills(project: Project, query: str, limit: Limit = 5, scope: Where = None) -> Mapping[str, Any]:
     """Find the skills for a task, by words, meaning or trigger; none if none fits."""
-    return {"query": query, **listed_skills(project.skills.search(query, scope=scope, limit=limit))}
+    return {"query": query, **list_skill_entries(project.skills.search(query, scope=scope, limit=limit))}
 
 
 def get_skill(project: Project, skill_id: Ref, scope: Where = None) -> SkillEntry:

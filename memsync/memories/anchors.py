@@ -37,18 +37,18 @@ def parse(text: str) -> Anchor:
     return Anchor(path, symbol, found[1] if found else "")
 
 
-def named_in(content: str, root: Path) -> tuple[str, ...]:
+def find_named(content: str, root: Path) -> tuple[str, ...]:
     """Return the files under *root* that *content* names, as anchors, at most five."""
     found: dict[str, None] = {}
     for match in _PATH.finditer(content):
         path = match[1].removeprefix("./")
-        if len(found) < _MOST and _inside(path, root) and (root / path).exists():
+        if len(found) < _MOST and _is_inside(path, root) and (root / path).exists():
             found[path] = None
     return tuple(found)
 
 
-def pinned(text: str, root: Path) -> str:
-    """Return the anchor that a user gave as PATH or PATH#SYMBOL; a file alone is pinned to what is in it now.
+def pin(text: str, root: Path) -> str:
+    """Return the anchor that a user gave as PATH or PATH#SYMBOL; a file alone is pin to what is in it now.
 
     Raises:
         InvalidMemory: there is no such file, or no such symbol in it.
@@ -56,66 +56,65 @@ def pinned(text: str, root: Path) -> str:
     anchor = parse(text.strip().removeprefix("./"))
     if anchor.blob:
         return text.strip()
-    is_inside = _inside(anchor.path, root)
-    if not is_inside or (why := _trouble(anchor, root)):
-        why = why if is_inside else f"{anchor.path!r} is not in the repository"
+    why = (
+        _explain_change(anchor, root) if _is_inside(anchor.path, root) else f"{anchor.path!r} is not in the repository"
+    )
+    if why:
         raise InvalidMemory(f"no anchor there: {why}; give PATH or PATH#SYMBOL, from {root}")
-    blob = "" if anchor.symbol else _blob(root / anchor.path)
-    return anchor.path + (f"#{anchor.symbol}" if anchor.symbol else "") + (f"@{blob}" if blob else "")
+    if anchor.symbol:
+        return f"{anchor.path}#{anchor.symbol}"
+    blob = _hash_blob(root / anchor.path)
+    return f"{anchor.path}@{blob}" if blob else anchor.path
 
 
 def anchors_of(content: str, given: Collection[str], root: Path) -> tuple[str, ...]:
-    """Return the anchors of a new memory: those *given*, pinned, and the files that *content* names.
+    """Return the anchors of a new memory: those *given*, pin, and the files that *content* names.
 
     Raises:
         InvalidMemory: one of those given is not there.
     """
-    pins = [pinned(text, root) for text in given]
+    pins = [pin(text, root) for text in given]
     known = {parse(pin).path for pin in pins}
-    return tuple(dict.fromkeys((*pins, *(path for path in named_in(content, root) if path not in known))))
+    return tuple(dict.fromkeys((*pins, *(path for path in find_named(content, root) if path not in known))))
 
 
-def trouble(text: str, root: Path) -> str:
+def explain_stale(text: str, root: Path) -> str:
     """Return what is no longer so with the anchor *text*; empty if nothing."""
     anchor = parse(text)
-    return _trouble(anchor, root) if _inside(anchor.path, root) else ""
+    return _explain_change(anchor, root) if _is_inside(anchor.path, root) else ""
 
 
-def _trouble(anchor: Anchor, root: Path) -> str:
+def _explain_change(anchor: Anchor, root: Path) -> str:
     path = root / anchor.path
     if not path.exists():
         return f"{anchor.path} is gone"
-    if anchor.symbol and not re.search(rf"(?<!\w){re.escape(anchor.symbol)}(?!\w)", _text(path, anchor.symbol)):
+    data = _read(path) if anchor.symbol else None
+    if data is not None and not re.search(rf"(?<!\w){re.escape(anchor.symbol)}(?!\w)", data.decode("utf-8", "replace")):
         return f"{anchor.path} no longer has {anchor.symbol}"
-    if anchor.blob and (now := _blob(path)) and now != anchor.blob:
+    if anchor.blob and (now := _hash_blob(path)) and now != anchor.blob:
         return f"{anchor.path} has changed"
     return ""
 
 
-def _inside(path: str, root: Path) -> bool:
+def _is_inside(path: str, root: Path) -> bool:
     """Tell whether *path* is in the repository, links followed: nothing is said about what is elsewhere."""
     if not path or path.startswith(("/", "~")) or ".." in path.split("/") or "\0" in path:
         return False
     return Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root))
 
 
-def _data(path: Path) -> bytes | None:
+def _read(path: Path) -> bytes | None:
+    """Return what is in a file; None where it cannot be looked into, and then counts as it was."""
     try:
         return path.read_bytes() if path.is_file() and path.stat().st_size <= _LARGEST else None
     except OSError:
         return None
 
 
-def _text(path: Path, unknown: str) -> str:
-    """Return the text of a file; *unknown* where it cannot be looked into, which then counts as found."""
-    data = _data(path)
-    return unknown if data is None else data.decode("utf-8", "replace")
-
-
-def _blob(path: Path) -> str:
+def _hash_blob(path: Path) -> str:
     from hashlib import sha1
 
-    data = _data(path)
+    data = _read(path)
     if data is None:
         return ""
     data = data.replace(b"\r\n", b"\n")

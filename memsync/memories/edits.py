@@ -29,21 +29,21 @@ def edit(
     """Write *changes* to *old* as of now, and *also* other edits of the store, at once; return the new version."""
     now = tick(project.clock(), old.written_at)
     store.update({**also, old.id: {**changes, "updated_at": format_time(now)}})
-    return still_there(store, old.id)
+    return get_live(store, old.id)
 
 
-def replacing(
+def edit_replacing(
     project: Project, store: Store, old: Memory, changes: Mapping[str, Any], replaces: Collection[Entry]
 ) -> Memory:
     """Write *changes* to *old*, which from now on stands for what it *replaces*; without either, write nothing."""
     replaces = [entry for entry in replaces if entry.id != old.id]
     if ids := tuple(entry.id for entry in replaces if entry.id not in old.supersedes):
         changes = {**changes, "supersedes": [*old.supersedes, *ids]}
-    also = hidden(project, store, replaces)
+    also = plan_archiving(project, store, replaces)
     return edit(project, store, old, changes, also) if changes or also else old
 
 
-def hidden(project: Project, store: Store, replaces: Iterable[Entry]) -> dict[str, dict[str, Any]]:
+def plan_archiving(project: Project, store: Store, replaces: Iterable[Entry]) -> dict[str, dict[str, Any]]:
     """Return the edits that archive what of *replaces* lives in *store*: kept and restorable, but recalled no more."""
     found = [old for entry in replaces if entry.scope == store.place.scope and (old := store.get(entry.id))]
     edits = {}
@@ -54,15 +54,15 @@ def hidden(project: Project, store: Store, replaces: Iterable[Entry]) -> dict[st
     return edits
 
 
-def hide_elsewhere(project: Project, scope: Scope, replaces: Iterable[Entry]) -> None:
+def archive_elsewhere(project: Project, scope: Scope, replaces: Iterable[Entry]) -> None:
     """Archive what of *replaces* lives in other stores than *scope*'s; the caller holds no lock."""
     for where in dict.fromkeys(entry.scope for entry in replaces if entry.scope != scope):
         store = project.store_to_write(where)
         with store.writing():
-            store.update(hidden(project, store, replaces))
+            store.update(plan_archiving(project, store, replaces))
 
 
-def still_there(store: Store, id_: str) -> Memory:
+def get_live(store: Store, id_: str) -> Memory:
     """Return the live memory *id_*.
 
     Raises:
@@ -83,7 +83,7 @@ def refuse_copy(store: Store, id_: str, content: str) -> None:
         raise InvalidMemory(f"{same.id} says the same already; forget one of the two, or word it differently")
 
 
-def noted(project: Project, scope: Scope, memory: Memory, action: Action) -> Entry:
+def record_entry(project: Project, scope: Scope, memory: Memory, action: Action) -> Entry:
     """Return *memory* as an entry, and note that *action* happened to it."""
     entry = project.screening.screen(project.entry(scope, memory))
     project.record([entry], action)
@@ -98,14 +98,14 @@ def unarchive(project: Project, entry: Entry) -> Remembered:
     """
     store = project.store_to_write(entry.scope)
     with store.writing():
-        old = still_there(store, entry.id)
+        old = get_live(store, entry.id)
         newer = [memory for memory in store.memories().values() if entry.id in memory.supersedes]
-        also = {memory.id: {"supersedes": _without(memory.supersedes, entry.id)} for memory in newer}
+        also = {memory.id: {"supersedes": _leave_out(memory.supersedes, entry.id)} for memory in newer}
         memory = edit(project, store, old, {"archived_at": None}, also)
     reason = "it is no longer archived"
     if newer:
         reason += f", nor superseded by {', '.join(memory.id for memory in newer)}"
-    return Remembered(status="updated", entry=noted(project, entry.scope, memory, "updated"), reason=reason)
+    return Remembered(status="updated", entry=record_entry(project, entry.scope, memory, "updated"), reason=reason)
 
 
 def resolve_refs(project: Project, refs: Iterable[str]) -> tuple[Entry, ...]:
@@ -122,7 +122,7 @@ def forget(project: Project, ref: str, scope: Scope | None) -> Entry:
     entry = project.get(ref, scope)
     store = project.store_to_write(entry.scope)
     with store.writing():
-        old = still_there(store, entry.id)
+        old = get_live(store, entry.id)
         store.remove([old.id], tick(project.clock(), old.written_at))
     return entry
 
@@ -146,9 +146,9 @@ def restore(project: Project, ref: str, scope: Scope | None) -> Remembered:
             project.vetting.vet(before, where)
             refuse_copy(store, id_, before.content)
         store.restore(id_, tick(project.clock(), now.written_at if now else None))
-        memory = still_there(store, id_)
+        memory = get_live(store, id_)
     reason = "its earlier version is back" if now else "it is back"
-    return Remembered(status="updated", entry=noted(project, where, memory, "updated"), reason=reason)
+    return Remembered(status="updated", entry=record_entry(project, where, memory, "updated"), reason=reason)
 
 
 def _find_archived(project: Project, ref: str, scope: Scope | None) -> Entry | None:
@@ -159,5 +159,5 @@ def _find_archived(project: Project, ref: str, scope: Scope | None) -> Entry | N
     return entry if entry.memory.archived_at else None
 
 
-def _without(ids: Iterable[str], id_: str) -> list[str] | None:
+def _leave_out(ids: Iterable[str], id_: str) -> list[str] | None:
     return [other for other in ids if other != id_] or None

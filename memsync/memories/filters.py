@@ -49,26 +49,18 @@ class Filters:
     def _has_tags(self, memory: Memory) -> bool:
         if not (self.tags_all or self.tags_any or self.tags_none):
             return True
-        tags = {tag.lower() for tag in memory.tags}
-        return (
-            all(tag.lower() in tags for tag in self.tags_all)
-            and (not self.tags_any or any(tag.lower() in tags for tag in self.tags_any))
-            and not any(tag.lower() in tags for tag in self.tags_none)
+        tags, all_, any_, none = (
+            {tag.lower() for tag in some} for some in (memory.tags, self.tags_all, self.tags_any, self.tags_none)
         )
+        return tags >= all_ and not tags & none and (not any_ or bool(tags & any_))
 
 
 def as_hit(entry: Entry, match: Match | None = None) -> Hit:
     """Return *entry* as a hit; without a *match* nothing was asked and it scores 0."""
-    parts = match.parts._asdict() | {"boost": match.order / (match.parts.score or 1.0)} if match else {}
-    return Hit(
-        memory=entry.memory,
-        scope=entry.scope,
-        effective_importance=entry.effective_importance,
-        access_count=entry.access_count,
-        score=match.parts.score if match else 0.0,
-        parts=parts,
-        copy_of=match.copy_of if match else None,
-    )
+    if match is None:
+        return Hit(**entry.fields(), score=0.0, parts={})
+    parts = match.parts._asdict() | {"boost": match.order / (match.parts.score or 1.0)}
+    return Hit(**entry.fields(), score=match.parts.score, parts=parts, copy_of=match.copy_of)
 
 
 def search(project: Project, query: str, filters: Filters, *, limit: int | None) -> Recall:
@@ -95,7 +87,7 @@ def search(project: Project, query: str, filters: Filters, *, limit: int | None)
     )
 
 
-def unasked(
+def choose_unasked(
     ranked: Iterable[T], score: Callable[[T], float], *, gate: float, floor: float, limit: int = SHOWN
 ) -> list[T]:
     """Return what of *ranked* an agent may be shown without having asked: nothing from a gate below the floor.

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from memsync.dedup import MERGED, Thresholds, Verdict, decide
+from memsync.dedup import MERGED, Thresholds, decide
 from memsync.dedup.nominate import Nominees
 from memsync.errors import InvalidMemory
 from memsync.format import codec, versions
-from memsync.memories.remember import thresholds_of
 from memsync.memories.results import ImportReport, Outcome
+from memsync.memories.similar import Found, thresholds_of
 from memsync.records import Memory, Scope, check_size, clean_content, clean_tags, content_hash, new_id, tick
 from memsync.store import bystealth
-from memsync.store.state import Decision, Dedup
+from memsync.store.state import Dedup
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
@@ -32,20 +32,20 @@ def import_candidates(
     store = project.store_to_write(scope)
     with store.writing():
         plan = _plan(project, scope, candidates)
-        store.write(plan.added.values(), {id_: _every_field(memory) for id_, memory in plan.edited.items()})
+        store.write(plan.added.values(), {id_: _list_fields(memory) for id_, memory in plan.edited.items()})
         if scope == "stealth":
             bystealth.drop(store.place.local, plan.edited.keys())
             bystealth.add(store.place.local, () if is_chosen else plan.added.values())
-    if rows := plan.rows(project.author):
-        project.state(scope).log_dedup(rows)
+    if plan.folded:
+        project.state(scope).log_dedup(plan.list_decisions(project.author))
     return plan.report(dry_run=False)
 
 
 def _plan(project: Project, scope: Scope, candidates: Iterable[Candidate], *, dry_run: bool = False) -> Plan:
     store = project.store(scope)
     plan = Plan(
-        store.get,
-        store.by_hash,
+        get=store.get,
+        by_hash=store.by_hash,
         vet=lambda memory: project.vetting.vet(memory, scope, dry_run=dry_run),
         like=Nominees((memory.id, memory.content) for memory in store.memories().values()),
         thresholds=thresholds_of(project.settings),
@@ -58,7 +58,7 @@ def _plan(project: Project, scope: Scope, candidates: Iterable[Candidate], *, dr
     return plan
 
 
-def _every_field(memory: Memory) -> dict[str, Any]:
+def _list_fields(memory: Memory) -> dict[str, Any]:
     """Return every field of *memory* for an edit: its defaults too, so that they replace what was there."""
     named = {"memory_type": memory.memory_type, "importance": memory.importance, "tags": list(memory.tags)}
     return {**codec.fields_of(memory), **named}
@@ -74,75 +74,57 @@ class Candidate:
 
 
 class Folded(NamedTuple):
-    """An item that came in, the memory that it was folded into, as that was, and why."""
+    """An item that came in, and the memory that it was folded into, as that was."""
 
     new: Memory
-    known: Memory
-    verdict: Verdict
-
-    def row(self, now: datetime, owner: str | None) -> Dedup:
-        """Return what the dedup log should say of it."""
-        return Dedup(
-            created_at=now,
-            new_text=self.new.content,
-            existing_id=self.known.id,
-            existing_text=self.known.content,
-            similarity=round(self.verdict.similarity, 4),
-            decision=cast("Decision", self.verdict.decision),
-            reasoning=self.verdict.reason,
-            owner=owner,
-            rejected=codec.encode(self.known if self.verdict.relation == "contains" else self.new),
-        )
+    into: Found
 
 
+@dataclass(slots=True, kw_only=True)
 class Plan:
     """Decides on candidates one by one, as if each had been written already."""
 
-    def __init__(
-        self,
-        get: Callable[[str], Memory | None],
-        by_hash: Callable[[str], Memory | None],
-        *,
-        vet: Callable[[Memory], Memory],
-        like: Nominees,
-        thresholds: Thresholds,
-        is_taken: Callable[[str], bool],
-        count: int,
-        now: datetime,
-    ) -> None:
-        self.folded: list[Folded] = []
-        self._like, self._thresholds = like, thresholds
-        self.added: dict[str, Memory] = {}
-        self.edited: dict[str, Memory] = {}
-        self._outcomes: list[Outcome] = []
-        self._get, self._by_hash, self._vet, self._is_taken = get, by_hash, vet, is_taken
-        self._count, self._now = count, now
-        self._hashes: dict[str, str] = {}
+    get: Callable[[str], Memory | None]
+    by_hash: Callable[[str], Memory | None]
+    vet: Callable[[Memory], Memory]
+    like: Nominees
+    thresholds: Thresholds
+    is_taken: Callable[[str], bool]
+    count: int
+    now: datetime
+    folded: list[Folded] = field(default_factory=list)
+    added: dict[str, Memory] = field(default_factory=dict)
+    edited: dict[str, Memory] = field(default_factory=dict)
+    outcomes: list[Outcome] = field(default_factory=list)
+    hashes: dict[str, str] = field(default_factory=dict)
 
     def report(self, *, dry_run: bool) -> ImportReport:
         """Return what was decided."""
-        return ImportReport(outcomes=tuple(self._outcomes), dry_run=dry_run)
+        return ImportReport(outcomes=tuple(self.outcomes), dry_run=dry_run)
 
-    def rows(self, owner: str | None) -> list[Dedup]:
-        """Return what the dedup log should say of each item that was folded into a memory."""
-        return [folded.row(self._now, owner) for folded in self.folded]
+    def list_decisions(self, owner: str | None) -> Iterator[Dedup]:
+        """Yield what the dedup log should say of each item that was folded into a memory."""
+        for new, into in self.folded:
+            memory, (decision, reason) = into.memory, (into.verdict.decision, into.verdict.reason)
+            rejected = codec.encode(memory if into.verdict.relation == "contains" else new)
+            yield into.as_decision(new.content, self.now, owner, decision=decision, reason=reason, rejected=rejected)
 
     def take(self, candidate: Candidate) -> None:
         """Decide on one candidate: a new memory, a newer version, a copy, or nothing to keep."""
         if candidate.memory is None:
             return self._end(candidate, "skipped", None, candidate.problem)
         try:
-            memory = self._cleaned(candidate.memory)
+            memory = self._clean(candidate.memory)
         except InvalidMemory as error:
             return self._end(candidate, "skipped", candidate.memory.id or None, str(error))
-        known = self._known(memory.id)
+        known = self._find(memory.id)
         hash_ = content_hash(memory.content)
         if known is not None:
             return self._take_known(candidate, known, memory, hash_)
-        if same := self._same_text(hash_):
+        if same := self._find_same_text(hash_):
             return self._end(candidate, "duplicate", same, f"the same text as {same}")
-        if folded := self._said_by(memory):
-            return self._fold(candidate, folded)
+        if into := self._find_saying(memory):
+            return self._fold(candidate, memory, into)
         if not memory.id:
             memory = memory._replace(id=self._new_id(memory))
         self.added[memory.id] = memory
@@ -150,50 +132,50 @@ class Plan:
         return self._end(candidate, "created", memory.id, "")
 
     def _keep(self, memory: Memory, hash_: str) -> None:
-        self._hashes[hash_] = memory.id
-        self._like.put(memory.id, memory.content)
+        self.hashes[hash_] = memory.id
+        self.like.put(memory.id, memory.content)
 
-    def _said_by(self, memory: Memory) -> Folded | None:
+    def _find_saying(self, memory: Memory) -> Found | None:
         """Return the memory that says what *memory* says, or less of it, by the decision that writing uses."""
-        for id_ in self._like.near(memory.content):
-            known = self._known(id_)
+        for id_ in self.like.near(memory.content):
+            known = self._find(id_)
             if known and known.archived_at is None and known.conflict_of is None:
-                verdict = decide(memory.content, known.content, 1.0, thresholds=self._thresholds)
+                verdict = decide(memory.content, known.content, 1.0, thresholds=self.thresholds)
                 if verdict.decision in MERGED:
-                    return Folded(memory, known, verdict)
+                    return Found(known, verdict)
         return None
 
-    def _fold(self, candidate: Candidate, folded: Folded) -> None:
-        memory, known, verdict = folded
-        self.folded.append(folded if memory.id else Folded(memory._replace(id=self._new_id(memory)), known, verdict))
+    def _fold(self, candidate: Candidate, memory: Memory, into: Found) -> None:
+        known, verdict = into
+        self.folded.append(Folded(memory if memory.id else memory._replace(id=self._new_id(memory)), into))
         if verdict.relation != "contains":
             return self._end(candidate, "duplicate", known.id, f"{known.id} says it: {verdict.reason}")
         richer = known._replace(
             content=memory.content,
             tags=clean_tags((*known.tags, *memory.tags)),
             importance=max(known.importance, memory.importance),
-            updated_at=tick(self._now, known.written_at),
+            updated_at=tick(self.now, known.written_at),
         )
         (self.added if known.id in self.added else self.edited)[known.id] = richer
         self._keep(richer, content_hash(richer.content))
         return self._end(candidate, "updated", known.id, f"more than {known.id} said")
 
-    def _known(self, id_: str) -> Memory | None:
-        return self.added.get(id_) or self.edited.get(id_) or (self._get(id_) if id_ else None)
+    def _find(self, id_: str) -> Memory | None:
+        return self.added.get(id_) or self.edited.get(id_) or (self.get(id_) if id_ else None)
 
-    def _same_text(self, hash_: str) -> str | None:
+    def _find_same_text(self, hash_: str) -> str | None:
         """Return the id of a memory that says the same, after all that was decided so far."""
-        stored = self._by_hash(hash_)
-        for id_ in (self._hashes.get(hash_), stored.id if stored else None):
-            if id_ and (memory := self._known(id_)) and content_hash(memory.content) == hash_:
+        stored = self.by_hash(hash_)
+        for id_ in (self.hashes.get(hash_), stored.id if stored else None):
+            if id_ and (memory := self._find(id_)) and content_hash(memory.content) == hash_:
                 return id_
         return None
 
     def _take_known(self, candidate: Candidate, known: Memory, memory: Memory, hash_: str) -> None:
         is_copy = content_hash(known.content) == hash_
-        if not is_copy and (memory.written_at or self._now) <= (known.written_at or self._now):
+        if not is_copy and (memory.written_at or self.now) <= (known.written_at or self.now):
             return self._end(candidate, "skipped", known.id, f"older than what is stored as {known.id}")
-        is_older = (memory.written_at or self._now) < (known.written_at or self._now)
+        is_older = (memory.written_at or self.now) < (known.written_at or self.now)
         both = known if is_older else versions.unite(known, memory)
         if (
             is_copy
@@ -213,11 +195,11 @@ class Plan:
         id_: str | None,
         why: str,
     ) -> None:
-        self._outcomes.append(Outcome(status=status, where=candidate.where, id=id_, reason=why))
+        self.outcomes.append(Outcome(status=status, where=candidate.where, id=id_, reason=why))
 
-    def _cleaned(self, memory: Memory) -> Memory:
+    def _clean(self, memory: Memory) -> Memory:
         """Return *memory* as it may be stored, with the times it lacks."""
-        created = memory.created_at or self._now
+        created = memory.created_at or self.now
         cleaned = memory._replace(
             content=clean_content(memory.content),
             tags=clean_tags(memory.tags),
@@ -225,10 +207,10 @@ class Plan:
             updated_at=memory.updated_at or created,
         )
         check_size(cleaned)
-        return self._vet(cleaned)
+        return self.vet(cleaned)
 
     def _new_id(self, memory: Memory) -> str:
         def is_taken(id_: str) -> bool:
-            return id_ in self.added or self._is_taken(id_)
+            return id_ in self.added or self.is_taken(id_)
 
-        return new_id(memory.content, self._now, is_taken=is_taken, count=self._count + len(self.added))
+        return new_id(memory.content, self.now, is_taken=is_taken, count=self.count + len(self.added))

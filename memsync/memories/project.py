@@ -233,9 +233,10 @@ class Project:
         """Return *entry* with what is no longer so of the files that it speaks of, and why it should be read first."""
         root = self.layout.root
         if entry.memory.anchors and root is not None and entry.scope != "global":
-            from memsync.memories.anchors import trouble
+            from memsync.memories.anchors import explain_stale
 
-            entry = replace(entry, stale=tuple(why for text in entry.memory.anchors if (why := trouble(text, root))))
+            stale = (explain_stale(text, root) for text in entry.memory.anchors)
+            entry = replace(entry, stale=tuple(filter(None, stale)))
         return self.screening.screen(entry)
 
     def record(self, entries: Iterable[Entry], action: Action) -> None:

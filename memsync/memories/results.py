@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -39,27 +39,28 @@ class Entry:
         """The text of the memory."""
         return self.memory.content
 
+    def fields(self) -> dict[str, Any]:
+        """Return what an entry of another kind is made from, by name."""
+        return {one.name: getattr(self, one.name) for one in fields(Entry)}
+
     def as_dict(self) -> dict[str, Any]:
         """Return the record with every named field, plus scope and today's importance."""
         memory = self.memory
-        named = {
+        marks = {"stale": list(self.stale), "flagged": self.flagged}
+        return {
+            **fields_of(memory),
             "memory_type": memory.memory_type,
             "importance": memory.importance,
             "tags": list(memory.tags),
             "source_type": memory.source_type,
-        }
-        return {
-            **fields_of(memory),
-            **named,
             "scope": self.scope,
             "effective_importance": round(self.effective_importance, 4),
             "access_count": self.access_count,
-            **({"stale": list(self.stale)} if self.stale else {}),
-            **({"flagged": self.flagged} if self.flagged else {}),
+            **{name: mark for name, mark in marks.items() if mark},
         }
 
 
-def listed(found: Sequence[Entry]) -> dict[str, Any]:
+def list_entries(found: Sequence[Entry]) -> dict[str, Any]:
     """Return *found* as a list answers."""
     return {"count": len(found), "memories": [entry.as_dict() for entry in found]}
 
@@ -128,21 +129,12 @@ class Similar(Entry):
     @classmethod
     def of(cls, entry: Entry, verdict: Verdict) -> Similar:
         """Return *entry* with what was found out about it."""
-        return cls(
-            memory=entry.memory,
-            scope=entry.scope,
-            effective_importance=entry.effective_importance,
-            access_count=entry.access_count,
-            flagged=entry.flagged,
-            score=verdict.similarity,
-            relation=verdict.relation,
-            reason=verdict.reason,
-        )
+        return cls(**entry.fields(), score=verdict.similarity, relation=verdict.relation, reason=verdict.reason)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry with score, relation and reason."""
-        verdict = {"score": round(self.score, 4), "relation": self.relation, "reason": self.reason}
-        return {**Entry.as_dict(self), **verdict}
+        score = round(self.score, 4)
+        return {**Entry.as_dict(self), "score": score, "relation": self.relation, "reason": self.reason}
 
 
 Status = Literal["created", "updated", "exists", "superseded", "blocked"]
@@ -187,8 +179,8 @@ class ImportReport:
     def as_dict(self) -> dict[str, Any]:
         """Return the counts, and every item that was not simply created."""
         counts = {name: self.count(name) for name in ("created", "updated", "duplicate", "skipped")}
-        told = [outcome for outcome in self.outcomes if outcome.status != "created"]
-        return {**counts, "dry_run": self.dry_run, "items": told}
+        items = [outcome for outcome in self.outcomes if outcome.status != "created"]
+        return {**counts, "dry_run": self.dry_run, "items": items}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

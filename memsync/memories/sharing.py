@@ -24,7 +24,7 @@ def share(project: Project, refs: Sequence[str]) -> list[Entry]:
         SecretFound, NotShared: something would leak; the message says what.
         MemoryNotFound, AmbiguousId, NoStore, StoreError: nothing was moved.
     """
-    return bring(project, _chosen(project, refs, "project"))
+    return bring(project, _resolve(project, refs, "project"))
 
 
 def bring(project: Project, chosen: Sequence[Entry]) -> list[Entry]:
@@ -59,7 +59,7 @@ def unshare(project: Project, refs: Sequence[str], to: Scope = "stealth") -> lis
     Raises:
         NotShared, MemoryNotFound, AmbiguousId, NoStore, StoreError: nothing was moved.
     """
-    return _move(project, _chosen(project, refs, to), to, {})
+    return _move(project, _resolve(project, refs, to), to, {})
 
 
 def is_committed(project: Project, id_: str) -> bool:
@@ -69,7 +69,7 @@ def is_committed(project: Project, id_: str) -> bool:
     return id_.encode() in (data or b"")
 
 
-def _chosen(project: Project, refs: Sequence[str], to: Scope) -> list[Entry]:
+def _resolve(project: Project, refs: Sequence[str], to: Scope) -> list[Entry]:
     """Return the memories that *refs* name, each once, none of them in *to*."""
     found = {(entry := project.get(ref)).id: entry for ref in refs}
     for entry in found.values():
@@ -86,14 +86,16 @@ def _move(project: Project, chosen: Sequence[Entry], to: Scope, vetted: dict[str
             if scope == to or scope in olds:
                 held.enter_context(project.store(scope).writing())
         for entry in chosen:
-            _check(new, olds[entry.scope], entry)
+            if (now := olds[entry.scope].get(entry.id)) != entry.memory:
+                raise NotShared(f"{entry.id} was {'changed' if now else 'removed'} in this moment; try again")
+            _check_room(new, entry)
         if to == "stealth":
             bystealth.drop(new.place.local, {entry.id for entry in chosen})
         for scope, old in olds.items():
             ids = [entry.id for entry in chosen if entry.scope == scope]
             # What it said earlier nobody has asked to share.
             new.adopt(old, ids, history=new.place.private or not old.place.private)
-            new.update(_tidied(project, new, ids, vetted))
+            new.update(_plan_tidying(project, new, ids, vetted))
             old.remove(ids, tick(project.clock(), None), keep=False)
             if scope == "stealth":
                 bystealth.drop(old.place.local, ids)
@@ -102,23 +104,18 @@ def _move(project: Project, chosen: Sequence[Entry], to: Scope, vetted: dict[str
     return moved
 
 
-def _check(new: Store, old: Store, entry: Entry) -> None:
-    if (now := old.get(entry.id)) != entry.memory:
-        raise NotShared(f"{entry.id} was {'changed' if now else 'removed'} in this moment; try again")
-    _check_room(new, entry)
-
-
 def _check_room(new: Store, entry: Entry) -> None:
     if (there := new.get(entry.id)) and there != entry.memory:
         raise NotShared(f"{new.place.memories} has a different text as {entry.id}; forget one of the two first")
 
 
-def _tidied(project: Project, new: Store, ids: Sequence[str], vetted: dict[str, Memory]) -> dict[str, dict[str, str]]:
+def _plan_tidying(
+    project: Project, new: Store, ids: Sequence[str], vetted: dict[str, Memory]
+) -> dict[str, dict[str, str]]:
     """Return the edits that take the writer's home out of what is shared."""
     edits = {}
-    for id_ in ids:
-        there = new.get(id_)
-        if there and id_ in vetted and vetted[id_].content != there.content:
+    for id_ in vetted.keys() & ids:
+        if (there := new.get(id_)) and vetted[id_].content != there.content:
             now = tick(project.clock(), there.written_at)
             edits[id_] = {"content": vetted[id_].content, "updated_at": format_time(now)}
     return edits

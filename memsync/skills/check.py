@@ -15,6 +15,7 @@ from memsync.errors import InvalidSkill
 from memsync.format.jsonl import Problem
 from memsync.skills.file import (
     PLACES,
+    Entry,
     Parts,
     SkillFile,
     as_tags,
@@ -22,6 +23,7 @@ from memsync.skills.file import (
     compose,
     edit,
     entries_of,
+    find_place,
     get,
     read,
     set_value,
@@ -85,12 +87,12 @@ def clean_trigger(pattern: str) -> str:
     Raises:
         InvalidSkill
     """
-    if why := _trigger_trouble(pattern):
+    if why := _explain_trigger(pattern):
         raise InvalidSkill(f"the trigger pattern {why}")
     return pattern
 
 
-def _trigger_trouble(pattern: str) -> str:
+def _explain_trigger(pattern: str) -> str:
     import regex
 
     try:
@@ -129,7 +131,7 @@ def check(data: bytes, folder: str) -> list[Problem]:
         found = places.get(path) or places.get(path[:1])
         return parts.head.count("\n", 0, found.key) + 2 if found else 1
 
-    found = [Problem(line(*path), why) for path, why in _about_front(file, folder)]
+    found = [Problem(line(*path), why) for path, why in _check_front(file, folder)]
     if text.startswith(BOM):
         found.append(Problem(1, "begins with a byte order mark; Codex and Gemini do not load it"))
     found += [
@@ -143,9 +145,9 @@ def check(data: bytes, folder: str) -> list[Problem]:
     return sorted(found)
 
 
-def _about_front(file: SkillFile, folder: str) -> Iterator[tuple[tuple[str, ...], str]]:
+def _check_front(file: SkillFile, folder: str) -> Iterator[tuple[tuple[str, ...], str]]:
     front = file.front
-    yield from _about_name(front, folder)
+    yield from _check_name(front, folder)
     description = front.get("description")
     if not as_text(description):
         yield ("description",), "no description; Codex and Gemini do not load the skill"
@@ -158,13 +160,12 @@ def _about_front(file: SkillFile, folder: str) -> Iterator[tuple[tuple[str, ...]
     for key in front.keys() - set(_KEYS):
         ours = any((key,) in places for places in PLACES.values())
         yield (str(key),), f"{key} is not a key of the specification" + ("; it belongs under metadata" if ours else "")
-    yield from _about_metadata(front.get("metadata"))
-    if file.skill.trigger_pattern and (why := _trigger_trouble(file.skill.trigger_pattern)):
-        path = next(path for path in PLACES["trigger_pattern"] if get(front, path) is not None)
-        yield path, why
+    yield from _check_metadata(front.get("metadata"))
+    if file.skill.trigger_pattern and (why := _explain_trigger(file.skill.trigger_pattern)):
+        yield find_place(front, "trigger_pattern"), why
 
 
-def _about_name(front: Mapping[str, Any], folder: str) -> Iterator[tuple[tuple[str, ...], str]]:
+def _check_name(front: Mapping[str, Any], folder: str) -> Iterator[tuple[tuple[str, ...], str]]:
     name = front.get("name")
     if name is None:
         yield ("name",), "no name"
@@ -179,7 +180,7 @@ def _about_name(front: Mapping[str, Any], folder: str) -> Iterator[tuple[tuple[s
         yield ("name",), f"the folder {folder!r} is a device name on Windows and cannot be checked out there"
 
 
-def _about_metadata(metadata: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+def _check_metadata(metadata: Any) -> Iterator[tuple[tuple[str, ...], str]]:
     if metadata is None:
         return
     if not isinstance(metadata, Mapping):
@@ -205,21 +206,20 @@ def mend(data: bytes, folder: str) -> bytes:
         raise InvalidSkill("not UTF-8; save it as UTF-8") from None
     if any("conflict" in problem.why for problem in read(data, folder).problems):
         raise InvalidSkill("it has git conflict markers; resolve the conflict first")
-    text = _quoted(text.removeprefix(BOM))
+    text = _quote(text.removeprefix(BOM))
     file = read(text.encode(), folder)
     clean_name(folder)
     changes: dict[str, Any] = {}
     if as_text(file.front.get("name")) != folder:
         changes["name"] = folder
     if not file.skill.description:
-        changes["description"] = _first_sentence(file.skill.instructions)
-    data = edit(text.encode(), changes) if changes else text.encode()
-    parts = split(data.decode())
+        changes["description"] = _take_first_line(file.skill.instructions)
+    parts = split(edit(text.encode(), changes).decode())
     assert parts is not None
-    return _in_place(parts, read(data, folder).front).text().encode()
+    return _put_in_place(parts).text().encode()
 
 
-def _first_sentence(text: str) -> str:
+def _take_first_line(text: str) -> str:
     lines = (line.strip("#*- \t") for line in text.splitlines())
     found = next(filter(None, lines), "")
     if not found:
@@ -227,7 +227,7 @@ def _first_sentence(text: str) -> str:
     return as_text(found)[:MAX_DESCRIPTION]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Quote the values of the front matter that YAML refuses, as the clients read them: to the end of the line."""
     for _ in range(text.count("\n")):
         parts = split(text)
@@ -244,45 +244,35 @@ def _quoted(text: str) -> str:
     return text
 
 
-def _in_place(parts: Parts, front: Mapping[str, Any]) -> Parts:
+def _put_in_place(parts: Parts) -> Parts:
     """Move what is ours under `metadata`, as text, in block style."""
-    metadata = front.get("metadata")
-    if isinstance(metadata, Mapping) and entries_of(compose(parts.head))["metadata",].is_flow:
-        parts, front = _unfolded(parts, front, metadata)
+    metadata = parts.front.get("metadata")
+    if isinstance(metadata, Mapping) and _find(parts, ("metadata",)).is_flow:
+        parts = set_value(parts, ("metadata",), None)
+        for key, value in metadata.items():
+            text = tag_text(as_tags(value)) if isinstance(value, list) else as_text(value)
+            parts = set_value(parts, ("metadata", str(key)), text)
     for field, places in PLACES.items():
-        if len(places) > 1 and (value := value_of(front, field)) is not None:
-            parts, front = _moved(parts, front, places, tag_text(as_tags(value)) if field == "tags" else as_text(value))
-    for key, value in dict(front.get("metadata") or {}).items():
+        if len(places) > 1 and (value := value_of(parts.front, field)) is not None:
+            parts = _move(parts, places, tag_text(as_tags(value)) if field == "tags" else as_text(value))
+    for key, value in dict(parts.front.get("metadata") or {}).items():
         if isinstance(value, bool | int | float):
-            parts, front = set_value(parts, front, ("metadata", str(key)), _as_written(parts, str(key)))
+            entry = _find(parts, ("metadata", str(key)))
+            parts = set_value(parts, ("metadata", str(key)), parts.head[entry.start : entry.end])
     return parts
 
 
-def _moved(
-    parts: Parts, front: Mapping[str, Any], places: Sequence[tuple[str, ...]], text: str
-) -> tuple[Parts, Mapping[str, Any]]:
-    comment = ""
+def _move(parts: Parts, places: Sequence[tuple[str, ...]], text: str) -> Parts:
+    """Put *text* at the first of *places* with the comments that stood behind the values at all of them."""
+    comments = ""
     for path in places:
-        if get(front, path) is not None and (path != places[0] or isinstance(get(front, path), list)):
-            comment += _comment(parts, path)
-            parts, front = set_value(parts, front, path, None)
-    return set_value(parts, front, places[0], text, comment=comment)
+        old = get(parts.front, path)
+        if old is not None and (path != places[0] or isinstance(old, list)):
+            behind = parts.head[_find(parts, path).end :].partition("\n")[0].rstrip()
+            comments += behind if behind.lstrip().startswith("#") else ""
+            parts = set_value(parts, path, None)
+    return set_value(parts, places[0], text, comment=comments)
 
 
-def _comment(parts: Parts, path: tuple[str, ...]) -> str:
-    """Return the comment behind the value at *path*, with the space before it."""
-    rest = parts.head[entries_of(compose(parts.head))[path].end :].partition("\n")[0].rstrip()
-    return rest if rest.lstrip().startswith("#") else ""
-
-
-def _unfolded(parts: Parts, front: Mapping[str, Any], metadata: Mapping[str, Any]) -> tuple[Parts, Mapping[str, Any]]:
-    parts, front = set_value(parts, front, ("metadata",), None)
-    for key, value in metadata.items():
-        text = tag_text(as_tags(value)) if isinstance(value, list) else as_text(value)
-        parts, front = set_value(parts, front, ("metadata", str(key)), text)
-    return parts, front
-
-
-def _as_written(parts: Parts, key: str) -> str:
-    entry = entries_of(compose(parts.head))["metadata", key]
-    return parts.head[entry.start : entry.end]
+def _find(parts: Parts, path: tuple[str, ...]) -> Entry:
+    return entries_of(compose(parts.head))[path]

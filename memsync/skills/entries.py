@@ -40,7 +40,8 @@ class SkillEntry:
     def as_dict(self, *, whole: bool = True) -> dict[str, Any]:
         """Return the skill by the seeds' names; without the instructions where they would be too much."""
         skill = self.skill
-        fields = {
+        more = {"flagged": self.flagged, "source_session_id": skill.source_session_id}
+        return {
             "id": skill.id,
             "name": skill.name,
             "description": skill.description,
@@ -51,14 +52,13 @@ class SkillEntry:
             "use_count": self.use_count,
             "success_rate": self.success_rate,
             "problems": [{"line": p.number, "what": p.why} for p in self.problems],
-            **({"flagged": why} if (why := self.flagged) else {}),
+            **{name: value for name, value in more.items() if value},
+            **({} if self.score is None else {"score": round(self.score, 4)}),
+            **({"instructions": skill.instructions} if whole else {}),
         }
-        more = {} if self.score is None else {"score": round(self.score, 4)}
-        source = {"source_session_id": skill.source_session_id} if skill.source_session_id else {}
-        return {**fields, **source, **more, **({"instructions": skill.instructions} if whole else {})}
 
 
-def listed_skills(found: Sequence[SkillEntry]) -> dict[str, Any]:
+def list_skill_entries(found: Sequence[SkillEntry]) -> dict[str, Any]:
     """Return *found* as a list answers, without the instructions."""
     return {"count": len(found), "skills": [entry.as_dict(whole=False) for entry in found]}
 

@@ -62,6 +62,11 @@ class Parts(NamedTuple):
     body: str
 
     @property
+    def front(self) -> Mapping[str, Any]:
+        """What the front matter says, as far as it can be read."""
+        return load_yaml(self.head)[0]
+
+    @property
     def newline(self) -> str:
         """How the file ends its lines, going by the first one."""
         first, _, _ = (self.before + self.head + self.body).partition("\n")
@@ -91,25 +96,21 @@ def read(data: bytes, folder: str) -> SkillFile:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return _with_nothing(folder, Problem(line, f"not UTF-8 at byte {error.start + 1} of the file"))
+        return _make_file({}, "", folder, [Problem(line, f"not UTF-8 at byte {error.start + 1} of the file")])
     parts = split(text)
     if parts is None:
         why = "no front matter: the file must begin with `---`, name, description and `---`"
-        return _made({}, text.removeprefix(BOM), folder, [Problem(1, why)])
+        return _make_file({}, text.removeprefix(BOM), folder, [Problem(1, why)])
     problems = [
         Problem(number, "a git conflict marker")
         for number, row in enumerate(data.split(b"\n"), 1)
         if read_marker(row) in _MARKERS
     ]
     front, wrong = load_front(text)
-    return _made(front, parts.body, folder, [*problems, *wrong])
+    return _make_file(front, parts.body, folder, [*problems, *wrong])
 
 
-def _with_nothing(folder: str, problem: Problem) -> SkillFile:
-    return _made({}, "", folder, [problem])
-
-
-def _made(front: Mapping[str, Any], body: str, folder: str, problems: list[Problem]) -> SkillFile:
+def _make_file(front: Mapping[str, Any], body: str, folder: str, problems: list[Problem]) -> SkillFile:
     values = {field: value_of(front, field) for field in PLACES}
     skill = Skill(
         id=as_text(values["id"]) or derive_skill_id(folder),
@@ -125,7 +126,12 @@ def _made(front: Mapping[str, Any], body: str, folder: str, problems: list[Probl
 
 def value_of(front: Mapping[str, Any], field: str) -> Any:
     """Return the value of a Skill field, wherever the file has it; None if nowhere."""
-    return next((value for path in PLACES[field] if (value := get(front, path)) is not None), None)
+    return get(front, find_place(front, field))
+
+
+def find_place(front: Mapping[str, Any], field: str) -> tuple[str, ...]:
+    """Return where the file has the value of a Skill field, or else should have it."""
+    return next((path for path in PLACES[field] if get(front, path) is not None), PLACES[field][0])
 
 
 def get(front: Mapping[str, Any], path: tuple[str, ...]) -> Any:
@@ -154,7 +160,7 @@ def tag_text(tags: Sequence[str]) -> str:
     return " ".join(tags)
 
 
-def made_of(instructions: str, fields: Mapping[str, Any]) -> bytes:
+def make(instructions: str, fields: Mapping[str, Any]) -> bytes:
     """Return the file of a new skill; *instructions* may be a whole one, of which all that *fields* leave stays."""
     if split(instructions) is None:
         blank = f"---\nname: {fields['name']}\n---\n".encode()
@@ -177,14 +183,13 @@ def edit(data: bytes, changes: Mapping[str, Any]) -> bytes:
         newline = "\r\n" if "\r\n" in text else "\n"
         fence = f"---{newline}"
         parts = Parts(BOM * text.startswith(BOM) + fence, "", fence, newline + text.removeprefix(BOM))
-    front, problems = load_yaml(parts.head)
+    _, problems = load_yaml(parts.head)
     if problems:
         where = f"line {problems[0].number}"
         raise InvalidSkill(f"{where}: {problems[0].why}; fix it, or try ", Remedy("skill validate --fix"))
-    fields = {field: value for field, value in changes.items() if field != "instructions"}
-    for field, value in fields.items():
-        path = next((path for path in PLACES[field] if get(front, path) is not None), PLACES[field][0])
-        parts, front = set_value(parts, front, path, _spelled(field, value, get(front, path)))
+    for field in (field for field in changes if field != "instructions"):
+        path = find_place(parts.front, field)
+        parts = set_value(parts, path, _spell(field, changes[field], get(parts.front, path)))
     if "instructions" in changes:
         body = changes["instructions"].strip("\n").replace("\n", parts.newline)
         fence = parts.fence if parts.fence.endswith("\n") else parts.fence + parts.newline
@@ -192,34 +197,29 @@ def edit(data: bytes, changes: Mapping[str, Any]) -> bytes:
     return parts.text().encode("utf-8")
 
 
-def _spelled(field: str, value: Any, old: Any) -> Value | None:
-    if field != "tags":
-        return value or None
-    tags = list(value)
-    return tags or None if isinstance(old, list) else tag_text(tags) or None
+def _spell(field: str, value: Any, old: Any) -> Value | None:
+    if field == "tags":
+        value = list(value) if isinstance(old, list) else tag_text(value)
+    return value or None
 
 
-def set_value(
-    parts: Parts, front: Mapping[str, Any], path: tuple[str, ...], value: Value | None, *, comment: str = ""
-) -> tuple[Parts, Mapping[str, Any]]:
-    """Set or, with None, take out the value at *path*; *front* is what `parts.head` says.
-
-    A new line gets *comment* behind its value.
+def set_value(parts: Parts, path: tuple[str, ...], value: Value | None, *, comment: str = "") -> Parts:
+    """Set or, with None, take out the value at *path*; a new line gets *comment* behind its value.
 
     Raises:
         InvalidSkill: other values would change with it.
     """
-    wanted = _with(front, path, value)
+    front = parts.front
+    wanted = _set(front, path, value)
     if wanted == front:
-        return parts, front
+        return parts
     parts = parts._replace(head=_edit_head(parts.head, path, value, parts.newline, comment))
-    now, problems = load_yaml(parts.head)
-    if problems or now != wanted:
+    if load_yaml(parts.head) != (wanted, []):
         raise InvalidSkill(f"{'.'.join(path)} cannot be changed without touching other lines; edit it by hand")
-    return parts, now
+    return parts
 
 
-def _with(front: Mapping[str, Any], path: tuple[str, ...], value: Value | None) -> dict[str, Any]:
+def _set(front: Mapping[str, Any], path: tuple[str, ...], value: Value | None) -> dict[str, Any]:
     made: dict[str, Any] = deepcopy(dict(front))
     inner = made
     for key in path[:-1]:
@@ -242,10 +242,8 @@ def _edit_head(head: str, path: tuple[str, ...], value: Value | None, newline: s
     entries = entries_of(compose(head))
     found, parent = entries.get(path), entries.get(path[:-1])
     if value is None:
-        is_last = (
-            len([other for other in entries if other[: len(path) - 1] == path[:-1] and len(other) == len(path)]) == 1
-        )
-        return _cut(head, parent if parent and is_last else found)
+        beside = [other for other in entries if other[:-1] == path[:-1]]
+        return _cut(head, parent if parent and len(beside) == 1 else found)
     if found:
         return head[: found.start] + _put(head, found, value, newline) + head[found.end :]
     return _insert(head, path, f"{path[-1]}: {_scalar(value)}{comment}", entries, newline)

@@ -19,7 +19,7 @@ from memsync.skills.store import SKILL_FILE
 from memsync.store import files
 
 # What a copy has in its metadata, so that it is known as one and may be replaced.
-COPIED_FROM: Final = "copied-from"
+_MARK: Final = ("metadata", "copied-from")
 
 
 class Linked(NamedTuple):
@@ -39,7 +39,7 @@ def link(skills: Skills, scope: Scope, *, copy: bool = False, remove: bool = Fal
         NoStore: private skills have no place that a client reads and git does not see.
         StoreError: what was done before stays.
     """
-    store = skills.writable(scope)
+    store = skills.store_to_write(scope)
     with store.writing():
         found = []
         for target in _targets(skills, scope):
@@ -82,11 +82,7 @@ def _is_ours(source: Path, path: Path) -> bool:
     if path.is_symlink():
         return Path(os.path.normpath(path.parent / os.readlink(path))).parent in (source, source.resolve())
     file = path / SKILL_FILE
-    return file.is_file() and _mark(file.read_bytes(), path.name) is not None
-
-
-def _mark(data: bytes, name: str) -> object:
-    return skillfile.get(skillfile.read(data, name).front, ("metadata", COPIED_FROM))
+    return file.is_file() and skillfile.get(skillfile.read(file.read_bytes(), path.name).front, _MARK) is not None
 
 
 def _make_link(source: Path, path: Path) -> Linked:
@@ -111,12 +107,10 @@ def _make_copy(source: Path, path: Path) -> Linked:
         return Linked(path, "left: it is not ours")
     data = (source / SKILL_FILE).read_bytes()
     parts = skillfile.split(data.decode("utf-8", "replace"))
-    file = skillfile.read(data, source.name)
-    if parts is None or file.problems:
+    if parts is None or skillfile.read(data, source.name).problems:
         why = Remedy("skill validate", source.name)
         raise InvalidSkill(f"{source / SKILL_FILE} cannot be read; ", why, " says why")
-    marked, _ = skillfile.set_value(parts, file.front, ("metadata", COPIED_FROM), os.path.relpath(source, path.parent))
-    new = marked.text().encode()
+    new = skillfile.set_value(parts, _MARK, os.path.relpath(source, path.parent)).text().encode()
     if (path / SKILL_FILE).is_file() and (path / SKILL_FILE).read_bytes() == new:
         return Linked(path, "kept")
     if os.path.lexists(path):

@@ -36,7 +36,7 @@ def merge(base: bytes, ours: bytes, theirs: bytes, *, merge_text: MergeText, siz
     b, o, t = _split(base), _split(ours), _split(theirs)
     if not count or o is None or t is None:
         return count, data
-    front = _fields(_blocks(b.front) if b else {}, _blocks(o.front), _blocks(t.front), size)
+    front = _merge_fields(_cut_blocks(b.front) if b else {}, _cut_blocks(o.front), _cut_blocks(t.front), size)
     if front is None:
         return count, data
     left, body = merge_text(b.body if b else b"", o.body, t.body)
@@ -49,7 +49,7 @@ def _split(data: bytes) -> _Parts | None:
     return _Parts(found[1], found[2], found[3], data[found.end() :]) if found else None
 
 
-def _blocks(front: bytes) -> Blocks | None:
+def _cut_blocks(front: bytes) -> Blocks | None:
     """Return the lines of each key, with the comments above it; None if a line belongs to none, or a key comes twice."""
     blocks: dict[bytes, bytes] = {}
     above, key = b"", b""
@@ -72,14 +72,16 @@ def _blocks(front: bytes) -> Blocks | None:
     return blocks
 
 
-def _fields(base: Blocks | None, ours: Blocks | None, theirs: Blocks | None, size: int) -> tuple[int, bytes] | None:
+def _merge_fields(
+    base: Blocks | None, ours: Blocks | None, theirs: Blocks | None, size: int
+) -> tuple[int, bytes] | None:
     """Merge the fields; None if one side cannot be taken apart."""
     if ours is None or theirs is None:
         return None
     base = base or {}
     count, merged = 0, b""
     for key in _order(base, ours, theirs):
-        found, text = _field(key, base.get(key, b""), ours.get(key, b""), theirs.get(key, b""), size)
+        found, text = _merge_field(key, base.get(key, b""), ours.get(key, b""), theirs.get(key, b""), size)
         count += found
         merged += text
     return count, merged
@@ -95,20 +97,20 @@ def _order(base: Blocks, ours: Blocks, theirs: Blocks) -> list[bytes]:
     return [key for key in keys if key] + [key for key in keys if not key]
 
 
-def _field(key: bytes, base: bytes, ours: bytes, theirs: bytes, size: int) -> tuple[int, bytes]:
+def _merge_field(key: bytes, base: bytes, ours: bytes, theirs: bytes, size: int) -> tuple[int, bytes]:
     if theirs in (ours, base):
         return 0, ours
     if base == ours:
         return 0, theirs
     if not ours or not theirs:
         return 0, ours or theirs  # one side took out what the other changed
-    for rule in (_as_tags, _as_map, _later):
+    for rule in (_merge_tags, _merge_map, _take_later):
         if (found := rule(key, (base, ours, theirs), size)) is not None:
             return found
     return 1, spell_conflict(ours, theirs, size=size)
 
 
-def _as_tags(key: bytes, texts: Sequence[bytes], _size: int) -> tuple[int, bytes] | None:
+def _merge_tags(key: bytes, texts: Sequence[bytes], _size: int) -> tuple[int, bytes] | None:
     """Unite tags on one line; what one side took out stays out."""
     if key != b"tags":
         return None
@@ -127,7 +129,7 @@ def _as_tags(key: bytes, texts: Sequence[bytes], _size: int) -> tuple[int, bytes
     return 0, first[1] + first[2] + b", ".join(kept) + first[4] + first[5]
 
 
-def _as_map(key: bytes, texts: Sequence[bytes], size: int) -> tuple[int, bytes] | None:
+def _merge_map(key: bytes, texts: Sequence[bytes], size: int) -> tuple[int, bytes] | None:
     """Merge the keys below `metadata` one by one, if they stand there in a block."""
     if key != b"metadata":
         return None
@@ -139,8 +141,8 @@ def _as_map(key: bytes, texts: Sequence[bytes], size: int) -> tuple[int, bytes] 
         if head.split(b":", 1)[-1].strip() or not indent or any(not row.startswith(indent) for row in rows):
             return None
         heads.append((head + b"\n", indent))
-        inner.append(_blocks(b"".join(row.removeprefix(indent) for row in rows)))
-    merged = _fields(inner[0], inner[1], inner[2], size)
+        inner.append(_cut_blocks(b"".join(row.removeprefix(indent) for row in rows)))
+    merged = _merge_fields(inner[0], inner[1], inner[2], size)
     if merged is None or len({indent for _, indent in heads[1:]}) > 1:
         return None
     head, indent = heads[1]
@@ -148,7 +150,7 @@ def _as_map(key: bytes, texts: Sequence[bytes], size: int) -> tuple[int, bytes] 
     return merged[0], head + b"".join(row if read_marker(row) else indent + row for row in rows)
 
 
-def _later(key: bytes, texts: Sequence[bytes], _size: int) -> tuple[int, bytes] | None:
+def _take_later(key: bytes, texts: Sequence[bytes], _size: int) -> tuple[int, bytes] | None:
     """Take the later of two times."""
     moments = [
         parse_time(text.partition(b":")[2].strip().strip(b"\"'").decode("utf-8", "replace")) for text in texts[1:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -69,7 +69,7 @@ class Skills:
                         path=store.path(name),
                         problems=file.problems,
                         use_count=used.access_count if used else 0,
-                        success_rate=_rate(outcomes.get(file.skill.id)),
+                        success_rate=_rate_success(outcomes.get(file.skill.id)),
                     )
                     found.append(entry)
         return found
@@ -83,7 +83,7 @@ class Skills:
             SkillNotFound, AmbiguousSkill
         """
         if scope:
-            self._store(scope)
+            self._project.layout.place(scope)
         found = sorted(self._entries(scope), key=lambda entry: SCOPES.index(entry.scope))
         for entry in found:
             if ref in (entry.name, entry.skill.id):
@@ -109,7 +109,7 @@ class Skills:
             if check.matches(entry.skill.trigger_pattern, query):
                 scores[key] = scores.get(key, 0.0) + _TRIGGERED
         best = sorted(scores, key=lambda key: (-scores[key], entries[key].name))
-        return [_scored(entries[key], scores[key]) for key in best[:limit]]
+        return [replace(entries[key], score=scores[key]) for key in best[:limit]]
 
     def beside(
         self, query: str | None, *, scope: Scope | None = None, at: str | None = None
@@ -132,7 +132,7 @@ class Skills:
             (scope, name, file.skill) for scope, store in self.stores.items() for name, file in store.skills().items()
         )
         if self._indexed is None or self._indexed[0] != skills:
-            records = [(scope, _as_record(skill)) for scope, _, skill in skills]
+            records = [(scope, _make_record(skill)) for scope, _, skill in skills]
             index = Index(records, self._project.finder.meaning, stop_words=self._project.settings.stop_words)
             self._indexed = skills, index
         return self._indexed[1]
@@ -171,16 +171,14 @@ class Skills:
             InvalidSkill, StoreError: nothing was written.
         """
         check.clean_name(name)
-        store = self.writable(scope or self._project.default_scope)
+        store = self.store_to_write(scope or self._project.default_scope)
         fields = {
-            "name": name,
-            "description": check.clean_description(description) if description is not None else None,
+            **_clean(name=name, description=description),
             "id": new_id(name, self._project.clock(), is_taken=self._is_taken, count=0, prefix=SKILL_PREFIX),
-            "trigger_pattern": check.clean_trigger(trigger_pattern),
-            "tags": clean_tags(tags),
+            **_clean(trigger_pattern=trigger_pattern, tags=tags),
             "source_session_id": source_session_id,
         }
-        data = file.made_of(_clean_text(instructions), {key: value for key, value in fields.items() if value})
+        data = file.make(_clean_text(instructions), {key: value for key, value in fields.items() if value})
         data = check.mend(data, name)
         _refuse_invalid(data, name)
         self._refuse_secret(data, store.place.scope)
@@ -205,15 +203,15 @@ class Skills:
             SkillNotFound, InvalidSkill, StoreError: nothing was changed.
         """
         entry = self.get(ref, scope)
-        store = self.writable(entry.scope)
-        wanted = {
-            "name": check.clean_name(name) if name is not None else None,
-            "description": check.clean_description(description) if description is not None else None,
-            "instructions": _clean_text(instructions) if instructions is not None else None,
-            "trigger_pattern": check.clean_trigger(trigger_pattern) if trigger_pattern is not None else None,
-            "tags": clean_tags(tags) if tags is not None else None,
-        }
-        changes: dict[str, Any] = {k: v for k, v in wanted.items() if v is not None and v != getattr(entry.skill, k)}
+        store = self.store_to_write(entry.scope)
+        wanted = _clean(
+            name=name,
+            description=description,
+            instructions=instructions,
+            trigger_pattern=trigger_pattern,
+            tags=tags,
+        )
+        changes = {key: value for key, value in wanted.items() if value != getattr(entry.skill, key)}
         with store.writing():
             data, _ = store.read(entry.name)
             self._refuse_secret(new := file.edit(data, changes), entry.scope)
@@ -232,7 +230,7 @@ class Skills:
             SkillNotFound, StoreError
         """
         entry = self.get(ref, scope)
-        store = self.writable(entry.scope)
+        store = self.store_to_write(entry.scope)
         with store.writing():
             store.remove(entry.name)
         return entry
@@ -246,7 +244,7 @@ class Skills:
         known = [where for where, store in self.stores.items() if scope in (None, where) and name in store.trashed()]
         if not known:
             raise SkillNotFound(name, " that was changed or removed on this machine")
-        store = self.writable(known[0])
+        store = self.store_to_write(known[0])
         with store.writing():
             store.restore(name)
         return self.get(name, known[0])
@@ -284,7 +282,7 @@ class Skills:
             except InvalidSkill:
                 new = data
             if new != data:
-                with self.writable(entry.scope).writing():
+                with self.store_to_write(entry.scope).writing():
                     store.rewrite(name, new, was=data)
                 problems, mended = check.check(new, name), True
         return Checked(name=name, path=entry.path, problems=tuple(problems), mended=mended)
@@ -299,7 +297,7 @@ class Skills:
         into = resolve_named(directory, self._project.layout.root)
         entries = {entry.name: entry for entry in reversed(self.list(scope=scope))}
         targets = {into / name: entry.path.parent for name, entry in sorted(entries.items())}
-        other = [target for target, source in targets.items() if target.exists() and not _same(source, target)]
+        other = [target for target, source in targets.items() if target.exists() and not _hold_same(source, target)]
         if other and not force:
             raise InvalidSkill(f"{other[0]} already exists and differs; ", Remedy("--force"), " replaces its files")
         for target, source in targets.items():
@@ -308,19 +306,15 @@ class Skills:
                     shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True)
         return [directory / target.name for target in targets]
 
-    def _store(self, scope: Scope) -> SkillStore:
-        self._project.store(scope)
-        return self.stores[scope]
-
-    def writable(self, scope: Scope) -> SkillStore:
+    def store_to_write(self, scope: Scope) -> SkillStore:
         """Return the store of *scope* for a write.
 
         Raises:
             NoStore: there is none here, or stealth is on and it is the project's.
         """
-        store = self._store(scope)
-        self._project.stores.allow_write(scope, store.directory)
-        return store
+        place = self._project.layout.place(scope)
+        self._project.stores.allow_write(scope, place.skills)
+        return self.stores[scope]
 
     def _refuse_secret(self, data: bytes, scope: Scope) -> None:
         from memsync import secrets
@@ -332,17 +326,18 @@ class Skills:
         return any(entry.skill.id == id_ for entry in self._entries())
 
 
-def _rate(outcomes: Outcomes | None) -> float | None:
+def _rate_success(outcomes: Outcomes | None) -> float | None:
     return round(outcomes.successes / (outcomes.successes + outcomes.failures), 4) if outcomes else None
 
 
-def _scored(entry: SkillEntry, score: float) -> SkillEntry:
-    return replace(entry, score=score)
-
-
-def _as_record(skill: Skill) -> Memory:
+def _make_record(skill: Skill) -> Memory:
     text = f"{skill.name.replace('-', ' ')}: {skill.description}\n{skill.instructions[:_SEARCHED]}"
     return Memory(id=skill.id, content=text, memory_type="skill", tags=skill.tags)
+
+
+def _clean(**given: Any) -> dict[str, Any]:
+    """Return the fields of *given* that are not None, in the form that is stored."""
+    return {name: _CLEAN[name](value) for name, value in given.items() if value is not None}
 
 
 def _clean_text(text: str) -> str:
@@ -352,18 +347,23 @@ def _clean_text(text: str) -> str:
     return text
 
 
+_CLEAN: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "name": check.clean_name,
+    "description": check.clean_description,
+    "instructions": _clean_text,
+    "trigger_pattern": check.clean_trigger,
+    "tags": clean_tags,
+}
+
+
 def _refuse_invalid(data: bytes, name: str) -> None:
     wrong = [problem for problem in check.check(data, name) if not problem.harmless]
     if wrong:
         raise InvalidSkill(f"line {wrong[0].number} of the SKILL.md: {wrong[0].why}")
 
 
-def _same(one: Path, other: Path) -> bool:
+def _hold_same(one: Path, other: Path) -> bool:
     """Tell whether two folders hold the same files with the same bytes, as far as *one* goes."""
-    for root, _, names in os.walk(one):
-        for name in names:
-            source = Path(root, name)
-            target = other / source.relative_to(one)
-            if not target.is_file() or source.read_bytes() != target.read_bytes():
-                return False
-    return True
+    sources = [Path(root, name) for root, _, names in os.walk(one) for name in names]
+    targets = [other / source.relative_to(one) for source in sources]
+    return all(b.is_file() and a.read_bytes() == b.read_bytes() for a, b in zip(sources, targets, strict=True))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from memsync.errors import InvalidSkill, MemsyncError, Remedy, SkillNotFound, StoreNotWritable, blaming
+from memsync.errors import InvalidSkill, MemsyncError, Remedy, SkillNotFound, blaming
 from memsync.format.jsonl import Problem
 from memsync.skills import file as skillfile
 from memsync.skills.file import SkillFile
@@ -150,7 +150,7 @@ class SkillStore:
         if os.path.lexists(target):
             raise InvalidSkill(f"{target} already exists")
         self._replace(name, data, was)
-        with _told(folder):
+        with blaming(folder):
             folder.rename(target)
 
     def remove(self, name: str) -> Path:
@@ -159,7 +159,7 @@ class SkillStore:
         if folder.is_symlink():
             raise InvalidSkill(f"{folder} is a symbolic link; remove it by hand")
         kept = self._new_trash(name)
-        with _told(folder):
+        with blaming(folder):
             kept.rmdir()
             shutil.move(folder, kept)
         return kept
@@ -174,7 +174,7 @@ class SkillStore:
         if kept is None:
             raise SkillNotFound(name, " that was changed or removed on this machine")
         if not self.path(name).exists():
-            with _told(self.directory / name):
+            with blaming(self.directory / name):
                 files.make_dirs(self.directory, private=self.place.private)
                 shutil.copytree(kept, self.directory / name, dirs_exist_ok=True, symlinks=True)
         else:
@@ -199,15 +199,3 @@ class SkillStore:
         path = self.place.local / "trash" / f"{(kept[-1][0] if kept else 0) + 1:06}-{name}"
         files.make_dirs(path, private=self.place.private)
         return path
-
-
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Turn what the system says into an error that says what to do."""
-    with blaming(path):
-        try:
-            yield
-        except shutil.Error as error:  # of several files
-            raise StoreNotWritable(
-                path, str(error), "check the owner, the mode and the mount, then try again"
-            ) from error

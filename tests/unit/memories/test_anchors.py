@@ -34,38 +34,38 @@ def code(repo):
     ],
 )
 def test_files_that_a_text_names_and_that_are_there_are_its_anchors(code, repo, content, found):
-    assert anchors.named_in(content, repo.root) == found
+    assert anchors.find_named(content, repo.root) == found
 
 
 @given(st.text(max_size=200))
 def test_no_text_breaks_the_search_for_files(text):
     from pathlib import Path
 
-    anchors.named_in(text, Path(__file__).parents[1])
-    anchors.trouble(text, Path(__file__).parents[1])
+    anchors.find_named(text, Path(__file__).parents[1])
+    anchors.explain_stale(text, Path(__file__).parents[1])
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_a_pinned_file_is_out_of_date_when_its_text_changes_and_not_its_line_ends(code, repo, line_end):
-    pin = anchors.pinned("src/client.py", repo.root)
+    pin = anchors.pin("src/client.py", repo.root)
     code.write_bytes(f"MAX_RETRIES = 5{line_end}".encode())
-    assert anchors.trouble(pin, repo.root) == ""
+    assert anchors.explain_stale(pin, repo.root) == ""
     code.write_bytes(f"MAX_RETRIES = 6{line_end}".encode())
-    assert anchors.trouble(pin, repo.root) == "src/client.py has changed"
+    assert anchors.explain_stale(pin, repo.root) == "src/client.py has changed"
     code.unlink()
-    assert anchors.trouble(pin, repo.root) == "src/client.py is gone"
+    assert anchors.explain_stale(pin, repo.root) == "src/client.py is gone"
 
 
 def test_the_pin_is_the_name_that_git_gives_the_contents(code, repo):
-    assert anchors.parse(anchors.pinned("src/client.py", repo.root)).blob == repo.git("hash-object", str(code))[:12]
+    assert anchors.parse(anchors.pin("src/client.py", repo.root)).blob == repo.git("hash-object", str(code))[:12]
 
 
 def test_a_symbol_is_looked_for_as_a_whole_word(code, repo):
-    pin = anchors.pinned("src/client.py#MAX_RETRIES", repo.root)
+    pin = anchors.pin("src/client.py#MAX_RETRIES", repo.root)
     code.write_text("x = 1\nMAX_RETRIES = 9\n")
-    assert anchors.trouble(pin, repo.root) == ""
+    assert anchors.explain_stale(pin, repo.root) == ""
     code.write_text("MAX_RETRIES_ALL = 5\n")
-    assert anchors.trouble(pin, repo.root) == "src/client.py no longer has MAX_RETRIES"
+    assert anchors.explain_stale(pin, repo.root) == "src/client.py no longer has MAX_RETRIES"
 
 
 @pytest.mark.parametrize("text", ["", "missing.py", "src/client.py#NOPE", "/etc/passwd", "../x", "src/../../x", "a\0b"])
@@ -84,6 +84,7 @@ def test_recall_list_and_show_mark_what_is_out_of_date(code, project):
     assert project.get(id_).stale == wanted
     assert [hit.stale for hit in project.recall("how many retries") if hit.id == id_] == [wanted]
     assert {entry.id: entry.stale for entry in project.memories()}[id_] == wanted
+    assert {hit.id: hit.stale for hit in project.recall()}[id_] == wanted
     assert project.get(id_).as_dict()["stale"] == ["src/client.py is gone"]
 
 

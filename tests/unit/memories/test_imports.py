@@ -38,8 +38,8 @@ def planned(
     by_id = {memory.id: memory for memory in stored}
     by_hash = {content_hash(memory.content): memory for memory in stored}
     plan = Plan(
-        by_id.get,
-        by_hash.get,
+        get=by_id.get,
+        by_hash=by_hash.get,
         vet=lambda memory: memory,
         like=Nominees((memory.id, memory.content) for memory in stored),
         thresholds=Thresholds(),
@@ -270,7 +270,7 @@ def test_what_says_the_same_is_folded_in_as_by_remember():
     assert [(status, id_) for status, id_, _ in outcomes] == [("duplicate", "a"), ("updated", "a"), ("created", "d")]
     assert plan.edited["a"].content == "The tests need docker; start it with `make up`."
     assert plan.edited["a"].tags == ("ci", "make")
-    texts = [decode(row.rejected or b"").memory.content for row in plan.rows("me")]
+    texts = [decode(row.rejected or b"").memory.content for row in plan.list_decisions("me")]
     assert texts == ["the tests need `docker`.", "The tests need docker"]
 
 

@@ -1,0 +1,130 @@
+"""What a text that is about to be written is to the stored memories that are most like it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+from memsync.dedup import ALIKE, MERGED, Thresholds, Verdict, decide, on_scale
+from memsync.errors import MemsyncError
+from memsync.index.scale import MEANING
+from memsync.memories.results import Similar
+from memsync.records import Memory, Scope
+from memsync.store.state import Dedup
+
+if TYPE_CHECKING:
+    from memsync.index.rank import Ranking
+    from memsync.memories.project import Project
+    from memsync.store.config import Settings
+    from memsync.store.state import Decision
+    from memsync.store.store import Store
+
+_JUDGED: Final = 8  # candidates that are judged
+_SHOWN: Final = 5  # of them at most shown to the caller
+_OPPOSED: Final = 0.7  # similarity from which the nearest text may be said to contradict; halfway from related to alike
+_ASKED: Final = 2_000  # characters of a long text that look for candidates
+
+
+class Found(NamedTuple):
+    """What a new text is to one stored memory."""
+
+    memory: Memory
+    verdict: Verdict
+
+    def as_decision(
+        self, new: str, now: datetime, owner: str | None, *, decision: str, reason: str, rejected: bytes | None
+    ) -> Dedup:
+        """Return what the dedup log should say of the text *new*."""
+        return Dedup(
+            created_at=now,
+            new_text=new,
+            existing_id=self.memory.id,
+            existing_text=self.memory.content,
+            similarity=round(self.verdict.similarity, 4),
+            decision=cast("Decision", decision),
+            reasoning=reason,
+            owner=owner,
+            rejected=rejected,
+        )
+
+
+class Look(NamedTuple):
+    """What was found beside a new text, the most alike first, and what kept us from looking better."""
+
+    found: tuple[Found, ...]
+    degraded: str = ""
+
+    def choose_shown(self, besides: str = "") -> tuple[Found, ...]:
+        """Return what the caller should see, without the memory *besides*."""
+        others = [each for each in self.found if each.memory.id != besides]
+        near = [each for each in others if each.verdict.similarity >= ALIKE]
+        return tuple(near or [_soften(each) for each in others[:1] if each.verdict.relation != "different"])[:_SHOWN]
+
+
+def _soften(found: Found) -> Found:
+    """Return what is shown where nothing is really alike: that texts on two things contradict each other would be noise."""
+    verdict = found.verdict
+    is_noise = verdict.relation == "contradicts" and verdict.similarity < _OPPOSED
+    return found._replace(verdict=verdict._replace(relation="related")) if is_noise else found
+
+
+def find_similar(project: Project, store: Store, content: str, besides: Collection[str] = ()) -> Look | None:
+    """Judge *content* against the memories of *store* that are most like it, but for those *besides*.
+
+    The caller holds the lock. None: `prepare_index` must be called first, without it.
+    """
+    scope = store.place.scope
+
+    def allow(where: Scope, memory: Memory) -> float | None:
+        is_open = where == scope and memory.archived_at is None and memory.conflict_of is None
+        return 0.0 if is_open and memory.id not in besides else None
+
+    try:
+        ranking = project.finder.nominate(content[:_ASKED], limit=_JUDGED, allow=allow)
+    except MemsyncError as error:
+        return _look_failed(error)
+    if ranking is None:
+        return None
+    found = _judge(store, content, ranking, thresholds_of(project.settings))
+    return Look(tuple(sorted(found, key=_order)), ranking.degraded)
+
+
+def prepare_index(project: Project) -> Look | None:
+    """Have the index ready; where that fails, return what can be said without it: a text is stored all the same."""
+    try:
+        project.finder.prepare()
+    except MemsyncError as error:
+        return _look_failed(error)
+    return None
+
+
+def _look_failed(error: MemsyncError) -> Look:
+    return Look((), f"nothing similar was looked for: {error}")
+
+
+def thresholds_of(settings: Settings) -> Thresholds:
+    """Return what *settings* say of when texts are alike."""
+    return Thresholds(auto_reject=settings.auto_reject_threshold, gray_low=settings.gray_zone_low)
+
+
+def _judge(store: Store, content: str, ranking: Ranking, levels: Thresholds) -> Iterator[Found]:
+    for match in ranking.matches:
+        if old := store.get(match.memory.id):
+            likeness = on_scale(match.parts.semantic / MEANING)
+            yield Found(old, decide(content, old.content, likeness, thresholds=levels))
+
+
+def _order(found: Found) -> tuple[bool, bool, float, str]:
+    """Sort what may be merged first, copies before the rest; then the most alike; ties by id."""
+    verdict = found.verdict
+    is_merged = verdict.decision in MERGED
+    return (not is_merged, is_merged and verdict.relation != "duplicate", -verdict.similarity, found.memory.id)
+
+
+def as_similar(project: Project, scope: Scope, found: Iterable[Found]) -> tuple[Similar, ...]:
+    """Return *found* as results."""
+    usage = project.state(scope).usage()
+    return tuple(
+        Similar.of(project.screening.screen(project.entry(scope, each.memory, usage)), each.verdict) for each in found
+    )
