@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 
 from memsync import origin
 from memsync.store import config, workflow
+from memsync.store import settings as known
 from memsync.store.places import locate
 from tools.write_docs import SETTINGS, compiled_workflows, settings_text
 
@@ -95,15 +96,15 @@ def test_the_settings_name_every_key_with_its_default(repo, home):
         place.mkdir(exist_ok=True)
         (place / "config.yaml").write_text(text, encoding="utf-8")
     loaded = config.load(locate(repo.root, {}))
-    assert (loaded.settings, loaded.warnings, loaded.waiting) == (config.Settings(), (), ())
-    assert set(loaded.sources) == set(config.KEYS)
-    assert [key for key in config.KEYS if config.describe(key) not in text] == []
+    assert (loaded.settings, loaded.warnings, loaded.waiting) == (known.Settings(), (), ())
+    assert set(loaded.sources) == set(known.KEYS)
+    assert [key for key in known.KEYS if known.describe(key) not in text] == []
 
 
 def test_the_settings_are_read_without_a_yaml_parser_or_by_one_the_same_way():
     tree = YAML(typ="safe").load(settings_text())
-    assert len(tree["memory"]) == sum(key.startswith("memory.") for key in config.KEYS)
-    assert asdict(config.Settings())["recall_limit"] == tree["memory"]["recall_limit"]
+    assert len(tree["memory"]) == sum(key.startswith("memory.") for key in known.KEYS)
+    assert asdict(known.Settings())["recall_limit"] == tree["memory"]["recall_limit"]
 
 
 # the others

@@ -11,7 +11,7 @@ import click
 
 from memsync import origin
 from memsync.cli.app import cli
-from memsync.store import config, workflow
+from memsync.store import settings, workflow
 
 ROOT = Path(__file__).parents[1]
 HELP = ROOT / "memsync" / "cli" / "help.txt"
@@ -53,7 +53,7 @@ def _walk(path: str, command: click.Command, parent: click.Context | None = None
 
 def settings_text() -> str:
     """Return templates/config.yaml: every setting with what it does, what it may be and its default."""
-    return _SETTINGS_HEAD + "\n".join(_rows("", list(config.KEYS))) + "\n"
+    return _SETTINGS_HEAD + "\n".join(_rows("", list(settings.KEYS))) + "\n"
 
 
 def _rows(above: str, keys: Iterable[str]) -> Iterator[str]:
@@ -61,9 +61,9 @@ def _rows(above: str, keys: Iterable[str]) -> Iterator[str]:
     indent = "  " * above.count(".")
     for name in dict.fromkeys(key.removeprefix(above).partition(".")[0] for key in keys):
         key = f"{above}{name}"
-        if key in config.KEYS:
-            yield f"{indent}# {config.describe(key)}{_bounds(config.range_of(key))}"
-            yield f"{indent}{name}: {_spell(config.get(config.Settings(), key))}"
+        if key in settings.KEYS:
+            yield f"{indent}# {settings.describe(key)}{_bounds(settings.range_of(key))}"
+            yield f"{indent}{name}: {_spell(settings.get(settings.Settings(), key))}"
         else:
             yield f"{indent or chr(10)}{name}:"
             yield from _rows(f"{key}.", [other for other in keys if other.startswith(f"{key}.")])

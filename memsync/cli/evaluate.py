@@ -16,7 +16,7 @@ from memsync.evals import questions as measuring
 from memsync.evals.facets import FIGURES
 from memsync.memories.project import Project
 from memsync.records import Clock, parse_time
-from memsync.store.config import parse_value
+from memsync.store.settings import parse_value
 
 if TYPE_CHECKING:
     from memsync.index.embed import Meaning

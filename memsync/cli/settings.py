@@ -14,7 +14,7 @@ from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.setup.installing import turn_stealth
 from memsync.setup.repository import set_value
-from memsync.store import config as settings
+from memsync.store import settings
 from memsync.store.trust import what_leaves
 
 _MOVE: Final = "memsync memory config --stealth off --move"

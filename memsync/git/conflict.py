@@ -9,7 +9,7 @@ from pathlib import Path
 from memsync.format import jsonl, merge
 from memsync.format.codec import Line
 from memsync.store import checkout
-from memsync.store.exported import Exported
+from memsync.store.changes import Exported
 from memsync.store.store import Store
 
 

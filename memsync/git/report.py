@@ -15,7 +15,7 @@ def describe_changes(checkout: Checkout, place: Place, before: str, after: str) 
     """Say what *after* has that *before* had not: "+3 memories, 1 changed"; "" if nothing."""
     path = place.memories.relative_to(checkout.top).as_posix()
     old, new = (read_memories(checkout, rev, path) for rev in (before, after))
-    return format_counts(changes.memories(old, new))
+    return format_counts(changes.compare_memories(old, new))
 
 
 def read_memories(checkout: Checkout, rev: str, path: str) -> dict[str, Memory]:

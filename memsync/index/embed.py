@@ -87,7 +87,7 @@ def whole(vector: Sequence[float]) -> tuple[list[int], float] | None:
 
 
 def choose(spec: str) -> Meaning | None:
-    """Return the embedder that *spec* names, as `config.parse_value` spells it; None for `none`. Opens and asks no model.
+    """Return the embedder that *spec* names, as `settings.parse_value` spells it; None for `none`. Opens and asks no model.
 
     Raises:
         ValueError: it names none that there is; the message lists the forms.

@@ -20,7 +20,7 @@ from memsync.llm.providers import INSIDE, Anthropic, Busy, Command, Completion, 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
     from memsync.records import Clock
-    from memsync.store.config import Settings
+    from memsync.store.settings import Settings
     from memsync.store.state import State
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from memsync.memories.imports import Candidate
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, ImportReport, Remembered, Stats, list_entries
 from memsync.records import SCOPES
-from memsync.store.exported import Exported
+from memsync.store.changes import Exported
 from memsync.transfer.sources import Source, read
 
 _STEP: Final = 100  # items between two words of progress

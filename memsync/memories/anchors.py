@@ -1,4 +1,4 @@
-"""What a memory speaks of in the repository: files, symbols in them, and what a file was like.
+"""What in the repository a memory is about: files, symbols in them, and what a file contained.
 
 An anchor is `path`, `path#symbol` or `path@blob`: the file is there, the symbol is in it,
 or it is byte for byte as it was (the first 12 digits of git's name for its contents, with LF).
@@ -17,7 +17,7 @@ from memsync.errors import InvalidMemory
 _BLOB: Final = re.compile(r"@([0-9a-f]{12})$")
 _PATH: Final = re.compile(r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,5})(?![\w/])")
 _MOST: Final = 5
-# Bytes of a file that is looked into; a larger one is taken for what it was.
+# Bytes of a file that is read; a larger one counts as unchanged.
 _LARGEST: Final = 2_000_000
 
 
@@ -79,7 +79,7 @@ def anchors_of(content: str, given: Collection[str], root: Path) -> tuple[str, .
 
 
 def explain_stale(text: str, root: Path) -> str:
-    """Return what is no longer so with the anchor *text*; empty if nothing."""
+    """Return what has changed since the anchor *text* was set; "" if nothing."""
     anchor = parse(text)
     return _explain_change(anchor, root) if _is_inside(anchor.path, root) else ""
 
@@ -97,7 +97,7 @@ def _explain_change(anchor: Anchor, root: Path) -> str:
 
 
 def _is_inside(path: str, root: Path) -> bool:
-    """Tell whether *path* is in the repository, links followed: nothing is said about what is elsewhere."""
+    """Tell whether *path* is in the repository, links followed; what is elsewhere is not looked at."""
     if not path or path.startswith(("/", "~")) or ".." in path.split("/") or "\0" in path:
         return False
     return Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root))

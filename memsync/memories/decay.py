@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from memsync.records import Memory
 
 if TYPE_CHECKING:
-    from memsync.store.config import Settings
+    from memsync.store.settings import Settings
 
 DAYS_A_MONTH: Final = 30.44
 

@@ -1,4 +1,4 @@
-"""Small writes that several calls share: an edit as of now, hiding what is superseded, bringing it back."""
+"""Small writes that several calls share: editing, archiving what is superseded, removing, restoring."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def edit(
 def edit_replacing(
     project: Project, store: Store, old: Memory, changes: Mapping[str, Any], replaces: Collection[Entry]
 ) -> Memory:
-    """Write *changes* to *old*, which from now on stands for what it *replaces*; without either, write nothing."""
+    """Write *changes* to *old*, which supersedes *replaces* from now on; without either, write nothing."""
     replaces = [entry for entry in replaces if entry.id != old.id]
     if ids := tuple(entry.id for entry in replaces if entry.id not in old.supersedes):
         changes = {**changes, "supersedes": [*old.supersedes, *ids]}
@@ -44,7 +44,7 @@ def edit_replacing(
 
 
 def plan_archiving(project: Project, store: Store, replaces: Iterable[Entry]) -> dict[str, dict[str, Any]]:
-    """Return the edits that archive what of *replaces* lives in *store*: kept and restorable, but recalled no more."""
+    """Return the edits that archive those of *replaces* that are in *store*: kept and restorable, but no longer recalled."""
     found = [old for entry in replaces if entry.scope == store.place.scope and (old := store.get(entry.id))]
     edits = {}
     for old in found:
@@ -55,7 +55,7 @@ def plan_archiving(project: Project, store: Store, replaces: Iterable[Entry]) ->
 
 
 def archive_elsewhere(project: Project, scope: Scope, replaces: Iterable[Entry]) -> None:
-    """Archive what of *replaces* lives in other stores than *scope*'s; the caller holds no lock."""
+    """Archive those of *replaces* that are in other stores than *scope*'s; the caller holds no lock."""
     for where in dict.fromkeys(entry.scope for entry in replaces if entry.scope != scope):
         store = project.store_to_write(where)
         with store.writing():
@@ -91,7 +91,7 @@ def record_entry(project: Project, scope: Scope, memory: Memory, action: Action)
 
 
 def unarchive(project: Project, entry: Entry) -> Remembered:
-    """Show an archived memory again; what superseded it does so no longer.
+    """Bring an archived memory back; what superseded it no longer does.
 
     Raises:
         MemoryNotFound, StoreError: nothing was written.

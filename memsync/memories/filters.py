@@ -90,9 +90,9 @@ def search(project: Project, query: str, filters: Filters, *, limit: int | None)
 def choose_unasked(
     ranked: Iterable[T], score: Callable[[T], float], *, gate: float, floor: float, limit: int = SHOWN
 ) -> list[T]:
-    """Return what of *ranked* an agent may be shown without having asked: nothing from a gate below the floor.
+    """Return those of *ranked* that an agent may be given unasked: none if the gate is below the floor.
 
-    Beside the best, a hit must come near the floor itself.
+    Every hit must itself come near the floor.
     """
     if gate < floor:
         return []

@@ -1,4 +1,4 @@
-"""Looking through all stores in reach: the warm index, its cache on disk, and the one-shot query.
+"""Searching all stores in reach: the warm index, its cache on disk, and the one-shot query.
 
 The cache is derived and may be deleted at any time. It says which files, with
 which stamps, it was made from; if one differs, only what changed is done again.
@@ -89,14 +89,14 @@ class Finder:
         return self._ask_once(text, how)
 
     def prepare(self) -> None:
-        """Have the warm index ready; whoever writes next saves it, when that is done.
+        """Have the warm index ready; the next writer saves it when its write is done.
 
         Raises:
             StoreUnreadable, OutsideTree
         """
         with self._mutex:
             if self._index is None:
-                self._index = self._made(self._known())
+                self._index = self._make_index(self._load_arrays())
 
     def refresh(self) -> None:
         """Take in what changed in the stores; the index follows them."""
@@ -108,11 +108,11 @@ class Finder:
         """The warm index, from the cache where that still fits, kept up to date by the stores."""
         with self._mutex:
             if self._index is None:
-                self._index = self._made(self._known())
+                self._index = self._make_index(self._load_arrays())
                 self.save()
             return self._index
 
-    def _made(self, known: Arrays | None) -> Index:
+    def _make_index(self, known: Arrays | None) -> Index:
         from memsync.index.core import Index
 
         self.refresh()
@@ -125,23 +125,23 @@ class Finder:
         return index
 
     def rebuild(self) -> int:
-        """Make the index anew from the files, whatever the cache says, and return how many memories it has."""
+        """Rebuild the index from the files, whatever the cache says, and return how many memories it has."""
         with self._mutex:
-            self._index = self._made(None)
+            self._index = self._make_index(None)
             self._saved = ""
             self.save()
             return len(self._index)
 
     def status(self) -> dict[str, Any]:
         """Return where the cache is, whether it fits the files, and what finds by meaning."""
-        cached = self._cached()
-        stamps = {scope: _plain(store.look()) for scope, store in self._stores.items()}
+        cached = self._load_cache()
+        stamps = {scope: _as_lists(store.look()) for scope, store in self._stores.items()}
         return {
             "path": str(self.path) if self.path else None,
             "memories": len(cached.views["keys"]) if cached else 0,
             "bytes": self.path.stat().st_size if cached and self.path else 0,
-            "fresh": bool(cached and self._fits(cached) and cached.about["stamps"] == stamps),
-            "embedder": self._kind()["embedder"] or "none",
+            "fresh": bool(cached and self._is_made_alike(cached) and cached.about["stamps"] == stamps),
+            "embedder": self._describe_kind()["embedder"] or "none",
             "vectors": bool(cached and "vectors.numbers" in cached.views),
             "degraded": self.meaning.failed if self.meaning else "",
         }
@@ -151,7 +151,7 @@ class Finder:
         if self.path is None or self._place is None or self._index is None:
             return
         now = {scope: store.stamp or NOWHERE for scope, store in self._stores.items()}
-        if self._about(now) == self._saved:
+        if self._describe(now) == self._saved:
             return
         try:
             found = self._snapshot(self._index)
@@ -175,12 +175,12 @@ class Finder:
             if span is None or (span.memory is not memory and span.memory != memory):
                 return None
             lines += [SCOPES.index(scope) + len(SCOPES) * span.file, span.start, span.end]
-        return self._about({scope: stamp for scope, (stamp, _) in spans.items()}), _flat(lines, arrays)
+        return self._describe({scope: stamp for scope, (stamp, _) in spans.items()}), _name_arrays(lines, arrays)
 
-    def _about(self, stamps: Mapping[Scope, Stamps]) -> str:
+    def _describe(self, stamps: Mapping[Scope, Stamps]) -> str:
         """Return what a cache made now says of itself, as JSON."""
         about = {
-            **self._kind(),
+            **self._describe_kind(),
             "unrelated": self.meaning.unrelated if self.meaning and not self.meaning.failed else None,
             "made": self._index.made if self._index else None,
             "stamps": stamps,
@@ -188,15 +188,15 @@ class Finder:
         }
         return json.dumps(about, sort_keys=True)
 
-    def _kind(self) -> dict[str, Any]:
+    def _describe_kind(self) -> dict[str, Any]:
         return {"lexicon": LEXICON, "stop_words": self._stop_words, "embedder": self.meaning.id if self.meaning else ""}
 
-    def _fits(self, cached: cache.Cached, *names: str) -> bool:
+    def _is_made_alike(self, cached: cache.Cached, *names: str) -> bool:
         """Tell whether *cached* was made as we would make it, in everything or in what *names* say."""
-        kind = self._kind()
+        kind = self._describe_kind()
         return all(cached.about.get(name) == kind[name] for name in names or kind)
 
-    def _cached(self) -> cache.Cached | None:
+    def _load_cache(self) -> cache.Cached | None:
         """Return the cache, if its arrays can be those of an index."""
         found = cache.load(self.path) if self.path else None
         try:
@@ -204,21 +204,21 @@ class Finder:
         except (LookupError, TypeError, ValueError):
             return None  # not of our making
 
-    def _known(self) -> Arrays | None:
+    def _load_arrays(self) -> Arrays | None:
         """Return the arrays of the cache as far as they can be used: at least with the same terms."""
         from memsync.index.core import Arrays
         from memsync.index.lexical import Base
         from memsync.index.spelling import Grams
         from memsync.index.vectors import Rows
 
-        cached = self._cached()
-        if cached is None or not self._fits(cached, "lexicon", "stop_words"):
+        cached = self._load_cache()
+        if cached is None or not self._is_made_alike(cached, "lexicon", "stop_words"):
             return None
 
         def group(name: str) -> dict[str, Any]:
             return {key.partition(".")[2]: cached.array(key) for key in cached.views if key.startswith(f"{name}.")}
 
-        has_vectors = self._fits(cached, "embedder") and "vectors.numbers" in cached.views
+        has_vectors = self._is_made_alike(cached, "embedder") and "vectors.numbers" in cached.views
         if has_vectors != (self.meaning is not None):
             return None
         if has_vectors and self.meaning:
@@ -234,8 +234,8 @@ class Finder:
 
     def _ask_once(self, text: str, how: dict[str, Any]) -> Ranking | None:
         """Answer from the cache alone, if it is what the files are now."""
-        cached = self._cached() if self._spec in _BUILT else None
-        if cached is None or not self._fits(cached):
+        cached = self._load_cache() if self._spec in _BUILT else None
+        if cached is None or not self._is_made_alike(cached):
             return None
         try:
             return self._ask_cached(cached, text, how)
@@ -247,8 +247,8 @@ class Finder:
 
     def _ask_cached(self, cached: cache.Cached, text: str, how: dict[str, Any]) -> Ranking | None:
         with ExitStack() as stack:
-            opened = {scope: _opened(store, stack) for scope, store in self._stores.items()}
-            if cached.about["stamps"] != {scope: _plain(stamps) for scope, (_, stamps) in opened.items()}:
+            opened = {scope: _open_files(store, stack) for scope, store in self._stores.items()}
+            if cached.about["stamps"] != {scope: _as_lists(stamps) for scope, (_, stamps) in opened.items()}:
                 return None
             from memsync.index.oneshot import OneShot
 
@@ -263,12 +263,12 @@ def _is_head_sound(about: Mapping[str, Any]) -> bool:
     return isinstance(about["stamps"], dict) and isinstance(about["unrelated"], float | int | None)
 
 
-def _plain(stamps: Stamps) -> list[list[int]]:
+def _as_lists(stamps: Stamps) -> list[list[int]]:
     """Return *stamps* as they come out of JSON."""
     return [list(stamp) for stamp in stamps]
 
 
-def _opened(store: Store, stack: ExitStack) -> tuple[Files, Stamps]:
+def _open_files(store: Store, stack: ExitStack) -> tuple[Files, Stamps]:
     """Open both files of *store*, the pending one first as `refresh` does, and say what is open."""
     (held, held_stamp), (file, stamp) = (files.open_stamped(path) for path in (store.place.pending, store.path))
     for one in (held, file):
@@ -277,7 +277,7 @@ def _opened(store: Store, stack: ExitStack) -> tuple[Files, Stamps]:
     return (file, held), (stamp, held_stamp)
 
 
-def _flat(lines: list[int], arrays: Arrays) -> dict[str, Any]:
+def _name_arrays(lines: list[int], arrays: Arrays) -> dict[str, Any]:
     """Return all arrays by name, with the scope and the place of each record's line."""
     import numpy as np
 

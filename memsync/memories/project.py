@@ -25,7 +25,7 @@ from memsync.memories.stores import Stores
 from memsync.memories.vetting import Vetting
 from memsync.records import DEFAULT_SOURCE, DEFAULT_TYPE, Clock, Memory, Scope, utc_now
 from memsync.store import config
-from memsync.store.exported import Exported
+from memsync.store.changes import Exported
 from memsync.store.places import Layout, locate
 from memsync.store.state import Action, Usage
 from memsync.store.store import Store
@@ -230,7 +230,7 @@ class Project:
         return Entry(memory=memory, scope=scope, effective_importance=effective, access_count=count)
 
     def mark(self, entry: E) -> E:
-        """Return *entry* with what is no longer so of the files that it speaks of, and why it should be read first."""
+        """Return *entry* with what has changed in the files that it names, and why it should be read first."""
         root = self.layout.root
         if entry.memory.anchors and root is not None and entry.scope != "global":
             from memsync.memories.anchors import explain_stale

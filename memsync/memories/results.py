@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Entry:
     """A memory where it lives, with what its importance (0-1) is worth today.
 
-    `stale` says what of the files that it speaks of is no longer so. `flagged` says why it reads like an
-    order to an agent, which nobody of this machine has approved.
+    `stale` says what has changed in the files that it names. `flagged` says why it reads like an
+    order to an agent, which nobody on this machine has approved.
     """
 
     memory: Memory

@@ -16,7 +16,7 @@ from memsync.store.state import Dedup
 if TYPE_CHECKING:
     from memsync.index.rank import Ranking
     from memsync.memories.project import Project
-    from memsync.store.config import Settings
+    from memsync.store.settings import Settings
     from memsync.store.state import Decision
     from memsync.store.store import Store
 

@@ -15,7 +15,7 @@ from memsync.store.state import State
 from memsync.store.store import Store
 
 if TYPE_CHECKING:
-    from memsync.store.config import Settings
+    from memsync.store.settings import Settings
 
 log = logging.getLogger(__name__)
 

@@ -45,7 +45,7 @@ def sync(
     store = project.store(project.default_scope)
     is_git = project.layout.git is not None and store.place.scope == "project"
     if (commit or push) and not is_git:
-        why = "stealth is on" if project.settings.stealth else "this is no git checkout"
+        why = "stealth is on" if project.settings.stealth else "this is not a git checkout"
         raise NoStore(f"{why}, so there is nothing to commit; ", Remedy("sync"), " without --commit and --push works")
     project.stores.refresh()
     done = Synced(path=store.place.memories)

@@ -11,7 +11,7 @@ from memsync.git import attributes
 from memsync.memories.project import Project
 from memsync.memories.stores import keep_key
 from memsync.records import Scope
-from memsync.store import config, files, trust
+from memsync.store import config, files, settings, trust
 from memsync.store.places import Place
 
 GITIGNORE: Final = "local/\n"
@@ -70,12 +70,12 @@ def set_value(project: Project, key: str, value: str, *, is_global: bool) -> Pat
     Raises:
         ConfigError, NoStore, StoreError: nothing was changed.
     """
-    parsed = config.parse_value(key, value)
+    parsed = settings.parse_value(key, value)
     if key == "memory.embedder":
         _check_embedder(parsed)
     if key == "memory_sync.stealth":
         raise UsageError("stealth also moves memories; use ", Remedy("memory config --stealth on"), " or off")
-    name = config.name_of(key)
+    name = settings.name_of(key)
     scope: Scope = "global" if is_global else _scope_of(project, name, parsed)
     place = project.layout.place(scope)
     if scope == "stealth":
@@ -95,7 +95,7 @@ def _scope_of(project: Project, name: str, value: object) -> Scope:
     private = project.layout.stealth
     if private and own.sources.get(name) == private.config:
         return "stealth"
-    verdict = trust.judge(name, value, config.get(own.settings, name))
+    verdict = trust.judge(name, value, settings.get(own.settings, name))
     return "stealth" if verdict == "refused" else project.default_scope
 
 

@@ -26,7 +26,7 @@ from memsync.setup import parked
 from memsync.setup.parked import Parked, Taken
 from memsync.setup.repository import GITIGNORE, steps
 from memsync.skills.store import SkillStore
-from memsync.store import bystealth, checkout, config, files, local_history
+from memsync.store import bystealth, checkout, config, files, local_history, settings
 from memsync.store.places import Place
 from memsync.store.state import State
 from memsync.store.store import Store
@@ -221,7 +221,7 @@ def _leave_tree(project: Project, park: Parked, *, is_tracked: bool) -> list[str
     names = {one.path for one in park.files}
     if place.config.relative_to(base_of(project)).as_posix() in names:
         theirs = [key for key, path in project.loaded.sources.items() if path == place.config]
-        in_force = {key: config.get(project.settings, key) for key in theirs}
+        in_force = {key: settings.get(project.settings, key) for key in theirs}
         parked.save(_park_directory(project), replace(park, settings=config.copy(in_force, private)))
     try:
         for one in park.files:

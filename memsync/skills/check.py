@@ -1,7 +1,7 @@
-"""What the Agent Skills specification and the clients ask of a SKILL.md, and mending it.
+"""What the Agent Skills specification and the clients require of a SKILL.md, and fixing it.
 
 Measured: the specification's validator refuses unknown keys and flow style; Codex and Gemini
-load no file with a BOM or without a description; no client minds the rest.
+load no file with a BOM or without a description; all clients accept the rest.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_NAME: Final = 64
 MAX_DESCRIPTION: Final = 1024
 MAX_COMPATIBILITY: Final = 500
 MAX_LINES: Final = 500
-# Seconds that a trigger may take on a prompt; one that backtracks without end takes for ever.
+# Seconds that a trigger may take on a prompt; a pattern that backtracks badly never ends.
 TRIGGER_TIME: Final = 0.1
 
 _KEYS: Final = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
@@ -115,7 +115,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def check(data: bytes, folder: str) -> list[Problem]:
-    """Return what is wrong with the file of the skill in *folder*, by line. Harmless: no client and no validator minds."""
+    """Return what is wrong with the file of the skill in *folder*, by line. Harmless: every client and the validator accept it."""
     file = read(data, folder)
     if file.problems:
         return list(file.problems)
@@ -192,13 +192,13 @@ def _check_metadata(metadata: Any) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def mend(data: bytes, folder: str) -> bytes:
-    """Return *data* with what can safely be mended: nothing is dropped but a BOM.
+    """Return *data* with everything fixed that can be fixed safely: nothing is dropped but a BOM.
 
     Values that YAML refuses are quoted, the seeds' top-level keys go under `metadata`, the name becomes
     the folder's, and a missing description is taken from the first line of the text.
 
     Raises:
-        InvalidSkill: there is something that only a person can mend.
+        InvalidSkill: there is something that only a person can fix.
     """
     try:
         text = data.decode("utf-8")

@@ -1,4 +1,4 @@
-"""Showing the skills to the clients that look elsewhere: links, or where there are none, copies.
+"""Making the skills visible to clients that look elsewhere: by links, or where those are not possible, by copies.
 
 Claude Code reads `.claude/skills`, Codex and Gemini CLI read `.agents/skills` (measured).
 """

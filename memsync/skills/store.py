@@ -46,7 +46,7 @@ class SkillStore:
     def skills(self) -> Mapping[str, SkillFile]:
         """Return the skills by folder name; only files that changed are read again.
 
-        One that has become unreadable is given as it last was, with what is wrong now.
+        One that has become unreadable is returned as it last was, with what is wrong now.
         """
         held = {name: self._look(name) for name in self._names()}
         self._held = {name: found for name, found in held.items() if found}

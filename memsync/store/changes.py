@@ -1,24 +1,35 @@
-"""What changed between two looks at a store."""
+"""What changed between two looks at a store, and what an export changed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 from memsync.format.codec import Line
 from memsync.records import Change, Memory
 
 
-def lines(before: Mapping[str, Line], after: Mapping[str, Line]) -> list[Change]:
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export did: whether bytes changed, and why it held back, if it did."""
+
+    path: Path
+    changed: bool
+    held: str | None = None
+
+
+def compare_lines(before: Mapping[str, Line], after: Mapping[str, Line]) -> list[Change]:
     """Return what differs between two sets of current lines, by id."""
     moved = {id_ for id_, line in after.items() if before.get(id_) is not line} | (before.keys() - after.keys())
     nothing = Line(b"")
-    return memories(
+    return compare_memories(
         {id_: memory for id_ in moved if (memory := before.get(id_, nothing).memory)},
         {id_: memory for id_ in moved if (memory := after.get(id_, nothing).memory)},
     )
 
 
-def memories(before: Mapping[str, Memory], after: Mapping[str, Memory]) -> list[Change]:
+def compare_memories(before: Mapping[str, Memory], after: Mapping[str, Memory]) -> list[Change]:
     """Return what differs between two sets of memories, by id."""
     pairs = ((id_, before.get(id_), after.get(id_)) for id_ in sorted(before.keys() | after.keys()))
     return [Change(id_, old, new) for id_, old, new in pairs if old is not new and old != new]

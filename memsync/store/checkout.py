@@ -19,9 +19,6 @@ from memsync.system import programs
 if TYPE_CHECKING:
     from git import Git, Repo
 
-_LITERAL: Final = ("--literal-pathspecs",)
-
-
 # What git sets for its hooks. A leaked GIT_DIR wins over the directory that git is started in, and a relative
 # GIT_INDEX_FILE is read from there, so only a hook at the top of its own checkout may keep them.
 _OF_HOOKS: Final = frozenset(
@@ -124,14 +121,19 @@ def user_name(directory: Path) -> str | None:
     return ask(directory, "config", "--get", "user.name") or ask(directory, "config", "--get", "user.email")
 
 
+def _ask_about(path: Path, *words: str) -> str | None:
+    """Return what `git WORDS -- PATH` prints; None if it fails."""
+    git, name = _find_checkout(path)
+    return git.ask("--literal-pathspecs", *words, "--", name)
+
+
 def is_tracked(path: Path) -> bool:
     """Tell whether git tracks *path*, which is in a checkout.
 
     Raises:
         GitFailed: there is no git, or it refuses to look here.
     """
-    git, name = _find_checkout(path)
-    found = git.ask(*_LITERAL, "ls-files", "--", name)
+    found = _ask_about(path, "ls-files")
     if found is None:
         raise GitFailed(path)
     return bool(found)
@@ -139,11 +141,9 @@ def is_tracked(path: Path) -> bool:
 
 def read_stages(path: Path) -> dict[int, bytes]:
     """Return what the index holds of *path* while git merges it: 1 the base, 2 ours, 3 theirs; empty otherwise."""
-    git, name = _find_checkout(path)
-    said = git.ask(*_LITERAL, "ls-files", "-u", "--", name) or ""
-    rows = [row.partition("\t")[0].split() for row in said.splitlines()]
-    found = {int(stage): git.run("cat-file", "blob", blob) for _, blob, stage in rows}
-    return {stage: done.out for stage, done in found.items() if done.code == 0}
+    rows = [row.partition("\t")[0].split() for row in (_ask_about(path, "ls-files", "-u") or "").splitlines()]
+    found = {int(stage): _read_object(path, blob) for _, blob, stage in rows}
+    return {stage: data for stage, data in found.items() if data is not None}
 
 
 def merge_text(directory: Path, texts: Sequence[bytes], *, size: int = 7) -> tuple[int, bytes]:
@@ -169,14 +169,12 @@ def merge_text(directory: Path, texts: Sequence[bytes], *, size: int = 7) -> tup
 
 def is_unmerged(path: Path) -> bool:
     """Tell whether git waits for somebody to resolve a conflict in *path*."""
-    git, name = _find_checkout(path)
-    return bool(git.ask(*_LITERAL, "ls-files", "-u", "--", name))
+    return bool(_ask_about(path, "ls-files", "-u"))
 
 
 def is_ignored(path: Path) -> bool:
     """Tell whether a .gitignore keeps *path* from being committed."""
-    git, name = _find_checkout(path)
-    return git.ask(*_LITERAL, "check-ignore", "--", name) is not None
+    return _ask_about(path, "check-ignore") is not None
 
 
 def _gitpython() -> tuple[type[Repo], type[Git]]:
@@ -261,15 +259,18 @@ def commit_all(directory: Path, message: str) -> str:
 
 def read_committed(path: Path) -> bytes | None:
     """Return the bytes of *path* in HEAD; None if HEAD has no such file."""
-    git, name = _find_checkout(path)
-    done = git.run("cat-file", "blob", f"HEAD:{name}")
-    return done.out if done.code == 0 else None
+    return _read_object(path, "HEAD:{}")
 
 
 def read_staged(path: Path) -> bytes | None:
     """Return the bytes of *path* in the index; None if it has no such file."""
+    return _read_object(path, ":{}")
+
+
+def _read_object(path: Path, object_: str) -> bytes | None:
+    """Return the bytes of *object_* in the checkout of *path*, whose name stands for `{}` in it; None if there is none."""
     git, name = _find_checkout(path)
-    done = git.run("cat-file", "blob", f":{name}")
+    done = git.run("cat-file", "blob", object_.replace("{}", name))
     return done.out if done.code == 0 else None
 
 
@@ -286,5 +287,5 @@ def list_files(directory: Path) -> list[str] | None:
     git, name = _find_checkout(directory / "x")
     inside = name.removesuffix("x")
     words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", inside or ".")
-    found = git.ask(*_LITERAL, *words)
+    found = git.ask("--literal-pathspecs", *words)
     return None if found is None else [path.removeprefix(inside) for path in found.split("\0") if path]

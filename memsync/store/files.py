@@ -77,7 +77,7 @@ def read(path: Path) -> tuple[bytes, Stamp]:
 def open_stamped(path: Path) -> tuple[BinaryIO | None, Stamp]:
     """Open *path* for reading and return it with the stamp of what is open; None and ABSENT without a file.
 
-    What is no readable file has a stamp that equals none: whoever reads it in earnest says what is wrong.
+    What is not a readable file gets a stamp that matches nothing: `read` says what is wrong with it.
     """
     try:
         file = open(below.open_file(path, os.O_RDONLY), "rb")  # noqa: SIM115 - the caller's to close
@@ -155,7 +155,7 @@ def _share(local: Path) -> None:
     """Give *local* the mode that it should have; what an older memsync made there is closed with it."""
     git = places.find_git(local)
     bits = 0o770 if git and places.is_shared(git) else 0o700
-    with suppress(OSError):  # somebody else's, a disk without modes, or just removed: whoever writes makes it again
+    with suppress(OSError):  # somebody else's, a disk without modes, or just removed: the next write makes it again
         mode = stat.S_IMODE(os.lstat(local).st_mode)
         if mode != (wanted := mode & stat.S_ISGID | bits):
             os.chmod(local, wanted)
@@ -274,14 +274,14 @@ def replace(path: Path, data: bytes, *, was: bytes, temp: Path, private: bool, m
             temp.unlink(missing_ok=True)
 
 
-def rewrite(path: Path, data: bytes, *, was: bytes, private: bool = False) -> None:
-    """Put *data* in the place of *path*, a small file, unless it is no longer what it *was*.
+def rewrite(path: Path, data: bytes, *, was: bytes, private: bool = False, temp: Path | None = None) -> None:
+    """Put *data* in the place of *path*, a small file, by way of *temp*, unless it is no longer what it *was*.
 
     Raises:
         StoreNotWritable: somebody else changed it in this moment; nothing was changed.
         StoreFull
     """
-    if replace(path, data, was=was, temp=_temp_of(path), private=private) is None:
+    if replace(path, data, was=was, temp=temp or _temp_of(path), private=private) is None:
         raise StoreNotWritable(path, "changed while it was written", "try again")
 
 

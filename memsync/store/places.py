@@ -1,4 +1,4 @@
-"""Where things live: the project root, the home store, and which file a scope is.
+"""Where things are: the project root, the home store, and the files of each scope.
 
 Reads `.git` as files, because starting git costs more than a whole recall.
 """
@@ -201,7 +201,7 @@ def _distrust_local(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> 
 
 
 def _is_foreign(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> bool:
-    """Tell whether *path* is another user's; in a checkout that is used, its owner and git's group are none."""
+    """Tell whether *path* is another user's; in a checkout that is used, its owner and git's group are not."""
     if owners.find_foreign((path,), env) is None:
         return False
     if git is None:

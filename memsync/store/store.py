@@ -20,9 +20,8 @@ from memsync.format import codec, jsonl, merge, pending
 from memsync.format.codec import Line
 from memsync.format.jsonl import Problem
 from memsync.records import Change, Memory, content_hash, format_time
-from memsync.store import changes as changed
 from memsync.store import checkout, files, local_history
-from memsync.store.exported import Exported
+from memsync.store.changes import Exported, compare_lines, compare_memories
 from memsync.store.places import Place
 
 log = logging.getLogger(__name__)
@@ -81,7 +80,7 @@ class Store:
         with self._mutex:
             self.refresh()
             self._listener = listener
-            if found := changed.memories(since, self.memories()):
+            if found := compare_memories(since, self.memories()):
                 listener(found)
 
     def refresh(self) -> list[Change]:
@@ -100,7 +99,7 @@ class Store:
             data, seen = files.read(self.path)
             if jsonl.is_utf16(data):
                 raise StoreUnreadable(self.path, "is UTF-16", "save it as UTF-8")
-            if was_whole and not held and (added := self._added(data)) is not None:
+            if was_whole and not held and (added := self._find_added(data)) is not None:
                 changes = self._take_in(added, waiting=False)
                 self._stamp = seen, held_seen
                 return self._announce(changes)
@@ -110,7 +109,7 @@ class Store:
             self._stamp = seen, held_seen
             if not before and self._listener is None and self._by_hash is None:
                 return []  # nothing to compare with, and nobody to tell
-            return self._announce(changed.lines(before, self._current))
+            return self._announce(compare_lines(before, self._current))
 
     def look(self) -> Stamps:
         """Return the stamps of both files as they are now."""
@@ -304,8 +303,8 @@ class Store:
         lines, _ = pending.lay_over((settle or merge.settle)(lines), files.read(self.place.pending)[0])
         new = jsonl.export(lines, collapse=collapse)
         if new == data:
-            return self._exported(changed=False)
-        self._guard_against_shrinking(lines, new)
+            return self._end_export(changed=False)
+        self._refuse_loss(lines, new)
         if collapse:
             kept = set(new.split(b"\n"))
             self._keep_replaced([line.raw for line in lines if line.memory and line.raw not in kept])
@@ -315,9 +314,9 @@ class Store:
             return None
         if late:
             files.append(path, late, private=self.place.private)
-        return self._exported(changed=True)
+        return self._end_export(changed=True)
 
-    def _exported(self, *, changed: bool) -> Exported:
+    def _end_export(self, *, changed: bool) -> Exported:
         """Forget what waited, now that it is in the file."""
         with blaming(self.place.pending):
             self.place.pending.unlink(missing_ok=True)
@@ -325,7 +324,7 @@ class Store:
         self.in_log_form = False
         return Exported(self.path, changed=changed)
 
-    def _guard_against_shrinking(self, lines: list[Line], new: bytes) -> None:
+    def _refuse_loss(self, lines: list[Line], new: bytes) -> None:
         live = {id_ for id_, line in merge.current(lines).items() if line.memory}
         after = {line.id for line in jsonl.read_lines(new, self._known()) if line.memory}
         if lost := live - after:
@@ -350,7 +349,7 @@ class Store:
         self._stamp = (seen[0], after) if self._waits else (after, seen[1])
         return self._announce(changes)
 
-    def _added(self, data: bytes) -> list[Line] | None:
+    def _find_added(self, data: bytes) -> list[Line] | None:
         """Return the lines that *data* has behind those we know; None if it differs otherwise."""
         is_plain = 0 < self._ends[0] == len(self._lines)
         if not is_plain or self._lines[-1].problem or jsonl.in_conflict(self._lines):

@@ -1,4 +1,4 @@
-"""Lifecycles: which actions run when a session begins, a prompt comes, a context is compacted, a session ends.
+"""Lifecycles: which actions run when a session begins, at a prompt, when a context is compacted, when a session ends.
 
 They are YAML files: those of the package, and the project's in
 `.gobby/workflows/`, where a file of the same name replaces ours once the user has
@@ -220,9 +220,9 @@ def _find_triggers(root: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield str(one.get("event", "")), one.get("actions")
 
 
-def trigger_of(said: str) -> str | None:
-    """Return our name of the trigger *said*, in whatever spelling; None if there is none."""
-    return _NAMES.get(said.lower().removeprefix("on_").replace("-", "_"))
+def trigger_of(name: str) -> str | None:
+    """Return our name for the trigger *name*, however it is spelled; None if it is unknown."""
+    return _NAMES.get(name.lower().removeprefix("on_").replace("-", "_"))
 
 
 def _find_trigger(said: str, path: Path, problems: list[str]) -> str | None:

@@ -1,4 +1,6 @@
-"""YAML text to values, by YAML 1.2, within limits and with the line of a mistake. The only place with a YAML parser.
+"""YAML text to values, by YAML 1.2, within limits and with the line of a mistake; and one value of a text changed.
+
+The only place with a YAML parser.
 
 Importing the parser takes 17 ms, as long as all else that a hook imports together. So what most
 files consist of is read here: nested mappings of words, numbers and simple quotes. For
@@ -8,6 +10,7 @@ anything more, and for every mistake, the parser is asked.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,19 +79,6 @@ def check(text: str) -> None:
         raise NotYaml(f"a control character, U+{ord(found[0]):04X}", text.count("\n", 0, found.start()) + 1)
     if found := _STEEP.search(text):
         raise NotYaml(TOO_DEEP, text.count("\n", 0, found.start()) + 1)
-
-
-def edit(text: str) -> tuple[Any, Any]:
-    """Return the tree of *text* with its comments and quotes, and the YAML that writes it back.
-
-    Raises:
-        NotYaml
-    """
-    check(text)
-    yaml = _parser("rt")
-    yaml.preserve_quotes = True
-    yaml.width = 10**9
-    return _run(yaml.load, text), yaml
 
 
 def compose(text: str) -> Any:
@@ -168,20 +158,20 @@ class _Tree:
         self._open = [(0, self.root)]  # the mappings that the next row may belong to, and their columns
 
     def take(self, row: str) -> bool:
-        """Take in the next row; False if it takes a parser to say what it means."""
+        """Take in the next row; False if only a parser can tell what it means."""
         found = _KEY.match(row)
         if found is None:
             return False
-        column, key, said = len(found[1]), found[2], _without_comment(row[found.end() :])
-        inside = self._at(column)
-        value = _value(said) if said else {}
+        column, key, text = len(found[1]), found[2], _drop_comment(row[found.end() :])
+        inside = self._find_mapping(column)
+        value = _parse_value(text) if text else {}
         if inside is None or value is None or key in inside or key.lower() in _NO_WORDS:
             return False
         inside[key] = value
-        self.begun = None if said else value
+        self.begun = None if text else value
         return True
 
-    def _at(self, column: int) -> dict[str, Any] | None:
+    def _find_mapping(self, column: int) -> dict[str, Any] | None:
         """Return the mapping whose keys stand in *column*."""
         if self.begun is not None:
             if column <= self._open[-1][0] or len(self._open) >= DEEPEST:
@@ -192,17 +182,98 @@ class _Tree:
         return self._open[-1][1] if column == self._open[-1][0] else None
 
 
-def _without_comment(text: str) -> str:
+def _drop_comment(text: str) -> str:
     """Return the value in *text*, which follows a key; quotes are not looked at."""
     return "" if text.lstrip(" ").startswith("#") else text.partition(" #")[0].strip(" ")
 
 
-def _value(said: str) -> Any:
-    """Return the value that *said* spells; None if it takes a parser to say."""
-    if (number := _NUMBER.fullmatch(said)) and said != "-0":
-        return float(said) if number[1] else int(said)
-    if quoted := _QUOTED.fullmatch(said):
+def _parse_value(text: str) -> Any:
+    """Return the value that *text* spells; None if only a parser can tell."""
+    if (number := _NUMBER.fullmatch(text)) and text != "-0":
+        return float(text) if number[1] else int(text)
+    if quoted := _QUOTED.fullmatch(text):
         return quoted[1] if quoted[1] is not None else quoted[2]
-    if _WORDS.fullmatch(said) and said.lower() not in _NO_WORDS:
-        return said
-    return _TRUTHS.get(said)
+    if _WORDS.fullmatch(text) and text.lower() not in _NO_WORDS:
+        return text
+    return _TRUTHS.get(text)
+
+
+def load_tree(text: str) -> tuple[Any, Any]:
+    """Return the tree of *text* with its comments and quotes, and the YAML that writes it back.
+
+    Raises:
+        NotYaml
+    """
+    check(text)
+    yaml = _parser("rt")
+    yaml.preserve_quotes = True
+    yaml.width = 10**9
+    return _run(yaml.load, text), yaml
+
+
+def set_value(text: str, key: str, *aliases: str, value: Any) -> str:
+    """Return the YAML *text* with the dotted *key* set, which other spellings of it no longer contradict.
+
+    Raises:
+        NotYaml
+    """
+    root, yaml = load_tree(text)
+    value = list(value) if isinstance(value, tuple) else value
+    comments = "" if root else text
+    root = root or yaml.map()
+    spelled = [place for name in (*aliases, key) for place in _find_spellings(root, name)]
+    for node, name in spelled[:-1]:
+        del node[name]
+    if spelled and key.endswith(spelled[-1][1]):
+        spelled[-1][0][spelled[-1][1]] = value
+    else:
+        for node, name in spelled[-1:]:
+            del node[name]
+        _put(root, key, value, yaml.map)
+    return (comments.rstrip() + "\n" if comments.strip() else "") + _dump(yaml, root)
+
+
+def drop_value(text: str, key: str, *aliases: str) -> str:
+    """Return the YAML *text* without the dotted *key*, in any spelling.
+
+    Raises:
+        NotYaml
+    """
+    root, yaml = load_tree(text)
+    for name in (*aliases, key):
+        for node, spelled in list(_find_spellings(root, name)):
+            del node[spelled]
+    for name in [name for name, inner in root.items() if inner == {}]:
+        del root[name]
+    return _dump(yaml, root) if root else ""
+
+
+def _dump(yaml: Any, root: Any) -> str:
+    from io import StringIO
+
+    out = StringIO()
+    yaml.dump(root, out)
+    return out.getvalue()
+
+
+def _find_spellings(node: Any, key: str) -> Iterator[tuple[Any, str]]:
+    """Yield each mapping and name that say the dotted *key*: `a.b: 1` as well as `a: {b: 1}`."""
+    if key in node:
+        yield node, key
+    for name, inner in node.items():
+        if key.startswith(f"{name}.") and isinstance(inner, dict):
+            yield from _find_spellings(inner, key.removeprefix(f"{name}."))
+
+
+def _put(node: Any, key: str, value: Any, new_map: Callable[[], Any]) -> None:
+    """Set the dotted *key* in the group that is there already, else in new ones."""
+    group, _, rest = key.partition(".")
+    for name, inner in node.items():
+        if key.startswith(f"{name}.") and isinstance(inner, dict):
+            group, rest = name, key.removeprefix(f"{name}.")
+    if not rest:
+        node[group] = value
+        return
+    if not isinstance(node.get(group), dict):
+        node[group] = new_map()
+    _put(node[group], rest, value, new_map)

@@ -16,7 +16,7 @@ from memsync.errors import AmbiguousId, ExportRefused, LockTimeout, MemoryNotFou
 from memsync.format import jsonl
 from memsync.records import Change, Memory, content_hash, find_id
 from memsync.store import files
-from memsync.store.exported import Exported
+from memsync.store.changes import Exported
 from memsync.store.places import locate
 from memsync.store.store import Store
 

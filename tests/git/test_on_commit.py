@@ -8,8 +8,9 @@ from helpers import memory_line, memsync
 
 from memsync import Memsync
 from memsync.setup.repository import set_value
-from memsync.store.config import get, load
+from memsync.store.config import load
 from memsync.store.places import locate
+from memsync.store.settings import get
 
 
 @pytest.fixture

@@ -153,7 +153,7 @@ def test_under_stealth_and_outside_git_there_is_nothing_to_commit(hooked, tmp_pa
     memsync("memory", "config", "--stealth", "on", "--keep", cwd=hooked.root)
     assert "stealth is on" in memsync("sync", *words, cwd=hooked.root).err
     assert memsync("sync", cwd=hooked.root).code == 0
-    assert "no git checkout" in memsync("sync", *words, cwd=tmp_path).err
+    assert "not a git checkout" in memsync("sync", *words, cwd=tmp_path).err
 
 
 def test_in_the_middle_of_a_merge_the_file_is_left_alone_and_the_report_says_so(hooked):

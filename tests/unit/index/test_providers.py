@@ -22,7 +22,7 @@ from memsync.index.embedder import EmbedderFailed
 from memsync.index.providers.remote import LONGEST, MOST_LETTERS, Limits, OpenAIEmbedder, Patience, batches
 from memsync.index.providers.specs import FORMS, named
 from memsync.records import Change, Memory
-from memsync.store.config import parse_value
+from memsync.store.settings import parse_value
 
 SHORT = Limits(Patience(0.2, 0.6), Patience(0.1, 0.1))
 TEXTS = ["use tabs", "tests need docker", "deploy on friday"]

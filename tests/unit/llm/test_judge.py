@@ -15,7 +15,7 @@ from memsync.llm.judge import TokenBatchBuilder, judge, review
 from memsync.llm.llm import Budget, Llm
 from memsync.llm.providers import OpenAi
 from memsync.net import Server
-from memsync.store.config import Settings
+from memsync.store.settings import Settings
 
 
 @given(st.lists(st.integers(1, 900), max_size=700), st.integers(1, 100))

@@ -25,7 +25,7 @@ from memsync.errors import (
     LlmUnavailable,
 )
 from memsync.llm.llm import Budget, Llm, choose_provider, open_llm
-from memsync.store.config import Settings
+from memsync.store.settings import Settings
 from memsync.store.state import State
 
 SHAPE = {"type": "object", "required": ["same"], "properties": {"same": {"type": "boolean"}}}

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from memsync.errors import ConfigError
-from memsync.store.config import KEYS, Loaded, Settings, describe, get, load, parse_value, store
+from memsync.errors import ConfigError, StoreNotWritable
+from memsync.store.config import Loaded, load, store
 from memsync.store.files import make_local
 from memsync.store.places import Layout, Place, locate
+from memsync.store.settings import KEYS, Settings, describe, get, parse_value
 
 
 @pytest.fixture
@@ -219,7 +220,7 @@ def test_a_setting_is_not_stored_over_or_into_what_an_editor_saves_in_the_same_m
         return really_open(path, *args, **at)
 
     monkeypatch.setattr(os, "open", open_late)
-    with pytest.raises(ConfigError, match="changed while it was written; try again"):
+    with pytest.raises(StoreNotWritable, match="changed while it was written; try again"):
         stored(layout.project, "memory_sync.stealth", "on")
     assert layout.project.config.read_text() == saved
 

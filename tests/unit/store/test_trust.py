@@ -15,6 +15,7 @@ from memsync import Memsync
 from memsync.errors import ConfigError
 from memsync.setup import repository
 from memsync.store import config, trust, workflow
+from memsync.store import settings as known
 from memsync.store.places import locate
 from memsync.store.trust import Approvals
 
@@ -31,13 +32,13 @@ def store(repo: GitRepo) -> Path:
     return repo.root / ".gobby"
 
 
-def say(store: Path, text: str) -> config.Settings:
+def say(store: Path, text: str) -> known.Settings:
     """Let the repository's settings file say *text*, and return what is in force."""
     (store / "config.yaml").write_text(text, encoding="utf-8")
     return settings(store)
 
 
-def settings(store: Path) -> config.Settings:
+def settings(store: Path) -> known.Settings:
     return config.load(locate(store.parent)).settings
 
 
@@ -124,13 +125,13 @@ def test_no_memory_no_prompt_and_no_key_leaves_for_the_server_of_a_repository(re
     ],
 )
 def test_what_is_not_listed_is_personal(store, said):
-    assert say(store, said) == config.Settings()
+    assert say(store, said) == known.Settings()
     for warning in config.load(locate(store.parent)).warnings:
         assert re.match(rf"{re.escape(str(store / 'config.yaml'))}:1: .* is not taken from a repository", warning)
 
 
 def test_every_rule_is_for_a_setting_that_there_is_and_a_new_setting_has_none():
-    assert trust.RULES.keys() <= set(config.KEYS)
+    assert trust.RULES.keys() <= set(known.KEYS)
     assert trust.judge("some.new.setting", "anything", "") == "refused"
 
 
@@ -454,9 +455,9 @@ def test_what_a_repository_may_not_say_is_set_in_the_private_settings(repo, stor
     with Memsync.open(repo.root) as project:
         path = repository.set_value(project, key, value, is_global=False)
         assert path == project.layout.place("stealth").config
-        assert str(config.get(project.settings, key)) == value
+        assert str(known.get(project.settings, key)) == value
         assert repository.set_value(project, key, "2", is_global=False) == path
-        assert str(config.get(project.settings, key)) == "2"
+        assert str(known.get(project.settings, key)) == "2"
 
 
 def test_init_approves_nothing_that_was_there_before(repo, store):
@@ -637,7 +638,7 @@ def test_the_name_of_a_file_approves_no_file_that_is_called_like_a_setting_of_it
 )
 def test_a_broken_value_of_a_repository_stops_nothing_and_makes_nothing_public(store, said, is_private):
     found = say(store, said)
-    assert found == config.Settings(stealth=is_private)
+    assert found == known.Settings(stealth=is_private)
     assert config.load(locate(store.parent)).warnings[0].startswith(str(store / "config.yaml"))
 
 

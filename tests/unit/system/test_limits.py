@@ -51,7 +51,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-@pytest.mark.parametrize("parse", [yamltext.read, yamltext.edit])
+@pytest.mark.parametrize("parse", [yamltext.read, yamltext.load_tree])
 def test_hostile_yaml_is_refused_in_no_time_and_built_of_nothing(text, parse):
     began = time.process_time()
     with pytest.raises(yamltext.NotYaml) as caught:
