@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from memsync.agents.session import Injection, RecallSession, superseded_by
-from memsync.memories.filters import NEAR, Filters, most_important
+from memsync.memories.filters import NEAR, Filters, sort_by_importance
 from memsync.memories.results import Entry, Hit
 
 _LOOKED_AT: Final = 30
@@ -71,7 +71,7 @@ def explain(session: RecallSession, prompt: str | None) -> Explained:
     everything = Filters(archived=True)
     if prompt is None:
         found = session.at_start()
-        near: Iterable[Entry] = most_important(session.project.entries(everything))
+        near: Iterable[Entry] = sort_by_importance(session.project.entries(everything))
     else:
         found = session.at_prompt(prompt)
         near = session.project.search(prompt, everything, limit=_LOOKED_AT) if prompt.strip() else ()

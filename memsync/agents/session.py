@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.agents import context
 from memsync.agents.triage import small_talk
-from memsync.memories.filters import SHOWN, Filters, choose_unasked, most_important
+from memsync.memories.filters import SHOWN, Filters, choose_unasked, sort_by_importance
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Recall
 from memsync.records import Scope, content_hash, format_time, parse_time
@@ -171,7 +171,7 @@ class RecallSession:
             if not refusal and not is_late and wanted:
                 best.append(entry)
                 (heappush if len(worth) < wanted else heappushpop)(worth, entry.effective_importance)
-        return [entry for entry in most_important(best)[:wanted] if not self.why_withheld(entry)], filtered
+        return [entry for entry in sort_by_importance(best)[:wanted] if not self.why_withheld(entry)], filtered
 
     def at_prompt(
         self,

@@ -29,7 +29,7 @@ def bound(env: Mapping[str, str]) -> float:
 
 
 def run_dir(root: str, env: Mapping[str, str]) -> str:
-    """Return where the servers of the project at *root* (a real path) listen; as `routing.home_dir` finds the home."""
+    """Return where the servers of the project at *root* (a real path) listen; as `places.home_dir` finds the home."""
     home = env.get("MEMSYNC_HOME")
     home = os.path.abspath(os.path.expanduser(home)) if home else os.path.join(os.path.expanduser("~"), ".gobby")
     return os.path.join(home, "run", f"{zlib.crc32(os.fsencode(root)):08x}")

@@ -47,7 +47,9 @@ def merge_files(words: Sequence[str], *, is_skill: bool = False) -> int:
         if Path(*words[3:4] or (_OURS[is_skill],)).name != _OURS[is_skill]:
             merge = _merge_foreign  # an attribute may name us for any file
         code, data = merge(texts, max(size, 7), words[3:4])
-        _write(paths[1], data)
+        from memsync.system import local
+
+        local.put(paths[1], [data])
     except (OSError, KeyboardInterrupt) as error:
         _say(f"memsync: {error}")
         return _ABORT
@@ -56,16 +58,6 @@ def merge_files(words: Sequence[str], *, is_skill: bool = False) -> int:
 
 def _say(text: str) -> None:
     sys.stderr.write(f"{text}\n")
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Replace *path* in one step."""
-    temp = path.with_name(f"{path.name}.memsync")
-    try:
-        temp.write_bytes(data)
-        os.replace(temp, path)
-    finally:
-        temp.unlink(missing_ok=True)
 
 
 def _merge_memories(texts: Sequence[bytes], size: int, name: Sequence[str]) -> tuple[int, bytes]:

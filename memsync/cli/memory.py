@@ -162,7 +162,7 @@ def recall(
       memsync memory recall "the build is red" --skills
     """
     project = _at(project, at)
-    known = project.skills.beside(query, scope=chosen["scope"], at=at) if skills else None
+    known = project.skills.search_beside(query, scope=chosen["scope"], at=at) if skills else None
     found = project.recall(query, _filters(**chosen), limit=limit)
     return _answer_found(project, found, known, explain=explain)
 
@@ -189,7 +189,7 @@ def search(project: Project, /, query: str, limit: int | None, skills: bool, exp
     Example:
       memsync memory search "docker" --limit 5
     """
-    known = project.skills.beside(query, scope=chosen["scope"]) if skills else None
+    known = project.skills.search_beside(query, scope=chosen["scope"]) if skills else None
     found = project.search(query, _filters(**chosen), limit=limit)
     return _answer_found(project, found, known, explain=explain)
 

@@ -1,1 +1,1 @@
-"""One line of a file and many of them: reading, canonical form, merging. Knows no file."""
+"""The format of memory files: lines, canonical form, merging. Works on bytes, and opens no file."""

@@ -1,4 +1,4 @@
-"""Results as what JSON can say: one way for `--json`, MCP and the logs."""
+"""Results as JSON values: one way for `--json`, MCP and the logs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def as_json(value: Any) -> Any:
-    """Return *value* with every result in it by its fields, or as its own `as_dict` says it."""
+    """Return *value* as JSON values: each result in it by its `as_dict`, else by its fields."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, PurePath):

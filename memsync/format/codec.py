@@ -1,6 +1,6 @@
 """One line of a memories.jsonl: bytes to Memory and back.
 
-Reading is forgiving, and says what it forgave. Editing changes the bytes of
+Reading is lenient, and reports what it tolerated. Editing changes the bytes of
 the fields that change: every other value keeps its spelling, known or not.
 """
 
@@ -72,7 +72,7 @@ class Line(NamedTuple):
 
     @property
     def moment(self) -> datetime:
-        """When the line says that it became true."""
+        """When the line was written, as far as it says."""
         written = self.memory.written_at if self.memory else self.deleted_at
         return written or _NEVER
 
@@ -92,7 +92,7 @@ _scan: Final = json.JSONDecoder(parse_int=_number).raw_decode
 def decode(raw: bytes, loads: Callable[[bytes], Any] = _loads) -> Line:
     """Read the line *raw* (without its newline); never raises.
 
-    *loads* is a quicker parser for whole files; its import does not pay for a few lines.
+    *loads* is a quicker parser for whole files; for a few lines its import costs more than it saves.
     """
     try:
         value = loads(raw)

@@ -58,16 +58,9 @@ def _lines(data: bytes, known: Mapping[bytes, Line]) -> Iterator[Line]:
         line = known.get(raw) if known else None
         yield line if line and not line.problem else read_line(raw, loads)
     if torn:
-        yield _torn(torn)
-
-
-def _torn(raw: bytes) -> Line:
-    if read_marker(bare(raw)):
-        return Line(raw, is_marker=True)
-    line = read_line(raw)
-    if line.id is None and line.problem:
-        return line._replace(problem=f"the last line was cut off ({line.problem})")
-    return line
+        line = Line(torn, is_marker=True) if read_marker(bare(torn)) else read_line(torn)
+        is_cut = line.id is None and line.problem
+        yield line._replace(problem=f"the last line was cut off ({line.problem})") if is_cut else line
 
 
 def current(lines: Sequence[Line]) -> dict[str, Line]:
@@ -76,7 +69,7 @@ def current(lines: Sequence[Line]) -> dict[str, Line]:
 
 
 def _winners(lines: Sequence[Line]) -> dict[str, int]:
-    """Return where the line that counts for each id stands. Equal lines may be one object, so only places tell."""
+    """Return the position of the line that counts for each id. Equal lines may be one object, so identity does not tell."""
     return {line.id: number for number, line in enumerate(lines) if line.id is not None}
 
 
@@ -107,7 +100,7 @@ def in_conflict(lines: Iterable[Line]) -> bool:
 
 
 def _is_replaced(line: Line, winner: Line) -> bool:
-    """Tell whether *winner* is the log's word on the record *line*.
+    """Tell whether *winner* replaces the record *line* in the log.
 
     A line that memsync spelled replaces all earlier ones. Two lines with one
     id that somebody else wrote are left alone and reported.
@@ -128,7 +121,7 @@ def export(lines: Sequence[Line], *, collapse: bool = False) -> bytes:
 
 
 def arrange(lines: Sequence[Line], *, collapse: bool = False) -> list[tuple[str, int, Line]]:
-    """Return the lines that an export keeps, in its order, each behind the id that it has or follows."""
+    """Return the lines that an export keeps, in its order: each with the id that it has or follows, and its position."""
     winners = _winners(lines)
     place: dict[str, int] = {}
     kept: list[tuple[str, int, Line]] = []

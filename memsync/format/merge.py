@@ -142,7 +142,7 @@ def _find_repeat(lines: Sequence[Line]) -> int | None:
 
 
 def _pass_marker(stack: list[_Part], kind: str, size: int) -> None:
-    """Move on to the part that begins after a marker; all that stands in a base is base."""
+    """Move on to the part that begins after a marker. Inside a base, unknown markers are part of it."""
     is_known = any(part.size == size for part in stack)
     if not is_known and stack[-1].side == "base":
         return
@@ -300,7 +300,7 @@ def _edit(line: Line, **fields: object) -> Line:
 
 
 def _tell_apart(b: _View, o: _View, t: _View) -> None:
-    """Give the later born of two records with one id another id, wherever it stands."""
+    """Give the younger of two records with one id another id, in every version."""
     for id_ in sorted(o.records.keys() & t.records.keys()):
         ours, theirs, base = o.records[id_], t.records[id_], b.records.get(id_)
         if ours is theirs or _are_one(base, ours, theirs):
@@ -326,7 +326,7 @@ def _are_one(base: Line | None, ours: Line, theirs: Line) -> bool:
 
 
 def _follow(view: _View, others: tuple[_View, ...], old: str, new: str) -> None:
-    """Let the records that only *view* has name *new* where they named *old*."""
+    """Make the records that only *view* has refer to *new* where they referred to *old*."""
     for id_, line in view.records.items():
         memory = line.memory
         if memory is None or (old not in memory.supersedes and memory.conflict_of != old):

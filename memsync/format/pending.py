@@ -1,6 +1,6 @@
 """Changes that wait for a commit: the lines of `local/pending.jsonl`, read as if they followed the memory file.
 
-Each pending line is preceded by the version it was add_bases on, as `{"base":…}`. So
+Each pending line is preceded by the version it was based on, as `{"base":…}`. So
 a change made on one branch is merged into the line of another, and coming back
 to the first undoes nothing. Works on lines; knows no files.
 """
@@ -27,7 +27,7 @@ def _is_base(line: Line) -> bool:
 
 
 def add_bases(raws: Sequence[bytes], tracked: Sequence[Line], waiting: Sequence[Line]) -> list[bytes]:
-    """Return *raws*, new lines, each behind the line of the memory file that it replaces, if that is not known yet."""
+    """Return *raws*, new lines, each after the line of the memory file that it replaces, if that is not known yet."""
     known = _bases(waiting)
     ids = [jsonl.read_line(raw).id or "" for raw in raws]
     now = _current(tracked, set(ids))

@@ -43,7 +43,7 @@ Rule = Callable[[Pairs, Pairs, Pairs], _Found]  # of base, of the version writte
 
 
 def is_edited(line: Line, since: Line) -> bool:
-    """Tell whether *line* says something else than *since*; another spelling of the same is no edit."""
+    """Tell whether *line* says something else than *since*; another spelling of the same is not an edit."""
     if bare(line.raw) == bare(since.raw):
         return False
     new, old = _fields(line), _fields(since)
@@ -59,7 +59,7 @@ def is_earlier(line: Line, of: Line) -> bool:
 
 
 def are_one(one: Line, other: Line) -> bool:
-    """Tell whether two lines with one id are versions of one record, and no chance meeting of two."""
+    """Tell whether two lines with one id are versions of one record, and not two that share an id by chance."""
     a, b = one.memory, other.memory
     if a is None or b is None or a.created_at is None or b.created_at is None:
         return True
@@ -72,7 +72,7 @@ def born_at(line: Line) -> str:
 
 
 def make_birth_id(line: Line) -> str:
-    """Return the id for a record whose own another one has: the same wherever and whenever they meet."""
+    """Return a new id for a record whose own id another one has: the same in every clone."""
     return hash_id("birth", _id(line), born_at(line))
 
 
@@ -118,7 +118,7 @@ def _merge_edited(base: Line | None, ours: Line, theirs: Line) -> Outcome:
 
 
 def keep_loser(winner: Line, loser: Line) -> Line | None:
-    """Return *loser* as a record of its own that says what it stood against; None if their text is the same."""
+    """Return *loser* as a record of its own that names *winner*; None if their text is the same."""
     if not loser.memory or (winner.memory and loser.memory.content == winner.memory.content):
         return None
     return _keep_copy(winner, loser, ["content"])
@@ -134,7 +134,7 @@ def _id(line: Line) -> str:
 
 
 def _keep_copy(winner: Line, loser: Line, lost: Sequence[str]) -> Line:
-    """Keep *loser* as a record of its own that says what it stood against."""
+    """Return *loser* as a record of its own that names *winner*."""
     fields, content = _fields(loser), loser.memory.content if loser.memory else ""
     others = [pair.text for name in sorted(lost) if name != "content" for pair in fields.get(name, ())]
     id_ = copy_id(_id(winner), content, *others)
@@ -253,17 +253,17 @@ def _merge_sets(base: Pairs, first: Pairs, second: Pairs) -> _Found:
     if one is None or two is None:
         return _Found(first, lost=True)
     b = b or {}
-    keep_loser = [item for item in b if item in one and item in two]
-    keep_loser += sorted(item for item in {**one, **two} if item not in b)
+    kept = [item for item in b if item in one and item in two]
+    kept += sorted(item for item in {**one, **two} if item not in b)
     for pairs, items in sorted(((first, one), (second, two))):
-        if items.keys() == set(keep_loser):
+        if items.keys() == set(kept):
             return _Found(pairs)
-    spelled = ",".join({**two, **one, **b}[item] for item in keep_loser)
+    spelled = ",".join({**two, **one, **b}[item] for item in kept)
     return _Found((first[-1]._replace(text=f"[{spelled}]"),))
 
 
 def _list_items(pairs: Pairs) -> dict[str, str] | None:
-    """Return the entries of a list: what they say, and their text; None if it is none, or repeats itself."""
+    """Return the entries of a list: what they say, and their text; None if it is not a list, or repeats itself."""
     value = _parse_last(pairs)
     if value is None:
         return {}

@@ -12,7 +12,6 @@ import mmap
 import os
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -61,17 +60,7 @@ def save(path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any
         blocks.append(block)
     header = json.dumps({"about": about, "table": table, "bytes": place, "check": check}).encode()
     head = MAGIC + len(header).to_bytes(4, "little") + zlib.crc32(header).to_bytes(4, "little") + header
-    temp = path.with_name(f"{path.name}.{os.getpid()}")
-    fd = local.open_file(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, local.file_mode(path, private=private))
-    try:
-        with open(fd, "wb") as out:
-            out.write(head + bytes(-len(head) % _ALIGN))
-            out.writelines(blocks)
-        os.replace(temp, path)
-    except OSError:
-        with suppress(OSError):
-            temp.unlink()
-        raise
+    local.put(path, [head, bytes(-len(head) % _ALIGN), *blocks], mode=local.file_mode(path, private=private))
 
 
 def load(path: Path) -> Cached | None:

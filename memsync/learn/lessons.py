@@ -64,7 +64,7 @@ def learn_skill(
     by: Literal["rules", "model", "given"] = "given"
     note = ""
     if instructions is not None:
-        data = check.mend(file.make(instructions.strip(), {"name": name}), name)
+        data = check.fix(file.make(instructions.strip(), {"name": name}), name)
     else:
         session = session or project.journal.session_id
         path = transcript or transcript_of(project, session, Remedy("--transcript FILE"))

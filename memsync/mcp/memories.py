@@ -98,7 +98,7 @@ def recall(
     """
     with then(project, at) as place:
         scope = next(iter(filters.scopes)) if len(filters.scopes) == 1 else None
-        known = place.skills.beside(query, scope=scope, at=at) if skills else None
+        known = place.skills.search_beside(query, scope=scope, at=at) if skills else None
         found = place.recall(query, filters, limit=limit).as_dict()
         return found if known is None else {**found, "skills": [entry.as_dict(whole=False) for entry in known]}
 

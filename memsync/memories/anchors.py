@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -48,7 +48,7 @@ def find_named(content: str, root: Path) -> tuple[str, ...]:
 
 
 def pin(text: str, root: Path) -> str:
-    """Return the anchor that a user gave as PATH or PATH#SYMBOL; a file alone is pin to what is in it now.
+    """Return the anchor that a user gave as PATH or PATH#SYMBOL; a file alone is pinned to its present content.
 
     Raises:
         InvalidMemory: there is no such file, or no such symbol in it.
@@ -68,20 +68,20 @@ def pin(text: str, root: Path) -> str:
 
 
 def anchors_of(content: str, given: Collection[str], root: Path) -> tuple[str, ...]:
-    """Return the anchors of a new memory: those *given*, pin, and the files that *content* names.
+    """Return the anchors of a new memory: those *given*, pinned, and the files that *content* names.
 
     Raises:
         InvalidMemory: one of those given is not there.
     """
     pins = [pin(text, root) for text in given]
-    known = {parse(pin).path for pin in pins}
+    known = {parse(text).path for text in pins}
     return tuple(dict.fromkeys((*pins, *(path for path in find_named(content, root) if path not in known))))
 
 
-def explain_stale(text: str, root: Path) -> str:
-    """Return what has changed since the anchor *text* was set; "" if nothing."""
-    anchor = parse(text)
-    return _explain_change(anchor, root) if _is_inside(anchor.path, root) else ""
+def find_stale(texts: Iterable[str], root: Path) -> tuple[str, ...]:
+    """Return what has changed in the repository since the anchors *texts* were set."""
+    inside = (anchor for anchor in map(parse, texts) if _is_inside(anchor.path, root))
+    return tuple(filter(None, (_explain_change(anchor, root) for anchor in inside)))
 
 
 def _explain_change(anchor: Anchor, root: Path) -> str:
@@ -104,7 +104,7 @@ def _is_inside(path: str, root: Path) -> bool:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return what is in a file; None where it cannot be looked into, and then counts as it was."""
+    """Return the content of a file; None where it cannot be read, and then counts as unchanged."""
     try:
         return path.read_bytes() if path.is_file() and path.stat().st_size <= _LARGEST else None
     except OSError:

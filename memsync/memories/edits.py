@@ -84,7 +84,7 @@ def refuse_copy(store: Store, id_: str, content: str) -> None:
 
 
 def record_entry(project: Project, scope: Scope, memory: Memory, action: Action) -> Entry:
-    """Return *memory* as an entry, and note that *action* happened to it."""
+    """Return *memory* as an entry, and note its use by *action*."""
     entry = project.screening.screen(project.entry(scope, memory))
     project.record([entry], action)
     return entry
@@ -100,7 +100,9 @@ def unarchive(project: Project, entry: Entry) -> Remembered:
     with store.writing():
         old = get_live(store, entry.id)
         newer = [memory for memory in store.memories().values() if entry.id in memory.supersedes]
-        also = {memory.id: {"supersedes": _leave_out(memory.supersedes, entry.id)} for memory in newer}
+        also = {
+            memory.id: {"supersedes": [id_ for id_ in memory.supersedes if id_ != entry.id] or None} for memory in newer
+        }
         memory = edit(project, store, old, {"archived_at": None}, also)
     reason = "it is no longer archived"
     if newer:
@@ -157,7 +159,3 @@ def _find_archived(project: Project, ref: str, scope: Scope | None) -> Entry | N
     except (MemoryNotFound, AmbiguousId):
         return None
     return entry if entry.memory.archived_at else None
-
-
-def _leave_out(ids: Iterable[str], id_: str) -> list[str] | None:
-    return [other for other in ids if other != id_] or None

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Which memories count at all. `min_importance` is compared after decay; `exclude` holds ids; `keep` has the last word."""
+    """Which memories count at all. `min_importance` is compared after decay; `exclude` holds ids; `keep` is asked last."""
 
     scopes: Collection[Scope] = SCOPES
     memory_type: str | None = None
@@ -56,7 +56,7 @@ class Filters:
 
 
 def as_hit(entry: Entry, match: Match | None = None) -> Hit:
-    """Return *entry* as a hit; without a *match* nothing was asked and it scores 0."""
+    """Return *entry* as a hit; without a *match*, because there was no query, its score is 0."""
     if match is None:
         return Hit(**entry.fields(), score=0.0, parts={})
     parts = match.parts._asdict() | {"boost": match.order / (match.parts.score or 1.0)}
@@ -99,6 +99,6 @@ def choose_unasked(
     return [hit for hit in islice(ranked, limit) if score(hit) >= NEAR * floor]
 
 
-def most_important(entries: Iterable[Entry]) -> list[Entry]:
+def sort_by_importance(entries: Iterable[Entry]) -> list[Entry]:
     """Order *entries* as a recall without a query does: by importance after decay, ties by id."""
     return sorted(entries, key=lambda entry: (-entry.effective_importance, entry.id, entry.scope))

@@ -164,7 +164,7 @@ class Finder:
             log.info("the index is not cached: %s", error)
 
     def _snapshot(self, index: Index) -> tuple[str, dict[str, Any]] | None:
-        """Return what a cache says of itself, and its arrays; None if a write is under way."""
+        """Return the header of a cache and its arrays; None if a write is under way."""
         records, arrays = index.snapshot()
         spans = {scope: store.spans() for scope, store in self._stores.items()}
         if len(records) != sum(len(found) for _, found in spans.values()):
@@ -178,7 +178,7 @@ class Finder:
         return self._describe({scope: stamp for scope, (stamp, _) in spans.items()}), _name_arrays(lines, arrays)
 
     def _describe(self, stamps: Mapping[Scope, Stamps]) -> str:
-        """Return what a cache made now says of itself, as JSON."""
+        """Return the header of a cache made now, as JSON."""
         about = {
             **self._describe_kind(),
             "unrelated": self.meaning.unrelated if self.meaning and not self.meaning.failed else None,
@@ -233,7 +233,7 @@ class Finder:
         )
 
     def _ask_once(self, text: str, how: dict[str, Any]) -> Ranking | None:
-        """Answer from the cache alone, if it is what the files are now."""
+        """Answer from the cache alone, if it was made from the files as they are now."""
         cached = self._load_cache() if self._spec in _BUILT else None
         if cached is None or not self._is_made_alike(cached):
             return None
@@ -269,7 +269,7 @@ def _as_lists(stamps: Stamps) -> list[list[int]]:
 
 
 def _open_files(store: Store, stack: ExitStack) -> tuple[Files, Stamps]:
-    """Open both files of *store*, the pending one first as `refresh` does, and say what is open."""
+    """Open both files of *store*, the pending one first as `refresh` does; return them with their stamps."""
     (held, held_stamp), (file, stamp) = (files.open_stamped(path) for path in (store.place.pending, store.path))
     for one in (held, file):
         if one is not None:

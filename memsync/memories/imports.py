@@ -1,4 +1,4 @@
-"""Bringing in memories of others: deciding on each item as if those before it had been written."""
+"""Importing memories: deciding on each item as if those before it had been written."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Plan:
         self.like.put(memory.id, memory.content)
 
     def _find_saying(self, memory: Memory) -> Found | None:
-        """Return the memory that says what *memory* says, or less of it, by the decision that writing uses."""
+        """Return the memory that says the same as *memory*, or less, decided as when a text is remembered."""
         for id_ in self.like.near(memory.content):
             known = self._find(id_)
             if known and known.archived_at is None and known.conflict_of is None:
@@ -164,7 +164,7 @@ class Plan:
         return self.added.get(id_) or self.edited.get(id_) or (self.get(id_) if id_ else None)
 
     def _find_same_text(self, hash_: str) -> str | None:
-        """Return the id of a memory that says the same, after all that was decided so far."""
+        """Return the id of a memory with that text, counting what was decided so far."""
         stored = self.by_hash(hash_)
         for id_ in (self.hashes.get(hash_), stored.id if stored else None):
             if id_ and (memory := self._find(id_)) and content_hash(memory.content) == hash_:
@@ -198,7 +198,7 @@ class Plan:
         self.outcomes.append(Outcome(status=status, where=candidate.where, id=id_, reason=why))
 
     def _clean(self, memory: Memory) -> Memory:
-        """Return *memory* as it may be stored, with the times it lacks."""
+        """Return *memory* as it may be stored, with missing times filled in."""
         created = memory.created_at or self.now
         cleaned = memory._replace(
             content=clean_content(memory.content),

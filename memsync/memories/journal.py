@@ -63,7 +63,7 @@ class Journal:
         self._uses.append(use)
 
     def add_decision(self, scope: Scope, row: Dedup) -> None:
-        """Note a decision on a new text: at once where another text than the stored one was kept out, else in batches."""
+        """Note a decision on a new text: at once if a different text was rejected, else in batches."""
         self._decisions.append((scope, row))
         is_late = time.monotonic() - self._logged_at > _LATE
         if row.decision in ("llm_reject", "fallback_reject") or is_late or len(self._decisions) >= _BATCH:

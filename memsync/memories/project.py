@@ -12,10 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from memsync.errors import StoreError
 from memsync.memories import edits
 from memsync.memories.decay import Decay
-from memsync.memories.filters import Filters, as_hit, most_important, search
+from memsync.memories.filters import Filters, as_hit, search, sort_by_importance
 from memsync.memories.finder import Finder
 from memsync.memories.journal import Journal, Use
 from memsync.memories.overview import count_memories, survey_store
@@ -99,15 +98,10 @@ class Project:
         """Bring what was written to canonical form. It is durable already, so a failure is only logged."""
         self.journal.write()
         self.screening.save(only_where_state_is=True)
-        for store in self.stores.values():
-            try:
-                if store.in_log_form:
-                    from memsync.memories.sync import commit_exported
+        if written := [store for store in self.stores.values() if store.in_log_form]:
+            from memsync.memories.sync import export_written
 
-                    store.export()
-                    commit_exported(self, store)
-            except StoreError as error:
-                log.warning("everything is stored, but the file was not put in order: %s", error)
+            export_written(self, written)
         if self._finder:
             self._finder.save()
 
@@ -233,10 +227,9 @@ class Project:
         """Return *entry* with what has changed in the files that it names, and why it should be read first."""
         root = self.layout.root
         if entry.memory.anchors and root is not None and entry.scope != "global":
-            from memsync.memories.anchors import explain_stale
+            from memsync.memories.anchors import find_stale
 
-            stale = (explain_stale(text, root) for text in entry.memory.anchors)
-            entry = replace(entry, stale=tuple(filter(None, stale)))
+            entry = replace(entry, stale=find_stale(entry.memory.anchors, root))
         return self.screening.screen(entry)
 
     def record(self, entries: Iterable[Entry], action: Action) -> None:
@@ -249,7 +242,7 @@ class Project:
 
     def memories(self, filters: Filters = _ALL, *, limit: int | None = None) -> list[Entry]:
         """Return the memories that pass *filters*, most important first."""
-        return [self.mark(entry) for entry in most_important(self.entries(filters))[:limit]]
+        return [self.mark(entry) for entry in sort_by_importance(self.entries(filters))[:limit]]
 
     def recall(self, query: str | None = None, filters: Filters = _ALL, *, limit: int | None = None) -> Recall:
         """Return the memories that answer *query*, best first; nothing if nothing does.
@@ -369,7 +362,7 @@ class Project:
     def flagged(self) -> list[Entry]:
         """Return the memories that read like orders to an agent and wait for approval, the most important first."""
         screened = map(self.screening.screen, self.entries(_EVERYTHING))
-        return most_important(entry for entry in screened if entry.flagged)
+        return sort_by_importance(entry for entry in screened if entry.flagged)
 
     @property
     def is_behind(self) -> bool:

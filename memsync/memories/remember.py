@@ -1,4 +1,4 @@
-"""Writing a text: what becomes of it beside what is like it. All under the lock."""
+"""Storing a text, or folding it into a memory that says the same. All under the lock."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class _Write:
         return self._create()
 
     def _find_rejection(self, found: Found) -> tuple[str, str] | None:
-        """Say why a doubtful text is not stored: a model says so, or the strict setting does."""
+        """Return the decision and the reason why a doubtful text is not stored; None if it is."""
         if not _is_doubted(found.verdict, self.project.settings.gray_zone_low):
             return None
         if answer := self.answers.get((self.draft.memory.content, found.memory.content)):
@@ -207,7 +207,7 @@ class _Write:
         return self._result("exists", same, "accessed", reason, old)
 
     def _take_over(self, old: Memory) -> dict[str, Any]:
-        """Return what *old* takes over beside the text: tags are united, the larger importance is kept."""
+        """Return the changes to *old* apart from the text: tags are united, the larger importance is kept."""
         draft, changes = self.draft, dict[str, Any]()
         if (united := clean_tags((*old.tags, *draft.memory.tags))) != old.tags:
             changes["tags"] = list(united)

@@ -37,7 +37,7 @@ def bring(project: Project, chosen: Sequence[Entry]) -> list[Entry]:
 
 
 def check(project: Project, entry: Entry) -> Memory:
-    """Return the memory as it may be seen by others.
+    """Return the memory in the form that others may see.
 
     Raises:
         SecretFound, NotShared: it may not.
@@ -70,7 +70,7 @@ def is_committed(project: Project, id_: str) -> bool:
 
 
 def _resolve(project: Project, refs: Sequence[str], to: Scope) -> list[Entry]:
-    """Return the memories that *refs* name, each once, none of them in *to*."""
+    """Return the memories that *refs* name, each once, refusing one that is in *to* already."""
     found = {(entry := project.get(ref)).id: entry for ref in refs}
     for entry in found.values():
         if entry.scope == to:
@@ -93,7 +93,7 @@ def _move(project: Project, chosen: Sequence[Entry], to: Scope, vetted: dict[str
             bystealth.drop(new.place.local, {entry.id for entry in chosen})
         for scope, old in olds.items():
             ids = [entry.id for entry in chosen if entry.scope == scope]
-            # What it said earlier nobody has asked to share.
+            # Nobody has asked to share its earlier versions.
             new.adopt(old, ids, history=new.place.private or not old.place.private)
             new.update(_plan_tidying(project, new, ids, vetted))
             old.remove(ids, tick(project.clock(), None), keep=False)
@@ -112,7 +112,7 @@ def _check_room(new: Store, entry: Entry) -> None:
 def _plan_tidying(
     project: Project, new: Store, ids: Sequence[str], vetted: dict[str, Memory]
 ) -> dict[str, dict[str, str]]:
-    """Return the edits that take the writer's home out of what is shared."""
+    """Return the edits that remove the path of the writer's home from what is shared."""
     edits = {}
     for id_ in vetted.keys() & ids:
         if (there := new.get(id_)) and vetted[id_].content != there.content:

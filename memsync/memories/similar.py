@@ -63,7 +63,7 @@ class Look(NamedTuple):
 
 
 def _soften(found: Found) -> Found:
-    """Return what is shown where nothing is really alike: that texts on two things contradict each other would be noise."""
+    """Return what is shown where nothing is really alike: a contradiction between texts on two subjects is noise."""
     verdict = found.verdict
     is_noise = verdict.relation == "contradicts" and verdict.similarity < _OPPOSED
     return found._replace(verdict=verdict._replace(relation="related")) if is_noise else found
@@ -91,7 +91,7 @@ def find_similar(project: Project, store: Store, content: str, besides: Collecti
 
 
 def prepare_index(project: Project) -> Look | None:
-    """Have the index ready; where that fails, return what can be said without it: a text is stored all the same."""
+    """Have the index ready; where that fails, return a look that found nothing, since a text is stored all the same."""
     try:
         project.finder.prepare()
     except MemsyncError as error:
@@ -104,7 +104,7 @@ def _look_failed(error: MemsyncError) -> Look:
 
 
 def thresholds_of(settings: Settings) -> Thresholds:
-    """Return what *settings* say of when texts are alike."""
+    """Return from when *settings* take texts for alike."""
     return Thresholds(auto_reject=settings.auto_reject_threshold, gray_low=settings.gray_zone_low)
 
 

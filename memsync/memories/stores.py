@@ -50,7 +50,7 @@ class Stores(Mapping[Scope, Store]):
             project.on_commit = settings.mode == "on-commit" and self._layout.git is not None
 
     def _why_hold(self) -> str:
-        """Return why the project's file should stay as it is just now; "" if nothing speaks against a write."""
+        """Return why the project's file should stay as it is for now; "" if it may be written."""
         git, place = self._layout.git, self._layout.project
         if git and place and (git.git_dir / "info" / "sparse-checkout").exists() and not place.memories.exists():
             return "the sparse checkout leaves it out"
@@ -61,7 +61,7 @@ class Stores(Mapping[Scope, Store]):
         return self._states["stealth" if scope == "project" and self._is_stealth else scope]
 
     def allow_write(self, scope: Scope, path: Path) -> None:
-        """Refuse a write to *path*, which is of *scope*, where stealth forbids it; get the private store ready.
+        """Refuse a write to *path*, which is in *scope*, if stealth forbids it; prepare the private store.
 
         Raises:
             NoStore: stealth is on, and it is the project's.

@@ -1,13 +1,14 @@
-"""`memsync sync`: take in what changed, write what is ours, and hand it to git as far as asked."""
+"""`memsync sync`: read what changed, export what is ours, and stage, commit or push it as asked."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memsync.errors import GitRefused, NoStore, Remedy
+from memsync.errors import GitRefused, NoStore, Remedy, StoreError
 from memsync.store.store import Store
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Synced:
 def sync(
     project: Project, *, take_in: bool = True, export: bool = True, commit: bool = False, push: bool = False
 ) -> Synced:
-    """Take in what others wrote, resolve what git left in conflict, export and stage; then commit and push, if asked.
+    """Read what others wrote, resolve what git left in conflict, export and stage; then commit and push, if asked.
 
     Raises:
         NoStore: there is nothing that git could have.
@@ -52,15 +53,24 @@ def sync(
     if export or commit or push:
         done = _export(store, done)
     if is_git and not done.held and (export or commit or push):
-        done = _hand_over(project, store, done, commit=commit or push, push=push)
+        done = _give_to_git(project, store, done, commit=commit or push, push=push)
     if take_in:
         project.stores.refresh()
         len(project.finder.index)  # so that the next question finds it warm
     return replace(done, memories=len(store.memories()), problems=len(store.problems()))
 
 
-def commit_exported(project: Project, store: Store) -> None:
-    """In mode auto-commit, commit what was exported; where that cannot be, it stays in the work tree."""
+def export_written(project: Project, stores: Iterable[Store]) -> None:
+    """Export *stores*, and commit that in mode auto-commit. What they hold is durable, so a failure is only logged."""
+    for store in stores:
+        try:
+            store.export()
+            _commit_exported(project, store)
+        except StoreError as error:
+            log.warning("everything is stored, but the file was not put in order: %s", error)
+
+
+def _commit_exported(project: Project, store: Store) -> None:
     if store.place.scope != "project" or project.layout.git is None or project.settings.mode != "auto-commit":
         return
     from memsync.git.commit import commit
@@ -85,7 +95,7 @@ def _export(store: Store, done: Synced) -> Synced:
     )
 
 
-def _hand_over(project: Project, store: Store, done: Synced, *, commit: bool, push: bool) -> Synced:
+def _give_to_git(project: Project, store: Store, done: Synced, *, commit: bool, push: bool) -> Synced:
     from memsync.git import commit as committing
     from memsync.git.stage import stage_checked
     from memsync.store.checkout import Checkout

@@ -1,4 +1,4 @@
-"""Keeping secrets and the writer's home out of what others will see."""
+"""Keeping secrets and the path of the writer's home out of what others will see."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Vetting:
         self.use(())
 
     def use(self, patterns: tuple[str, ...]) -> None:
-        """Take *patterns*, from the settings, for what is not a secret."""
+        """Treat what matches *patterns*, from the settings, as no secret."""
         self._patterns = patterns
         self._allowed: Allow | None = None
 

@@ -32,6 +32,7 @@ from memsync.skills.file import (
     value_of,
 )
 from memsync.skills.front import BOM
+from memsync.system.texts import read_utf8
 
 MAX_NAME: Final = 64
 MAX_DESCRIPTION: Final = 1024
@@ -51,7 +52,7 @@ _UNQUOTED: Final = re.compile(r"^(\s*[A-Za-z][\w-]*:[ \t]+)([^\s\"'\[{|>#].*?)(\
 
 
 def clean_name(name: str) -> str:
-    """Return *name*, as a folder and the specification take it.
+    """Return *name* if it is valid as the name of a folder and by the specification.
 
     Raises:
         InvalidSkill
@@ -104,7 +105,7 @@ def _explain_trigger(pattern: str) -> str:
     return ""
 
 
-def matches(pattern: str, text: str) -> bool:
+def is_triggered(pattern: str, text: str) -> bool:
     """Tell whether the trigger *pattern* is found in *text*; one that is broken or too slow is not."""
     import regex
 
@@ -191,7 +192,7 @@ def _check_metadata(metadata: Any) -> Iterator[tuple[tuple[str, ...], str]]:
             yield ("metadata", str(key)), f"metadata.{key} is not text; quote it"
 
 
-def mend(data: bytes, folder: str) -> bytes:
+def fix(data: bytes, folder: str) -> bytes:
     """Return *data* with everything fixed that can be fixed safely: nothing is dropped but a BOM.
 
     Values that YAML refuses are quoted, the seeds' top-level keys go under `metadata`, the name becomes
@@ -200,13 +201,10 @@ def mend(data: bytes, folder: str) -> bytes:
     Raises:
         InvalidSkill: there is something that only a person can fix.
     """
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InvalidSkill("not UTF-8; save it as UTF-8") from None
+    text = read_utf8(data, "SKILL.md", InvalidSkill)
     if any("conflict" in problem.why for problem in read(data, folder).problems):
         raise InvalidSkill("it has git conflict markers; resolve the conflict first")
-    text = _quote(text.removeprefix(BOM))
+    text = _quote(text)
     file = read(text.encode(), folder)
     clean_name(folder)
     changes: dict[str, Any] = {}

@@ -38,7 +38,7 @@ class SkillEntry:
         return next(filter(None, map(suspicious, texts)), "")
 
     def as_dict(self, *, whole: bool = True) -> dict[str, Any]:
-        """Return the skill by the seeds' names; without the instructions where they would be too much."""
+        """Return the skill by the seeds' names; without the instructions unless *whole*."""
         skill = self.skill
         more = {"flagged": self.flagged, "source_session_id": skill.source_session_id}
         return {
@@ -65,7 +65,7 @@ def list_skill_entries(found: Sequence[SkillEntry]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What the look at one skill found. `mended`: its file was changed."""
+    """What the check of one skill found. `mended`: its file was changed."""
 
     name: str
     path: Path
@@ -74,7 +74,7 @@ class Checked:
 
     @property
     def is_valid(self) -> bool:
-        """Whether every client loads it and the specification's validator takes it."""
+        """Whether every client loads it and the specification's validator accepts it."""
         return all(problem.harmless for problem in self.problems)
 
     def as_dict(self) -> dict[str, Any]:

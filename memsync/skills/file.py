@@ -46,7 +46,7 @@ Value = str | list[str]
 
 
 class SkillFile(NamedTuple):
-    """What a SKILL.md says, as far as it can be read, and what stands in the way of the rest."""
+    """What a SKILL.md says, as far as it can be read, and the problems of the rest."""
 
     skill: Skill
     front: Mapping[str, Any]
@@ -125,7 +125,7 @@ def _make_file(front: Mapping[str, Any], body: str, folder: str, problems: list[
 
 
 def value_of(front: Mapping[str, Any], field: str) -> Any:
-    """Return the value of a Skill field, wherever the file has it; None if nowhere."""
+    """Return the value of a Skill field, wherever the file has it; None if it has none."""
     return get(front, find_place(front, field))
 
 
@@ -161,7 +161,7 @@ def tag_text(tags: Sequence[str]) -> str:
 
 
 def make(instructions: str, fields: Mapping[str, Any]) -> bytes:
-    """Return the file of a new skill; *instructions* may be a whole one, of which all that *fields* leave stays."""
+    """Return the file of a new skill; *instructions* may be a whole one, of which only *fields* change."""
     if split(instructions) is None:
         blank = f"---\nname: {fields['name']}\n---\n".encode()
         return edit(blank, {**fields, "instructions": instructions})
@@ -332,7 +332,7 @@ def _last(item: Any) -> int:
 
 
 def _put(head: str, found: Entry, value: Value, newline: str) -> str:
-    """Spell *value* as the one it replaces is spelled."""
+    """Spell *value* in the style of the one that it replaces."""
     space = " " if found.start and head[found.start - 1] == ":" else ""
     if isinstance(value, list) and found.kind == "sequence" and not found.is_flow:
         return f"{newline}{' ' * found.column}".join(f"- {_scalar(item)}" for item in value)

@@ -30,7 +30,7 @@ class Linked(NamedTuple):
 
 
 def link(skills: Skills, scope: Scope, *, copy: bool = False, remove: bool = False) -> list[Linked]:
-    """Make the skills of *scope* visible where its other clients look, and say what was done. Does nothing twice.
+    """Make the skills of *scope* visible where its other clients look, and return what was done. Idempotent.
 
     A project gets `.agents/skills`, in one link where that is free, else one for each skill.
     Global skills get links in `~/.claude/skills` and `~/.agents/skills`.

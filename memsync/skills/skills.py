@@ -1,4 +1,4 @@
-"""Skills as plain calls: find, write, use and pass them on."""
+"""Skills as plain calls: find, write, use, check and export them."""
 
 from __future__ import annotations
 
@@ -106,12 +106,12 @@ class Skills:
         )
         scores = {(match.scope, match.memory.id): match.parts.score for match in ranking.matches}
         for key, entry in entries.items():
-            if check.matches(entry.skill.trigger_pattern, query):
+            if check.is_triggered(entry.skill.trigger_pattern, query):
                 scores[key] = scores.get(key, 0.0) + _TRIGGERED
         best = sorted(scores, key=lambda key: (-scores[key], entries[key].name))
         return [replace(entries[key], score=scores[key]) for key in best[:limit]]
 
-    def beside(
+    def search_beside(
         self, query: str | None, *, scope: Scope | None = None, at: str | None = None
     ) -> builtins.list[SkillEntry]:
         """Return the skills to show after the memories that answer *query*; their scores do not compare with those.
@@ -179,7 +179,7 @@ class Skills:
             "source_session_id": source_session_id,
         }
         data = file.make(_clean_text(instructions), {key: value for key, value in fields.items() if value})
-        data = check.mend(data, name)
+        data = check.fix(data, name)
         _refuse_invalid(data, name)
         self._refuse_secret(data, store.place.scope)
         with store.writing():
@@ -236,12 +236,14 @@ class Skills:
         return entry
 
     def restore(self, name: str, scope: Scope | None = None) -> SkillEntry:
-        """Undo the last `update` or `delete` of a skill on this machine; over a living one, twice is redo.
+        """Undo the last `update` or `delete` of a skill on this machine; of an `update`, doing it twice redoes it.
 
         Raises:
             SkillNotFound, StoreError
         """
-        known = [where for where, store in self.stores.items() if scope in (None, where) and name in store.trashed()]
+        known = [
+            where for where, store in self.stores.items() if scope in (None, where) and name in store.list_trashed()
+        ]
         if not known:
             raise SkillNotFound(name, " that was changed or removed on this machine")
         store = self.store_to_write(known[0])
@@ -250,7 +252,7 @@ class Skills:
         return self.get(name, known[0])
 
     def apply(self, ref: str, *, outcome: bool | None = None, scope: Scope | None = None) -> SkillEntry:
-        """Return a skill to work by, and count the use; with an *outcome* count that instead.
+        """Return a skill to follow, and count the use; with an *outcome* count that instead.
 
         Raises:
             SkillNotFound, AmbiguousSkill
@@ -264,7 +266,7 @@ class Skills:
         return self.get(ref, scope)
 
     def validate(self, refs: Iterable[str] = (), *, fix: bool = False) -> builtins.list[Checked]:
-        """Look at the given skills, else at all, as clients and the specification's validator do; with *fix* mend them.
+        """Check the given skills, else all, as clients and the specification's validator do; with *fix* fix them.
 
         Raises:
             SkillNotFound, StoreError
@@ -278,7 +280,7 @@ class Skills:
         problems, mended = check.check(data, name), False
         if fix and any(not problem.harmless for problem in problems):
             try:
-                new = check.mend(data, name)
+                new = check.fix(data, name)
             except InvalidSkill:
                 new = data
             if new != data:
@@ -363,7 +365,7 @@ def _refuse_invalid(data: bytes, name: str) -> None:
 
 
 def _hold_same(one: Path, other: Path) -> bool:
-    """Tell whether two folders hold the same files with the same bytes, as far as *one* goes."""
+    """Tell whether *other* has all files of *one*, with the same bytes."""
     sources = [Path(root, name) for root, _, names in os.walk(one) for name in names]
     targets = [other / source.relative_to(one) for source in sources]
     return all(b.is_file() and a.read_bytes() == b.read_bytes() for a, b in zip(sources, targets, strict=True))

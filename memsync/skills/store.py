@@ -182,7 +182,7 @@ class SkillStore:
             self.rewrite(name, files.read(kept / SKILL_FILE)[0], was=was)
         shutil.rmtree(kept, ignore_errors=True)
 
-    def trashed(self) -> list[str]:
+    def list_trashed(self) -> list[str]:
         """Return the names that `restore` knows."""
         return sorted({path.name[7:] for _, path in self._trash()})
 

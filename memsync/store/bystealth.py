@@ -1,4 +1,4 @@
-"""Which texts of a private store are there because stealth is on, and not because somebody wanted them private.
+"""Which texts of a private store are there only because stealth is on, and not because somebody wanted them private.
 
 A local note of id and hash, made by the write itself, with no clock in it.
 What has no note, for whatever reason, is private: losing the file publishes nothing.
@@ -51,7 +51,7 @@ def follow(local: Path, new: Memory, parts: Collection[Memory]) -> None:
 
 
 def drop(local: Path, ids: Collection[str]) -> None:
-    """Forget all notes of *ids*, which somebody wants private, or which are gone; the caller holds the lock."""
+    """Forget all notes of *ids*, which somebody wants private, or which were removed; the caller holds the lock."""
     notes = read(local)
     if gone := {note for note in notes if note[0] in ids}:
         path = local / _NAME

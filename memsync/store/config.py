@@ -52,7 +52,7 @@ def load_own(layout: Layout) -> Loaded:
 
 
 class _Reading:
-    """The settings of one file after the other."""
+    """Collects the settings from one file after the other."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
@@ -91,7 +91,7 @@ class _Reading:
                 self._sources[spec.metadata["key"]] = place.config
 
     def _refuse(self, place: Place, said: str, error: ConfigError) -> None:
-        """Pass over what *place* says: a repository stops no command, and what may have been privacy is taken for it."""
+        """Ignore what *place* says: a repository stops no command. If it may have asked for stealth, stealth is on."""
         is_known = said in KEYS or said in ALIASES
         if is_known and place.scope != "project":
             raise ConfigError(f"{place.config}: {error}") from None

@@ -27,7 +27,7 @@ class Debouncer(Generic[K]):
         self._waiting: dict[K, tuple[float, float]] = {}  # key -> (due, due at the latest), by first change
 
     def add(self, key: K) -> bool:
-        """Note a change of *key*, and tell whether it is the first one: only then can `wait()` have become shorter."""
+        """Note a change of *key*, and return whether it is the first one: only then can `wait()` have become shorter."""
         with self._mutex:
             now = self._clock()
             is_first = key not in self._waiting

@@ -105,7 +105,7 @@ def resolve_inside(path: Path, tree: Path | None) -> Path:
 
 
 def resolve_named(path: Path, tree: Path | None) -> Path:
-    """Return *path*, which the user has named; if it is in *tree*, a repository, no link of that leads out.
+    """Return *path*, which the user has named; if it is in the repository *tree*, no link may lead out of that.
 
     Raises:
         OutsideTree
@@ -152,7 +152,7 @@ def make_local(local: Path, *, private: bool, tree: Path | None = None) -> None:
 
 
 def _share(local: Path) -> None:
-    """Give *local* the mode that it should have; what an older memsync made there is closed with it."""
+    """Give *local* the mode that it should have, also where an older memsync made it."""
     git = places.find_git(local)
     bits = 0o770 if git and places.is_shared(git) else 0o700
     with suppress(OSError):  # somebody else's, a disk without modes, or just removed: the next write makes it again
@@ -167,19 +167,18 @@ def create(path: Path, data: bytes, *, private: bool) -> bool:
     Raises:
         StoreNotWritable, StoreFull
     """
-    try:
-        fd = below.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, below.file_mode(path, private=private))
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise write_failed(path, error) from error
-    try:
-        _write_or_undo(fd, data, 0)
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise write_failed(path, error) from error
-    finally:
-        os.close(fd)
+    with blaming(path):
+        try:
+            fd = below.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, below.file_mode(path, private=private))
+        except FileExistsError:
+            return False
+        try:
+            _write_or_undo(fd, data, 0)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(fd)
     return True
 
 

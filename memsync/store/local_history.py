@@ -1,4 +1,4 @@
-"""The local history of a store: lines that an edit or a removal took the place of, until it is too long."""
+"""The local history of a store: the lines that edits and removals replaced, up to a limit of bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LIMIT: Final = 8 * 2**20
 
 
 def read(local: Path, get: Callable[[str], Memory | None]) -> dict[str, bytes]:
-    """Return, by id, the last line that says something else than *get* does."""
+    """Return, by id, the last line that differs from what *get* returns."""
     kept: dict[str, bytes] = {}
     for name in ("history.1.jsonl", "history.jsonl"):
         data, _ = files.read(local / name)
@@ -25,7 +25,7 @@ def read(local: Path, get: Callable[[str], Memory | None]) -> dict[str, bytes]:
 
 
 def keep(local: Path, raws: Sequence[bytes], *, private: bool) -> None:
-    """Add *raws* before they can leave the file."""
+    """Add *raws*, lines that are about to be replaced."""
     path = local / "history.jsonl"
     if files.stamp(path).size > _LIMIT:
         path.replace(path.with_name("history.1.jsonl"))

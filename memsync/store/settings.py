@@ -161,7 +161,7 @@ def parse_value(key: str, value: object) -> Any:
 
 
 def _parse_text(key: str, value: object, one_of: tuple[str, ...]) -> str:
-    """Return the one spelling of *value* that everything which checks or uses it sees."""
+    """Return *value* in the one spelling that all code sees which checks or uses it."""
     text = "" if value is None else str(value).strip()
     if (word := text.casefold()) in one_of or (key == "memory.embedder" and word in trust.BUILT_IN):
         return word

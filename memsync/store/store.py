@@ -104,7 +104,7 @@ class Store:
                 self._stamp = seen, held_seen
                 return self._announce(changes)
             before = self._current
-            self._lines, self._ends = pending.lay_over(jsonl.read_lines(data, self._known()), held)
+            self._lines, self._ends = pending.lay_over(jsonl.read_lines(data, self._lines_by_raw()), held)
             self._current = merge.current(self._lines)
             self._stamp = seen, held_seen
             if not before and self._listener is None and self._by_hash is None:
@@ -115,7 +115,7 @@ class Store:
         """Return the stamps of both files as they are now."""
         return files.stamp(self.path), files.stamp(self.place.pending)
 
-    def _known(self) -> dict[bytes, Line]:
+    def _lines_by_raw(self) -> dict[bytes, Line]:
         return {line.raw: line for line in self._lines}
 
     def memories(self) -> dict[str, Memory]:
@@ -158,7 +158,7 @@ class Store:
             return [problem for problem in jsonl.problems(self._lines) if problem.number <= self._ends[0]]
 
     def first_problem(self) -> tuple[int, int, str] | None:
-        """Return how many lines need a look, and the first of them with what is wrong; None if all are well."""
+        """Return how many lines have problems, and the number and the problem of the first; None if none has."""
         found = [problem for problem in self.problems() if not problem.harmless]
         return (len(found), found[0].number, found[0].why) if found else None
 
@@ -187,7 +187,7 @@ class Store:
             return self._stamp or NOWHERE, found
 
     def is_spent(self) -> bool:
-        """Tell whether nothing of the file would be left after an export."""
+        """Tell whether the file would be empty after an export."""
         with self._mutex:
             return not jsonl.export(self._lines)
 
@@ -250,7 +250,7 @@ class Store:
         return [line.id for line in same + new if line.id]
 
     def remove(self, ids: Iterable[str], now: datetime, *, keep: bool = True) -> list[Change]:
-        """Append removals. The lines stay in the local history, from which `restore` takes them, unless told otherwise."""
+        """Append removals; with *keep* the lines stay in the local history, from which `restore` takes them."""
         ids = list(ids)
         self._keep_replaced([self._current[id_].raw for id_ in ids] if keep else [])
         return self._append([codec.encode_tombstone(id_, now) for id_ in ids])
@@ -297,7 +297,7 @@ class Store:
     def _export_once(self, collapse: bool, settle: Callable[[list[Line]], list[Line]] | None) -> Exported | None:
         path = self.path
         data, _ = files.read(path)
-        lines = jsonl.read_lines(data, self._known())
+        lines = jsonl.read_lines(data, self._lines_by_raw())
         if settle is None and jsonl.in_conflict(lines) and checkout.is_unmerged(path):
             return Exported(path, changed=False, held="git is merging it; `memsync sync` resolves that")
         lines, _ = pending.lay_over((settle or merge.settle)(lines), files.read(self.place.pending)[0])
@@ -326,7 +326,7 @@ class Store:
 
     def _refuse_loss(self, lines: list[Line], new: bytes) -> None:
         live = {id_ for id_, line in merge.current(lines).items() if line.memory}
-        after = {line.id for line in jsonl.read_lines(new, self._known()) if line.memory}
+        after = {line.id for line in jsonl.read_lines(new, self._lines_by_raw()) if line.memory}
         if lost := live - after:
             why = f"the canonical form would lose {len(lost)} memories"
             raise ExportRefused(self.path, why, "please report this; nothing was changed")
@@ -350,7 +350,7 @@ class Store:
         return self._announce(changes)
 
     def _find_added(self, data: bytes) -> list[Line] | None:
-        """Return the lines that *data* has behind those we know; None if it differs otherwise."""
+        """Return the lines that *data* has after those we know; None if it differs in another way."""
         is_plain = 0 < self._ends[0] == len(self._lines)
         if not is_plain or self._lines[-1].problem or jsonl.in_conflict(self._lines):
             return None
@@ -361,7 +361,7 @@ class Store:
         return None if jsonl.in_conflict(added) else added
 
     def _take_in(self, lines: list[Line], *, waiting: bool) -> list[Change]:
-        """Put *lines* behind the others, and return what they change."""
+        """Add *lines* after the others, and return what they change."""
         latest = {line.id: line for line in lines if line.id is not None}
         nothing = Line(b"")
         changes = [Change(id_, self._current.get(id_, nothing).memory, line.memory) for id_, line in latest.items()]

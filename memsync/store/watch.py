@@ -1,4 +1,4 @@
-"""Telling when files change: watchdog for speed, a look at their stamps for certainty.
+"""Calling back when files change: watchdog for speed, a look at their stamps for certainty.
 
 Events are hints. What counts is whether a path looks different from when its
 callback last ran: an event too many costs a look, one too few 0.15 s.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Seconds. A change is told within LOOK + QUIET without any event, and mostly within QUIET.
+# Seconds. A callback follows a change within LOOK + QUIET without any event, and mostly within QUIET.
 QUIET: Final = 0.05
 LONGEST: Final = 0.2
 LOOK: Final = 0.15
@@ -58,10 +58,10 @@ class Watcher:
     ) -> None:
         self._callbacks = {os.path.abspath(path): callback for path, callback in callbacks.items()}
         self._real: Mapping[str, str] = {}  # path -> links followed
-        self._told: dict[str, Mapping[str, Stamp]] = {}  # path -> what it looked like when its callback last ran
+        self._last_seen: dict[str, Mapping[str, Stamp]] = {}  # path -> what it looked like when its callback last ran
         self._pending: Debouncer[str] = Debouncer(quiet=quiet, longest=longest)
         self._look_every = look
-        self._events = _Events(self._hear, observe or _make_observer)
+        self._events = _Events(self._take_hint, observe or _make_observer)
         self._logged: set[str] = set()
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -80,7 +80,7 @@ class Watcher:
         return self._events.failed
 
     def start(self) -> None:
-        """Watch from now on: what changes after this call is told."""
+        """Watch from now on: what changes after this call is reported."""
         self._stopping.clear()
         self._events.open()
         self._look()
@@ -88,7 +88,7 @@ class Watcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Tell what has changed until now, and end all threads."""
+        """Call back for what has changed until now, and end all threads."""
         if self._thread is None:
             return
         self._stopping.set()
@@ -96,7 +96,7 @@ class Watcher:
         self._thread.join()
         self._thread = None
 
-    def _hear(self, event: FileSystemEvent) -> None:
+    def _take_hint(self, event: FileSystemEvent) -> None:
         """Take the hint, in a thread of the observer."""
         for path in find_touched(event, self._real):
             if self._pending.add(path):
@@ -105,36 +105,36 @@ class Watcher:
     def _run(self) -> None:
         rest = self._look_every
         while not self._stopping.is_set():
-            self._tell_until(time.monotonic() + rest)
+            self._call_until(time.monotonic() + rest)
             begun = time.monotonic()
             self._look()
             rest = max(self._look_every, _REST * (time.monotonic() - begun))
         self._events.close()
         self._look()
-        self._tell(self._pending.flush())
+        self._call_back(self._pending.flush())
 
-    def _tell_until(self, end: float) -> None:
+    def _call_until(self, end: float) -> None:
         while not self._stopping.is_set() and (left := end - time.monotonic()) > 0:
             self._wake.wait(min(left, self._pending.wait()))
             self._wake.clear()
-            self._tell(self._pending.due())
+            self._call_back(self._pending.due())
 
     def _look(self) -> None:
-        """Watch the right directories, then note what looks different; of directories that are watched, events tell."""
+        """Watch the right directories, then note what looks different; those watched whole are left to their events."""
         self._real = {path: os.path.realpath(path) for path in self._callbacks}
         posts = {path: _find_post(real) for path, real in self._real.items()}
         steady = self._events.watch({post for post in posts.values() if post})
         for path, post in posts.items():
-            is_told = post is not None and post.is_whole and post in steady
-            if not is_told and self._told.get(path) != _read_appearance(path):
+            is_last_seen = post is not None and post.is_whole and post in steady
+            if not is_last_seen and self._last_seen.get(path) != _read_appearance(path):
                 self._pending.add(path)
 
-    def _tell(self, paths: Iterable[str]) -> None:
+    def _call_back(self, paths: Iterable[str]) -> None:
         for path in paths:
             appearance = _read_appearance(path)
-            if self._told.get(path) == appearance:
+            if self._last_seen.get(path) == appearance:
                 continue
-            self._told[path] = appearance  # before the call: what changes during it is another change
+            self._last_seen[path] = appearance  # before the call: what changes during it is another change
             try:
                 self._callbacks[path]()
             except (MemsyncError, OSError) as error:

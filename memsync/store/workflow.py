@@ -177,13 +177,11 @@ def _read_json(path: Path) -> Any:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    import os
     from contextlib import suppress
 
-    temp = path.with_name(f"{path.name}.{os.getpid()}")
     with suppress(StoreError, OSError, TypeError, ValueError):  # a value that JSON has not: parsed again next time
         files.make_dirs(path.parent, private=True)
-        files.replace(path, json.dumps(value).encode(), was=files.read(path)[0], temp=temp, private=True)
+        files.rewrite(path, json.dumps(value).encode(), was=files.read(path)[0], private=True)
 
 
 def parse(data: bytes, path: Path, problems: list[str]) -> list[tuple[str, str, dict[str, Any]]]:

@@ -66,7 +66,7 @@ def read(text: str) -> Any:
 
 
 def check(text: str) -> None:
-    """Refuse *text* that is too long, or holds what no YAML may hold.
+    """Refuse *text* that is too long, or has characters that no YAML may have.
 
     Raises:
         NotYaml
@@ -142,7 +142,7 @@ def _parser(kind: str) -> Any:
 
 
 def read_plain(text: str) -> dict[str, Any] | None:
-    """Return the mapping that *text* holds; None if it takes a parser to say."""
+    """Return the mapping that *text* holds; None if only a parser can tell."""
     tree = _Tree()
     rows = [row for row in text.split("\n") if row.strip(" ") and not row.lstrip(" ").startswith("#")]
     is_plain = _LETTERS.fullmatch(text) and all(map(tree.take, rows))

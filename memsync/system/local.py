@@ -10,6 +10,8 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -54,6 +56,22 @@ def open_file(path: Path, flags: int, mode: int = 0o666) -> int:
     ):
         os.fchmod(fd, mode)  # as git does, whatever the umask
     return fd
+
+
+def put(path: Path, parts: Iterable[bytes], *, mode: int = 0o666) -> None:
+    """Put *parts* in the place of *path* in one step. Waits for no disk, so it is for what can be made again.
+
+    Raises:
+        OSError, OutsideTree, StoreUnreadable: nothing was changed.
+    """
+    temp = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        with open(open_file(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as out:
+            out.writelines(parts)
+        os.replace(temp, path)
+    finally:
+        with suppress(OSError):
+            temp.unlink(missing_ok=True)
 
 
 def _open_stepwise(path: Path, base: str, parts: list[str], flags: int, mode: int) -> int:

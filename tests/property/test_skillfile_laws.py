@@ -90,9 +90,9 @@ def test_reading_and_checking_never_fail(data):
 @given(files())
 def test_what_is_mended_is_valid_and_stays_so(data):
     assume(file.read(data, "x").skill.instructions or file.read(data, "x").skill.description)
-    mended = check.mend(data, "x")
+    mended = check.fix(data, "x")
     assert [problem for problem in check.check(mended, "x") if not problem.harmless] == []
-    assert check.mend(mended, "x") == mended
+    assert check.fix(mended, "x") == mended
     before, after = file.read(data, "x").skill, file.read(mended, "x").skill
     assert (before.tags, before.trigger_pattern, before.instructions) == (
         after.tags,
@@ -104,7 +104,7 @@ def test_what_is_mended_is_valid_and_stays_so(data):
 @given(st.binary(max_size=120))
 def test_mending_refuses_or_makes_valid(data):
     try:
-        mended = check.mend(b"---\nname: x\n" + data + b"\n---\ntext\n", "x")
+        mended = check.fix(b"---\nname: x\n" + data + b"\n---\ntext\n", "x")
     except InvalidSkill:
         return
     assert file.read(mended, "x").problems == ()

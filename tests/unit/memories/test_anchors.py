@@ -42,18 +42,18 @@ def test_no_text_breaks_the_search_for_files(text):
     from pathlib import Path
 
     anchors.find_named(text, Path(__file__).parents[1])
-    anchors.explain_stale(text, Path(__file__).parents[1])
+    anchors.find_stale([text], Path(__file__).parents[1])
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_a_pinned_file_is_out_of_date_when_its_text_changes_and_not_its_line_ends(code, repo, line_end):
     pin = anchors.pin("src/client.py", repo.root)
     code.write_bytes(f"MAX_RETRIES = 5{line_end}".encode())
-    assert anchors.explain_stale(pin, repo.root) == ""
+    assert anchors.find_stale([pin], repo.root) == ()
     code.write_bytes(f"MAX_RETRIES = 6{line_end}".encode())
-    assert anchors.explain_stale(pin, repo.root) == "src/client.py has changed"
+    assert anchors.find_stale([pin], repo.root) == ("src/client.py has changed",)
     code.unlink()
-    assert anchors.explain_stale(pin, repo.root) == "src/client.py is gone"
+    assert anchors.find_stale([pin], repo.root) == ("src/client.py is gone",)
 
 
 def test_the_pin_is_the_name_that_git_gives_the_contents(code, repo):
@@ -63,9 +63,9 @@ def test_the_pin_is_the_name_that_git_gives_the_contents(code, repo):
 def test_a_symbol_is_looked_for_as_a_whole_word(code, repo):
     pin = anchors.pin("src/client.py#MAX_RETRIES", repo.root)
     code.write_text("x = 1\nMAX_RETRIES = 9\n")
-    assert anchors.explain_stale(pin, repo.root) == ""
+    assert anchors.find_stale([pin], repo.root) == ()
     code.write_text("MAX_RETRIES_ALL = 5\n")
-    assert anchors.explain_stale(pin, repo.root) == "src/client.py no longer has MAX_RETRIES"
+    assert anchors.find_stale([pin], repo.root) == ("src/client.py no longer has MAX_RETRIES",)
 
 
 @pytest.mark.parametrize("text", ["", "missing.py", "src/client.py#NOPE", "/etc/passwd", "../x", "src/../../x", "a\0b"])

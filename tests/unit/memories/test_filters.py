@@ -8,7 +8,7 @@ import pytest
 
 from memsync.index.rank import Match, Parts
 from memsync.index.scale import BOOST
-from memsync.memories.filters import Filters, as_hit, most_important
+from memsync.memories.filters import Filters, as_hit, sort_by_importance
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import Memory
 
@@ -86,7 +86,7 @@ def test_a_recall_is_a_sequence_of_its_hits_and_says_how_far_to_trust_them():
 
 def test_without_a_query_the_most_important_come_first_and_ties_go_by_id():
     entries = [entry("b"), entry("c", effective=0.9), entry("a"), entry("a", "global")]
-    assert [(e.id, e.scope) for e in most_important(entries)] == [
+    assert [(e.id, e.scope) for e in sort_by_importance(entries)] == [
         ("c", "project"),
         ("a", "global"),
         ("a", "project"),
