@@ -47,7 +47,7 @@ def _run(step: Step, turn: Turn) -> Mapping[str, Any]:
     try:
         action = ACTIONS.get(step.action)
         if action is None:
-            return {"error": f"there is no action {step.action!r}; `memsync workflow list` shows them"}
+            return {"error": _describe_unknown(step)}
         return action.do(turn, _params(step, action, turn))
     except Exception as error:  # noqa: BLE001 - whatever one action trips over, the others and the user's turn go on
         log.warning("%s: %s: %s", step.source, step.action, error)
@@ -55,11 +55,15 @@ def _run(step: Step, turn: Turn) -> Mapping[str, Any]:
         return {"error": why}
 
 
+def _describe_unknown(step: Step) -> str:
+    return f"unknown action {step.action!r}; `memsync workflow list` shows those that there are"
+
+
 def check(step: Step) -> str:
     """Return what is wrong with *step*, whose values are not known yet; "" if nothing is."""
     action = ACTIONS.get(step.action)
     if action is None:
-        return f"there is no action {step.action!r}; `memsync workflow list` shows them"
+        return _describe_unknown(step)
     try:
         for name, value in step.params.items():
             is_open = isinstance(value, str) and VALUE.search(value)
@@ -80,14 +84,14 @@ def fill(value: Any, values: Mapping[str, str]) -> Any:
     """Return *value* with each `{name}` replaced by what *values* has; nothing in it is evaluated.
 
     Raises:
-        MemsyncError: there is no such value.
+        MemsyncError: the value is unknown.
     """
     if not isinstance(value, str):
         return value
 
     def known(match: Match[str]) -> str:
         if (name := match[1]) not in values:
-            raise MemsyncError(f"there is no value {{{name}}}; there are {', '.join(sorted(values))}")
+            raise MemsyncError(f"unknown value {{{name}}}; choose one of {', '.join(sorted(values))}")
         return values[name]
 
     return VALUE.sub(known, value)
@@ -96,7 +100,8 @@ def fill(value: Any, values: Mapping[str, str]) -> Any:
 def _typed(name: str, value: Any, action: Action) -> Any:
     kind = action.params.get(name)
     if kind is None:
-        raise MemsyncError(f"there is no parameter {name!r}; there are {', '.join(action.params) or 'none'}")
+        known = f"choose one of {', '.join(action.params)}" if action.params else "the action takes none"
+        raise MemsyncError(f"unknown parameter {name!r}; {known}")
     if kind is str:
         return str(value)
     if kind is list:

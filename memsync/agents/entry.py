@@ -84,7 +84,7 @@ def _index_apart(cwd: str) -> None:
 
 
 def parse(words: Sequence[str]) -> tuple[str, str]:
-    """Return event and client; what is not understood is passed over."""
+    """Return event and client; words that are not understood are ignored."""
     event, client = "", "claude"
     rest = iter(words)
     for word in rest:
@@ -107,16 +107,16 @@ def _answer(event: str, client: str) -> None:
     if not isinstance(payload, dict):
         raise TypeError("the payload is not an object")
     if client == "auto":
-        client = told_by(payload)
+        client = find_sender(payload)
     cwd = payload.get("cwd")
     cwd = cwd if isinstance(cwd, str) and os.path.isdir(cwd) else os.getcwd()
     if event == "session-end":
         _leave()
-    if event == "session-end" or not _asked(event, client, cwd, payload):
+    if event == "session-end" or not _ask_server(event, client, cwd, payload):
         _answer_here(event, client, cwd, payload)
 
 
-def told_by(payload: Mapping[str, Any]) -> str:
+def find_sender(payload: Mapping[str, Any]) -> str:
     """Return which client has sent *payload*: one plugin serves Claude Code and Codex with the same command."""
     transcript = os.path.basename(str(payload.get("transcript_path") or ""))
     is_start = payload.get("hook_event_name") == "SessionStart"
@@ -142,8 +142,8 @@ def _leave() -> None:
     _start_clock(_LONG)  # threads stay behind in a fork
 
 
-def _asked(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> bool:
-    """Let a running server of the project answer; False if there is none that does in time."""
+def _ask_server(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> bool:
+    """Let a running server of the project answer; return whether one did in time."""
     import json
 
     from memsync import __version__

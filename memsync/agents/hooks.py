@@ -32,10 +32,10 @@ def client_of(name: str) -> Client:
     """Return the client called *name*.
 
     Raises:
-        UsageError: memsync knows no such client.
+        UsageError: the client is unknown.
     """
     if name not in CLIENTS:
-        raise UsageError(f"there is no client {name!r}; there are {', '.join(CLIENTS)}")
+        raise UsageError(f"unknown client {name!r}; choose one of {', '.join(CLIENTS)}")
     return KNOWN[name]
 
 
@@ -43,11 +43,11 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
     """Return what the hook *event* of *client* prints for *payload*, having run the lifecycle.
 
     Raises:
-        UsageError: there is no such event.
+        UsageError: the event is unknown.
         StoreUnreadable, OutsideTree, ConfigError
     """
     if event not in EVENTS:
-        raise UsageError(f"there is no event {event!r}; there are {', '.join(EVENTS)}")
+        raise UsageError(f"unknown event {event!r}; choose one of {', '.join(EVENTS)}")
     session = RecallSession(project, session_id(payload))
     turn = Turn(session, values(project, client, event, payload))
     key = _key(client, event, payload)
@@ -62,9 +62,9 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
     text = "\n".join(found.text for found in turn.injections if found.text)
     name = client.output_event(event)
     note = _note(turn, client, event, outcomes)
-    told = _notice(project, event)
+    message = _notice(project, event)
     if not (text and name):
-        return Reply(json.dumps(told) if told else "", lambda: hooklog.write(project, note))
+        return Reply(json.dumps(message) if message else "", lambda: hooklog.write(project, note))
     if not is_claimed and not session.claim(key):
         return Reply("", lambda: hooklog.write(project, {**note, "given": [], "reason": "another hook answered"}))
 
@@ -73,7 +73,7 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
             session.commit(found)
         hooklog.write(project, note)
 
-    out = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}, **told}
+    out = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}, **message}
     return Reply(json.dumps(out), used)
 
 
@@ -84,9 +84,9 @@ def _notice(project: Project, event: str) -> dict[str, str]:
 
 
 def _key(client: Client, event: str, payload: Mapping[str, Any]) -> str:
-    """Return what tells this event from the next of its kind."""
-    told = payload.get(client.turn) or payload.get("source") or ""
-    return f"{event} {told} {zlib.crc32(str(payload.get('prompt') or '').encode('utf-8', 'replace')):08x}"
+    """Return what identifies this event among those of its kind."""
+    turn = payload.get(client.turn) or payload.get("source") or ""
+    return f"{event} {turn} {zlib.crc32(str(payload.get('prompt') or '').encode('utf-8', 'replace')):08x}"
 
 
 def _note(turn: Turn, client: Client, event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -143,11 +143,11 @@ def run_trigger(project: Project, trigger: str, *, session_id: str, prompt: str)
     """Run the actions of *trigger* outside a hook, and note what they gave.
 
     Raises:
-        UsageError: there is no such trigger.
+        UsageError: the trigger is unknown.
     """
     name = workflow.trigger_of(trigger)
     if name is None:
-        raise UsageError(f"there is no trigger {trigger!r}; there are {', '.join(workflow.TRIGGERS)}")
+        raise UsageError(f"unknown trigger {trigger!r}; choose one of {', '.join(workflow.TRIGGERS)}")
     payload = {"session_id": session_id, "prompt": prompt, "cwd": str(project.layout.start)}
     turn = Turn(RecallSession(project, session_id), values(project, client_of("claude"), name, payload))
     with project.journal.in_session(session_id):

@@ -81,12 +81,12 @@ def test_the_file_is_taken_in_and_put_in_order(turn, project, repo):
 @pytest.mark.parametrize(
     ("action", "params", "why"),
     [
-        ("dance", {}, "there is no action 'dance'"),
-        ("memory_inject", {"colour": "red"}, "there is no parameter 'colour'"),
+        ("dance", {}, "unknown action 'dance'"),
+        ("memory_inject", {"colour": "red"}, "unknown parameter 'colour'"),
         ("memory_inject", {"limit": "many"}, "limit: 'many' is not a whole number"),
         ("memory_inject", {"limit": -1}, "limit: -1 is not a whole number"),
         ("memory_inject", {"limit": True}, "limit: True is not a whole number"),
-        ("memory_inject", {"query": "{no_such_value}"}, "there is no value {no_such_value}"),
+        ("memory_inject", {"query": "{no_such_value}"}, "unknown value {no_such_value}"),
         ("save_memory", {"content": "x", "importance": 7}, "importance 7.0 is not between 0 and 1"),
     ],
 )
@@ -114,13 +114,13 @@ def test_nothing_in_braces_is_evaluated(odd):
 
 
 def test_a_value_has_no_attributes():
-    with pytest.raises(MemsyncError, match="there is no value"):
+    with pytest.raises(MemsyncError, match="unknown value"):
         fill("{user_prompt.__class__}", {"user_prompt": "x"})
 
 
 def test_a_step_is_checked_before_its_values_are_known():
     assert check(Step("memory_inject", {"limit": "{limit}", "query": "{user_prompt}"}, "test")) == ""
-    assert "there is no parameter" in check(Step("memory_inject", {"colour": "{user_prompt}"}, "test"))
+    assert "unknown parameter" in check(Step("memory_inject", {"colour": "{user_prompt}"}, "test"))
 
 
 @pytest.fixture

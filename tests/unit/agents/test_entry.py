@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsync.agents.entry import told_by
+from memsync.agents.entry import find_sender
 
 CODEX = "/home/me/.codex/sessions/2026/11/21/rollout-2026-11-21T13-44-24-01a1.jsonl"
 CLAUDE = "/home/me/.claude/projects/-home-me-repo/0e1e39e3.jsonl"
@@ -25,4 +25,4 @@ CLAUDE = "/home/me/.claude/projects/-home-me-repo/0e1e39e3.jsonl"
     ],
 )
 def test_the_event_says_which_client_it_comes_from(payload, client):
-    assert told_by(payload) == client
+    assert find_sender(payload) == client
