@@ -14,6 +14,7 @@ from memsync.cli.app import Answer, command, model_option, yes_option
 from memsync.cli.learn import open_candidates
 from memsync.cli.memory import memory
 from memsync.errors import UsageError
+from memsync.format.as_json import as_json
 from memsync.memories.project import Project
 from memsync.poison.guard import shown_type
 
@@ -99,16 +100,16 @@ def extract(project: Project, /, sources: tuple[Path, ...], session: str | None,
     elif session:
         raise UsageError("give files or --from-session, not both")
     found = [take(project, source, use_model=not no_llm, dry_run=dry_run) for source in sources]
-    value = {"sources": [{"source": str(s), **one.as_dict()} for s, one in zip(sources, found, strict=True)]}
+    value = {"sources": [{"source": str(s), **as_json(one)} for s, one in zip(sources, found, strict=True)]}
     return Answer(value, _extracted(found, dry_run=dry_run))
 
 
 def _extracted(found: Sequence[Extracted], *, dry_run: bool) -> str:
     proposed = [one for each in found for one in each.proposed]
-    dropped = [pair for each in found for pair in each.dropped]
+    dropped = [one for each in found for one in each.dropped]
     lines = [f"note: {render.one_line(each.note)}" for each in found if each.note]
     if dry_run:
-        lines += [f"left out, {why}: {render.one_line(one.text)[:100]}" for one, why in dropped]
+        lines += [f"left out, {one.why}: {render.one_line(one.text)[:100]}" for one in dropped]
     elif dropped:
         lines.append(f"{len(dropped)} statements were left out; --dry-run says why")
     return "\n".join([*lines, *_lines(proposed, "nothing new to propose")])

@@ -94,11 +94,11 @@ def _find_copies(project: Project, scope: Scope, memories: Sequence[Memory], pla
 
 def _merge_copies(memories: Sequence[Memory], settled: Collection[frozenset[str]], merging: _Merging) -> list[Memory]:
     """Merge records of the very same text, and return one of each, the oldest first."""
-    hidden = {id_ for memory in memories for id_ in memory.supersedes}
-    shown = [m for m in memories if m.id not in hidden and not m.conflict_of and m.content.strip()]
-    shown.sort(key=lambda m: (m.created_at is None, m.created_at, m.id))
+    superseded = {id_ for memory in memories for id_ in memory.supersedes}
+    current = [m for m in memories if m.id not in superseded and not m.conflict_of and m.content.strip()]
+    current.sort(key=lambda m: (m.created_at is None, m.created_at, m.id))
     groups: dict[str, list[Memory]] = defaultdict(list)
-    for memory in shown:
+    for memory in current:
         groups[content_hash(memory.content)].append(memory)
     for hash_, group in groups.items():
         group.sort(key=_rank)
@@ -129,12 +129,15 @@ class _Merging:
             self.steps.append(step)
 
 
-def _merge(scope: Scope, pair: Pair, decision: Decision) -> Merge:
-    """Keep the text that says more; of two copies the one that a person wrote, that counts more, that is older."""
-    keep, drop = pair.old, pair.new
+def _choose_kept(pair: Pair) -> tuple[Memory, Memory]:
+    """Return the text to keep, which says more, and the other; of copies the one a person wrote, that counts more, that is older."""
     relation = pair.verdict.relation
-    if relation == "contains" or (relation == "duplicate" and _rank(drop) < _rank(keep)):
-        keep, drop = drop, keep
+    is_new = relation == "contains" or (relation == "duplicate" and _rank(pair.new) < _rank(pair.old))
+    return (pair.new, pair.old) if is_new else (pair.old, pair.new)
+
+
+def _merge(scope: Scope, pair: Pair, decision: Decision) -> Merge:
+    keep, drop = _choose_kept(pair)
     return Merge(
         scope=scope,
         keep=keep.id,
@@ -239,7 +242,8 @@ def _ask_about(project: Project, scope: Scope, doubtful: list[Pair], merging: _M
         elif said.word in ("duplicate", "contains", "contained"):
             verdict = Verdict(said.word, "gray", pair.verdict.similarity, said.reason or "the model says so")
             agreed = Pair(pair.old, pair.new, verdict)
-            if _loses_nothing_hard(_merge(scope, agreed, "llm_reject"), agreed):
+            keep, drop = _choose_kept(agreed)
+            if keeps_values(keep.content, drop.content):  # every number, path and identifier, whoever agreed
                 merging.offer(agreed, "llm_reject")
             else:
                 left.append(pair)
@@ -247,12 +251,6 @@ def _ask_about(project: Project, scope: Scope, doubtful: list[Pair], merging: _M
             keeps.append(_kept(project, pair, said.reason))
     project.state(scope).log_dedup(keeps)
     return left
-
-
-def _loses_nothing_hard(step: Merge, pair: Pair) -> bool:
-    """Tell whether what is kept has every number, path and identifier of what is dropped, whoever agreed."""
-    keep, drop = (pair.old, pair.new) if step.keep == pair.old.id else (pair.new, pair.old)
-    return keeps_values(keep.content, drop.content)
 
 
 def _kept(project: Project, pair: Pair, reason: str) -> Dedup:
@@ -274,9 +272,9 @@ def _kept(project: Project, pair: Pair, reason: str) -> Dedup:
 
 def _find_faded(project: Project, scope: Scope, entries: Sequence[Entry], plan: Plan) -> None:
     settings = project.settings
-    usage = project.state(scope).usage()
     if not settings.decay_enabled:
         return
+    usage = project.state(scope).usage()
     if not usage:
         if entries:
             plan.notes.append(f"{scope}: no memory was ever recalled on this machine, so none is taken for unused")
@@ -286,15 +284,9 @@ def _find_faded(project: Project, scope: Scope, entries: Sequence[Entry], plan: 
         since = _at_floor_since(project, entry, usage)
         if memory.source_type == "user" or memory.conflict_of or since is None or since < settings.archive_after:
             continue
-        plan.steps.append(
-            Archive(
-                scope=scope,
-                id=memory.id,
-                saw={memory.id: seal(memory)},
-                why=f"at the floor of {settings.decay_floor:g} for {since:.0f} days",
-                worth=round(entry.effective_importance, 4),
-            )
-        )
+        why = f"at the floor of {settings.decay_floor:g} for {since:.0f} days"
+        worth = round(entry.effective_importance, 4)
+        plan.steps.append(Archive(scope, memory.id, {memory.id: seal(memory)}, why, worth))
 
 
 def _find_stale(project: Project, scope: Scope, entries: Sequence[Entry], plan: Plan) -> None:
@@ -304,7 +296,7 @@ def _find_stale(project: Project, scope: Scope, entries: Sequence[Entry], plan: 
         stale = project.mark(entry).stale if memory.anchors else ()
         if stale and len(stale) == len(memory.anchors):
             why = f"may be out of date: {', '.join(stale)}"
-            plan.guesses.append(Archive(scope=scope, id=memory.id, saw={memory.id: seal(memory)}, why=why))
+            plan.guesses.append(Archive(scope, memory.id, {memory.id: seal(memory)}, why))
 
 
 def _at_floor_since(project: Project, entry: Entry, usage: Mapping[str, Any]) -> float | None:
@@ -315,7 +307,6 @@ def _at_floor_since(project: Project, entry: Entry, usage: Mapping[str, Any]) ->
     above = memory.importance - settings.decay_floor
     if last is None or (above > 0 and not settings.decay_rate):
         return None
-    months = max(above, 0.0) / settings.decay_rate if above > 0 else 0.0
-    idle: timedelta = project.clock() - last
-    days = idle.total_seconds() / 86_400 - months * DAYS_A_MONTH
+    months = above / settings.decay_rate if above > 0 else 0.0
+    days = (project.clock() - last) / timedelta(days=1) - months * DAYS_A_MONTH
     return days if days >= 0 else None

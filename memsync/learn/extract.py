@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from memsync import secrets
 from memsync.errors import ImportFailed, InvalidMemory, LlmError
@@ -43,20 +43,22 @@ SHAPE: Final = {
 _TYPES: Final = ("fact", "preference", "pattern", "context")
 
 
+class Dropped(NamedTuple):
+    """A statement that is not worth a memory, and why."""
+
+    line: int
+    text: str
+    why: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
-    """What was found: `proposed` waits for approval, `dropped` says what was not worth it and why."""
+    """What was found: `proposed` waits for approval, `dropped` does not."""
 
     proposed: tuple[Proposal, ...]
-    dropped: tuple[tuple[Statement, str], ...] = ()
+    dropped: tuple[Dropped, ...] = ()
     by: str = "rules"
     note: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return both lists."""
-        dropped = [{"line": one.line, "text": one.text, "why": why} for one, why in self.dropped]
-        proposed = [one.as_dict() for one in self.proposed]
-        return {"proposed": proposed, "dropped": dropped, "by": self.by, "note": self.note}
 
 
 def extract(
@@ -81,11 +83,8 @@ def extract(
             note = f"by rules, because {error}"
             log.info("%s", note)
     result = result or by_rules(found, str(source), must_last=must_last)
-    if dry_run:
-        proposed = tuple(best_of(result.proposed, most))
-    else:
-        proposed = tuple(Candidates(project).propose(result.proposed, most=most))
-    return Extracted(proposed=proposed, dropped=result.dropped, by=result.by, note=note)
+    new = best_of(result.proposed, most) if dry_run else Candidates(project).propose(result.proposed, most=most)
+    return replace(result, proposed=tuple(new), note=note)
 
 
 def _text(source: Path) -> str:
@@ -111,7 +110,7 @@ def by_rules(found: Iterable[Statement], name: str, *, must_last: bool) -> Extra
     for one in found:
         why = why_dropped(one.text) or ("" if not must_last or is_said_to_last(one.text) else "said in passing")
         if why:
-            dropped.append((one, why))
+            dropped.append(Dropped(one.line, one.text, why))
         else:
             rationale = f"under “{one.heading}”" if one.heading else "said to last"
             memory = as_memory(one.text, one.heading)
@@ -138,16 +137,16 @@ def by_model(found: Sequence[Statement], name: str, llm: Llm) -> Extracted:
     proposed, dropped = [], []
     for said in llm.ask(answers.prompt("memory_extract", text="\n".join(rows)), SHAPE):
         line = said.get("line") if isinstance(said.get("line"), int) else 1
-        one = Statement(" ".join(said["content"].split()), line)
-        if why := why_dropped(one.text):
-            dropped.append((one, why))
-            continue
+        text = " ".join(said["content"].split())
         try:
-            memory = _from_model(said, as_memory(one.text))
+            why = why_dropped(text)
+            memory = _from_model(said, as_memory(text)) if not why else None
         except InvalidMemory as error:
-            dropped.append((one, str(error)))
-            continue
-        proposed.append(Proposal(memory=memory, rationale=str(said.get("rationale", "")), where=f"{name}:{line}"))
+            why, memory = str(error), None
+        if memory is None:
+            dropped.append(Dropped(line, text, why))
+        else:
+            proposed.append(Proposal(memory=memory, rationale=str(said.get("rationale", "")), where=f"{name}:{line}"))
     return Extracted(proposed=tuple(proposed), dropped=tuple(dropped), by="model")
 
 

@@ -7,15 +7,16 @@ subagents and the summary after a compaction.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from memsync.errors import ImportFailed
+from memsync.system.limits import read_json
 
 Client = Literal["claude", "codex", "gemini"]
 Kind = Literal["command", "edit", "read", "memory", "other"]
@@ -33,19 +34,10 @@ _WRAPPED: Final = re.compile(
     re.DOTALL,
 )
 _NOT_SAID: Final = (
-    "<session_context>",
-    "<local-command-",
-    "<command-name>",
-    "<command-message>",
-    "<environment_context>",
-    "<user_instructions>",
-    "# AGENTS.md instructions",
-    "<bash-input>",
-    "<bash-stdout>",
-    "[Request interrupted",
-    "Another language model started to solve this problem",
-    "This session is being continued from a previous conversation",
-)
+    "<session_context>", "<local-command-", "<command-name>", "<command-message>", "<environment_context>",
+    "<user_instructions>", "# AGENTS.md instructions", "<bash-input>", "<bash-stdout>", "[Request interrupted",
+    "Another language model started to solve this problem", "This session is being continued from a previous conversation",
+)  # fmt: skip
 _EXIT: Final = re.compile(r"^(?:Process exited with code|Exit [Cc]ode:?) (-?\d+)\s*$", re.MULTILINE)
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _OURS: Final = re.compile(r"^(?:uvx? (?:tool )?(?:run )?)?memsync\b|^gobby (?:memory|skill)\b")
@@ -173,14 +165,13 @@ def _codex(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
         name = str(payload.get("name") or "local_shell")
         reader.call(str(payload.get("call_id")), f"{namespace}__{name}" if namespace else name, _parse(given), line)
     elif kind in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
-        output = _parse(payload.get("output"))
-        code = None
+        output, failed = _parse(payload.get("output")), None
         if isinstance(output, Mapping):
             about = output.get("metadata")
             code = about.get("exit_code") if isinstance(about, Mapping) else None
-            code = code if code is not None else (0 if output.get("success", True) else 1)
+            failed = bool(code) if code is not None else not output.get("success", True)
             output = output.get("output", output.get("content", ""))
-        reader.answer(str(payload.get("call_id")), _text(output), bool(code) if code is not None else None)
+        reader.answer(str(payload.get("call_id")), _text(output), failed)
 
 
 def _gemini(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
@@ -237,12 +228,10 @@ def _text(content: Any) -> str:
 
 def _parse(value: Any) -> Any:
     """Return what *value* says if it is JSON text of an object, else *value*."""
-    if not isinstance(value, str) or not value.lstrip().startswith("{"):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        with suppress(ValueError):
+            return read_json(value)
+    return value
 
 
 # the file
@@ -254,7 +243,7 @@ def read(path: Path) -> list[Step]:
     The file is streamed; of each text 4,000 characters are kept.
 
     Raises:
-        ImportFailed: it cannot be read, or is no transcript that we know.
+        ImportFailed: it cannot be read, or is not a transcript of a client that we know.
     """
     try:
         with path.open("rb") as file:
@@ -262,9 +251,8 @@ def read(path: Path) -> list[Step]:
             first = list(islice(rows, _SNIFFED))
             client = sniff(row for row, _ in first)
             if client is None:
-                raise ImportFailed(
-                    f"{path} is no transcript of Claude Code, Codex or Gemini CLI; give the .jsonl file of a session"
-                )
+                what = "a transcript of Claude Code, Codex or Gemini CLI"
+                raise ImportFailed(f"{path} is not {what}; give the .jsonl file of a session")
             reader = _Reader()
             for row, number in chain(first, rows):
                 _READERS[client](reader, row, number)
@@ -286,7 +274,7 @@ def _rows(file: Iterable[bytes]) -> Iterator[tuple[Mapping[str, Any], int]]:
 
 
 def sniff(rows: Iterable[Mapping[str, Any]]) -> Client | None:
-    """Return whose transcript begins with *rows*; None if it is none that we know."""
+    """Return whose transcript begins with *rows*; None if we know no such client."""
     for row in rows:
         if "payload" in row and row.get("type") in ("session_meta", "response_item", "event_msg", "turn_context"):
             return "codex"

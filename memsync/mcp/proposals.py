@@ -57,7 +57,7 @@ def extract_memories(
     for number, (name, source) in enumerate(sources):
         progress(number, len(sources))
         done = extract(project, source, use_model=not no_llm, dry_run=dry_run)
-        found.append({"source": name, **done.as_dict()})
+        found.append({"source": name, **as_json(done)})
     progress(len(sources), len(sources))
     return {"sources": found}
 

@@ -84,10 +84,6 @@ def _bytes(text: str | None) -> bytes | None:
     return None if text is None else b64decode(text)
 
 
-def _text(data: bytes | None) -> str | None:
-    return None if data is None else b64encode(data).decode()
-
-
 def save(directory: Path, new: Parked) -> Parked:
     """Write down what is about to be taken, beside what an earlier start took already; return both."""
     if old := load(directory):
@@ -102,15 +98,11 @@ def save(directory: Path, new: Parked) -> Parked:
             settings={**old.settings, **new.settings},
             clients=tuple(dict.fromkeys((*old.clients, *new.clients))),
         )
-    said = asdict(new)
-    said["files"] = [
-        {"path": one.path, "before": _text(one.before), "after": _text(one.after), "mode": one.mode}
-        for one in new.files
-    ]
-    said["memories"] = _text(new.memories)
+    fields = {**asdict(new), "files": [one._asdict() for one in new.files]}
     files.make_dirs(directory, private=True)
     path = directory / _NAME
-    files.rewrite(path, json.dumps(said).encode(), was=files.read(path)[0], private=True)
+    data = json.dumps(fields, default=lambda value: b64encode(value).decode()).encode()
+    files.rewrite(path, data, was=files.read(path)[0], private=True)
     return new
 
 

@@ -87,18 +87,21 @@ def _read_jsonl(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[
         if mapping and not line.is_marker and line.raw.strip():
             yield _map_fields(where, _read_object(line.raw), mapping)
         elif line.memory and line is winner.get(line.id or ""):
-            yield Candidate(where, line.memory._replace(id="") if line.nameless else line.memory)
+            yield Candidate(where, _own(line))
         elif line.id:
-            replaced = (
-                "another line of the file replaces it" if line.id in winner else "the merged conflict is without it"
-            )
-            yield Candidate(where, None, replaced if line.memory else "is a removal")
+            why = "another line of the file replaces it" if line.id in winner else "the merged conflict is without it"
+            yield Candidate(where, None, why if line.memory else "is a removal")
         elif line.problem:
             yield Candidate(where, None, _add_hint(line.problem, _read_object(line.raw)))
     written = set(map(id, lines))
     for line in winner.values():
         if line.memory and id(line) not in written and not mapping:
             yield Candidate(f"{name} (merged from a git conflict)", line.memory)
+
+
+def _own(line: codec.Line) -> Memory | None:
+    """Return the memory of *line* with its own id: none, where that was derived."""
+    return line.memory._replace(id="") if line.memory and line.nameless else line.memory
 
 
 def _read_object(raw: bytes) -> Any:
@@ -130,9 +133,8 @@ def _read_json(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[C
         if mapping or not isinstance(item, dict):
             yield _map_fields(where, item, mapping)
             continue
-        read = codec.decode(json.dumps(item).encode())
-        memory = read.memory._replace(id="") if read.memory and read.nameless else read.memory
-        yield Candidate(where, memory, "" if memory else _add_hint(read.problem or "is a removal", item))
+        line = codec.decode(json.dumps(item).encode())
+        yield Candidate(where, _own(line), "" if line.memory else _add_hint(line.problem or "is a removal", item))
 
 
 def _map_fields(where: str, item: Any, mapping: Mapping[str, str]) -> Candidate:
@@ -146,10 +148,8 @@ def _map_fields(where: str, item: Any, mapping: Mapping[str, str]) -> Candidate:
         ours.setdefault(field, item.get(field))
     if isinstance(ours["id"], int):
         ours["id"] = str(ours["id"])
-    read = codec.decode(json.dumps({key: value for key, value in ours.items() if value is not None}).encode())
-    if read.memory is None:
-        return Candidate(where, None, _add_hint(read.problem or "not readable", item))
-    return Candidate(where, read.memory._replace(id="") if read.nameless else read.memory)
+    line = codec.decode(json.dumps({key: value for key, value in ours.items() if value is not None}).encode())
+    return Candidate(where, _own(line), "" if line.memory else _add_hint(line.problem or "not readable", item))
 
 
 def _dig(item: Any, path: str) -> Any:

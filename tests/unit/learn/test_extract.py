@@ -12,6 +12,7 @@ from loopback import Reply
 
 from memsync import Memsync
 from memsync.errors import ImportFailed
+from memsync.format.as_json import as_json
 from memsync.learn.candidates import Candidates
 from memsync.learn.extract import extract
 from memsync.learn.statements import statements
@@ -50,7 +51,7 @@ def test_a_summary_gives_what_lasts_and_says_why_the_rest_does_not(project, tmp_
         ("Always run migrations with `make migrate`, never with the ORM's own command.", f"{path}:7"),
         ("The staging database listens on port 5433.", f"{path}:8"),
     ]
-    assert {one.line: why for one, why in found.dropped} == {
+    assert {one.line: one.why for one in found.dropped} == {
         3: "what was asked for",
         5: "what a tool printed",
         9: "true for a while only",
@@ -97,13 +98,13 @@ def test_a_secret_is_not_proposed_and_not_shown(project, tmp_path):
     path.write_text(f"- Always use the token {token[:40]} for releases.\n")
     found = extract(project, path)
     assert found.proposed == ()
-    assert "looks like a secret" in found.dropped[0][1]
+    assert "looks like a secret" in found.dropped[0].why
 
 
 def test_a_transcript_gives_the_corrections_and_never_what_was_injected(project, recorded_session):
     found = extract(project, recorded_session)
     assert [one.memory.content for one in found.proposed] == ["no, don't use make test, use make check instead"]
-    assert "staging" not in json.dumps(found.as_dict()["proposed"])
+    assert "staging" not in json.dumps(as_json(found.proposed))
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", None])

@@ -162,10 +162,10 @@ def test_codex_spells_commands_in_several_ways(write):
 
 
 @pytest.mark.parametrize("data", [b"", b"hello\n", b'{"a": 1}\n', b"\x00\xff" * 100, b"[1]\n"])
-def test_what_is_no_transcript_is_refused(tmp_path, data):
+def test_a_file_that_is_not_a_transcript_is_refused(tmp_path, data):
     path = tmp_path / "x.jsonl"
     path.write_bytes(data)
-    with pytest.raises(ImportFailed, match=r"no transcript of Claude Code"):
+    with pytest.raises(ImportFailed, match=r"not a transcript of Claude Code"):
         read(path)
 
 
