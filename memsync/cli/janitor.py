@@ -36,12 +36,7 @@ def janitor() -> None:
 @click.option("--plan", "plan_to", metavar="FILE", help='Write what would be done there, to edit ("-": show it).')
 @click.option("--apply", "plan_from", metavar="FILE", help="Do what that plan says, and nothing else.")
 def run(
-    project: Project,
-    /,
-    tasks: tuple[Task, ...],
-    dry_run: bool,
-    plan_to: str | None,
-    plan_from: str | None,
+    project: Project, /, tasks: tuple[Task, ...], dry_run: bool, plan_to: str | None, plan_from: str | None
 ) -> Answer:
     """Tidy the memories, or with --plan say how in a file that you may edit.
 

@@ -39,13 +39,7 @@ def open_candidates(project: Project) -> Candidates:
 @model_option
 @yes_option
 def learn(
-    project: Project,
-    /,
-    name: str,
-    session: str | None,
-    transcript: Path | None,
-    no_llm: bool,
-    yes: bool,
+    project: Project, /, name: str, session: str | None, transcript: Path | None, no_llm: bool, yes: bool
 ) -> Answer:
     """Draft the skill NAME from an agent's session.
 

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memsync.cli import render, render_skill
-from memsync.cli.app import (
-    Answer,
-    allow_secret_option,
-    cli,
-    command,
-    filter_options,
-    scope_option,
-    target_options,
-)
+from memsync.cli.app import Answer, allow_secret_option, cli, command, filter_options, scope_option, target_options
 from memsync.errors import UsageError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
@@ -240,13 +232,7 @@ def show(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> 
 @allow_secret_option
 @scope_option
 def update(
-    project: Project,
-    /,
-    ref: str,
-    content: str | None,
-    tags: tuple[str, ...],
-    allow_secret: bool,
-    **fields: Any,
+    project: Project, /, ref: str, content: str | None, tags: tuple[str, ...], allow_secret: bool, **fields: Any
 ) -> Answer:
     """Change one memory. `memsync memory restore ID` takes the change back.
 

@@ -44,8 +44,7 @@ def history_(project: Project, /, ref: str) -> Answer:
     notes = events.notes(project)
     lines = [line for event in found for line in _event(event)]
     return Answer(
-        events.as_history(found, notes),
-        "\n".join([click.style(shown_id(found[0].id), bold=True), *lines, *notes]),
+        events.as_history(found, notes), "\n".join([click.style(shown_id(found[0].id), bold=True), *lines, *notes])
     )
 
 

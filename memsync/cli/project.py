@@ -25,14 +25,7 @@ _AGENTS = click.Choice(["claude", "codex", "gemini", "all"])
 @click.option("--stealth", is_flag=True, help="Keep everything out of the work tree.")
 @click.option("--no-git-hooks", is_flag=True, help="Leave git's hooks alone.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-def init(
-    project: Project,
-    /,
-    agents: tuple[str, ...],
-    stealth: bool,
-    no_git_hooks: bool,
-    dry_run: bool,
-) -> Answer:
+def init(project: Project, /, agents: tuple[str, ...], stealth: bool, no_git_hooks: bool, dry_run: bool) -> Answer:
     """Make this repository ready for memories, and connect your agents. Safe to run again.
 
     Writes hooks and the MCP server into the project's settings of each client:

@@ -127,11 +127,7 @@ def candidates(project: Project, /) -> Answer:
       memsync memory candidates
     """
     found, flagged = open_candidates(project).memories(), project.flagged()
-    value = {
-        "count": len(found),
-        "candidates": found,
-        "flagged": flagged,
-    }
+    value = {"count": len(found), "candidates": found, "flagged": flagged}
     lines = _lines(found, "no memory waits for approval") if found or not flagged else []
     lines += [render.entry_line(entry, project.clock()) for entry in flagged]
     return Answer(value, "\n".join([*lines, _READ] if flagged else lines))

@@ -32,12 +32,7 @@ _BAR_FROM = 500
 @allow_secret_option
 @target_options
 def import_(
-    project: Project,
-    /,
-    paths: tuple[str, ...],
-    pairs: tuple[str, ...],
-    scope: Scope | None,
-    **how: Any,
+    project: Project, /, paths: tuple[str, ...], pairs: tuple[str, ...], scope: Scope | None, **how: Any
 ) -> Answer:
     """Import memories from files or folders ("-": standard input).
 
@@ -78,12 +73,7 @@ def _candidates(
 @click.option("--format", "format_", type=click.Choice(writers.FORMATS), help="Of the copy.  [default: by FILE]")
 @filter_options
 def export(
-    project: Project,
-    /,
-    output: str | None,
-    format_: readers.Format | None,
-    scope: Scope | None,
-    **chosen: Any,
+    project: Project, /, output: str | None, format_: readers.Format | None, scope: Scope | None, **chosen: Any
 ) -> Answer | None:
     """Put the memory file in canonical form, or with -o write a copy.
 

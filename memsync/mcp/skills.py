@@ -73,12 +73,7 @@ def create_skill(
 ) -> Mapping[str, Any]:
     """Write down how something is done here, for later sessions: steps that were tried and worked."""
     entry = project.skills.create(
-        name,
-        instructions,
-        description=description,
-        trigger_pattern=trigger_pattern or "",
-        tags=tags or (),
-        scope=scope,
+        name, instructions, description=description, trigger_pattern=trigger_pattern or "", tags=tags or (), scope=scope
     )
     return {"status": "created", "skill": entry}
 
