@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 
 from memsync.system import deadline
+from memsync.system.home import find_own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +30,8 @@ def bound(env: Mapping[str, str]) -> float:
 
 
 def run_dir(root: str, env: Mapping[str, str]) -> str:
-    """Return where the servers of the project at *root* (a real path) listen; as `places.home_dir` finds the home."""
-    home = env.get("MEMSYNC_HOME")
-    home = os.path.abspath(os.path.expanduser(home)) if home else os.path.join(os.path.expanduser("~"), ".gobby")
+    """Return where the servers of the project at *root* (a real path) listen."""
+    home = find_own(env) or os.devnull  # nobody listens below it
     return os.path.join(home, "run", f"{zlib.crc32(os.fsencode(root)):08x}")
 
 

@@ -15,6 +15,7 @@ from memsync.llm.llm import is_configured, open_llm
 from memsync.memories.project import Project
 from memsync.skills import check, file
 from memsync.skills.entries import SkillEntry
+from memsync.system.home import find_home
 
 log = logging.getLogger(__name__)
 
@@ -103,8 +104,8 @@ def transcript_of(project: Project, session: str | None, instead: Part = "a file
     """
     if not session:
         raise UsageError("no session is known here; give ", instead, " or ", Remedy("--from-session ID"))
-    home = Path(project.env.get("HOME") or Path.home())
-    found = transcripts.find(session, home, project.env)
+    home = find_home(project.env)
+    found = transcripts.find(session, Path(home), project.env) if home else None
     if found is None:
         raise UsageError(f"no transcript of session {session!r} on this machine; give ", instead)
     return found

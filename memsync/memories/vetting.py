@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from memsync.errors import SecretFound
 from memsync.records import ALLOW_TAG, Memory, Scope
 from memsync.store.places import Layout
+from memsync.system.home import find_home
 
 if TYPE_CHECKING:
     from memsync.secrets import Allow
@@ -48,7 +48,7 @@ class Vetting:
         from memsync import secrets
         from memsync.store import consent
 
-        home = self._env.get("HOME") or os.path.expanduser("~")
+        home = find_home(self._env)
         user = self._env.get("USER") or self._env.get("USERNAME")
         memory = memory._replace(content=secrets.tidy(memory.content, home=home, user=user or ""))
         found = [] if scope == "stealth" else secrets.scan_memory(memory, self.allowed)

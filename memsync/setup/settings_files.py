@@ -11,6 +11,7 @@ from memsync.agents.client import CLIENTS, ClientName
 from memsync.memories.project import Project
 from memsync.setup import entries
 from memsync.setup.entries import Wanted
+from memsync.system.home import find_home
 
 _HOMES = {
     "claude": ("CLAUDE_CONFIG_DIR", ".claude"),
@@ -43,8 +44,8 @@ def home_of(client: ClientName, env: Mapping[str, str]) -> Path | None:
     if chosen := env.get(name):
         # Gemini's variable names what .gemini is in.
         return Path(os.path.abspath(os.path.expanduser(chosen))) / (default if client == "gemini" else "")
-    home = env.get("HOME") or env.get("USERPROFILE")
-    return Path(home) / default if home and os.path.isabs(home) else None
+    home = find_home(env)
+    return Path(home) / default if home else None
 
 
 def detect(project: Project) -> list[ClientName]:

@@ -17,6 +17,7 @@ from memsync.skills import file as skillfile
 from memsync.skills.skills import Skills
 from memsync.skills.store import SKILL_FILE
 from memsync.store import files
+from memsync.system.home import find_home
 
 # What a copy has in its metadata, so that it is known as one and may be replaced.
 _MARK: Final = ("metadata", "copied-from")
@@ -52,8 +53,8 @@ def link(skills: Skills, scope: Scope, *, copy: bool = False, remove: bool = Fal
 def _targets(skills: Skills, scope: Scope) -> list[Path]:
     if scope == "project":
         return [skills.stores[scope].place.directory.parent / ".agents" / "skills"]
-    if scope == "global":
-        home = Path.home()
+    if scope == "global" and find_home():
+        home = Path(find_home())
         return [home / ".claude" / "skills", home / ".agents" / "skills"]
     raise NoStore("no client looks for private skills; agents find them through MCP: ", Remedy("skill apply NAME"))
 

@@ -16,6 +16,7 @@ from zlib import crc32
 from memsync.errors import NoStore, Part, Remedy
 from memsync.records import Scope
 from memsync.system import local, owners
+from memsync.system.home import find_home, find_own
 
 STORE_DIR: Final = ".gobby"
 MEMORIES: Final = "memories.jsonl"
@@ -146,8 +147,8 @@ class Layout:
         if scope == "project" and self.root:
             return f"{self.root / STORE_DIR} is your home store, not a project's; use ", Remedy("--global")
         if scope == "project":
-            bare = f"{self.start} is a bare repository and has no work tree; run in a checkout, or use "
-            return bare, Remedy("--global")
+            bare = f"{self.start} is a bare repository and has no work tree; use "
+            return bare, Remedy("--global"), ", or run in a checkout"
         return ("no home directory is known; set HOME, or MEMSYNC_HOME to a directory of yours",)
 
 
@@ -212,28 +213,21 @@ def _is_foreign(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> bool
 
 def home_dir(env: Mapping[str, str] = os.environ) -> Path | None:
     """Return `MEMSYNC_HOME`, else `~/.gobby`, else None where no home is known."""
-    if chosen := env.get("MEMSYNC_HOME"):
-        return Path(os.path.abspath(os.path.expanduser(chosen)))
-    user = _user_home()
-    return user / STORE_DIR if user else None
-
-
-def _user_home() -> Path | None:
-    home = os.path.expanduser("~")
-    return Path(home) if os.path.isabs(home) and os.environ.get("HOME") != "" else None
+    own = find_own(env)
+    return Path(own) if own else None
 
 
 def _find_nearest_store(
     start: Path, git: GitDirs | None, home: Path | None, env: Mapping[str, str], notes: list[str]
 ) -> Path | None:
     # ~/.gobby is the home store (and Gobby's own home), never the store of a project that is the home directory.
-    user = _user_home()
+    user = find_home(env)
     above = ""
     for directory in (start, *start.parents):
         if git is None and not above and owners.is_open_to_all(directory):
             above = str(directory)
         store = directory / STORE_DIR
-        if store.is_dir() and not _is_same(store, home) and not (user and _is_same(directory, user)):
+        if store.is_dir() and not _is_same(store, home) and not (user and _is_same(directory, Path(user))):
             if _is_foreign(store, git, env):
                 notes.append(owners.foreign_text(store, git.root if git else directory))
             elif above and directory != start:

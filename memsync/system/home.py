@@ -1,0 +1,29 @@
+"""Where the user's home is, and our folder in it. Imports next to nothing: hooks wait for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def find_home(env: Mapping[str, str] = os.environ) -> str:
+    """Return the user's home directory; "" where none is known.
+
+    `HOME` says so, on Windows `USERPROFILE`; where it is not set, what the system knows of the user.
+    """
+    name = "USERPROFILE" if sys.platform == "win32" else "HOME"
+    said = env.get(name, os.environ.get(name))
+    home = os.path.expanduser("~") if said is None else said
+    return home if os.path.isabs(home) else ""
+
+
+def find_own(env: Mapping[str, str] = os.environ) -> str:
+    """Return `MEMSYNC_HOME`, else `.gobby` in the user's home; "" where no home is known."""
+    if said := env.get("MEMSYNC_HOME"):
+        return os.path.abspath(os.path.expanduser(said))
+    home = find_home(env)
+    return home and os.path.join(home, ".gobby")
