@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
@@ -123,76 +124,77 @@ def _http(sdk: Any, at: Server) -> Any:
     return sdk.DefaultHttpxClient(follow_redirects=False, trust_env=not at.is_local)
 
 
-class Anthropic:
+class Sdk(ABC):
+    """A vendor's protocol, spoken by the vendor's own package."""
+
+    vendor: str  # the name of the package, and what `llm.provider` calls it
+    client: str  # the class in it
+
+    def __init__(self, at: Server, model: str) -> None:
+        self._at, self._model = at, model
+        self.name = f"{self.vendor} {model}"
+
+    def complete(self, system: str, prompt: str, *, most_tokens: int, seconds: float) -> Completion:
+        """Return what the model writes."""
+        sdk, at = _sdk(self.vendor), self._at
+        with (
+            _http(sdk, at) as http,
+            getattr(sdk, self.client)(
+                api_key=at.key or "none", base_url=at.url, timeout=seconds, max_retries=0, http_client=http
+            ) as client,
+            _translate_errors(sdk, self.name, at.key),
+        ):
+            said = self._ask(client, system, prompt, most_tokens)
+        try:
+            return self._read(said)
+        except (AttributeError, TypeError, IndexError, KeyError) as error:  # the SDKs build objects of any JSON
+            raise LlmBadAnswer(f"{self.name} answers with something else than its protocol ({error})") from None
+
+    @abstractmethod
+    def _ask(self, client: Any, system: str, prompt: str, most_tokens: int) -> Any:
+        """Return what the server says."""
+
+    @abstractmethod
+    def _read(self, said: Any) -> Completion:
+        """Take it apart."""
+
+
+class Anthropic(Sdk):
     """Anthropic's Messages API."""
 
-    def __init__(self, at: Server, model: str) -> None:
-        self._at, self._model = at, model
-        self.name = f"anthropic {model}"
+    vendor, client = "anthropic", "Anthropic"
 
-    def complete(self, system: str, prompt: str, *, most_tokens: int, seconds: float) -> Completion:
-        """Return what the model writes."""
-        sdk = _sdk("anthropic")
-        asked: dict[str, Any] = {"model": self._model, "max_tokens": most_tokens, "system": system}
-        with (
-            _http(sdk, self._at) as http,
-            sdk.Anthropic(
-                api_key=self._at.key or "none", base_url=self._at.url, timeout=seconds, max_retries=0, http_client=http
-            ) as client,
-            _translate_errors(sdk, self.name, self._at.key),
-        ):
-            said = client.messages.create(messages=[{"role": "user", "content": prompt}], **asked)
-        return _check_answer(self.name, lambda: _read_anthropic(self.name, said))
+    def _ask(self, client: Any, system: str, prompt: str, most_tokens: int) -> Any:
+        messages = [{"role": "user", "content": prompt}]
+        return client.messages.create(model=self._model, max_tokens=most_tokens, system=system, messages=messages)
+
+    def _read(self, said: Any) -> Completion:
+        if said.stop_reason == "refusal":
+            raise LlmRefused(f"{self.name} declines to answer")
+        if said.stop_reason in ("max_tokens", "model_context_window_exceeded"):
+            raise LlmBadAnswer(f"{self.name} did not finish its answer ({said.stop_reason})")
+        text = "".join(part.text for part in said.content if part.type == "text")
+        return Completion(text, said.usage.input_tokens + said.usage.output_tokens)
 
 
-def _read_anthropic(who: str, said: Any) -> Completion:
-    if said.stop_reason == "refusal":
-        raise LlmRefused(f"{who} declines to answer")
-    if said.stop_reason in ("max_tokens", "model_context_window_exceeded"):
-        raise LlmBadAnswer(f"{who} did not finish its answer ({said.stop_reason})")
-    text = "".join(part.text for part in said.content if part.type == "text")
-    return Completion(text, said.usage.input_tokens + said.usage.output_tokens)
-
-
-class OpenAi:
+class OpenAi(Sdk):
     """The chat completions of OpenAI and of every server that speaks as it does."""
 
-    def __init__(self, at: Server, model: str) -> None:
-        self._at, self._model = at, model
-        self.name = f"openai {model}"
+    vendor, client = "openai", "OpenAI"
 
-    def complete(self, system: str, prompt: str, *, most_tokens: int, seconds: float) -> Completion:
-        """Return what the model writes."""
-        sdk = _sdk("openai")
+    def _ask(self, client: Any, system: str, prompt: str, most_tokens: int) -> Any:
         # Newer models of OpenAI take only the long name, other servers mostly only the short one.
         limit = "max_completion_tokens" if urlsplit(self._at.url).hostname == "api.openai.com" else "max_tokens"
         messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
-        with (
-            _http(sdk, self._at) as http,
-            sdk.OpenAI(
-                api_key=self._at.key or "none", base_url=self._at.url, timeout=seconds, max_retries=0, http_client=http
-            ) as client,
-            _translate_errors(sdk, self.name, self._at.key),
-        ):
-            said = client.chat.completions.create(model=self._model, messages=messages, **{limit: most_tokens})
-        return _check_answer(self.name, lambda: _read_openai(self.name, said))
+        return client.chat.completions.create(model=self._model, messages=messages, **{limit: most_tokens})
 
-
-def _read_openai(who: str, said: Any) -> Completion:
-    choice = said.choices[0]
-    if choice.finish_reason == "content_filter" or getattr(choice.message, "refusal", None):
-        raise LlmRefused(f"{who} declines to answer")
-    if choice.finish_reason == "length":
-        raise LlmBadAnswer(f"{who} did not finish its answer (length)")
-    return Completion(choice.message.content or "", said.usage.total_tokens if said.usage else None)
-
-
-def _check_answer(who: str, take: Callable[[], Completion]) -> Completion:
-    """Take an answer apart; the SDKs build objects of any JSON, whatever is missing in it."""
-    try:
-        return take()
-    except (AttributeError, TypeError, IndexError, KeyError) as error:
-        raise LlmBadAnswer(f"{who} answers with something else than its protocol ({error})") from None
+    def _read(self, said: Any) -> Completion:
+        choice = said.choices[0]
+        if choice.finish_reason == "content_filter" or getattr(choice.message, "refusal", None):
+            raise LlmRefused(f"{self.name} declines to answer")
+        if choice.finish_reason == "length":
+            raise LlmBadAnswer(f"{self.name} did not finish its answer (length)")
+        return Completion(choice.message.content or "", said.usage.total_tokens if said.usage else None)
 
 
 class Command:
