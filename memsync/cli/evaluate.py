@@ -139,16 +139,22 @@ def dedup(project: Project, /, files: tuple[Path, ...], out: str | None, embedde
 
 
 def _pairs_table(found: Mapping[str, Any]) -> str:
-    wide = max(map(len, found["labels"]), default=0)
     columns = list(next(iter(found["labels"].values()), {}))
-    head = click.style(" " * wide + "".join(_cell(name, name) for name in columns), bold=True)
-    lines = [
-        f"{label:{wide}}" + "".join(_cell(name, "" if row[name] is None else row[name]) for name in columns)
+    rows = {
+        label: {name: value for name, value in row.items() if value is not None}
         for label, row in found["labels"].items()
-    ]
+    }
     figures = ", ".join(f"{name} {'–' if found[name] is None else found[name]}" for name in ("precision", "recall"))
     title = f"{render.one_line(found['file'])}: {found['pairs']:,} pairs; merging has {figures}"
-    return "\n".join([title, head, *map(str.rstrip, lines)])
+    return "\n".join([title, *_aligned(columns, rows)])
+
+
+def _aligned(columns: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the head and the *rows* of a table."""
+    wide = max(map(len, rows), default=0)
+    yield click.style(" " * wide + "".join(_cell(name, name) for name in columns), bold=True)
+    for label, row in rows.items():
+        yield f"{label:{wide}}{''.join(_cell(name, row.get(name, '')) for name in columns)}".rstrip()
 
 
 def _meaning(chosen: str | None, setting: str) -> Meaning | None:
@@ -179,12 +185,7 @@ def _table(found: Mapping[str, Any]) -> str:
     if found["unanswerable"]["n"]:
         rows["unanswerable"] = found["unanswerable"]
     columns = [name for name in _COLUMNS if name in found["answerable"]]
-    wide = max(map(len, rows))
-    head = click.style(" " * wide + "".join(_cell(name, name) for name in columns), bold=True)
-    lines = [
-        f"{kind:{wide}}" + "".join(_cell(name, row.get(name, "")) for name in columns) for kind, row in rows.items()
-    ]
-    return "\n".join([_title(found), head, *map(str.rstrip, lines), *_notes(found)])
+    return "\n".join([_title(found), *_aligned(columns, rows), *_notes(found)])
 
 
 def _cell(column: str, value: float | str | None) -> str:

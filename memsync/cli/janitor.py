@@ -19,7 +19,6 @@ from memsync.store import files
 from memsync.transfer import writers
 
 _BAR_FROM: Final = 2_000
-_SHOWN: Final = 20
 _VERBS: Final = {Merge: "merged", Archive: "archived", Confirm: "confirmed", Reverse: "brought back"}
 
 
@@ -63,7 +62,7 @@ def run(
     if plan_to:
         return _write(project, plan, plan_to)
     if dry_run:
-        text = "\n".join([_counted(plan), *_told(project, plan.steps), *_notes(plan)])
+        text = "\n".join([_counted(plan), *_list_steps(project, plan.steps), *_notes(plan)])
         return Answer(_as_dict(plan), text)
     return _apply(project, plan)
 
@@ -138,20 +137,12 @@ def _done(report: Report) -> str:
     return ", ".join(counts) + back
 
 
-def _left_undone(outcomes: Iterable[Outcome]) -> Iterator[str]:
-    left = [o for o in outcomes if o.status != "done"]
-    for outcome in left[:_SHOWN]:
-        yield f"  {outcome.status}: {render.one_line(outcome.reason)}"
-    if len(left) > _SHOWN:
-        yield f"  … and {len(left) - _SHOWN} more (--json tells all)"
+def _left_undone(outcomes: Iterable[Outcome]) -> list[str]:
+    return render.first(f"  {o.status}: {render.one_line(o.reason)}" for o in outcomes if o.status != "done")
 
 
-def _told(project: Project, steps: Sequence[Step]) -> Iterator[str]:
-    for step in steps[:_SHOWN]:
-        for line in _explained(project, step):
-            yield f"  {render.one_line(line)}"
-    if len(steps) > _SHOWN:
-        yield f"  … and {len(steps) - _SHOWN} more (--json tells all)"
+def _list_steps(project: Project, steps: Sequence[Step]) -> list[str]:
+    return render.first("\n".join(f"  {render.one_line(line)}" for line in _explained(project, step)) for step in steps)
 
 
 def _explained(project: Project, step: Step) -> Iterator[str]:

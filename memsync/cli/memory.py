@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from memsync.cli import render, render_skill
-from memsync.cli.app import Answer, allow_secret_option, cli, command, filter_options, scope_option, target_options
+from memsync.cli.app import (
+    Answer,
+    allow_secret_option,
+    cli,
+    command,
+    filter_options,
+    scope_option,
+    stack,
+    target_options,
+)
 from memsync.errors import UsageError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
@@ -18,7 +28,6 @@ from memsync.system.texts import read_utf8
 
 if TYPE_CHECKING:
     from memsync.memories.results import Recall
-    from memsync.skills.entries import SkillEntry
 
 
 @cli.group(
@@ -121,26 +130,19 @@ def split_tags(tags: tuple[str, ...]) -> list[str]:
     return [part for tag in tags for part in tag.split(",")]
 
 
-skills_option = click.option("--skills", is_flag=True, help="The skills that answer QUERY too, after the memories.")
+finding_options = stack(
+    click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]"),
+    click.option("--skills", is_flag=True, help="The skills that answer QUERY too, after the memories."),
+    click.option("--explain", is_flag=True, help="Show where each score comes from."),
+    filter_options,
+)
 
 
 @command(memory)
 @click.argument("query", required=False)
-@click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]")
-@skills_option
-@click.option("--explain", is_flag=True, help="Show where each score comes from.")
-@filter_options
+@finding_options
 @at_option
-def recall(
-    project: Project,
-    /,
-    query: str | None,
-    limit: int | None,
-    skills: bool,
-    explain: bool,
-    at: str | None,
-    **chosen: Any,
-) -> Answer:
+def recall(project: Project, /, query: str | None, at: str | None, **how: Any) -> Answer:
     """Find the memories that answer QUERY; without one, the most important.
 
     Finds words, parts of identifiers, paths, versions and hashes, and forgives
@@ -154,36 +156,41 @@ def recall(
       memsync memory recall "the build is red" --skills
     """
     project = _at(project, at)
-    known = project.skills.search_beside(query, scope=chosen["scope"], at=at) if skills else None
-    found = project.recall(query, _filters(**chosen), limit=limit)
-    return _answer_found(project, found, known, explain=explain)
-
-
-def _answer_found(project: Project, found: Recall, skills: list[SkillEntry] | None, *, explain: bool) -> Answer:
-    _warn(project)
-    value, text = found.as_dict(), render.recall(found, project.clock(), explain=explain)
-    if skills is not None:
-        value["skills"] = [entry.as_dict(whole=False) for entry in skills]
-        text += "\n" + render_skill.entries(skills, none="no skill fits")
-    return Answer(value, text)
+    return _find(project, project.recall, query, at=at, **how)
 
 
 @command(memory)
 @click.argument("query")
-@click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]")
-@skills_option
-@click.option("--explain", is_flag=True, help="Show where each score comes from.")
-@filter_options
-def search(project: Project, /, query: str, limit: int | None, skills: bool, explain: bool, **chosen: Any) -> Answer:
+@finding_options
+def search(project: Project, /, query: str, **how: Any) -> Answer:
     """Do what recall does, without counting it as a use.
 
     \b
     Example:
       memsync memory search "docker" --limit 5
     """
-    known = project.skills.search_beside(query, scope=chosen["scope"]) if skills else None
-    found = project.search(query, _filters(**chosen), limit=limit)
-    return _answer_found(project, found, known, explain=explain)
+    return _find(project, project.search, query, **how)
+
+
+def _find(
+    project: Project,
+    ask: Callable[..., Recall],
+    query: str | None,
+    *,
+    limit: int | None,
+    skills: bool,
+    explain: bool,
+    at: str | None = None,
+    **chosen: Any,
+) -> Answer:
+    known = project.skills.search_beside(query, scope=chosen["scope"], at=at) if skills else None
+    found = ask(query, _filters(**chosen), limit=limit)
+    _warn(project)
+    value, text = found.as_dict(), render.recall(found, project.clock(), explain=explain)
+    if known is not None:
+        value["skills"] = [entry.as_dict(whole=False) for entry in known]
+        text += "\n" + render_skill.entries(known, none="no skill fits")
+    return Answer(value, text)
 
 
 @command(memory)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +31,7 @@ _TOLD: Final = {
     "contained": "perhaps part of",
 }
 _PARTS: Final = ("lexical", "semantic", "identifier", "phrase")
+_SHOWN: Final = 20
 _LEVELS: Final = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
@@ -165,10 +166,16 @@ def import_report(report: ImportReport) -> str:
     names = ("created", "updated", "duplicate", "skipped")
     counts = ", ".join(f"{report.count(name)} {name}" for name in names)
     told = [o for o in report.outcomes if o.status in ("duplicate", "skipped")]
-    lines = [f"  {o.status} {one_line(o.where)}: {one_line(o.reason)}" for o in told[:20]]
-    if len(told) > len(lines):
-        lines.append(f"  … and {len(told) - len(lines)} more (--json tells all)")
-    return "\n".join([f"{verb}{counts}", *lines])
+    return "\n".join(
+        [f"{verb}{counts}", *first(f"  {o.status} {one_line(o.where)}: {one_line(o.reason)}" for o in told)]
+    )
+
+
+def first(blocks: Iterable[str]) -> list[str]:
+    """Return the first of *blocks*, and how many more there are."""
+    found = list(blocks)
+    more = len(found) - _SHOWN
+    return [*found[:_SHOWN], *([f"  … and {more} more (--json tells all)"] if more > 0 else [])]
 
 
 def stats(result: Stats, now: datetime) -> str:
