@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 from typing import Final
 
 from memsync.dedup.lexicon import CASE_PARTICLES, DIRECTIONS, MODALS, NEGATING_ENDINGS, QUANTIFIERS, TEMPORAL
@@ -18,11 +18,12 @@ _TOGETHER: Final = 0.55  # share of neighbours that a rewording keeps together
 _LONG: Final = 400  # words from which two texts are compared in their order only
 _ORDERED: Final = (TEMPORAL | QUANTIFIERS | MODALS.keys()) - {"then", "must"}  # what stands beside them counts
 _BE: Final = frozenset({"is", "are", "am", "be", "being", "was", "were", "been"})
+_HELPS: Final = _BE | {"has", "have", "had", "not", "get", "gets"}
 
 
 def is_same(one: Reading, other: Reading) -> tuple[float, str] | None:
     """Say how sure it is that the two texts are copies (0-1), and why; None if they are not."""
-    if not one.content or not _same_tense(one, other):
+    if not one.content or _past(one) != _past(other):  # what worked may work no more
         return None
     if one.words == other.words:
         return IN_ORDER, "the same words in the same order"
@@ -62,14 +63,10 @@ def holds_all(rich: Reading, poor: Reading) -> bool:
 
 
 def _clauses(reading: Reading) -> Iterator[tuple[str, ...]]:
-    words: list[str] = []
-    for before, token in pairwise((None, *reading.tokens)):
-        if before is not None and token is not None and before.clause != token.clause and words:
-            yield tuple(words)
-            words = []
-        if token is not None and token.kind != "article":
-            words.append(token.form)
-    yield tuple(words)
+    """Yield the words of each clause but its articles."""
+    for _, clause in groupby(reading.tokens, key=lambda token: token.clause):
+        if words := tuple(token.form for token in clause if token.kind != "article"):
+            yield words
 
 
 def _behind(clause: tuple[str, ...], tokens: Sequence[Token], start: int) -> int:
@@ -94,39 +91,23 @@ def _is_loose(token: Token) -> bool:
     return token.kind == "light" or (token.kind == "word" and token.raw.endswith(("ing", "ed")))
 
 
-def _same_tense(one: Reading, other: Reading) -> bool:
-    """Tell whether no verb is in the past in one text only: what worked may work no more."""
-    return _past(one) == _past(other)
-
-
 def _past(reading: Reading) -> list[str]:
     """Return the words that look like a past tense: -ed behind no form of "to be" or "to have"."""
     found, helped = [], False
     for token in reading.tokens:
         if token.raw.endswith("ed") and token.kind == "word" and not helped:
             found.append(token.form)
-        helped = (
-            token.raw in _BE
-            or token.raw in ("has", "have", "had", "not", "get", "gets")
-            or (helped and token.kind != "word")
-        )
+        helped = token.raw in _HELPS or (helped and token.kind != "word")
     return found
 
 
 def _active(reading: Reading) -> tuple[str, ...]:
     """Return the words with every "S is done by A" as "A does S"."""
-    found: list[str] = []
-    clause: list[Token] = []
-    for before, token in pairwise((*reading.tokens, None)):
-        if before is not None:
-            clause.append(before)
-        if before is not None and (token is None or token.clause != before.clause):
-            found += _turned(clause)
-            clause = []
-    return tuple(found)
+    clauses = groupby(reading.tokens, key=lambda token: token.clause)
+    return tuple(chain.from_iterable(_turn(list(clause)) for _, clause in clauses))
 
 
-def _turned(clause: list[Token]) -> list[str]:
+def _turn(clause: list[Token]) -> list[str]:
     raws = [token.raw for token in clause]
     be = next((place for place, raw in enumerate(raws) if raw in _BE), -1)
     by = raws.index("by") if "by" in raws else -1

@@ -38,9 +38,6 @@ class Nominees:
         rare = [ids for word in words if 0 < len(ids := self._ids.get(word, {})) < _COMMON]
         shared = Counter(chain.from_iterable(rare))
         likely = [id_ for id_, _ in shared.most_common(_LOOKED_AT)]
-        found = [(self._share(words, self._words[id_]), id_) for id_ in likely]
+        sizes = {id_: min(len(words), len(self._words[id_])) or 1 for id_ in likely}
+        found = [(len(words & self._words[id_]) / size, id_) for id_, size in sizes.items()]
         return [id_ for share, id_ in sorted(found, key=lambda pair: (-pair[0], pair[1]))[:_MOST] if share >= _ALIKE]
-
-    @staticmethod
-    def _share(one: frozenset[str], other: frozenset[str]) -> float:
-        return len(one & other) / (min(len(one), len(other)) or 1)

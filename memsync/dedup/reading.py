@@ -8,21 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from memsync.dedup.lexicon import (
-    ARTICLES,
-    DIRECTIONS,
-    IRREGULAR,
-    LIGHT,
-    MODALS,
-    NEGATING_LETTERS,
-    NEGATIONS,
-    NUMBERS,
-    PARTICLES,
-    QUANTIFIERS,
-    SERIES,
-    SIGNS,
-    UNITS,
-)
+from memsync.dedup import lexicon
 
 Kind = Literal["word", "name", "value", "letter", "light", "article", "not", "kana"]
 CONTENT: Final = frozenset({"word", "name", "value", "letter"})
@@ -65,13 +51,13 @@ _PLURALS: Final = {
 
 # Of a word in several lists, the last counts.
 _KNOWN: Final[dict[str, tuple[str, Kind]]] = {
-    **{word: (word, "word") for word in (*QUANTIFIERS, *MODALS)},
-    **{word: (word, "light") for word in (*LIGHT, *DIRECTIONS)},
-    **{word: (word, "article") for word in ARTICLES},
-    **{word: (name, "word") for word, name in UNITS.items()},
-    **{word: (digits, "value") for word, digits in NUMBERS.items()},
-    **{word: (word, "value") for word in SERIES},
-    **{word: (word, "not") for word in NEGATIONS},
+    **{word: (word, "word") for word in (*lexicon.QUANTIFIERS, *lexicon.MODALS)},
+    **{word: (word, "light") for word in (*lexicon.LIGHT, *lexicon.DIRECTIONS)},
+    **{word: (word, "article") for word in lexicon.ARTICLES},
+    **{word: (name, "word") for word, name in lexicon.UNITS.items()},
+    **{word: (digits, "value") for word, digits in lexicon.NUMBERS.items()},
+    **{word: (word, "value") for word in lexicon.SERIES},
+    **{word: (word, "not") for word in lexicon.NEGATIONS},
     "no": ("not", "not"),
 }
 
@@ -115,14 +101,9 @@ def _tokens(text: str) -> Iterator[Token]:
         text = pattern.sub(plain, text)
     clause = 0
     for part in _BREAK.split(text):
-        found = [token for place, chunk in enumerate(part.split()) for token in _chunk(chunk, clause, place)]
-        yield from found
-        clause += bool(found)
-
-
-def _chunk(chunk: str, clause: int, place: int) -> Iterator[Token]:
-    for form, kind, raw in _marks(chunk, place == 0):
-        yield Token(form, kind, raw, clause)
+        marks = [mark for place, chunk in enumerate(part.split()) for mark in _marks(chunk, place == 0)]
+        yield from (Token(form, kind, raw, clause) for form, kind, raw in marks)
+        clause += bool(marks)
 
 
 @lru_cache(maxsize=65_536)
@@ -141,15 +122,17 @@ def _marks(chunk: str, is_first: bool) -> tuple[tuple[str, Kind, str], ...]:
 
 
 def _letter(letter: str) -> Kind:
-    if letter in NEGATING_LETTERS:
+    if letter in lexicon.NEGATING_LETTERS:
         return "not"
-    if letter in PARTICLES:
+    if letter in lexicon.PARTICLES:
         return "article"
     return "kana" if _HIRAGANA.match(letter) else "letter"
 
 
 def _spaced(chunk: str, is_first: bool) -> Iterator[tuple[str, Kind, str]]:
-    if chunk in SIGNS or (not chunk.isascii() and any(unicodedata.category(letter) == "So" for letter in chunk)):
+    if chunk in lexicon.SIGNS or (
+        not chunk.isascii() and any(unicodedata.category(letter) == "So" for letter in chunk)
+    ):
         yield chunk, "value", chunk
         return
     if (sign := _SIGNED.match(chunk)) and chunk[-1] != ">":
@@ -162,7 +145,7 @@ def _spaced(chunk: str, is_first: bool) -> Iterator[tuple[str, Kind, str]]:
         return
     if amount := _AMOUNT.match(bare):
         yield amount[1].rstrip(".,"), "value", amount[1]
-        yield UNITS.get(amount[2], amount[2]), "value", amount[2]
+        yield lexicon.UNITS.get(amount[2], amount[2]), "value", amount[2]
         return
     form, kind = _form(bare)
     yield form, "name" if _is_named(chunk, written, kind, is_first) else kind, bare
@@ -193,7 +176,7 @@ def _form(word: str) -> tuple[str, Kind]:
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """Return *word* without its English inflection: plural, -ed, -ing, final e; nothing that makes another word."""
-    word = _PLURALS.get(word) or IRREGULAR.get(word, word)
+    word = _PLURALS.get(word) or lexicon.IRREGULAR.get(word, word)
     if len(word) < 4 or not word.isascii():
         return word
     if word.endswith("ies") and len(word) > 4:
