@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from memsync.memories import edits
-from memsync.memories.decay import Decay
+from memsync.memories.decay import effective_importance
 from memsync.memories.filters import Filters, as_hit, search, sort_by_importance
 from memsync.memories.finder import Finder
 from memsync.memories.journal import Journal, Use
@@ -123,7 +123,6 @@ class Project:
         self.loaded, self.settings = loaded, loaded.settings
         self._author: str | None = None
         self._finder: Finder | None = None  # its cache may belong elsewhere now
-        self._decay = Decay.of(loaded.settings)
         self.vetting.use(loaded.settings.allow_secrets)
         self.stores.follow(loaded.settings)
 
@@ -220,7 +219,7 @@ class Project:
     def entry(self, scope: Scope, memory: Memory, usage: Mapping[str, Usage] | None = None) -> Entry:
         """Return *memory* with its local numbers and what its importance is worth now."""
         count, last = (self.state(scope).usage() if usage is None else usage).get(memory.id, Usage(0, None))
-        effective = self._decay.effective(memory, last, self.clock())
+        effective = effective_importance(memory, last, self.clock(), self.settings)
         return Entry(memory=memory, scope=scope, effective_importance=effective, access_count=count)
 
     def mark(self, entry: E) -> E:

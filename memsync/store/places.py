@@ -272,14 +272,18 @@ def _find_common(git_dir: Path) -> Path:
 
 def is_shared(git: GitDirs) -> bool:
     """Tell whether the repository is its group's (git's core.sharedRepository)."""
+    found = _SHARED.findall(_read_text(git.common / "config"))
+    value = found[-1].lower() if found else "0"
+    is_mode = len(value) > 2 and value.startswith("0") and value.isdecimal()
+    return bool(int(value, 8) & 0o020) if is_mode else value in _FOR_THE_GROUP
+
+
+def _read_text(path: Path) -> str:
+    """Return the text of one of git's own files; "" if it cannot be read."""
     try:
-        text = (git.common / "config").read_text(encoding="utf-8", errors="replace")
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return False
-    found = _SHARED.findall(text)
-    said = found[-1].lower() if found else "0"
-    is_mode = len(said) > 2 and said.startswith("0") and said.isdecimal()
-    return bool(int(said, 8) & 0o020) if is_mode else said in _FOR_THE_GROUP
+        return ""
 
 
 def key_file(git: GitDirs) -> Path:
@@ -296,14 +300,11 @@ def stealth_key(layout: Layout) -> str:
     """
     if layout.git is None:
         return _make_key(layout.root or layout.start, f"path:{layout.root or layout.start}")
-    try:
-        kept = key_file(layout.git).read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        kept = ""
+    kept = _read_text(key_file(layout.git)).strip()
     if _KEY.fullmatch(kept):
         return kept
-    url = _find_origin(layout.git.common)
-    if url:
+    if found := _REMOTE.search(_read_text(layout.git.common / "config")):
+        url = normal_url(found[1])
         return _make_key(Path(url), f"remote:{url}")
     common = os.path.realpath(layout.git.common)
     return _make_key(Path(common).parent, f"path:{common}")
@@ -313,14 +314,6 @@ def _make_key(named: Path, identity: str) -> str:
     slug = re.sub(r"[^a-z0-9]+", "-", named.name.lower()).strip("-")[:40] or "project"
     raw = identity.encode("utf-8", "surrogatepass")
     return f"{slug}-{crc32(raw):08x}{crc32(raw[::-1]):08x}"
-
-
-def _find_origin(common: Path) -> str | None:
-    try:
-        found = _REMOTE.search((common / "config").read_text(encoding="utf-8", errors="replace"))
-    except OSError:
-        return None
-    return normal_url(found.group(1)) if found else None
 
 
 def normal_url(url: str) -> str:

@@ -200,12 +200,14 @@ def parse(data: bytes, path: Path, problems: list[str]) -> list[tuple[str, str, 
         raise ConfigError(f"{path}: not a mapping; a workflow has a name and triggers such as on_prompt")
     if root.get("enabled") is False:
         return []
-    return [
-        (trigger, action, params)
-        for said, steps in _find_triggers(root)
-        if (trigger := _find_trigger(str(said), path, problems))
-        for action, params in _find_steps(steps, f"{path}: {said}", problems)
-    ]
+    found = []
+    for name, steps in _find_triggers(root):
+        if trigger := trigger_of(str(name)):
+            found += [(trigger, *step) for step in _find_steps(steps, f"{path}: {name}", problems)]
+        else:
+            choice = ", ".join(f"on_{known}" for known in TRIGGERS)
+            problems.append(f"{path}: unknown trigger {str(name)!r}; choose one of {choice}")
+    return found
 
 
 def _find_triggers(root: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -221,15 +223,6 @@ def _find_triggers(root: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def trigger_of(name: str) -> str | None:
     """Return our name for the trigger *name*, however it is spelled; None if it is unknown."""
     return _NAMES.get(name.lower().removeprefix("on_").replace("-", "_"))
-
-
-def _find_trigger(said: str, path: Path, problems: list[str]) -> str | None:
-    name = trigger_of(said)
-    if name is None:
-        problems.append(
-            f"{path}: unknown trigger {said!r}; choose one of {', '.join(f'on_{name}' for name in TRIGGERS)}"
-        )
-    return name
 
 
 def _find_steps(steps: Any, where: str, problems: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
