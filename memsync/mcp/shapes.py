@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, create_model
 
 from memsync.records import Scope
 
@@ -87,32 +87,6 @@ class Remembered(Shape):
     degraded: str
 
 
-class Memories(Shape):
-    """Memories, the most important first."""
-
-    count: int
-    memories: list[Memory]
-
-
-class Forgotten(Shape):
-    """What is gone; restore_memory brings it back."""
-
-    forgotten: list[Memory]
-
-
-class Stats(Shape):
-    """Counts over the memories."""
-
-    total: int
-    by_type: dict[str, int]
-    by_scope: dict[str, int]
-    by_source: dict[str, int]
-    by_tag: dict[str, int]
-    average_importance: float
-    archived: int
-    most_used: list[Memory]
-
-
 class Outcome(Shape):
     """What became of one item of an import that was not simply created."""
 
@@ -120,25 +94,6 @@ class Outcome(Shape):
     where: str
     id: str | None
     reason: str
-
-
-class Import(Shape):
-    """How many items ended how."""
-
-    created: int
-    updated: int
-    duplicate: int
-    skipped: int
-    dry_run: bool
-    items: list[Outcome]
-
-
-class Export(Shape):
-    """Whether the file was put in canonical form; held says why it was left alone."""
-
-    path: str
-    changed: bool
-    held: str | None
 
 
 class Event(Shape):
@@ -160,54 +115,10 @@ class Committed(Event):
     subject: str | None
 
 
-class History(Shape):
-    """What happened to one memory, newest first."""
-
-    id: str
-    events: list[Committed]
-    notes: list[str]
-
-
-class Difference(Shape):
-    """What the memories and skills at new have that those at old had not, and the other way round."""
-
-    old: str
-    new: str
-    memories: list[Event]
-    skills: list[dict[str, Any]]
-
-
-class Blame(Shape):
-    """Who last changed what: each memory, or each field of one."""
-
-    lines: list[dict[str, Any]]
-    notes: list[str]
-
-
 class Skill(ListedSkill):
     """A whole skill."""
 
     instructions: str
-
-
-class Skills(Shape):
-    """Skills, by name or best first."""
-
-    count: int
-    skills: list[ListedSkill]
-
-
-class SkillDone(Shape):
-    """What became of a skill."""
-
-    status: str
-    skill: Skill
-
-
-class SkillsGone(Shape):
-    """What is gone; restore_skill brings it back."""
-
-    deleted: list[ListedSkill]
 
 
 class CheckedSkill(Shape):
@@ -219,74 +130,72 @@ class CheckedSkill(Shape):
     mended: bool
 
 
-class SkillsChecked(Shape):
-    """Whether every client loads all of them."""
-
-    valid: bool
-    skills: list[CheckedSkill]
-
-
-class SkillsCopied(Shape):
-    """The folders that are there now."""
-
-    exported: list[str]
+def shape(meaning: str, /, **fields: Any) -> type[BaseModel]:
+    """Return the shape of an answer with these *fields*, each of which is always there."""
+    kinds: dict[str, Any] = {name: (kind, ...) for name, kind in fields.items()}
+    return create_model("Answer", __base__=Shape, __doc__=meaning, **kinds)
 
 
-class SkillStats(Shape):
-    """Counts of skills and their use."""
-
-    total: int
-    by_scope: dict[str, int]
-    uses: int
-    most_used: list[ListedSkill]
-
-
-class Learned(Shape):
-    """What became of a skill to learn; digest is what the session tells."""
-
-    status: str
-    name: str
-    path: str
-    by: str
-    diff: str
-    digest: dict[str, Any] | None
-    skill: Skill | None
-    note: str
-    next: str
-
-
-class Decisions(Shape):
-    """What dedup decided."""
-
-    count: int
-    decisions: list[dict[str, Any]]
-
-
-class Confirmed(Shape):
-    """The decisions that are right."""
-
-    confirmed: list[str]
-
-
-class Reversed(Shape):
-    """What a reversal brought back."""
-
-    status: str
-    memory: Memory | None
-    reason: str
-
-
-class Started(Shape):
-    """What a look at the project found: proposed waits for the user."""
-
-    proposed: list[dict[str, Any]]
-    stored: list[Remembered]
-    updated: list[Memory]
-    gone: list[Memory]
-    edited: list[Memory]
-
-
-class Sources(Shape):
-    """What each source proposes; dropped says what was not worth it, and why."""
-
-    sources: list[dict[str, Any]]
+Memories = shape("Memories, the most important first.", count=int, memories=list[Memory])
+Forgotten = shape("What is gone; restore_memory brings it back.", forgotten=list[Memory])
+Stats = shape(
+    "Counts over the memories.",
+    total=int,
+    by_type=dict[str, int],
+    by_scope=dict[str, int],
+    by_source=dict[str, int],
+    by_tag=dict[str, int],
+    average_importance=float,
+    archived=int,
+    most_used=list[Memory],
+)
+Import = shape(
+    "How many items ended how.", created=int, updated=int, duplicate=int, skipped=int, dry_run=bool, items=list[Outcome]
+)
+Export = shape(
+    "Whether the file was put in canonical form; held says why it was left alone.",
+    path=str,
+    changed=bool,
+    held=str | None,
+)
+History = shape("What happened to one memory, newest first.", id=str, events=list[Committed], notes=list[str])
+Difference = shape(
+    "What the memories and skills at new have that those at old had not, and the other way round.",
+    old=str,
+    new=str,
+    memories=list[Event],
+    skills=list[dict[str, Any]],
+)
+Blame = shape("Who last changed what: each memory, or each field of one.", lines=list[dict[str, Any]], notes=list[str])
+Skills = shape("Skills, by name or best first.", count=int, skills=list[ListedSkill])
+SkillDone = shape("What became of a skill.", status=str, skill=Skill)
+SkillsGone = shape("What is gone; restore_skill brings it back.", deleted=list[ListedSkill])
+SkillsChecked = shape("Whether every client loads all of them.", valid=bool, skills=list[CheckedSkill])
+SkillsCopied = shape("The folders that are there now.", exported=list[str])
+SkillStats = shape(
+    "Counts of skills and their use.", total=int, by_scope=dict[str, int], uses=int, most_used=list[ListedSkill]
+)
+Learned = shape(
+    "What became of a skill to learn; digest is what the session tells.",
+    status=str,
+    name=str,
+    path=str,
+    by=str,
+    diff=str,
+    digest=dict[str, Any] | None,
+    skill=Skill | None,
+    note=str,
+    next=str,
+)
+Decisions = shape("What dedup decided.", count=int, decisions=list[dict[str, Any]])
+Confirmed = shape("The decisions that are right.", confirmed=list[str])
+Reversed = shape("What a reversal brought back.", status=str, memory=Memory | None, reason=str)
+Started = shape(
+    "What a look at the project found: proposed waits for the user.",
+    proposed=list[dict[str, Any]],
+    stored=list[Remembered],
+    updated=list[Memory],
+    gone=list[Memory],
+    edited=list[Memory],
+)
+Sources = shape("What each source proposes; dropped says what was not worth it, and why.", sources=list[dict[str, Any]])
