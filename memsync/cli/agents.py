@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from memsync.agents.client import EVENTS
+from memsync.agents.explain import MEANINGS, Explained
+from memsync.agents.explain import explain as explained
+from memsync.agents.session import RecallSession
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
 from memsync.memories.project import Project
-
-if TYPE_CHECKING:
-    from memsync.agents.explain import Explained
 
 _session_option = click.option("--session", "session_id", default="", metavar="ID", help="The agent session it is for.")
 
@@ -50,17 +50,12 @@ def inject(project: Project, /, prompt: str | None, session_id: str, explain: bo
       memsync inject
       memsync inject --prompt "which port does staging use?" --explain
     """
-    from memsync.agents.explain import explain as explained
-    from memsync.agents.session import RecallSession
-
     found = explained(RecallSession(project, session_id), prompt)
     lines = [found.injection.text or f"nothing: {found.injection.reason}"]
     return Answer(found if explain else found.injection, "\n".join([*lines, *(_verdicts(found) if explain else ())]))
 
 
 def _verdicts(found: Explained) -> list[str]:
-    from memsync.agents.explain import MEANINGS
-
     lines = [
         f"{render.short_id(verdict.entry.id)} {'' if verdict.score is None else f'score {verdict.score:.3f} '}"
         f"{click.style(verdict.rule, fg='green' if verdict.rule == 'given' else 'yellow')}: {MEANINGS[verdict.rule]}"

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from memsync.cli.app import Answer, cli, command, stack
 from memsync.errors import NoStore, UsageError
 from memsync.memories.project import Project
-
-if TYPE_CHECKING:
-    from memsync.store.places import Layout
+from memsync.store.places import Layout
 
 _SOURCE: Final = "MEMSYNC_SOURCE"
 RECIPE: Final = "ci/memsync-merge.yml"

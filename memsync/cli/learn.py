@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from memsync.cli import render_skill as render
 from memsync.cli.app import Answer, command, model_option, stack, yes_option
 from memsync.cli.skill import skill
+from memsync.learn.candidates import Candidates
 from memsync.memories.project import Project
-
-if TYPE_CHECKING:
-    from memsync.learn.candidates import Candidates
 
 _source_options = stack(
     click.option("--from-session", "session", metavar="ID", help="Its session.  [default: the one this runs in]"),
@@ -24,13 +21,6 @@ _source_options = stack(
         help="Its transcript: the .jsonl file that the client keeps.",
     ),
 )
-
-
-def open_candidates(project: Project) -> Candidates:
-    """Return what waits for approval in *project*."""
-    from memsync.learn.candidates import Candidates
-
-    return Candidates(project)
 
 
 @command(skill)
@@ -66,7 +56,7 @@ def candidates(project: Project, /) -> Answer:
     Example:
       memsync skill candidates
     """
-    waiting = open_candidates(project)
+    waiting = Candidates(project)
     found = {name: waiting.skill_diff(name) for name in waiting.skills()}
     value = {"candidates": [{"name": n, "path": str(waiting.skill_path(n)), "diff": d} for n, d in found.items()]}
     return Answer(value, "\n".join(map(render.diff, found.values())) or "no skill waits for approval")
@@ -83,7 +73,7 @@ def approve(project: Project, /, names: tuple[str, ...]) -> Answer:
     Example:
       memsync skill approve run-tests
     """
-    waiting = open_candidates(project)
+    waiting = Candidates(project)
     diffs = [waiting.skill_diff(name) for name in names]
     done = [waiting.approve_skill(name) for name in names]
     text = "\n".join(f"{render.diff(d)}\n{render.done('approved', e)}" for d, e in zip(diffs, done, strict=True))
@@ -99,7 +89,7 @@ def reject(project: Project, /, names: tuple[str, ...]) -> Answer:
     Example:
       memsync skill reject run-tests
     """
-    waiting = open_candidates(project)
+    waiting = Candidates(project)
     for name in names:
         waiting.reject_skill(name)
     return Answer({"rejected": list(names)}, "\n".join(f"rejected {name}" for name in names))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -22,12 +22,9 @@ from memsync.cli.app import (
 from memsync.errors import UsageError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
-from memsync.memories.results import list_entries
+from memsync.memories.results import Recall, list_entries
 from memsync.records import SCOPES, Scope
 from memsync.system.texts import read_utf8
-
-if TYPE_CHECKING:
-    from memsync.memories.results import Recall
 
 
 @cli.group(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from difflib import unified_diff
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -15,13 +15,11 @@ from memsync.cli.app import Answer, command
 from memsync.cli.memory import memory
 from memsync.history import diff as difference
 from memsync.history import events
+from memsync.history.diff import Difference, SkillChange
+from memsync.history.events import Event
 from memsync.memories.project import Project
 from memsync.poison.guard import shown_label, shown_type
 from memsync.records import Memory, age, shown_id
-
-if TYPE_CHECKING:
-    from memsync.history.diff import Difference, SkillChange
-    from memsync.history.events import Event
 
 _COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()<>+!|~-])")

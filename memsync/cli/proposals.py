@@ -11,15 +11,14 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, command, model_option, yes_option
-from memsync.cli.learn import open_candidates
 from memsync.cli.memory import memory
 from memsync.errors import UsageError
 from memsync.format.as_json import as_json
+from memsync.learn.candidates import Candidates, Proposal
 from memsync.memories.project import Project
 from memsync.poison.guard import shown_type
 
 if TYPE_CHECKING:
-    from memsync.learn.candidates import Candidates, Proposal
     from memsync.learn.extract import Extracted
     from memsync.memories.results import Entry
 
@@ -126,7 +125,7 @@ def candidates(project: Project, /) -> Answer:
     Example:
       memsync memory candidates
     """
-    found, flagged = open_candidates(project).memories(), project.flagged()
+    found, flagged = Candidates(project).memories(), project.flagged()
     value = {"count": len(found), "candidates": found, "flagged": flagged}
     lines = _lines(found, "no memory waits for approval") if found or not flagged else []
     lines += [render.entry_line(entry, project.clock()) for entry in flagged]
@@ -158,7 +157,7 @@ def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bo
       memsync memory approve mm-a1b2c3
       memsync memory approve mm-d4e5f6 --revoke
     """
-    waiting = open_candidates(project)
+    waiting = Candidates(project)
     proposed = {one.memory.id for one in waiting.memories()}
     flagged = [] if is_all else [ref for ref in refs if not any(id_.startswith((ref, f"mm-{ref}")) for id_ in proposed)]
     refs = tuple(ref for ref in refs if ref not in flagged)
@@ -203,7 +202,7 @@ def reject(project: Project, /, refs: tuple[str, ...], is_all: bool) -> Answer:
     Example:
       memsync memory reject mm-a1b2c3
     """
-    waiting = open_candidates(project)
+    waiting = Candidates(project)
     gone = waiting.reject(_chosen(waiting, refs, is_all=is_all))
     text = "\n".join(f"rejected {render.one_line(one.memory.content)}" for one in gone) or "nothing waits"
     return Answer({"rejected": gone}, text)

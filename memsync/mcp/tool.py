@@ -33,19 +33,20 @@ Progress = Callable[[int, int], None]  # tells the client how many of how many a
 _FOREIGN: Final = {"wait_for_previous"}
 
 READ: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-ADD: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-ASK: Final = ToolAnnotations(  # as ADD, and a model may be asked, where one is configured
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True
-)
-COUNT: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
-CHANGE: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
-)
-TOGGLE: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False
-)
+
+
+def _writes(*, destroys: bool = False, same_again: bool = True, asks: bool = False) -> ToolAnnotations:
+    """Return the hints of a tool that writes: whether something goes, a second call adds nothing, a model may be asked."""
+    return ToolAnnotations(
+        read_only_hint=False, destructive_hint=destroys, idempotent_hint=same_again, open_world_hint=asks
+    )
+
+
+ADD: Final = _writes()
+ASK: Final = _writes(asks=True)
+COUNT: Final = _writes(same_again=False)
+CHANGE: Final = _writes(destroys=True)
+TOGGLE: Final = _writes(destroys=True, same_again=False)
 
 
 class Offer(NamedTuple):
