@@ -200,15 +200,15 @@ def new_id(
 
 def derive_id(content: str) -> str:
     """Return the id of a line that was written by hand without one: stable while its text is."""
-    return _ID_PREFIX + _letters(content)
+    return _ID_PREFIX + _spell_hash(content)
 
 
 def derive_skill_id(name: str) -> str:
     """Return the id of a skill whose file has none: stable while its name is."""
-    return SKILL_PREFIX + _letters(name)
+    return SKILL_PREFIX + _spell_hash(name)
 
 
-def _letters(text: str) -> str:
+def _spell_hash(text: str) -> str:
     digest = bytes.fromhex(content_hash(text))
     return "".join(_BASE32[byte & 31] for byte in digest[:10])
 

@@ -52,10 +52,12 @@ def inject(project: Project, /, prompt: str | None, session_id: str, explain: bo
     """
     found = explained(RecallSession(project, session_id), prompt)
     lines = [found.injection.text or f"nothing: {found.injection.reason}"]
-    return Answer(found if explain else found.injection, "\n".join([*lines, *(_verdicts(found) if explain else ())]))
+    return Answer(
+        found if explain else found.injection, "\n".join([*lines, *(_list_verdicts(found) if explain else ())])
+    )
 
 
-def _verdicts(found: Explained) -> list[str]:
+def _list_verdicts(found: Explained) -> list[str]:
     lines = [
         f"{render.short_id(verdict.entry.id)} {'' if verdict.score is None else f'score {verdict.score:.3f} '}"
         f"{click.style(verdict.rule, fg='green' if verdict.rule == 'given' else 'yellow')}: {MEANINGS[verdict.rule]}"
@@ -91,14 +93,14 @@ def list_(project: Project, /) -> Answer:
     lines = []
     for name, steps in found.steps.items():
         lines.append(click.style(f"on_{name}", bold=True))
-        lines += [f"  {step.action}{_params(step.params)}  ({step.source})" for step in steps] or ["  nothing"]
+        lines += [f"  {step.action}{_spell_params(step.params)}  ({step.source})" for step in steps] or ["  nothing"]
     lines.append(f"actions: {', '.join(ACTIONS)}")
     lines += [f"{click.style('problem', fg='yellow')} {render.one_line(problem)}" for problem in found.problems]
     lines += render.waiting([one.name for one in found.waiting])
     return Answer(value, "\n".join(lines))
 
 
-def _params(params: Any) -> str:
+def _spell_params(params: Any) -> str:
     return "".join(f" {name}={value}" for name, value in params.items())
 
 

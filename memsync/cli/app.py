@@ -122,38 +122,40 @@ def run(words: Sequence[str]) -> int:
         if sys.stdout is not None:  # it is None where the caller closed it
             sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
-        code = _failed("stopped", _INTERRUPTED, as_json)
+        code = _report_failure("stopped", _INTERRUPTED, as_json)
     except click.ClickException as error:
-        code = _usage_error(error, as_json)
+        code = _report_usage(error, as_json)
     except MemsyncError as error:
-        code = _failed(str(error), error.exit_code, as_json, status=error.status)
+        code = _report_failure(str(error), error.exit_code, as_json, status=error.status)
     except BrokenPipeError:
         # The reader (head, a pager) has seen enough; a second flush at exit must not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except Exception as error:  # noqa: BLE001 - the boundary: the user gets a code and a way to report it
-        code = _unexpected(error, as_json)
+        code = _report_unexpected(error, as_json)
     return code
 
 
-def _unexpected(error: Exception, as_json: bool) -> int:
+def _report_unexpected(error: Exception, as_json: bool) -> int:
     if os.environ.get("MEMSYNC_DEBUG"):
         raise error
     if isinstance(error, OSError) and error.errno in _NO_OUTPUT and not error.filename:
-        return _failed(
+        return _report_failure(
             f"the output could not be written ({error.strerror}); what was asked for may be done", 1, as_json
         )
-    return _failed(f"unexpected {type(error).__name__}: {error}; MEMSYNC_DEBUG=1 shows more", _UNEXPECTED, as_json)
+    return _report_failure(
+        f"unexpected {type(error).__name__}: {error}; MEMSYNC_DEBUG=1 shows more", _UNEXPECTED, as_json
+    )
 
 
-def _usage_error(error: click.ClickException, as_json: bool) -> int:
+def _report_usage(error: click.ClickException, as_json: bool) -> int:
     if as_json:
-        return _failed(error.format_message(), error.exit_code, as_json)
+        return _report_failure(error.format_message(), error.exit_code, as_json)
     error.show()
     return error.exit_code
 
 
-def _failed(message: str, code: int, as_json: bool, *, status: str = "") -> int:
+def _report_failure(message: str, code: int, as_json: bool, *, status: str = "") -> int:
     from memsync.cli.render import one_line, to_json
 
     with suppress(OSError):  # the output itself may be what failed
@@ -227,7 +229,7 @@ def _open_project(ctx: click.Context, *, is_quiet: bool) -> Project:
 Decorated = Callable[..., Any]
 
 
-def tracked(items: Sequence[T], label: str, *, least: int) -> Iterable[T]:
+def track(items: Sequence[T], label: str, *, least: int) -> Iterable[T]:
     """Return *items* with a progress bar on stderr, if they are at *least* so many and somebody watches."""
     return _bar(items, label) if len(items) >= least and sys.stderr.isatty() else items
 

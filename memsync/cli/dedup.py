@@ -42,11 +42,11 @@ def log(project: Project, /, limit: int, decision: str | None, status: str | Non
       memsync memory dedup log --status unreviewed --json
     """
     found = reviewing.chosen(project, decision, status)[:limit]
-    text = "\n".join(line for row in found for line in _shown(project, row)) or "no decisions"
+    text = "\n".join(line for row in found for line in _describe_row(project, row)) or "no decisions"
     return Answer(reviewing.listed(project, found), text)
 
 
-def _shown(project: Project, row: Row) -> Iterator[str]:
+def _describe_row(project: Project, row: Row) -> Iterator[str]:
     said = row.decision
     like = "" if said.similarity is None else f", similarity {said.similarity:.2f}"
     why = f": {said.reasoning}" if said.reasoning else ""
@@ -101,7 +101,7 @@ def _keys() -> Iterator[Callable[[], str]]:
 
 def _list_waiting(project: Project, copies: int, waiting: list[Row]) -> Answer:
     lines = [f"{copies} copies confirmed, {len(waiting)} waiting"]
-    lines += [line for row in waiting for line in _shown(project, row)]
+    lines += [line for row in waiting for line in _describe_row(project, row)]
     if waiting:
         lines.append(
             "`memsync memory dedup confirm ID…` where that was right, `memsync memory dedup reverse ID` where not"
@@ -115,7 +115,7 @@ def _ask(project: Project, row: Row, place: str, key: Callable[[], str]) -> bool
     said = row.decision
     why = f": {said.reasoning}" if said.reasoning else ""
     click.echo(f"\n{click.style(f'{place} {said.decision}', bold=True)}{render.one_line(why)}")
-    for line in _compared(row.rejected_text(), row.kept_text()):
+    for line in _mark_differences(row.rejected_text(), row.kept_text()):
         click.echo(line)
     click.echo(f"{_KEYS} ", nl=False)
     while (pressed := key().lower()) not in _PRESSED:
@@ -124,11 +124,11 @@ def _ask(project: Project, row: Row, place: str, key: Callable[[], str]) -> bool
     if pressed == "y":
         reviewing.confirm(project, [row])
     elif pressed == "n":
-        click.echo(_told(project, reviewing.reverse(project, row)))
+        click.echo(_describe_reversal(project, reviewing.reverse(project, row)))
     return pressed in ("y", "n", "s")
 
 
-def _compared(rejected: str, kept: str) -> Iterator[str]:
+def _mark_differences(rejected: str, kept: str) -> Iterator[str]:
     """Yield both texts on a line each, with what only one of them has marked."""
     pieces = compare(render.one_line(rejected), render.one_line(kept))
     for word, mark, colour in (("rejected: ", "-", "red"), ("kept:     ", "+", "green")):
@@ -138,7 +138,7 @@ def _compared(rejected: str, kept: str) -> Iterator[str]:
         yield f"  {word}{''.join(shown)}"
 
 
-def _told(project: Project, result: reviewing.Reversed) -> str:
+def _describe_reversal(project: Project, result: reviewing.Reversed) -> str:
     return f"{result.reason}: {render.entry_line(result.entry, project.clock())}" if result.entry else result.reason
 
 
@@ -167,4 +167,4 @@ def reverse(project: Project, /, ref: str) -> Answer:
       memsync memory dedup reverse 12
     """
     result = reviewing.reverse(project, reviewing.find(project, ref))
-    return Answer(result, _told(project, result))
+    return Answer(result, _describe_reversal(project, result))

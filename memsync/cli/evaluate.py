@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, cli, command, tracked
+from memsync.cli.app import Answer, cli, command, track
 from memsync.errors import ConfigError, UsageError, blaming
 from memsync.evals import questions as measuring
 from memsync.evals.facets import FIGURES
@@ -67,7 +67,7 @@ def recall(
       memsync eval recall my-suite --inject --run answers.jsonl
     """
     if embedder is not None:
-        _meaning(embedder, "")
+        _choose_embedder(embedder, "")
         project = project.with_settings(embedder=parse_value("memory.embedder", embedder))
     clock = _clock(now) if now else project.clock
     asked = [measuring.read_suite(path) for path in suites]
@@ -77,7 +77,7 @@ def recall(
     found = [report.as_dict() for report in reports]
     overall = measuring.together(reports).as_dict()
     shown = [*found, overall] if len(found) > 1 else found
-    return Answer({"suites": found, "overall": overall}, "\n\n".join(map(_table, shown)))
+    return Answer({"suites": found, "overall": overall}, "\n\n".join(map(_format_report, shown)))
 
 
 def _asked(project: Project, suite: measuring.Suite, *, depth: int, clock: Clock | None) -> measuring.Report:
@@ -85,8 +85,8 @@ def _asked(project: Project, suite: measuring.Suite, *, depth: int, clock: Clock
     from memsync.evals.moments import open_session
 
     settings = project.settings
-    how: dict[str, Any] = {"stop_words": settings.stop_words, "depth": depth, "track": _tracked}
-    meaning = _meaning(None, settings.embedder)
+    how: dict[str, Any] = {"stop_words": settings.stop_words, "depth": depth, "track": _track}
+    meaning = _choose_embedder(None, settings.embedder)
     if clock is None:
         return measuring.ask(suite, meaning, **how)
     with open_session(suite, project.loaded, clock) as inject:
@@ -119,7 +119,7 @@ def dedup(project: Project, /, files: tuple[Path, ...], out: str | None, embedde
     from memsync.evals import pairs as trying
 
     settings = project.settings
-    _meaning(embedder, settings.embedder)
+    _choose_embedder(embedder, settings.embedder)
     said = {
         "memory.author": "nobody",
         "memory.embedder": settings.embedder if embedder is None else embedder,
@@ -128,17 +128,17 @@ def dedup(project: Project, /, files: tuple[Path, ...], out: str | None, embedde
         "janitor.dedup.strict": settings.dedup_strict,
     }
     read = {path: trying.read_pairs(path) for path in files}
-    tried = {path: list(trying.try_all(found, said, _tracked)) for path, found in read.items()}
+    tried = {path: list(trying.try_all(found, said, _track)) for path, found in read.items()}
     every = [each for some in tried.values() for each in some]
     if out:
         _write_lines(Path(out), (json.dumps(each.as_dict(), ensure_ascii=False) for each in every))
     found = [{"file": str(path), **trying.figures(some)} for path, some in tried.items()]
     overall = {"file": "overall", **trying.figures(every)}
     shown = [*found, overall] if len(found) > 1 else found
-    return Answer({"files": found, "overall": overall}, "\n\n".join(map(_pairs_table, shown)))
+    return Answer({"files": found, "overall": overall}, "\n\n".join(map(_format_pairs, shown)))
 
 
-def _pairs_table(found: Mapping[str, Any]) -> str:
+def _format_pairs(found: Mapping[str, Any]) -> str:
     columns = list(next(iter(found["labels"].values()), {}))
     rows = {
         label: {name: value for name, value in row.items() if value is not None}
@@ -146,18 +146,18 @@ def _pairs_table(found: Mapping[str, Any]) -> str:
     }
     figures = ", ".join(f"{name} {'–' if found[name] is None else found[name]}" for name in ("precision", "recall"))
     title = f"{render.one_line(found['file'])}: {found['pairs']:,} pairs; merging has {figures}"
-    return "\n".join([title, *_aligned(columns, rows)])
+    return "\n".join([title, *_align_rows(columns, rows)])
 
 
-def _aligned(columns: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _align_rows(columns: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield the head and the *rows* of a table."""
     wide = max(map(len, rows), default=0)
-    yield click.style(" " * wide + "".join(_cell(name, name) for name in columns), bold=True)
+    yield click.style(" " * wide + "".join(_spell_cell(name, name) for name in columns), bold=True)
     for label, row in rows.items():
-        yield f"{label:{wide}}{''.join(_cell(name, row.get(name, '')) for name in columns)}".rstrip()
+        yield f"{label:{wide}}{''.join(_spell_cell(name, row.get(name, '')) for name in columns)}".rstrip()
 
 
-def _meaning(chosen: str | None, setting: str) -> Meaning | None:
+def _choose_embedder(chosen: str | None, setting: str) -> Meaning | None:
     from memsync.index.embed import choose
 
     try:
@@ -166,8 +166,8 @@ def _meaning(chosen: str | None, setting: str) -> Meaning | None:
         raise ConfigError(f"{'memory.embedder' if chosen is None else '--embedder'}: {error}") from None
 
 
-def _tracked(items: Sequence[T]) -> Iterable[T]:
-    return tracked(items, "asking", least=_BAR_FROM)
+def _track(items: Sequence[T]) -> Iterable[T]:
+    return track(items, "asking", least=_BAR_FROM)
 
 
 def _write_run(path: Path, reports: Sequence[measuring.Report]) -> None:
@@ -179,27 +179,27 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def _table(found: Mapping[str, Any]) -> str:
+def _format_report(found: Mapping[str, Any]) -> str:
     """Return one report as a table, a row a kind, and what else is to say about it."""
     rows = {**found["kinds"], "answerable": found["answerable"]}
     if found["unanswerable"]["n"]:
         rows["unanswerable"] = found["unanswerable"]
     columns = [name for name in _COLUMNS if name in found["answerable"]]
-    return "\n".join([_title(found), *_aligned(columns, rows), *_notes(found)])
+    return "\n".join([_format_title(found), *_align_rows(columns, rows), *_list_notes(found)])
 
 
-def _cell(column: str, value: float | str | None) -> str:
+def _spell_cell(column: str, value: float | str | None) -> str:
     shown = "–" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
     return shown.rjust(max(len(column), 5) + 2)
 
 
-def _title(found: Mapping[str, Any]) -> str:
+def _format_title(found: Mapping[str, Any]) -> str:
     asked = found["answerable"]["n"] + found["unanswerable"]["n"]
     left_out = f", {found['left_out']} without a relevant record left out" if found["left_out"] else ""
     return f"{render.one_line(found['suite'])}: {found['records']:,} records, {asked:,} questions{left_out}"
 
 
-def _notes(found: Mapping[str, Any]) -> Iterator[str]:
+def _list_notes(found: Mapping[str, Any]) -> Iterator[str]:
     if found["auroc"] is not None:
         yield f"AUROC of answerable against unanswerable {found['auroc']:.3f}"
     if found["degraded"]:

@@ -22,15 +22,15 @@ def git() -> None:
     """Set memsync up in a clone, so that memories travel with commits."""
 
 
-def _layout(project: Project) -> Layout:
+def _require_layout(project: Project) -> Layout:
     layout = project.layout
     if layout.git is None or layout.root is None:
         raise NoStore(f"{layout.start} is in no work tree of git; run `git init` first, or go to a checkout")
     return layout
 
 
-def _top(project: Project) -> Path:
-    git = _layout(project).git
+def _require_top(project: Project) -> Path:
+    git = _require_layout(project).git
     assert git is not None
     return git.root
 
@@ -52,7 +52,7 @@ def install(project: Project, /, no_hooks: bool) -> Answer:
     from memsync.git import driver
     from memsync.git.install import install as put
 
-    done = driver.install(_top(project)) if no_hooks else put(_layout(project))
+    done = driver.install(_require_top(project)) if no_hooks else put(_require_layout(project))
     return Answer({"done": done}, "\n".join(done) or "nothing to do")
 
 
@@ -66,7 +66,7 @@ def uninstall(project: Project, /) -> Answer:
     """
     from memsync.git.install import uninstall as take_out
 
-    done = take_out(_layout(project))
+    done = take_out(_require_layout(project))
     return Answer({"done": done}, "\n".join(done) or "nothing to do")
 
 
@@ -81,7 +81,7 @@ def status(project: Project, /) -> Answer:
     from memsync.cli.render import one_line
     from memsync.git.install import status as ask
 
-    value: dict[str, Any] = ask(_layout(project))
+    value: dict[str, Any] = ask(_require_layout(project))
     keeper = value["keeper"]
     kept = "outside the repository" if keeper == "outside" else f"kept by {keeper}"
     lines = [f"hooks in {one_line(value['hooks_path'])} ({kept})"]
@@ -112,7 +112,7 @@ def check(project: Project, /, paths: tuple[str, ...]) -> Answer:
     from memsync.git.install import list_roots
     from memsync.store.checkout import Checkout
 
-    checkout = Checkout(_top(project), in_hook=True)
+    checkout = Checkout(_require_top(project), in_hook=True)
     changed = list_staged(checkout, list_roots(checkout))
     found = [
         trouble
@@ -186,7 +186,7 @@ def merge_driver(**words: Any) -> None:
     Example:
       memsync git merge-driver base.jsonl ours.jsonl theirs.jsonl
     """
-    _drive("merge-driver", words)
+    _run_driver("merge-driver", words)
 
 
 @git.command("merge-skill")
@@ -198,7 +198,7 @@ def merge_skill(**words: Any) -> None:
     Example:
       memsync git merge-skill base.md ours.md theirs.md
     """
-    _drive("merge-skill", words)
+    _run_driver("merge-skill", words)
 
 
 @git.command()
@@ -210,10 +210,10 @@ def textconv(**words: Any) -> None:
     Example:
       memsync git textconv .gobby/memories.jsonl
     """
-    _drive("textconv", words)
+    _run_driver("textconv", words)
 
 
-def _drive(name: str, words: dict[str, Any]) -> None:
+def _run_driver(name: str, words: dict[str, Any]) -> None:
     from memsync.cli.drivers import run
 
     sys.exit(run(name, [str(word) for word in words.values() if word is not None]))

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, cli, command, print_answer, tracked, wants_json
+from memsync.cli.app import Answer, cli, command, print_answer, track, wants_json
 from memsync.errors import MemsyncError, UsageError
 from memsync.janitor.plan import TASKS, Archive, Confirm, Merge, Plan, Reverse, Step, Task, as_dict, parse, spell
 from memsync.janitor.run import Outcome, Report
@@ -58,12 +58,12 @@ def run(
         return _apply(project, Plan(steps=parse(_read(plan_from), plan_from)))
     from memsync.janitor.survey import survey
 
-    plan = survey(project, tasks or TASKS, track=_tracked)
+    plan = survey(project, tasks or TASKS, track=_track)
     if plan_to:
         return _write(project, plan, plan_to)
     if dry_run:
-        text = "\n".join([_counted(plan), *_list_steps(project, plan.steps), *_notes(plan)])
-        return Answer(_as_dict(plan), text)
+        text = "\n".join([_count_steps(plan), *_list_steps(project, plan.steps), *_list_notes(plan)])
+        return Answer(_plan_as_json(plan), text)
     return _apply(project, plan)
 
 
@@ -76,15 +76,15 @@ def _read(path: str) -> bytes:
 
 
 def _write(project: Project, plan: Plan, path: str) -> Answer:
-    text = spell(plan, lambda step: _explained(project, step), project.clock(), path)
+    text = spell(plan, lambda step: _explain_step(project, step), project.clock(), path)
     if path == "-":
-        return Answer(_as_dict(plan), text.rstrip("\n"))
+        return Answer(_plan_as_json(plan), text.rstrip("\n"))
     writers.write(Path(path), text, project.layout.root)
-    said = f"{_counted(plan)}: {path}; edit it, then run `memsync janitor run --apply {path}`"
-    return Answer({"path": path, **_as_dict(plan)}, said)
+    said = f"{_count_steps(plan)}: {path}; edit it, then run `memsync janitor run --apply {path}`"
+    return Answer({"path": path, **_plan_as_json(plan)}, said)
 
 
-def _as_dict(plan: Plan) -> dict[str, Any]:
+def _plan_as_json(plan: Plan) -> dict[str, Any]:
     return {
         "steps": [as_dict(step) for step in plan.steps],
         "guesses": [as_dict(step) for step in plan.guesses],
@@ -92,14 +92,14 @@ def _as_dict(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _counted(plan: Plan) -> str:
+def _count_steps(plan: Plan) -> str:
     if not plan.steps and not plan.guesses:
         return "nothing to do"
     guesses = f", {len(plan.guesses)} guesses" if plan.guesses else ""
     return f"{len(plan.steps)} steps{guesses}"
 
 
-def _notes(plan: Plan) -> list[str]:
+def _list_notes(plan: Plan) -> list[str]:
     told = [f"note: {render.one_line(note)}" for note in plan.notes]
     if plan.guesses:
         told.append(
@@ -111,7 +111,7 @@ def _notes(plan: Plan) -> list[str]:
 def _apply(project: Project, plan: Plan) -> Answer:
     from memsync.janitor.run import apply
 
-    report = apply(project, plan.steps, track=_tracked)
+    report = apply(project, plan.steps, track=_track)
     value = {
         "run": report.run,
         "done": report.count("done"),
@@ -121,14 +121,14 @@ def _apply(project: Project, plan: Plan) -> Answer:
         "guesses": [as_dict(step) for step in plan.guesses],
         "notes": plan.notes,
     }
-    answer = Answer(value, "\n".join([_done(report), *_left_undone(report.outcomes), *_notes(plan)]))
+    answer = Answer(value, "\n".join([_count_outcomes(report), *_list_undone(report.outcomes), *_list_notes(plan)]))
     if failed := report.count("failed"):
         print_answer(answer, as_json=wants_json())
         raise MemsyncError(f"{failed} steps failed; nothing of them was done, so run it again when the cause is mended")
     return answer
 
 
-def _done(report: Report) -> str:
+def _count_outcomes(report: Report) -> str:
     if not report.outcomes:
         return "nothing to do"
     counts = [f"{report.count('done', kind)} {verb}" for kind, verb in _VERBS.items() if report.count("done", kind)]
@@ -137,15 +137,17 @@ def _done(report: Report) -> str:
     return ", ".join(counts) + back
 
 
-def _left_undone(outcomes: Iterable[Outcome]) -> list[str]:
+def _list_undone(outcomes: Iterable[Outcome]) -> list[str]:
     return render.first(f"  {o.status}: {render.one_line(o.reason)}" for o in outcomes if o.status != "done")
 
 
 def _list_steps(project: Project, steps: Sequence[Step]) -> list[str]:
-    return render.first("\n".join(f"  {render.one_line(line)}" for line in _explained(project, step)) for step in steps)
+    return render.first(
+        "\n".join(f"  {render.one_line(line)}" for line in _explain_step(project, step)) for step in steps
+    )
 
 
-def _explained(project: Project, step: Step) -> Iterator[str]:
+def _explain_step(project: Project, step: Step) -> Iterator[str]:
     """Yield what a person needs to know about one step."""
     store = project.stores[step.scope]
     if isinstance(step, Merge):
@@ -163,8 +165,8 @@ def _explained(project: Project, step: Step) -> Iterator[str]:
         yield f"bring back what decision {step.row} of the dedup log rejected: {step.why}"
 
 
-def _tracked(items: Sequence[Any], label: str) -> Iterable[Any]:
-    return tracked(items, label, least=_BAR_FROM)
+def _track(items: Sequence[Any], label: str) -> Iterable[Any]:
+    return track(items, label, least=_BAR_FROM)
 
 
 @command(janitor)

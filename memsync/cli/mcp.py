@@ -31,10 +31,10 @@ def mcp() -> None:
         click.echo("memsync: waiting for an MCP client on standard input; Ctrl-C ends it", err=True)
     from memsync.mcp.server import serve
 
-    serve(_start())
+    serve(_choose_start())
 
 
-def _start() -> Path:
+def _choose_start() -> Path:
     """Return where the project is: here, unless this is not a project and the client names one."""
     layout = locate(Path())
     named = os.environ.get("CLAUDE_PROJECT_DIR", "")

@@ -45,7 +45,7 @@ def memory() -> None:
 at_option = click.option("--at", metavar="REV", help="The project's memories as they were at that commit.")
 
 
-def _at(project: Project, rev: str | None) -> Project:
+def _open_at(project: Project, rev: str | None) -> Project:
     """Return *project*, or its past."""
     if rev is None:
         return project
@@ -54,11 +54,11 @@ def _at(project: Project, rev: str | None) -> Project:
     return click.get_current_context().with_resource(events.at(project, rev))
 
 
-def _filters(scope: Scope | None, **chosen: Any) -> Filters:
+def _choose_filters(scope: Scope | None, **chosen: Any) -> Filters:
     return Filters(scopes=(scope,) if scope else SCOPES, **chosen)
 
 
-def _warn(project: Project) -> None:
+def _warn_of_problems(project: Project) -> None:
     """Say on stderr, in one line a store, which lines were left out."""
     for path, (count, number, why) in project.problems():
         more = f" (and {count - 1} more)" if count > 1 else ""
@@ -152,7 +152,7 @@ def recall(project: Project, /, query: str | None, at: str | None, **how: Any) -
       memsync memory recall "which database" --at v1.0
       memsync memory recall "the build is red" --skills
     """
-    project = _at(project, at)
+    project = _open_at(project, at)
     return _find(project, project.recall, query, at=at, **how)
 
 
@@ -181,8 +181,8 @@ def _find(
     **chosen: Any,
 ) -> Answer:
     known = project.skills.search_beside(query, scope=chosen["scope"], at=at) if skills else None
-    found = ask(query, _filters(**chosen), limit=limit)
-    _warn(project)
+    found = ask(query, _choose_filters(**chosen), limit=limit)
+    _warn_of_problems(project)
     value, text = found.as_dict(), render.recall(found, project.clock(), explain=explain)
     if known is not None:
         value["skills"] = [entry.as_dict(whole=False) for entry in known]
@@ -202,9 +202,9 @@ def list_(project: Project, /, limit: int | None, at: str | None, **chosen: Any)
       memsync memory list --type preference --min-importance 0.5
       memsync memory list --tag ci --scope project
     """
-    project = _at(project, at)
-    found = project.memories(_filters(**chosen), limit=limit)
-    _warn(project)
+    project = _open_at(project, at)
+    found = project.memories(_choose_filters(**chosen), limit=limit)
+    _warn_of_problems(project)
     return Answer(list_entries(found), render.entries(found, project.clock(), none="no memories yet"))
 
 
@@ -219,7 +219,7 @@ def show(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> 
     Example:
       memsync memory show mm-a1b
     """
-    project = _at(project, at)
+    project = _open_at(project, at)
     entry = project.get(ref, scope)
     return Answer(entry, render.entry_whole(entry, project.clock()))
 
@@ -303,5 +303,5 @@ def stats(project: Project, /, **chosen: Any) -> Answer:
       memsync memory stats --scope project
     """
     chosen["archived"] = True
-    result = project.stats(_filters(**chosen))
+    result = project.stats(_choose_filters(**chosen))
     return Answer(result, render.stats(result, project.clock()))

@@ -40,18 +40,18 @@ def history_(project: Project, /, ref: str) -> Answer:
     """
     found = events.events(project, ref)
     notes = events.notes(project)
-    lines = [line for event in found for line in _event(event)]
+    lines = [line for event in found for line in _format_event(event)]
     return Answer(
         events.as_history(found, notes), "\n".join([click.style(shown_id(found[0].id), bold=True), *lines, *notes])
     )
 
 
-def _event(event: Event) -> Iterator[str]:
-    yield f"{_when(event)}  {click.style(event.kind, fg=_COLOURS[event.kind])}"
-    yield from (f"    {line}" for line in _change(event))
+def _format_event(event: Event) -> Iterator[str]:
+    yield f"{_format_commit(event)}  {click.style(event.kind, fg=_COLOURS[event.kind])}"
+    yield from (f"    {line}" for line in _list_changes(event))
 
 
-def _when(event: Event) -> str:
+def _format_commit(event: Event) -> str:
     if event.commit is None:
         return "not committed yet"
     commit = event.commit
@@ -59,39 +59,39 @@ def _when(event: Event) -> str:
     return f"{day} {click.style(commit.short, fg='cyan')} {render.one_line(f'{commit.author}: {commit.subject}')}"
 
 
-def _change(event: Event) -> Iterator[str]:
+def _list_changes(event: Event) -> Iterator[str]:
     """Yield what differs, a line a field; of what came or went, the whole."""
     if event.before is None or event.after is None:
         memory = event.after or event.before
         assert memory
-        yield _whole(memory)
+        yield _format_memory(memory)
         return
     old, new = event.as_dict()["before"], event.as_dict()["after"]
     for name in event.fields:
         if name == "content":
-            yield f"content: {_words(event.before.content, event.after.content)}"
+            yield f"content: {_mark_words(event.before.content, event.after.content)}"
         else:
-            yield f"{shown_label(name)}: {_value(old.get(name))} → {_value(new.get(name))}"
+            yield f"{shown_label(name)}: {_spell_value(old.get(name))} → {_spell_value(new.get(name))}"
 
 
-def _whole(memory: Memory) -> str:
+def _format_memory(memory: Memory) -> str:
     tags = f"; {', '.join(map(shown_label, memory.tags))}" if memory.tags else ""
     return render.one_line(
         f"({shown_type(memory.memory_type)}, importance {memory.importance:g}{tags}) {memory.content}"
     )
 
 
-def _value(value: object) -> str:
+def _spell_value(value: object) -> str:
     return render.one_line(
         ", ".join(map(str, value)) if isinstance(value, list) else "–" if value is None else str(value)
     )
 
 
-def _words(old: str, new: str) -> str:
+def _mark_words(old: str, new: str) -> str:
     """Return both texts in one, as `git diff --word-diff` marks them; what they share is cut short."""
     parts = []
     for mark, text in worddiff.compare(old, new):
-        shown = render.one_line(text) if mark != " " else _shortened(" ".join(text.split("\n")))
+        shown = render.one_line(text) if mark != " " else _shorten(" ".join(text.split("\n")))
         if mark == "-":
             shown = click.style(f"[-{shown}-]", fg="red")
         elif mark == "+":
@@ -100,7 +100,7 @@ def _words(old: str, new: str) -> str:
     return "".join(parts)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     text = render.printable(text)
     return text if len(text) <= 120 else f"{text[:50]} … {text[-50:]}"
 
@@ -120,27 +120,27 @@ def diff(project: Project, /, span: str, markdown: bool) -> Answer:
       memsync memory diff main...HEAD --markdown
     """
     found = difference.difference(project, span)
-    return Answer(found, _markdown(found) if markdown else _text(found))
+    return Answer(found, _format_markdown(found) if markdown else _format_difference(found))
 
 
-def _text(found: Difference) -> str:
+def _format_difference(found: Difference) -> str:
     lines = []
     for event in found.memories:
         kind = click.style(event.kind, fg=_COLOURS[event.kind])
-        lines += [f"{kind} {shown_id(event.id)}", *(f"    {line}" for line in _change(event))]
+        lines += [f"{kind} {shown_id(event.id)}", *(f"    {line}" for line in _list_changes(event))]
     for skill in found.skills:
         lines.append(f"{click.style(skill.kind, fg=_COLOURS[skill.kind])} skill {render.one_line(skill.name)}")
         if skill.kind == "changed":
-            lines += [f"    {render.diff_row(row)}" for row in _rows(skill)]
-    return "\n".join([*lines, _summary(found)])
+            lines += [f"    {render.diff_row(row)}" for row in _list_rows(skill)]
+    return "\n".join([*lines, _summarize(found)])
 
 
-def _rows(skill: SkillChange) -> list[str]:
+def _list_rows(skill: SkillChange) -> list[str]:
     rows = unified_diff(skill.before.splitlines(), skill.after.splitlines(), n=1, lineterm="")
     return [row for row in rows if not row.startswith(("---", "+++", "@@"))]
 
 
-def _summary(found: Difference) -> str:
+def _summarize(found: Difference) -> str:
     if not found.memories and not found.skills:
         return f"no memory or skill differs between {found.old} and {found.new}"
     told = [f"{count} {kind}" for kind in ("added", "changed", "removed") if (count := found.count(kind))]
@@ -149,44 +149,44 @@ def _summary(found: Difference) -> str:
     return f"{'; '.join(parts)}, between {found.old} and {found.new}"
 
 
-def _markdown(found: Difference) -> str:
+def _format_markdown(found: Difference) -> str:
     """Return the difference for a comment; what memories say is data there too, and calls nobody."""
-    lines = [f"### Memories and skills\n\n{_escaped(_summary(found))}"]
+    lines = [f"### Memories and skills\n\n{_escape(_summarize(found))}"]
     for kind in ("added", "changed", "removed"):
         some = [event for event in found.memories if event.kind == kind]
         if some:
-            lines.append(f"**{kind.capitalize()}**\n\n" + "\n".join(map(_bullet, some)))
+            lines.append(f"**{kind.capitalize()}**\n\n" + "\n".join(map(_format_bullet, some)))
     for skill in found.skills:
         fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", skill.before + skill.after)), default=0))
-        body = "\n".join(_rows(skill))
-        lines.append(f"**Skill {_escaped(skill.name)}** {skill.kind}\n\n{fence}diff\n{body}\n{fence}")
+        body = "\n".join(_list_rows(skill))
+        lines.append(f"**Skill {_escape(skill.name)}** {skill.kind}\n\n{fence}diff\n{body}\n{fence}")
     return "\n\n".join(lines)
 
 
-def _bullet(event: Event) -> str:
+def _format_bullet(event: Event) -> str:
     if event.before is None or event.after is None:
         memory = event.after or event.before
         assert memory
-        return f"- `{shown_id(event.id)}` {_escaped(_whole(memory))}"
+        return f"- `{shown_id(event.id)}` {_escape(_format_memory(memory))}"
     marks = {" ": "", "-": "~~", "+": "**"}
     told = []
     for name in event.fields:
         if name == "content":
             pieces = worddiff.compare(event.before.content, event.after.content)
-            told.append("".join(_marked(text, marks[mark]) for mark, text in pieces))
+            told.append("".join(_mark(text, marks[mark]) for mark, text in pieces))
         else:
             old, new = event.as_dict()["before"].get(name), event.as_dict()["after"].get(name)
-            told.append(_escaped(f"{shown_label(name)}: {_value(old)} → {_value(new)}"))
+            told.append(_escape(f"{shown_label(name)}: {_spell_value(old)} → {_spell_value(new)}"))
     return f"- `{shown_id(event.id)}` " + "<br>".join(told)
 
 
-def _marked(text: str, mark: str) -> str:
+def _mark(text: str, mark: str) -> str:
     inner = render.one_line(text)
     left, right = " " * text[:1].isspace(), " " * text[-1:].isspace()
-    return f"{left}{mark}{_escaped(inner)}{mark}{right}" if inner else " "
+    return f"{left}{mark}{_escape(inner)}{mark}{right}" if inner else " "
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return _CALLS.sub(r"\1<!-- -->", _MARKUP.sub(r"\\\1", text.replace("&", "&amp;")))
 
 
@@ -202,19 +202,19 @@ def blame(project: Project, /, ref: str | None) -> Answer:
     """
     found = events.blame(project, ref)
     notes = events.notes(project)
-    rows = [_blamed(name, event, project.clock()) for name, event in found]
-    return Answer(events.as_blame(found, notes), "\n".join([*_aligned(rows), *notes]) or "no memories yet")
+    rows = [_format_blame(name, event, project.clock()) for name, event in found]
+    return Answer(events.as_blame(found, notes), "\n".join([*_align_rows(rows), *notes]) or "no memories yet")
 
 
-def _blamed(name: str, event: Event, now: datetime) -> tuple[str, str, str]:
+def _format_blame(name: str, event: Event, now: datetime) -> tuple[str, str, str]:
     assert event.after
-    value = event.after.content if name in ("", "content") else _value(event.as_dict()["after"][name])
+    value = event.after.content if name in ("", "content") else _spell_value(event.as_dict()["after"][name])
     commit = event.commit
     who = f"{commit.short} {commit.author}, {age(commit.when, now)}" if commit else "not committed yet"
     return render.one_line(who), shown_label(name or shown_id(event.id)), render.one_line(value)
 
 
-def _aligned(rows: Sequence[tuple[str, str, str]]) -> list[str]:
+def _align_rows(rows: Sequence[tuple[str, str, str]]) -> list[str]:
     first = max((len(row[0]) for row in rows), default=0)
     second = max((len(row[1]) for row in rows), default=0)
     return [f"{click.style(f'{who:{first}}', dim=True)}  {name:{second}}  {text[:100]}" for who, name, text in rows]

@@ -68,20 +68,20 @@ def audit(project: Project, /, history: bool) -> Answer:
       memsync memory audit --history
     """
     found = auditing.current(project) + (auditing.past(project) if history else [])
-    lines = [_line(exposure, project.clock()) for exposure in found]
-    lines += _let_through(project)
+    lines = [_format_exposure(exposure, project.clock()) for exposure in found]
+    lines += _list_allowed(project)
     told = f"{len(found)} found; change them where they are valid, first" if found else "no secrets found"
     return Answer({"found": found}, "\n".join([*lines, told]), 1 if found else 0)
 
 
-def _let_through(project: Project) -> list[str]:
+def _list_allowed(project: Project) -> list[str]:
     """Say what is in force that lets something through."""
     theirs, mine = project.settings.allow_secrets, len(read_consented(project.layout))
     lines = [f"let through by memory.secrets.allow: {' '.join(theirs)}"] if theirs else []
     return lines + ([f"let through by your --allow-secret here: {mine} values"] if mine else [])
 
 
-def _line(exposure: auditing.Exposure, now: datetime) -> str:
+def _format_exposure(exposure: auditing.Exposure, now: datetime) -> str:
     who = f" by {exposure.commit.author}, {age(exposure.commit.when, now)}" if exposure.commit else ""
     about = f" {exposure.id}" if exposure.id else ""
     return render.one_line(f"{exposure.where}{about}{who}: {exposure.what}")

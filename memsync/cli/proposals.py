@@ -28,15 +28,15 @@ _NEXT = "`memsync memory approve ID…` or `--all` stores them, `memsync memory 
 _READ = "flagged ones read like orders to an agent: `memsync memory show ID`, then `memsync memory approve ID` or `forget ID`"
 
 
-def _line(one: Proposal) -> str:
+def _format_proposal(one: Proposal) -> str:
     memory = one.memory
     head = f"{click.style(render.short_id(memory.id) or '-', fg='yellow')} "
     facts = click.style(f"({shown_type(memory.memory_type)}, importance {memory.importance:g}, {one.where})", dim=True)
     return f"{head}{facts} {render.one_line(memory.content)}"
 
 
-def _lines(found: Sequence[Proposal], none: str) -> list[str]:
-    return [*map(_line, found), _NEXT] if found else [none]
+def _list_proposals(found: Sequence[Proposal], none: str) -> list[str]:
+    return [*map(_format_proposal, found), _NEXT] if found else [none]
 
 
 @command(memory)
@@ -71,7 +71,7 @@ def init(project: Project, /, scan: bool, instructions: bool, dry_run: bool, no_
     if yes and not dry_run:
         lines += [f"{one.status} {render.one_line(one.entry.content)}" for one in done.stored] or ["nothing new"]
     else:
-        lines += _lines(done.proposed, "nothing new to propose")
+        lines += _list_proposals(done.proposed, "nothing new to propose")
     return Answer(done, "\n".join(lines))
 
 
@@ -100,10 +100,10 @@ def extract(project: Project, /, sources: tuple[Path, ...], session: str | None,
         raise UsageError("give files or --from-session, not both")
     found = [take(project, source, use_model=not no_llm, dry_run=dry_run) for source in sources]
     value = {"sources": [{"source": str(s), **as_json(one)} for s, one in zip(sources, found, strict=True)]}
-    return Answer(value, _extracted(found, dry_run=dry_run))
+    return Answer(value, _format_extracted(found, dry_run=dry_run))
 
 
-def _extracted(found: Sequence[Extracted], *, dry_run: bool) -> str:
+def _format_extracted(found: Sequence[Extracted], *, dry_run: bool) -> str:
     proposed = [one for each in found for one in each.proposed]
     dropped = [one for each in found for one in each.dropped]
     lines = [f"note: {render.one_line(each.note)}" for each in found if each.note]
@@ -111,7 +111,7 @@ def _extracted(found: Sequence[Extracted], *, dry_run: bool) -> str:
         lines += [f"left out, {one.why}: {render.one_line(one.text)[:100]}" for one in dropped]
     elif dropped:
         lines.append(f"{len(dropped)} statements were left out; --dry-run says why")
-    return "\n".join([*lines, *_lines(proposed, "nothing new to propose")])
+    return "\n".join([*lines, *_list_proposals(proposed, "nothing new to propose")])
 
 
 @command(memory)
@@ -127,7 +127,7 @@ def candidates(project: Project, /) -> Answer:
     """
     found, flagged = Candidates(project).memories(), project.flagged()
     value = {"count": len(found), "candidates": found, "flagged": flagged}
-    lines = _lines(found, "no memory waits for approval") if found or not flagged else []
+    lines = _list_proposals(found, "no memory waits for approval") if found or not flagged else []
     lines += [render.entry_line(entry, project.clock()) for entry in flagged]
     return Answer(value, "\n".join([*lines, _READ] if flagged else lines))
 
@@ -135,7 +135,7 @@ def candidates(project: Project, /) -> Answer:
 _all_option = click.option("--all", "is_all", is_flag=True, help="All that wait.")
 
 
-def _chosen(waiting: Candidates, refs: tuple[str, ...], *, is_all: bool) -> list[str]:
+def _choose_ids(waiting: Candidates, refs: tuple[str, ...], *, is_all: bool) -> list[str]:
     if bool(refs) == is_all:
         raise UsageError("give ids or --all; `memsync memory candidates` shows what waits")
     return [one.memory.id for one in waiting.memories()] if is_all else list(refs)
@@ -164,15 +164,15 @@ def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bo
     if revoke:
         flagged, refs = [*flagged, *refs], ()
     for entry in (entries := [project.get(ref) for ref in flagged]):
-        _settle(project, entry, revoke=revoke, yes=yes)
-    done = waiting.approve(_chosen(waiting, refs, is_all=is_all)) if refs or not flagged else []
+        _decide(project, entry, revoke=revoke, yes=yes)
+    done = waiting.approve(_choose_ids(waiting, refs, is_all=is_all)) if refs or not flagged else []
     lines = [f"{one.status} {render.one_line(one.entry.content)}" for one in done]
     lines += [f"{'no longer approved' if revoke else 'approved'} {render.short_id(entry.id)}" for entry in entries]
     value = {"approved": [*done, *(project.get(entry.id) for entry in entries)]}
     return Answer(value, "\n".join(lines) or "nothing waits")
 
 
-def _settle(project: Project, entry: Entry, *, revoke: bool, yes: bool) -> None:
+def _decide(project: Project, entry: Entry, *, revoke: bool, yes: bool) -> None:
     """Let agents be given *entry*, or no longer, once the user has seen it."""
     if revoke:
         if not project.screening.revoke(entry):
@@ -203,6 +203,6 @@ def reject(project: Project, /, refs: tuple[str, ...], is_all: bool) -> Answer:
       memsync memory reject mm-a1b2c3
     """
     waiting = Candidates(project)
-    gone = waiting.reject(_chosen(waiting, refs, is_all=is_all))
+    gone = waiting.reject(_choose_ids(waiting, refs, is_all=is_all))
     text = "\n".join(f"rejected {render.one_line(one.memory.content)}" for one in gone) or "nothing waits"
     return Answer({"rejected": gone}, text)

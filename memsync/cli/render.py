@@ -121,9 +121,9 @@ def entry_whole(entry: Entry, now: datetime) -> str:
         "scope": entry.scope,
         "source": " ".join(map(shown_label, filter(None, (memory.source_type, memory.source_session_id)))),
         "author": shown_label(memory.author or ""),
-        "created": _time(memory.created_at, now),
-        "updated": _time(memory.updated_at, now),
-        "archived": _time(memory.archived_at, now),
+        "created": _format_time(memory.created_at, now),
+        "updated": _format_time(memory.updated_at, now),
+        "archived": _format_time(memory.archived_at, now),
         "supersedes": ", ".join(map(shown_id, memory.supersedes)),
         "anchors": ", ".join(memory.anchors),
         "out of date": ", ".join(entry.stale),
@@ -136,7 +136,7 @@ def entry_whole(entry: Entry, now: datetime) -> str:
     return f"{head}\n\n{printable(memory.content)}"
 
 
-def _time(moment: datetime | None, now: datetime) -> str:
+def _format_time(moment: datetime | None, now: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC ({age(moment, now)})" if moment else ""
 
 
@@ -183,14 +183,14 @@ def stats(result: Stats, now: datetime) -> str:
         f"{memories(result.total)}, average importance {result.average_importance:.2f}, {result.archived} archived"
     ]
     for name, counts in (("type", result.by_type), ("scope", result.by_scope), ("source", result.by_source)):
-        lines += _counts(name, counts, limit=50)
-    lines += _counts("tag", result.by_tag, limit=10)
+        lines += _list_counts(name, counts, limit=50)
+    lines += _list_counts("tag", result.by_tag, limit=10)
     if result.most_used:
         lines += ["most recalled", *(f"  {e.access_count:5} {entry_line(e, now, 90)}" for e in result.most_used)]
     return "\n".join(lines)
 
 
-def _counts(name: str, counts: Mapping[str, int], *, limit: int) -> list[str]:
+def _list_counts(name: str, counts: Mapping[str, int], *, limit: int) -> list[str]:
     rows = [f"  {count:5} {shown_label(key)}" for key, count in list(counts.items())[:limit]]
     more = [f"  … and {len(counts) - limit} more"] if len(counts) > limit else []
     return [f"by {name}", *rows, *more] if rows else []

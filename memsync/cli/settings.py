@@ -56,7 +56,7 @@ def config(project: Project, /, key: str | None, value: str | None, stealth: str
         return Answer(found, "\n".join(filter(None, (f"set in {path}", note))))
     if key:
         one = settings.get(project.settings, key)
-        return Answer({"key": key, "value": one}, _spelled(one))
+        return Answer({"key": key, "value": one}, _spell_value(one))
     return _show_settings(project)
 
 
@@ -76,7 +76,7 @@ def _turn_off(project: Project, move: bool | None, *, ask: bool) -> dict[str, An
     if ask and move is not False and plan.moves:
         for entry in plan.moves:
             click.echo(render.entry_line(entry, now), err=True)
-        what = f"Move {_count(len(plan.moves))} into the work tree, where others can see what is committed?"
+        what = f"Move {render.memories(len(plan.moves))} into the work tree, where others can see what is committed?"
         move = click.confirm(what, default=False, err=True)
     done = turn_stealth(project, False, move=bool(move), plan=plan)
     done += [f"{id_} stays private: {why}" for id_, why in plan.stays]
@@ -87,16 +87,12 @@ def _turn_off(project: Project, move: bool | None, *, ask: bool) -> dict[str, An
     elif move and not plan.moves:
         done.append("nothing was written under stealth that could be moved")
     if plan.private:
-        done.append(f"private as before: {_count(plan.private)}; `memsync memory share ID` moves one")
+        done.append(f"private as before: {render.memories(plan.private)}; `memsync memory share ID` moves one")
     kept = [{"id": id_, "why": why} for id_, why in plan.stays]
     return {"stealth": False, "done": done, "moved": moved, "kept": kept}
 
 
-def _count(number: int) -> str:
-    return "1 memory" if number == 1 else f"{number} memories"
-
-
-def _spelled(value: object) -> str:
+def _spell_value(value: object) -> str:
     """Spell a value as the YAML file would."""
     if isinstance(value, tuple):
         value = " ".join(value)
@@ -107,7 +103,9 @@ def _show_settings(project: Project) -> Answer:
     loaded = project.loaded
     rows = {key: settings.get(loaded.settings, key) for key in settings.KEYS}
     sources = {key: str(path) for key, path in loaded.sources.items()}
-    lines = [f"{key} = {_spelled(rows[key])}  {click.style('# ' + settings.describe(key), dim=True)}" for key in rows]
+    lines = [
+        f"{key} = {_spell_value(rows[key])}  {click.style('# ' + settings.describe(key), dim=True)}" for key in rows
+    ]
     lines += [f"{key} is set in {path}" for key, path in sources.items()]
     for warning in loaded.warnings:
         click.echo(f"memsync: {render.one_line(warning)}", err=True)

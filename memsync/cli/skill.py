@@ -94,11 +94,11 @@ def add(project: Project, /, name: str, instructions: str, tags: tuple[str, ...]
       memsync skill add run-tests --instructions howto.md --tag testing,pytest
       echo "1. make release" | memsync skill add release -i - -d "How to release"
     """
-    entry = project.skills.create(name, _text(instructions), tags=split_tags(tags), **rest)
+    entry = project.skills.create(name, _read_source(instructions), tags=split_tags(tags), **rest)
     return Answer({"status": "created", "skill": entry}, render.done("created", entry))
 
 
-def _text(source: str) -> str:
+def _read_source(source: str) -> str:
     if source == "-":
         return read_text(source)
     try:
@@ -125,7 +125,7 @@ def update(project: Project, /, ref: str, instructions: str | None, tags: tuple[
     """
     entry = project.skills.update(
         ref,
-        instructions=None if instructions is None else _text(instructions),
+        instructions=None if instructions is None else _read_source(instructions),
         tags=split_tags(tags) if tags else None,
         **rest,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, allow_secret_option, command, filter_options, target_options, tracked, wants_json
+from memsync.cli.app import Answer, allow_secret_option, command, filter_options, target_options, track, wants_json
 from memsync.cli.memory import memory
 from memsync.errors import UsageError
 from memsync.memories import imports
@@ -47,20 +47,20 @@ def import_(
       memsync memory import notes.md
       memsync memory import dump.json --map content=text --map tags=labels
     """
-    found = [c for path in paths for c in _candidates(project, path, how["source"], _mapping(pairs))]
+    found = [c for path in paths for c in _read_candidates(project, path, how["source"], _parse_mapping(pairs))]
     project.vetting.allows_secrets = how["allow_secret"]
-    report = project.import_(tracked(found, "importing", least=_BAR_FROM), scope=scope, dry_run=how["dry_run"])
+    report = project.import_(track(found, "importing", least=_BAR_FROM), scope=scope, dry_run=how["dry_run"])
     return Answer(report, render.import_report(report))
 
 
-def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
+def _parse_mapping(pairs: tuple[str, ...]) -> dict[str, str]:
     for pair in pairs:
         if "=" not in pair:
             raise UsageError(f"--map {pair}: give it as FIELD=KEY, for example content=text")
     return dict(pair.split("=", 1) for pair in pairs)
 
 
-def _candidates(
+def _read_candidates(
     project: Project, path: str, source: sources.Source | None, mapping: dict[str, str]
 ) -> Iterable[imports.Candidate]:
     if path != "-":

@@ -44,15 +44,15 @@ def trust(project: Project, /, names: tuple[str, ...], *, yes: bool, **said: boo
         raise UsageError("give one of --show, --refuse and --revoke")
     approvals = Approvals(project.layout)
     if said["revoke"]:
-        done = approvals.remove(_picked(names, approvals.names))
+        done = approvals.remove(_pick_names(names, approvals.names))
         told = [f"no longer decided: {render.one_line(name)}" for name in done]
         return _answer(project, done, told or ["nothing was approved or refused"])
     found = find_instructions(project.layout, project.loaded)
-    chosen = [one for one in found if one.name in _picked(names, [one.name for one in found])]
+    chosen = [one for one in found if one.name in _pick_names(names, [one.name for one in found])]
     waiting = [one for one in chosen if not approvals.cover(one) and (names or approvals.wait(one))]
-    lines = _shown("waits", waiting)
+    lines = _describe_instructions("waits", waiting)
     if said["show"]:
-        lines = [line for one in chosen for line in _shown(_state(approvals, one), [one])]
+        lines = [line for one in chosen for line in _describe_instructions(_state_of(approvals, one), [one])]
     if said["show"] or not waiting:
         return _answer(project, [], lines or ["nothing waits for your approval"])
     if said["refuse"]:
@@ -75,28 +75,28 @@ def _note(project: Project, ones: Sequence[Instruction], word: Word, lines: Sequ
     return _answer(project, names, [*lines, *(f"{word}: {render.one_line(name)}" for name in names)])
 
 
-def _state(approvals: Approvals, one: Instruction) -> str:
+def _state_of(approvals: Approvals, one: Instruction) -> str:
     return "waits" if approvals.wait(one) else "approved" if approvals.cover(one) else "refused"
 
 
-def _picked(names: Sequence[str], known: Collection[str]) -> list[str]:
+def _pick_names(names: Sequence[str], known: Collection[str]) -> list[str]:
     """Return those of *known* that *names* mean, all of them without one.
 
     Raises:
         UsageError: a name means none.
     """
     for name in names:
-        if not any(_means(name, one) for one in known):
+        if not any(_is_meant(name, one) for one in known):
             raise UsageError(f"nothing is called {name!r} here; `memsync trust --show` shows the names")
-    return [one for one in known if not names or any(_means(name, one) for name in names)]
+    return [one for one in known if not names or any(_is_meant(name, one) for name in names)]
 
 
-def _means(name: str, known: str) -> bool:
+def _is_meant(name: str, known: str) -> bool:
     file, _, key = known.rpartition(": ")
     return known == name or (file == name and key in RULES)  # a file may be called "team.yaml: more.yaml"
 
 
-def _shown(state: str, found: Sequence[Instruction]) -> list[str]:
+def _describe_instructions(state: str, found: Sequence[Instruction]) -> list[str]:
     lines = []
     for one in found:
         colour = {"waits": "yellow", "approved": "green"}.get(state, "red")
@@ -110,6 +110,6 @@ def _answer(project: Project, done: Sequence[str], lines: Sequence[str]) -> Answ
     approvals = Approvals(project.layout)
     parts: dict[str, list[dict[str, str]]] = {"waits": [], "approved": [], "refused": []}
     for one in find_instructions(project.layout, project.loaded):
-        parts[_state(approvals, one)].append(one.as_dict())
+        parts[_state_of(approvals, one)].append(one.as_dict())
     parts = {"waiting": parts.pop("waits"), **parts}
     return Answer({**parts, "changed": done}, "\n".join(lines))

@@ -23,10 +23,10 @@ def compare(old: str, new: str) -> list[Piece]:
     """Return the pieces of both, in order: those not marked "+" make up *old*, those not marked "-" *new*."""
     split = _WORDS if len(old) + len(new) < 4 * _MANY else _LINES
     before, after = split.findall(old), split.findall(new)
-    return list(_joined(_pieces(before, after)))
+    return list(_join_changes(_find_pieces(before, after)))
 
 
-def _pieces(before: list[str], after: list[str]) -> Iterator[Piece]:
+def _find_pieces(before: list[str], after: list[str]) -> Iterator[Piece]:
     for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind == "equal":
             yield Piece(" ", "".join(before[a:b]))
@@ -35,7 +35,7 @@ def _pieces(before: list[str], after: list[str]) -> Iterator[Piece]:
             yield Piece("+", "".join(after[c:d]))
 
 
-def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
+def _join_changes(pieces: Iterator[Piece]) -> Iterator[Piece]:
     """Join changes that only white space keeps apart, which read better as one."""
     old = new = gap = ""
     for mark, text in pieces:
@@ -46,16 +46,16 @@ def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
         elif (old or new) and not gap and text.isspace():
             gap = text
         else:
-            yield from _change(old, new)
+            yield from _pieces_of(old, new)
             if gap or text:
                 yield Piece(" ", gap + text)
             old = new = gap = ""
-    yield from _change(old, new)
+    yield from _pieces_of(old, new)
     if gap:
         yield Piece(" ", gap)
 
 
-def _change(old: str, new: str) -> Iterator[Piece]:
+def _pieces_of(old: str, new: str) -> Iterator[Piece]:
     if old:
         yield Piece("-", old)
     if new:

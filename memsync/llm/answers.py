@@ -47,14 +47,14 @@ def read(text: str, shape: Shape) -> Any:
         ValueError: there is none; the message says what is wrong with the likeliest one.
     """
     wrong = ""
-    for value in _values(text):
-        if not (why := misfit(value, shape)):
+    for value in _find_values(text):
+        if not (why := find_misfit(value, shape)):
             return value
         wrong = wrong or why
     raise ValueError(wrong or "there is no JSON in it")
 
 
-def _values(text: str) -> Iterator[Any]:
+def _find_values(text: str) -> Iterator[Any]:
     """Yield the JSON objects and lists in *text*, outer ones only, and the whole text if it is JSON itself."""
     decoder = json.JSONDecoder()
     try:
@@ -75,7 +75,7 @@ def _values(text: str) -> Iterator[Any]:
             yield value
 
 
-def misfit(value: object, shape: Shape, where: str = "the answer") -> str:
+def find_misfit(value: object, shape: Shape, where: str = "the answer") -> str:
     """Return how *value* breaks *shape*, "" if it fits.
 
     A shape is JSON Schema with type, enum, properties, required and items; other keys of an
@@ -87,19 +87,19 @@ def misfit(value: object, shape: Shape, where: str = "the answer") -> str:
     if "enum" in shape and value not in shape["enum"]:
         return f"{where} is none of {', '.join(map(str, shape['enum']))}"
     if isinstance(value, dict):
-        return _misfit_of_object(value, shape, where)
+        return _find_misfit_of_object(value, shape, where)
     if isinstance(value, list) and "items" in shape:
-        found = (misfit(item, shape["items"], f"{where}[{number}]") for number, item in enumerate(value))
+        found = (find_misfit(item, shape["items"], f"{where}[{number}]") for number, item in enumerate(value))
         return next(filter(None, found), "")
     return ""
 
 
-def _misfit_of_object(value: Mapping[str, Any], shape: Shape, where: str) -> str:
+def _find_misfit_of_object(value: Mapping[str, Any], shape: Shape, where: str) -> str:
     for name in shape.get("required", ()):
         if name not in value:
             return f"{where} has no {name}"
     found = (
-        misfit(value[name], rule, f"{where}.{name}")
+        find_misfit(value[name], rule, f"{where}.{name}")
         for name, rule in shape.get("properties", {}).items()
         if name in value
     )

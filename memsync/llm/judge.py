@@ -94,17 +94,17 @@ def _one_batch(
 ) -> Iterator[tuple[int, Judgement]]:
     name, field, words = how
     numbered = [{"n": number, **pair} for number, pair in enumerate(pairs, 1)]
-    answer = llm.ask(prompt(name, pairs=numbered), _shape(field, words))
+    answer = llm.ask(prompt(name, pairs=numbered), _shape_of(field, words))
     for said in answer["pairs"]:
         if 1 <= said["n"] <= len(pairs):
-            yield said["n"] - 1, Judgement(said[field], _reason(said))
+            yield said["n"] - 1, Judgement(said[field], _read_reason(said))
 
 
-def _reason(said: dict[str, Any]) -> str:
+def _read_reason(said: dict[str, Any]) -> str:
     return " ".join(str(said.get("reason", "")).split())[:200]
 
 
-def _shape(field: str, words: tuple[str, ...]) -> Shape:
+def _shape_of(field: str, words: tuple[str, ...]) -> Shape:
     of_pair = {
         "type": "object",
         "required": ["n", field],

@@ -88,12 +88,14 @@ def _translate_errors(sdk: Any, who: str, key: str) -> Iterator[None]:
         cause = error.__cause__ or error
         raise Busy(f"{who} cannot be reached ({_describe(cause, key)}); check llm.base_url and the network") from None
     except sdk.APIStatusError as error:
-        raise _refusal(who, error.status_code, _describe(error, key), net.parse_wait(error.response.headers)) from None
+        raise _choose_error(
+            who, error.status_code, _describe(error, key), net.parse_wait(error.response.headers)
+        ) from None
     except ValueError as error:  # a body that is not JSON
         raise LlmBadAnswer(f"{who} answers with something else than its protocol ({_describe(error, key)})") from None
 
 
-def _refusal(who: str, code: int, said: str, wait: float | None) -> Exception:
+def _choose_error(who: str, code: int, said: str, wait: float | None) -> Exception:
     if code in net.BUSY:
         return Busy(f"{who} is busy or broken ({said}); try again later", wait)
     if code in net.NO_KEY:
@@ -107,7 +109,7 @@ def _describe(error: BaseException, key: str) -> str:
     return net.redact(str(error), key) or type(error).__name__
 
 
-def _sdk(name: str) -> Any:
+def _import_sdk(name: str) -> Any:
     from importlib import import_module
 
     try:
@@ -119,7 +121,7 @@ def _sdk(name: str) -> Any:
         raise LlmNotConfigured(why) from None
 
 
-def _http(sdk: Any, at: Server) -> Any:
+def _open_http(sdk: Any, at: Server) -> Any:
     # A redirect would carry the key and the memories to a server that nobody chose; a proxy cannot reach this machine.
     return sdk.DefaultHttpxClient(follow_redirects=False, trust_env=not at.is_local)
 
@@ -136,9 +138,9 @@ class Sdk(ABC):
 
     def complete(self, system: str, prompt: str, *, most_tokens: int, seconds: float) -> Completion:
         """Return what the model writes."""
-        sdk, at = _sdk(self.vendor), self._at
+        sdk, at = _import_sdk(self.vendor), self._at
         with (
-            _http(sdk, at) as http,
+            _open_http(sdk, at) as http,
             getattr(sdk, self.client)(
                 api_key=at.key or "none", base_url=at.url, timeout=seconds, max_retries=0, http_client=http
             ) as client,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from memsync.history import events
 from memsync.mcp import shapes
-from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, inside, then
+from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, open_at, resolve_inside
 from memsync.mcp.tool import ADD, ASK, CHANGE, READ, TOGGLE, Offer, Progress, Spread
 from memsync.memories.filters import Filters
 from memsync.memories.imports import Candidate
@@ -27,7 +27,7 @@ Importance = Annotated[float | None, Field(ge=0, le=1)]
 Superseded = Annotated[Tags, Field(description="Ids it replaces.")]
 
 
-def _chosen(
+def _choose_filters(
     *,
     memory_type: Annotated[str | None, Field(description="fact, preference, pattern, context or another.")] = None,
     tags_all: Annotated[Tags, Field(description="Only with all these tags.")] = None,
@@ -50,7 +50,7 @@ def _chosen(
     )
 
 
-Chosen = Annotated[Filters, Spread(_chosen)]
+Chosen = Annotated[Filters, Spread(_choose_filters)]
 
 
 def remember(
@@ -96,7 +96,7 @@ def recall(
     Ask before you decide or search for something that somebody may have
     settled already. Without a query: the most important memories.
     """
-    with then(project, at) as place:
+    with open_at(project, at) as place:
         scope = next(iter(filters.scopes)) if len(filters.scopes) == 1 else None
         known = place.skills.search_beside(query, scope=scope, at=at) if skills else None
         found = place.recall(query, filters, limit=limit).as_dict()
@@ -105,13 +105,13 @@ def recall(
 
 def list_memories(project: Project, limit: Limit = 50, at: At = None, *, filters: Chosen) -> Mapping[str, Any]:
     """List memories, the most important first. To answer a question use recall."""
-    with then(project, at) as place:
+    with open_at(project, at) as place:
         return list_entries(place.list(filters, limit=limit))
 
 
 def get_memory(project: Project, memory_id: Id, scope: Where = None, at: At = None) -> Entry:
     """Show everything about one memory."""
-    with then(project, at) as place:
+    with open_at(project, at) as place:
         return place.get(memory_id, scope)
 
 
@@ -163,11 +163,11 @@ def import_memories(
     progress: Progress,
 ) -> ImportReport:
     """Import memories from files of this project: all of them or, on an error, none. Copies are left out."""
-    found = [candidate for path in paths for candidate in read(inside(project, path), source, map)]
-    return project.import_(_counted(found, progress), scope=scope, dry_run=dry_run)
+    found = [candidate for path in paths for candidate in read(resolve_inside(project, path), source, map)]
+    return project.import_(_report_progress(found, progress), scope=scope, dry_run=dry_run)
 
 
-def _counted(found: list[Candidate], progress: Progress) -> Iterator[Candidate]:
+def _report_progress(found: list[Candidate], progress: Progress) -> Iterator[Candidate]:
     for number, candidate in enumerate(found):
         if number % _STEP == 0:
             progress(number, len(found))

@@ -30,7 +30,7 @@ Where = Annotated[Scope | None, Field(description="Only in this store.")]
 Limit = Annotated[int, Field(ge=1, le=1000)]
 
 
-def target(
+def choose_scope(
     *,
     global_: Annotated[bool, Field(description="In the user's own store, for every project.")] = False,
     private: Annotated[bool, Field(description="For this project, outside of git.")] = False,
@@ -45,10 +45,10 @@ def target(
     return "global" if global_ else "stealth" if private else None
 
 
-Target = Annotated[Scope | None, Spread(target)]
+Target = Annotated[Scope | None, Spread(choose_scope)]
 
 
-def inside(project: Project, name: str) -> Path:
+def resolve_inside(project: Project, name: str) -> Path:
     """Return the path of *name* in the project; a model must not be led to other files of the user.
 
     Raises:
@@ -68,6 +68,6 @@ def inside(project: Project, name: str) -> Path:
     return path
 
 
-def then(project: Project, rev: str | None) -> AbstractContextManager[Project]:
+def open_at(project: Project, rev: str | None) -> AbstractContextManager[Project]:
     """Return *project* as it was at *rev*; None: as it is."""
     return nullcontext(project) if rev is None else events.at(project, rev)

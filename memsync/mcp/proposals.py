@@ -9,7 +9,7 @@ from pydantic import Field
 
 from memsync.format.as_json import as_json
 from memsync.mcp import shapes
-from memsync.mcp.parameters import inside
+from memsync.mcp.parameters import resolve_inside
 from memsync.mcp.tool import ASK, Offer, Progress
 from memsync.memories.project import Project
 
@@ -49,7 +49,7 @@ def extract_memories(
     from memsync.learn.extract import extract
     from memsync.learn.lessons import transcript_of
 
-    sources = [(path, inside(project, path)) for path in paths or ()]
+    sources = [(path, resolve_inside(project, path)) for path in paths or ()]
     if not sources:
         transcript = transcript_of(project, session or project.journal.session_id)
         sources = [(str(transcript), transcript)]

@@ -45,14 +45,14 @@ def add(server: MCPServer[Any], desk: Desk) -> None:
     @server.resource("memsync://memories", name="memories", title="Memories", mime_type="application/json")
     async def memories() -> str:
         """The most important memories of this project."""
-        return await read(_most_important)
+        return await read(_list_important)
 
     @server.resource(_SKILL, name="skill", title="A skill", mime_type="text/markdown")
     async def skill(name: str) -> str:
         """The SKILL.md of one skill."""
         return await read(lambda project: project.skills.get(name).path.read_text(encoding="utf-8", errors="replace"))
 
-    _add_completions(server, desk, {_MEMORY: _ids, _SKILL: _names})
+    _add_completions(server, desk, {_MEMORY: _find_ids, _SKILL: _find_names})
 
 
 def _add_completions(
@@ -69,14 +69,14 @@ def _add_completions(
         return Completion(values=found[:_LISTED], total=len(found), has_more=len(found) > _LISTED)
 
 
-def _most_important(project: Project) -> dict[str, Any]:
+def _list_important(project: Project) -> dict[str, Any]:
     return list_entries([entry for entry in project.memories() if not entry.flagged][:_LISTED])
 
 
-def _ids(project: Project, beginning: str) -> list[str]:
+def _find_ids(project: Project, beginning: str) -> list[str]:
     ids = (shown_id(entry.id) for entry in project.memories())
     return [id_ for id_ in ids if id_.startswith(beginning)]
 
 
-def _names(project: Project, beginning: str) -> list[str]:
+def _find_names(project: Project, beginning: str) -> list[str]:
     return [entry.name for entry in project.skills.list() if entry.name.startswith(beginning)]

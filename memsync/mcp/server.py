@@ -74,22 +74,22 @@ async def _serve(start: Path) -> None:
     server = build(Live(start))._lowlevel_server  # noqa: SLF001 - the SDK has no other way to a wire of one's own
     wire: Any = Wire()
     async with anyio.create_task_group() as group:
-        group.start_soon(_until_told, group.cancel_scope)
+        group.start_soon(_wait_for_signal, group.cancel_scope)
         async with stdio_server(wire, wire) as (heard, said):
             await server.run(heard, said, server.create_initialization_options())
         group.cancel_scope.cancel()
 
 
-async def _until_told(scope: anyio.CancelScope) -> None:
+async def _wait_for_signal(scope: anyio.CancelScope) -> None:
     if sys.platform == "win32":
         return  # there, nobody is told
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
         async for _ in signals:
             scope.cancel()
-            _end_for_certain()
+            _end_after_patience()
 
 
-def _end_for_certain() -> None:
+def _end_after_patience() -> None:
     """End even if the client takes no answers any more: what was written is durable, so nothing is lost."""
     last = threading.Timer(PATIENCE, os._exit, [1])
     last.daemon = True

@@ -10,7 +10,7 @@ from pydantic import Field
 from memsync.errors import UsageError
 from memsync.format.as_json import as_json
 from memsync.mcp import shapes
-from memsync.mcp.parameters import Limit, Tags, Target, Where, inside
+from memsync.mcp.parameters import Limit, Tags, Target, Where, resolve_inside
 from memsync.mcp.tool import ADD, ASK, CHANGE, COUNT, READ, TOGGLE, Offer
 from memsync.memories.project import Project
 from memsync.skills.entries import SkillEntry, list_skill_entries
@@ -161,7 +161,7 @@ def export_skills(
     scope: Where = None,
 ) -> Mapping[str, Any]:
     """Copy skills with all their files. The project's own are in .claude/skills already, where clients find them."""
-    folders = project.skills.export(inside(project, directory), scope=scope, force=force)
+    folders = project.skills.export(resolve_inside(project, directory), scope=scope, force=force)
     return {"exported": folders}
 
 

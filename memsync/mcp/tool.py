@@ -35,18 +35,18 @@ _FOREIGN: Final = {"wait_for_previous"}
 READ: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
-def _writes(*, destroys: bool = False, same_again: bool = True, asks: bool = False) -> ToolAnnotations:
+def _hints(*, destroys: bool = False, same_again: bool = True, asks: bool = False) -> ToolAnnotations:
     """Return the hints of a tool that writes: whether something goes, a second call adds nothing, a model may be asked."""
     return ToolAnnotations(
         read_only_hint=False, destructive_hint=destroys, idempotent_hint=same_again, open_world_hint=asks
     )
 
 
-ADD: Final = _writes()
-ASK: Final = _writes(asks=True)
-COUNT: Final = _writes(same_again=False)
-CHANGE: Final = _writes(destroys=True)
-TOGGLE: Final = _writes(destroys=True, same_again=False)
+ADD: Final = _hints()
+ASK: Final = _hints(asks=True)
+COUNT: Final = _hints(same_again=False)
+CHANGE: Final = _hints(destroys=True)
+TOGGLE: Final = _hints(destroys=True, same_again=False)
 
 
 class Offer(NamedTuple):
@@ -165,7 +165,7 @@ def tool(offer: Offer, desk: Desk) -> Tool:
         meta={"anthropic/alwaysLoad": True} if offer.always else None,
     )
     made.parameters = _slim(made.parameters)
-    options.update(_options(offer, made.parameters["properties"]))
+    options.update(_spell_options(offer, made.parameters["properties"]))
     made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema)
     return made
 
@@ -200,7 +200,7 @@ def gather(function: Function) -> tuple[Function, list[inspect.Parameter]]:
     return gathered, [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in shown]
 
 
-def _options(offer: Offer, properties: Mapping[str, Any]) -> dict[str, str]:
+def _spell_options(offer: Offer, properties: Mapping[str, Any]) -> dict[str, str]:
     """Return how the tool spells the options of its command."""
     found = {}
     for name, schema in properties.items():
@@ -233,12 +233,12 @@ def shown(value: Any, allow: Allow, names: str = "") -> Any:
     if not isinstance(value, Mapping):
         return value
     return {
-        shown_label(redact(name, allow)): _field(name, part, value, allow, f"{names} {name}".strip())
+        shown_label(redact(name, allow)): _show_field(name, part, value, allow, f"{names} {name}".strip())
         for name, part in value.items()
     }
 
 
-def _field(name: str, value: Any, record: Mapping[str, Any], allow: Allow, names: str) -> Any:
+def _show_field(name: str, value: Any, record: Mapping[str, Any], allow: Allow, names: str) -> Any:
     label = shown_id if name in _IDS and "decision" not in record else _LABELS.get(name)
     if label and isinstance(value, list | tuple):
         return [label(redact(str(part), allow, names=names)) for part in value]
