@@ -125,7 +125,7 @@ def test_a_bare_repository_has_no_project_and_says_what_to_do(tmp_path):
     GitRepo(bare).git("init", "-q", "--bare")
     layout = locate(bare, {})
     assert (layout.root, layout.project) == (None, None)
-    with pytest.raises(NoStore, match="is a bare repository and has no work tree; run in a checkout, or use --global"):
+    with pytest.raises(NoStore, match="is a bare repository and has no work tree; use --global"):
         layout.place("project")
 
 
