@@ -40,7 +40,6 @@ class Answer(NamedTuple):
 
     matches: tuple[tuple[object, ...], ...]
     gate: float
-    floor: float
     degraded: str
 
     @property
@@ -49,8 +48,10 @@ class Answer(NamedTuple):
 
 
 def values(ranking: Ranking) -> Answer:
-    matches = tuple((m.scope, m.memory.id, m.memory, m.parts, m.boost, m.copy_of) for m in ranking.matches)
-    return Answer(matches, ranking.gate, ranking.floor, ranking.degraded)
+    matches = tuple(
+        (m.scope, m.memory.id, m.memory, m.parts, m.boost, m.copy_of, m.confidence) for m in ranking.matches
+    )
+    return Answer(matches, ranking.gate, ranking.degraded)
 
 
 def ask(searched: Index | Finder, query: str, limit: int = 15, **how: Any) -> Answer:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from memsync.memories.results import Entry
@@ -23,8 +24,8 @@ class Block(NamedTuple):
     left_out: tuple[Entry, ...]
 
 
-def line(entry: Entry, now: datetime, *, is_new: bool = False) -> str:
-    """Return one memory as seed 004 spells it: `- [id] (type, importance, age) text`."""
+def line(entry: Entry, now: datetime, *, is_new: bool = False, note: str = "") -> str:
+    """Return one memory as seed 004 spells it: `- [id] (type, importance, age) text`, and the *note* of ours on it."""
     memory = entry.memory
     facts = [
         shown_type(memory.memory_type),
@@ -34,7 +35,8 @@ def line(entry: Entry, now: datetime, *, is_new: bool = False) -> str:
     if is_new:
         facts.append("new")
     facts += [f"out of date: {quoted(why)}" for why in entry.stale]
-    return f"- [{shown_id(memory.id)}] ({', '.join(facts)}) {quoted(memory.content)}"
+    text = f"- [{shown_id(memory.id)}] ({', '.join(facts)}) {quoted(memory.content)}"
+    return f"{text} ({note})" if note else text
 
 
 def build(
@@ -45,11 +47,12 @@ def build(
     budget: int,
     grouped: bool,
     is_new: Callable[[Entry], bool] = lambda _: False,
+    notes: Mapping[str, str] = MappingProxyType({}),
 ) -> Block:
     """Return the first *limit* of *entries* that fit, each whole, as one block of at most *budget* characters.
 
     With *grouped* they stand under a heading for each type (seed 002), otherwise in the order given.
-    The budget counts UTF-8 bytes where they are more than characters would allow.
+    *notes* has what is said on a line beside its memory, by id. The budget counts UTF-8 bytes where they are more than characters would allow.
     """
     budget = min(budget, CAP)
     chosen: list[tuple[Entry, str]] = []
@@ -57,7 +60,7 @@ def build(
     for entry in entries:
         if len(chosen) == limit:
             break
-        more = [*chosen, (entry, line(entry, now, is_new=is_new(entry)))]
+        more = [*chosen, (entry, line(entry, now, is_new=is_new(entry), note=notes.get(entry.id, "")))]
         if fits(_text(more, grouped=grouped), budget):
             chosen = more
         else:

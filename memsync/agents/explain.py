@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from memsync.agents.session import Injection, RecallSession, superseded_by
-from memsync.memories.filters import NEAR, Filters, sort_by_importance
+from memsync.memories.filters import Filters, least_confidence, sort_by_importance
 from memsync.memories.results import Entry, Hit
 
 _LOOKED_AT: Final = 30
@@ -22,7 +22,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "secret": "it holds what looks like a secret",
     "flagged": "it reads like an order to an agent, and waits for `memsync memory approve`",
     "importance_threshold": "its importance is below memory.importance_threshold",
-    "floor": "it, or the best match, is too far below the floor",
+    "floor": "it, or the surest match, is not sure enough",
+    "alike": "a line that is given says the same",
     "budget": "it is too long for what is left of memory.injection_budget",
     "limit": "better ones took the places",
     "triage": "the prompt needs no memories",
@@ -31,15 +32,17 @@ MEANINGS: Final[Mapping[str, str]] = {
 
 
 class Verdict(NamedTuple):
-    """One memory and the rule that decided about it; a prompt gave it a score."""
+    """One memory and the rule that decided about it; a prompt gave it a score, and says how sure that is."""
 
     entry: Entry
     rule: str
     score: float | None
+    confidence: float | None
 
     def as_dict(self) -> dict[str, Any]:
         """Return id, text, rule, what the rule means, and the score."""
-        score = {} if self.score is None else {"score": round(self.score, 4)}
+        given = {"score": self.score, "confidence": self.confidence}
+        score = {name: round(value, 4) for name, value in given.items() if value is not None}
         memory = self.entry.memory
         return {"id": memory.id, "content": memory.content, "rule": self.rule, "means": MEANINGS[self.rule], **score}
 
@@ -84,8 +87,8 @@ def explain(session: RecallSession, prompt: str | None) -> Explained:
     for entry in sorted(near, key=lambda entry: entry.id not in given)[:_LOOKED_AT]:
         rule = "given" if entry.id in given else _rule(entry, found, replaced)
         refusal = rules.refusal(entry) or session.why_withheld(entry)
-        score = entry.score if isinstance(entry, Hit) and prompt is not None else None
-        verdicts.append(Verdict(entry, rule if rule in ("given", "triage") else refusal or rule, score))
+        how = (entry.score, entry.confidence) if isinstance(entry, Hit) and prompt is not None else (None, None)
+        verdicts.append(Verdict(entry, rule if rule in ("given", "triage") else refusal or rule, *how))
     if not is_on:
         verdicts = [verdict._replace(rule="off") for verdict in verdicts]
         found = Injection(reason=MEANINGS["off"])
@@ -97,6 +100,8 @@ def _rule(entry: Entry, found: Injection, replaced: set[str]) -> str:
         return "triage"
     if entry.id in replaced:
         return "superseded"
-    if found.gate < found.floor or (isinstance(entry, Hit) and entry.score < NEAR * found.floor):
+    if entry.id in {other.id for other in found.folded}:
+        return "alike"
+    if isinstance(entry, Hit) and entry.confidence < least_confidence(found.gate, found.floor):
         return "floor"
     return "budget" if entry.id in {other.id for other in found.left_out} else "limit"

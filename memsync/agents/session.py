@@ -11,15 +11,16 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from heapq import heappush, heappushpop
-from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from memsync.agents import context
+from memsync.agents.lines import choose_lines, notes_of
 from memsync.agents.triage import small_talk
-from memsync.memories.filters import SHOWN, Filters, choose_unasked, sort_by_importance
+from memsync.memories.filters import SHOWN, Filters, least_confidence, sort_by_importance
 from memsync.memories.project import Project
-from memsync.memories.results import Entry, Recall
+from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import Scope, content_hash, format_time, parse_time
 from memsync.store.state import State
 
@@ -28,13 +29,14 @@ _COMPACTED: Final = "compacted_at"
 _CLAIMS: Final = "claims"
 _KEPT: Final = "kept"
 _TWIN: Final = timedelta(seconds=3)  # a second hook for the same event comes at once, and no hook lives longer
-_POOL: Final = 3  # memories looked at per memory wanted, where some may be too long
+_POOL: Final = 3  # memories looked at per memory wanted, where some may be too long or say the same
 
 
 class Injection(NamedTuple):
     """What to add to an agent's context, or why nothing; `filtered` were given before.
 
     `left_out` did not fit into the budget. From a `gate` below the `floor` nothing is given.
+    `folded` are the memories that only say again what one of the `entries` does.
     """
 
     text: str = ""
@@ -44,6 +46,7 @@ class Injection(NamedTuple):
     left_out: tuple[Entry, ...] = ()
     gate: float = 0.0
     floor: float = 0.0
+    folded: tuple[Entry, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result of seed 000's action."""
@@ -177,7 +180,7 @@ class RecallSession:
         self,
         prompt: str,
         *,
-        limit: int = SHOWN,
+        limit: int | None = None,
         threshold: float | None = None,
         budget: int | None = None,
         restart: bool = False,
@@ -188,15 +191,22 @@ class RecallSession:
         """
         if why := small_talk(prompt):
             return Injection(reason=why)
+        limit = self.project.limit_of(SHOWN) if limit is None else limit
         found, filtered, replaced = self._search(prompt, self.rules(threshold, asked=True), limit)
         if restart and filtered and found.gate < found.floor:
             self._forget()
             found, filtered, replaced = self._search(prompt, self.rules(threshold, asked=True), limit)
-        hits = choose_unasked(found.hits, attrgetter("score"), gate=found.gate, floor=found.floor, limit=limit)
-        superseded = superseded_by(hits) | replaced
-        new = [hit for hit in hits if hit.id not in superseded]
-        done = self._built(new, filtered, limit=limit, budget=budget, grouped=False)
-        return done._replace(gate=found.gate, floor=found.floor)
+        replaced = replaced | superseded_by(hit for hit in found if not found.is_weak(hit))
+        return self._given([hit for hit in found if hit.id not in replaced], found, filtered, limit, budget)
+
+    def _given(self, hits: Sequence[Hit], found: Recall, filtered: int, limit: int, budget: int | None) -> Injection:
+        """Return what of *hits* is given: lines of different facts."""
+        lines = choose_lines(hits, floor=found.floor, limit=limit, is_withheld=self.why_withheld)
+        marked = [self.project.mark(line.hit) for line in lines]
+        done = self._built(marked, filtered, limit=limit, budget=budget, grouped=False, notes=notes_of(lines))
+        shown = {entry.id for entry in done.entries}
+        folded = tuple(hit for line in lines if line.hit.id in shown for hit in line.alike)
+        return done._replace(gate=found.gate, floor=found.floor, folded=folded)
 
     def _search(self, prompt: str, rules: Rules, limit: int) -> tuple[Recall, int, set[str]]:
         """Look with the ledger excluded in the query, and count what it kept back that would have passed.
@@ -213,17 +223,32 @@ class RecallSession:
                 held.add(entry.id)
             if refusal and refusal not in ("archived", "conflict"):
                 replaced.update(entry.memory.supersedes)
-            return not refusal and not self.why_withheld(entry)
+            return not refusal
 
-        found = self.project.search(prompt, Filters(archived=True, keep=keep), limit=limit)
-        return found, len(held.intersection(found.refused)), replaced
+        found = self.project.find(prompt, Filters(archived=True, keep=keep), limit=limit * _POOL)
+        surest = max([found.gate, *(found.refused.get(id_, 0.0) for id_ in held)])
+        least = least_confidence(surest, found.floor)
+        return found, sum(found.refused.get(id_, 0.0) >= least for id_ in held), replaced
 
     def _built(
-        self, new: Sequence[Entry], filtered: int, *, limit: int, budget: int | None, grouped: bool
+        self,
+        new: Sequence[Entry],
+        filtered: int,
+        *,
+        limit: int,
+        budget: int | None,
+        grouped: bool,
+        notes: Mapping[str, str] = MappingProxyType({}),
     ) -> Injection:
         budget = self.project.settings.injection_budget if budget is None else budget
         block = context.build(
-            new, self.project.clock(), limit=limit, budget=budget, grouped=grouped, is_new=self.project.screening.is_new
+            new,
+            self.project.clock(),
+            limit=limit,
+            budget=budget,
+            grouped=grouped,
+            is_new=self.project.screening.is_new,
+            notes=notes,
         )
         why = "too long for the budget" if block.left_out else "all given before" if filtered else "nothing that fits"
         return Injection(
@@ -299,7 +324,7 @@ class RecallSession:
         """Note what was handed over. Done after the output, so that nothing unseen counts as seen."""
         if not injection.entries:
             return
-        given = {entry.id: _key(entry) for entry in injection.entries}
+        given = {entry.id: _key(entry) for entry in (*injection.entries, *injection.folded)}
 
         def add(variables: dict[str, Any]) -> dict[str, Any]:
             ledger = variables.get(LEDGER)

@@ -59,12 +59,12 @@ def inject(project: Project, /, prompt: str | None, session_id: str, explain: bo
 
 def _list_verdicts(found: Explained) -> list[str]:
     lines = [
-        f"{render.short_id(verdict.entry.id)} {'' if verdict.score is None else f'score {verdict.score:.3f} '}"
+        f"{render.short_id(verdict.entry.id)} {'' if verdict.confidence is None else f'confidence {verdict.confidence:.2f} '}"
         f"{click.style(verdict.rule, fg='green' if verdict.rule == 'given' else 'yellow')}: {MEANINGS[verdict.rule]}"
         for verdict in found.verdicts
     ]
     gate = found.injection
-    return [*lines, *([f"gate {gate.gate:.3f}, floor {gate.floor:.3f}"] if gate.floor else ())]
+    return [*lines, *([f"gate {gate.gate:.2f}, floor {gate.floor:.2f}"] if gate.floor else ())]
 
 
 @cli.group()

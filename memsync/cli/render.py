@@ -92,19 +92,24 @@ def entries(found: Sequence[Entry], now: datetime, *, none: str) -> str:
 
 
 def recall(found: Recall, now: datetime, *, explain: bool) -> str:
-    """Return a line for each hit; with *explain* the parts of its score, and what an agent would be shown."""
-    lines = []
-    for hit in found:
+    """Return a line for each hit, weak ones last; with *explain* the parts of its score, and what an agent would be shown."""
+    lines: list[str] = []
+    weak = [hit for hit in found if found.is_weak(hit)]
+    for hit in (*(hit for hit in found if not found.is_weak(hit)), *weak):
+        if weak and hit is weak[0]:
+            lines.append(click.style("weak matches:", dim=True))
         copy = f" (nearly the same as {short_id(hit.copy_of)})" if hit.copy_of else ""
         lines.append(entry_line(hit, now) + click.style(copy, dim=True))
         if explain and hit.parts:
             parts = " + ".join(f"{name} {hit.parts[name]:.3f}" for name in _PARTS if hit.parts[name])
             boost = f", moved by importance x {hit.parts['boost']:.2f}"
-            lines.append(click.style(f"    score {hit.score:.3f} = {parts}{boost}", dim=True))
+            lines.append(
+                click.style(f"    confidence {hit.confidence:.2f}, score {hit.score:.3f} = {parts}{boost}", dim=True)
+            )
     lines = lines or ["no memory fits"]
     if explain and found.query:
         verdict = "would be" if found.gate >= found.floor else "nothing would be"
-        lines.append(f"gate {found.gate:.3f}, floor {found.floor:.3f}: {verdict} shown unasked")
+        lines.append(f"gate {found.gate:.2f}, floor {found.floor:.2f}: {verdict} shown unasked")
     if found.degraded:
         lines.append(f"{click.style('degraded', fg='yellow')}: searched by words only, because {found.degraded}")
     return "\n".join(lines)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from memsync.agents.session import RecallSession
+from memsync.agents.session import Injection, RecallSession
 from memsync.format.codec import encode
 from memsync.memories.project import Project
 from memsync.store.places import locate
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_session(suite: Suite, loaded: Loaded, clock: Clock) -> Iterator[Callable[[str], Sequence[str]]]:
+def open_session(suite: Suite, loaded: Loaded, clock: Clock) -> Iterator[Callable[[str], Injection]]:
     """Store the records of *suite* as they are, ages and all, and yield what a new session is given for a prompt.
 
     What *loaded* says of importance, limits and budget holds, and *clock* says how old a record is.
@@ -36,4 +36,4 @@ def open_session(suite: Suite, loaded: Loaded, clock: Clock) -> Iterator[Callabl
         shown = replace(loaded, settings=replace(loaded.settings, stealth=False, author="nobody"))
         with Project(layout, clock=clock, loaded=shown) as project:
             session = RecallSession(project, "")
-            yield lambda prompt: [entry.id for entry in session.at_prompt(prompt).entries]
+            yield session.at_prompt

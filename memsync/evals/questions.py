@@ -19,6 +19,7 @@ from memsync.records import Memory
 from memsync.store import files
 
 if TYPE_CHECKING:
+    from memsync.agents.session import Injection
     from memsync.index.embed import Meaning
 
 METRICS: Final = ("hit@1", "hit@5", "hit@10", "recall@10", "nDCG@5", "nDCG@10", "MRR")
@@ -66,14 +67,15 @@ class Answer:
     """What recall said to one question: ids with their scores, best first, and how far to trust them.
 
     `injected` are the ids of the lines that a session would be given for it; None if no session was asked.
+    `folded` are those that such a line stands for.
     """
 
     query: Query
     ranked: Sequence[tuple[str, float]]
     gate: float = 0.0
-    floor: float = 0.0
     degraded: str = ""
     injected: Sequence[str] | None = None
+    folded: Sequence[str] = ()
 
     @property
     def ids(self) -> list[str]:
@@ -89,7 +91,9 @@ class Answer:
         """Return the line of a run."""
         ranked = [{"id": id_, "score": score} for id_, score in self.ranked]
         line = {"qid": self.query.qid, "ranked": ranked, "gate": self.gate}
-        return line if self.injected is None else line | {"injected": list(self.injected)}
+        if self.injected is None:
+            return line
+        return line | {"injected": list(self.injected), "folded": list(self.folded)}
 
 
 def read_suite(path: Path) -> Suite:
@@ -177,7 +181,7 @@ def ask(
     *,
     stop_words: bool = True,
     depth: int = KEPT,
-    inject: Callable[[str], Sequence[str]] | None = None,
+    inject: Callable[[str], Injection] | None = None,
     track: Callable[[Sequence[Query]], Iterable[Query]] = iter,
 ) -> Report:
     """Index the records of *suite* as a project's are, and put its questions to them, in order, through *track*.
@@ -198,9 +202,9 @@ def ask(
                 query=query,
                 ranked=ranked,
                 gate=found.gate,
-                floor=found.floor,
                 degraded=found.degraded,
-                injected=given,
+                injected=[entry.id for entry in given.entries] if given else None,
+                folded=[entry.id for entry in given.folded] if given else (),
             )
         )
     return Report(name=suite.name, records=len(index), answers=answers)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from memsync.index.evidence import Evidence, gather
+from memsync.index.gate import Lens
 from memsync.index.lexical import Base, Lexical, build_base
 from memsync.index.query import Query, parse
 from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
-from memsync.index.scale import EXACT, FLOOR, FLOOR_WORDS, IDENTIFIER, MEANING, WORDLESS
+from memsync.index.scale import EXACT, IDENTIFIER, MEANING, WEIGHED, WORDLESS
 from memsync.index.spelling import Grams, Spelling, build_grams
 from memsync.index.terms import term_key
 from memsync.index.tokens import Tokenizer
@@ -180,11 +181,7 @@ class Index:
             self._vectors.clear(slot)
 
     def _terms(self, memory: Memory) -> list[str]:
-        """Return the terms of the content, then each tag's terms once."""
-        terms = self._tokenizer.terms(memory.content)
-        for tag in memory.tags:
-            terms += dict.fromkeys(self._tokenizer.terms(tag))
-        return terms
+        return self._tokenizer.record_terms(memory)
 
     def __len__(self) -> int:
         return len(self._slot_of)
@@ -210,13 +207,20 @@ class Index:
             )
 
     def search(
-        self, text: str, *, limit: int, allow: Allow, is_mine: Callable[[Memory], bool] = lambda _: False
+        self,
+        text: str,
+        *,
+        limit: int,
+        allow: Allow,
+        is_mine: Callable[[Memory], bool] = lambda _: False,
+        weighed: int = WEIGHED,
     ) -> Ranking:
-        """Return the best *limit* of the allowed records and how far to trust them."""
+        """Return the best *limit* of the allowed records, and how far to trust the first *weighed*."""
         with self._mutex:
             query = parse(text, self._tokenizer)
             found = gather(query, self._lexical, self._spelling, len(self._records))
-            return rank(query, self._candidates(text, query, found), limit=limit, allow=allow, is_mine=is_mine)
+            candidates = self._candidates(text, query, found)
+            return rank(query, candidates, limit=limit, allow=allow, is_mine=is_mine, weighed=weighed)
 
     def _candidates(self, text: str, query: Query, found: Evidence) -> Candidates:
         nothing = np.zeros_like(found.lexical)
@@ -229,7 +233,15 @@ class Index:
             ordered=_falling(wordy + meant),
             record=self._records.__getitem__,
             parts=lambda slot: Parts(float(found.lexical[slot]), float(meant[slot]), float(identifier[slot])),
-            floor=FLOOR_WORDS if semantic is None else FLOOR,
+            lens=Lens(
+                weight=self._lexical.weight,
+                frequency=self._lexical.frequency,
+                ceiling=self._lexical.ceiling,
+                alike=found.alike,
+                terms=self._terms,
+                live=len(self._slot_of),
+                has_meaning=semantic is not None,
+            ),
             degraded=self._what_is_missing(),
         )
 

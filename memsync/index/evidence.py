@@ -14,7 +14,7 @@ import numpy as np
 from memsync.index.scale import EXACT, PATIENCE, WIDENED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,10 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Per slot: *lexical* score, and the share of the asked identifiers that are there."""
+    """Per slot: *lexical* score, and the share of the asked identifiers that are there.
+
+    *alike* are the words that were taken for one that hardly any record has.
+    """
 
     lexical: NDArray[np.float64]
     exact: NDArray[np.float64]
+    alike: Mapping[str, Sequence[tuple[str, float]]]
 
 
 def gather(query: Query, lexical: Lexical, spelling: Spelling, slots: int) -> Evidence:
@@ -40,6 +44,7 @@ def gather(query: Query, lexical: Lexical, spelling: Spelling, slots: int) -> Ev
     """
     tally = _Tally(lexical, slots)
     asked = asked_exact = 0.0
+    alike: dict[str, Sequence[tuple[str, float]]] = {}
     for term in query.terms:
         weight = lexical.weight(term)
         asked += weight
@@ -48,11 +53,12 @@ def gather(query: Query, lexical: Lexical, spelling: Spelling, slots: int) -> Ev
             tally.add_exact(term, weight)
         else:
             others = spelling.alike(term, lexical.frequency) if lexical.frequency(term) <= WIDENED else []
+            alike[term] = others
             tally.add_best([(term, weight), *((w, x * min(weight, lexical.weight(w))) for w, x in others)])
     tally.scores /= asked + PATIENCE * lexical.ceiling
     if asked_exact:
         tally.exact /= asked_exact
-    return Evidence(lexical=tally.scores, exact=tally.exact)
+    return Evidence(lexical=tally.scores, exact=tally.exact, alike=alike)
 
 
 class _Tally:

@@ -16,13 +16,12 @@ from typing import Any, Final
 
 from memsync.index.cache import Cached
 from memsync.index.embed import Meaning
+from memsync.index.gate import Lens
 from memsync.index.query import Query, parse
 from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
 from memsync.index.scale import (
     ALIKE,
     EXACT,
-    FLOOR,
-    FLOOR_WORDS,
     GRAM_BITS,
     IDENTIFIER,
     K1,
@@ -34,6 +33,7 @@ from memsync.index.scale import (
     TYPO,
     TYPO_LETTERS,
     UNSEEN,
+    WEIGHED,
     WIDENED,
     WORDLESS,
     B,
@@ -60,27 +60,42 @@ class OneShot:
         self._scale, self._offset = K1 * B / mean, K1 * (1 - B)
         self._tokenizer = Tokenizer(stop_words=stop_words)
 
-    def search(self, text: str, *, limit: int, allow: Allow, is_mine: Callable[[Memory], bool]) -> Ranking:
+    def search(
+        self, text: str, *, limit: int, allow: Allow, is_mine: Callable[[Memory], bool], weighed: int = WEIGHED
+    ) -> Ranking:
         """Return what the warm index would."""
         query = parse(text, self._tokenizer)
-        return rank(query, self._candidates(text, query), limit=limit, allow=allow, is_mine=is_mine)
+        candidates = self._candidates(text, query)
+        return rank(query, candidates, limit=limit, allow=allow, is_mine=is_mine, weighed=weighed)
 
     def _candidates(self, text: str, query: Query) -> Candidates:
-        lexical, exact = self._lexical(query)
+        alike: dict[str, list[tuple[str, float]]] = {}
+        lexical, exact = self._lexical(query, alike)
         identifier = {slot: IDENTIFIER * share for slot, share in exact.items()} if query.led else {}
         wordy = {slot: x + identifier.get(slot, 0.0) for slot, x in lexical.items()}
         asked = self._meaning.query(text) if self._meaning else None
         semantic = self._semantic(asked, wordy) if asked else {}
         total = {slot: wordy.get(slot, 0.0) + semantic.get(slot, 0.0) for slot in wordy.keys() | semantic.keys()}
         return Candidates(
-            ordered=sorted(((x, slot) for slot, x in total.items() if x > 0), reverse=True),
+            ordered=iter(sorted(((x, slot) for slot, x in total.items() if x > 0), reverse=True)),
             record=self._record,
             parts=lambda slot: Parts(lexical.get(slot, 0.0), semantic.get(slot, 0.0), identifier.get(slot, 0.0)),
-            floor=FLOOR if asked else FLOOR_WORDS,
+            lens=Lens(
+                weight=lambda term: self._weight(self._frequency(term)),
+                frequency=self._frequency,
+                ceiling=self._weight(0),
+                alike=alike,
+                terms=self._tokenizer.record_terms,
+                live=self._live,
+                has_meaning=asked is not None,
+            ),
             degraded=self._meaning.failed if self._meaning else "",
         )
 
-    def _lexical(self, query: Query) -> tuple[dict[int, float], dict[int, float]]:
+    def _lexical(
+        self, query: Query, alike: dict[str, list[tuple[str, float]]]
+    ) -> tuple[dict[int, float], dict[int, float]]:
+        """Return the lexical score and the share of identifiers by slot, and add the words that were widened to *alike*."""
         scores: dict[int, float] = {}
         exact: dict[int, float] = {}
         asked = asked_exact = 0.0
@@ -94,7 +109,8 @@ class OneShot:
                 for slot in gains:
                     exact[slot] = exact.get(slot, 0.0) + weight
             elif high - low <= WIDENED:
-                for word, likeness in self._alike(term, known=high > low):
+                alike[term] = self._alike(term, known=high > low)
+                for word, likeness in alike[term]:
                     a, b = self._range(word)
                     for slot, gain in self._gains(a, b, likeness * min(weight, self._weight(b - a))):
                         gains[slot] = max(gain, gains.get(slot, 0.0))
@@ -105,6 +121,10 @@ class OneShot:
 
     def _weight(self, seen: int) -> float:
         return log1p((self._live + UNSEEN - seen + 0.5) / (seen + 0.5))
+
+    def _frequency(self, term: str) -> int:
+        low, high = self._range(term)
+        return high - low
 
     def _range(self, term: str) -> tuple[int, int]:
         keys, starts, key = self._a["base.keys"], self._a["base.starts"], term_key(term)

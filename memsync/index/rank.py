@@ -5,14 +5,15 @@ Pure, and without numpy: the warm index and the one-shot query both end here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+from memsync.index.gate import Gate, Lens
 from memsync.index.query import Query, folded
-from memsync.index.scale import BOOST, COPY, PHRASE, POOL
+from memsync.index.scale import BOOST, COPY, PHRASE, POOL, USUAL
 from memsync.records import SCOPES, Memory, Scope
 
 _COMPARED: Final = 200  # among more matches nobody looks for copies, and comparing all would take long
@@ -37,13 +38,18 @@ class Parts(NamedTuple):
 
 
 class Match(NamedTuple):
-    """One record that answers; `copy_of` is the id of a better one that says nearly the same."""
+    """One record that answers; `copy_of` is the id of a better one that says nearly the same.
+
+    `confidence` says how sure that is, 0 to 1, and `terms` are its words; both empty where nobody looked.
+    """
 
     scope: Scope
     memory: Memory
     parts: Parts
     boost: float
     copy_of: str | None = None
+    confidence: float = 0.0
+    terms: frozenset[str] = frozenset()
 
     @property
     def order(self) -> float:
@@ -53,57 +59,75 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """Matches best first; from a *gate* below the *floor* nothing should be shown unasked.
+    """Matches best first; the *gate* is the confidence in the surest of them.
 
-    `refused` are the ids that were not allowed and would have passed the floor.
+    `refused` are the ids that were not allowed, with the confidence in them.
     """
 
     matches: tuple[Match, ...] = ()
     gate: float = 0.0
-    floor: float = 0.0
     degraded: str = ""
-    refused: tuple[str, ...] = ()
+    refused: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
     """What an index found: slots with falling scores, and how to look at one."""
 
-    ordered: Iterable[tuple[float, int]]
+    ordered: Iterator[tuple[float, int]]
     record: Callable[[int], Record | None]
     parts: Callable[[int], Parts]
-    floor: float
+    lens: Lens
     degraded: str = ""
 
 
-def rank(query: Query, found: Candidates, *, limit: int, allow: Allow, is_mine: Callable[[Memory], bool]) -> Ranking:
-    """Return the best *limit* of the records that *allow* lets through.
+def rank(
+    query: Query, found: Candidates, *, limit: int, allow: Allow, is_mine: Callable[[Memory], bool], weighed: int
+) -> Ranking:
+    """Return the best *limit* of the records that *allow* lets through, and how sure the first *weighed* are.
 
     Filters come before the cut, however many records they reject. Of the best three times
     *limit*, memories that are *mine* get up to half of the places first (seed 004's two passes,
     without its weak matches); near-copies of a better match go last. Neither boosts nor places enter the gate, so they never lift noise over the floor.
     """
-    refused: list[str] = []
-    pool = _pool(query, found, limit * POOL * (POOL if query.phrases else 1), allow, refused)
-    gate = max((match.parts.score for match in pool), default=0.0)
+    head = list(islice(found.ordered, USUAL))
+    gate = Gate(query, found.lens, head[-1][0] if len(head) == USUAL else 0.0)
+    refused: list[Match] = []
+    ordered = _by_id_where_equal(found, chain(head, found.ordered))
+    pool = _pool(query, found, ordered, limit * POOL * (POOL if query.phrases else 1), allow, refused)
+    pool = [*_weigh(gate, pool[:weighed]), *pool[weighed:]]
+    surest = max((match.confidence for match in pool), default=0.0)
     has_passes = len(pool) > limit and len({match.memory.author for match in pool}) > 1
     distinct = _copies_last(pool, _COMPARED if has_passes else min(limit, _COMPARED))
     chosen = _two_passes(distinct, limit, is_mine) if has_passes else distinct[:limit]
-    return Ranking(matches=tuple(chosen), gate=gate, floor=found.floor, degraded=found.degraded, refused=tuple(refused))
+    passed_over = {match.memory.id: match.confidence for match in _weigh(gate, refused[:weighed])}
+    return Ranking(matches=tuple(chosen), gate=surest, degraded=found.degraded, refused=passed_over)
 
 
-def _pool(query: Query, found: Candidates, size: int, allow: Allow, refused: list[str]) -> list[Match]:
+def _weigh(gate: Gate, matches: Iterable[Match]) -> Iterator[Match]:
+    for match in matches:
+        confidence, terms = gate.weigh(match.memory, match.parts.lexical, match.parts.semantic)
+        yield match._replace(confidence=confidence, terms=terms)
+
+
+def _pool(
+    query: Query,
+    found: Candidates,
+    ordered: Iterable[tuple[Scope, Memory, int]],
+    size: int,
+    allow: Allow,
+    refused: list[Match],
+) -> list[Match]:
     """Return the best *size* allowed records, one an id, sorted; ties by id. Adds to *refused* what was not."""
     pool: dict[str, Match] = {}
-    for scope, memory, slot in _by_id_where_equal(found):
+    for scope, memory, slot in ordered:
         if len(pool) == size:
             break
         if memory.id in pool:
             continue
         parts = found.parts(slot)
         if (boost := allow(scope, memory)) is None:
-            if parts.score >= found.floor:
-                refused.append(memory.id)
+            refused.append(Match(scope, memory, parts, 0.0))
         else:
             if query.phrases and _quotes(query, memory):
                 parts = parts._replace(phrase=PHRASE)
@@ -111,8 +135,8 @@ def _pool(query: Query, found: Candidates, size: int, allow: Allow, refused: lis
     return sorted(pool.values(), key=lambda match: (-match.order, match.memory.id))
 
 
-def _by_id_where_equal(found: Candidates) -> Iterator[tuple[Scope, Memory, int]]:
-    for _, equal in groupby(found.ordered, key=itemgetter(0)):
+def _by_id_where_equal(found: Candidates, ordered: Iterable[tuple[float, int]]) -> Iterator[tuple[Scope, Memory, int]]:
+    for _, equal in groupby(ordered, key=itemgetter(0)):
         records = [(record, slot) for _, slot in equal if (record := found.record(slot))]
         records.sort(key=lambda pair: (pair[0][1].id, SCOPES.index(pair[0][0])))
         for (scope, memory), slot in records:

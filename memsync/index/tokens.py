@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import Stemmer
 
 from memsync.index.scale import EXACT
+
+if TYPE_CHECKING:
+    from memsync.records import Memory
 
 _MEMO_LIMIT: Final = 60_000
 _HASH_DIGITS: Final = 7
@@ -67,6 +70,13 @@ class Tokenizer:
                 known = self._remember(chunk)
             found += known
         return found
+
+    def record_terms(self, memory: Memory) -> list[str]:
+        """Return the terms of the content of *memory*, then each tag's terms once."""
+        terms = self.terms(memory.content)
+        for tag in memory.tags:
+            terms += dict.fromkeys(self.terms(tag))
+        return terms
 
     def _remember(self, chunk: str) -> tuple[str, ...]:
         if len(self._memo) >= _MEMO_LIMIT:

@@ -21,6 +21,7 @@ from memsync.store.changes import Exported
 from memsync.transfer.sources import Source, read
 
 _STEP: Final = 100  # items between two words of progress
+_RECALLED: Final = 10  # memories that a recall returns, unless the call or memory.recall_limit says otherwise
 
 
 Importance = Annotated[float | None, Field(ge=0, le=1)]
@@ -85,7 +86,7 @@ def remember(
 def recall(
     project: Project,
     query: Annotated[str | None, Field(description="A question, or words, identifiers, paths, versions.")] = None,
-    limit: Limit = 10,
+    limit: Limit | None = None,
     at: At = None,
     *,
     skills: Annotated[bool, Field(description="The skills that answer it too, under skills.")] = False,
@@ -99,7 +100,7 @@ def recall(
     with open_at(project, at) as place:
         scope = next(iter(filters.scopes)) if len(filters.scopes) == 1 else None
         known = place.skills.search_beside(query, scope=scope, at=at) if skills else None
-        found = place.recall(query, filters, limit=limit).as_dict()
+        found = place.recall(query, filters, limit=place.limit_of(_RECALLED) if limit is None else limit).as_dict()
         return found if known is None else {**found, "skills": [entry.as_dict(whole=False) for entry in known]}
 
 

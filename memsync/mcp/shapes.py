@@ -40,6 +40,7 @@ class Hit(Memory):
     """A memory that a query found; scores compare only within one answer."""
 
     score: float
+    confidence: float
     parts: dict[str, float]
 
 

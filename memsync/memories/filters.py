@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeVar
+from math import inf
+from typing import TYPE_CHECKING, Final
 
 from memsync.index.rank import Match
 from memsync.memories.results import Entry, Hit, Recall
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from memsync.memories.project import Project
 
 SHOWN: Final = 5  # memories that an agent is shown unasked at most
-NEAR: Final = 0.6  # share of the floor; up to here no judged question lost its answer, and a tenth of the lines went
-T = TypeVar("T")
+SURE: Final = 1.2  # times the floor, from which more is given than the surest memory alone
+NEAR: Final = 0.45  # share of the surest memory's confidence that another one needs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +60,11 @@ def as_hit(entry: Entry, match: Match | None = None) -> Hit:
     if match is None:
         return Hit(**entry.fields(), score=0.0, parts={})
     parts = match.parts._asdict() | {"boost": match.order / (match.parts.score or 1.0)}
-    return Hit(**entry.fields(), score=match.parts.score, parts=parts, copy_of=match.copy_of)
+    return Hit(**entry.fields(), score=match.parts.score, parts=parts, copy_of=match.copy_of, confidence=match.confidence, terms=match.terms)
 
 
-def search(project: Project, query: str, filters: Filters, *, limit: int | None) -> Recall:
-    """Return the memories of *project* that answer *query*, best first.
+def search(project: Project, query: str, filters: Filters, *, limit: int) -> Recall:
+    """Return the memories of *project* that answer *query*, best first, not marked yet.
 
     Raises:
         ConfigError, StoreUnreadable, OutsideTree
@@ -79,24 +79,20 @@ def search(project: Project, query: str, filters: Filters, *, limit: int | None)
     def is_mine(memory: Memory) -> bool:
         return memory.author is not None and memory.author == project.author  # as far as it says
 
-    limit = project.settings.recall_limit if limit is None else limit
     found = project.finder.search(query, limit=limit, allow=allow, is_mine=is_mine)
-    hits = tuple(project.mark(as_hit(entries[match.scope, match.memory.id], match)) for match in found.matches)
-    return Recall(
-        hits=hits, query=query, gate=found.gate, floor=found.floor, degraded=found.degraded, refused=found.refused
-    )
+    hits = tuple(as_hit(entries[match.scope, match.memory.id], match) for match in found.matches)
+    floor = project.settings.recall_threshold
+    return Recall(hits=hits, query=query, gate=found.gate, floor=floor, degraded=found.degraded, refused=found.refused)
 
 
-def choose_unasked(
-    ranked: Iterable[T], score: Callable[[T], float], *, gate: float, floor: float, limit: int = SHOWN
-) -> list[T]:
-    """Return those of *ranked* that an agent may be given unasked: none if the gate is below the floor.
+def least_confidence(surest: float, floor: float) -> float:
+    """Return the confidence from which a hit is given to an agent unasked, beside one that is the *surest*.
 
-    Every hit must itself come near the floor.
+    Nothing is given where that is below the *floor*, and the surest alone where it is not much above.
     """
-    if gate < floor:
-        return []
-    return [hit for hit in islice(ranked, limit) if score(hit) >= NEAR * floor]
+    if surest < floor:
+        return inf
+    return surest if surest < SURE * floor else NEAR * surest
 
 
 def sort_by_importance(entries: Iterable[Entry]) -> list[Entry]:

@@ -83,7 +83,7 @@ class Finder:
         Raises:
             StoreUnreadable, OutsideTree
         """
-        how: dict[str, Any] = {"limit": limit, "allow": allow, "is_mine": lambda _: False}
+        how: dict[str, Any] = {"limit": limit, "allow": allow, "is_mine": lambda _: False, "weighed": 0}
         if (index := self._index) is not None:
             return index.search(text, **how)
         return self._ask_once(text, how)

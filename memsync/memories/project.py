@@ -246,7 +246,7 @@ class Project:
     def recall(self, query: str | None = None, filters: Filters = _ALL, *, limit: int | None = None) -> Recall:
         """Return the memories that answer *query*, best first; nothing if nothing does.
 
-        Without a query: the most important ones. What was returned counts as used.
+        Without a query: the most important ones. What was returned counts as used, unless it is a weak match.
 
         Raises:
             ConfigError, StoreUnreadable, OutsideTree
@@ -256,7 +256,7 @@ class Project:
         else:
             limit = self.settings.recall_limit if limit is None else limit
             found = Recall(hits=tuple(as_hit(entry) for entry in self.memories(filters, limit=limit)))
-        self.record(found, "accessed")
+        self.record((hit for hit in found if not found.is_weak(hit)), "accessed")
         return found
 
     def search(self, query: str, filters: Filters = _ALL, *, limit: int | None = None) -> Recall:
@@ -265,7 +265,20 @@ class Project:
         Raises:
             ConfigError, StoreUnreadable, OutsideTree
         """
+        found = self.find(query, filters, limit=self.settings.recall_limit if limit is None else limit)
+        return replace(found, hits=tuple(map(self.mark, found)))
+
+    def find(self, query: str, filters: Filters = _ALL, *, limit: int) -> Recall:
+        """Return what `search` does, not marked yet: for who shows only some of it.
+
+        Raises:
+            ConfigError, StoreUnreadable, OutsideTree
+        """
         return search(self, query, filters, limit=limit)
+
+    def limit_of(self, unset: int) -> int:
+        """Return memory.recall_limit where somebody has set it, else *unset*."""
+        return self.settings.recall_limit if "memory.recall_limit" in self.loaded.sources else unset
 
     def stats(self, filters: Filters = _EVERYTHING) -> Stats:
         """Count the memories that pass *filters*."""

@@ -67,26 +67,32 @@ def list_entries(found: Sequence[Entry]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Entry):
-    """An entry that a query found; `score` compares only within one recall. `parts` explains it."""
+    """An entry that a query found; `score` compares only within one recall. `parts` explains it.
+
+    `confidence` (0-1) compares between recalls: how sure it is that the memory answers. `terms` are its words.
+    """
 
     score: float
     parts: Mapping[str, float]
     copy_of: str | None = None
+    confidence: float = 0.0
+    terms: frozenset[str] = frozenset()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the entry with its score and the parts of it."""
+        """Return the entry with its score, the parts of it, and how sure it is."""
         parts = {name: round(value, 4) for name, value in self.parts.items()}
         copy = {"copy_of": self.copy_of} if self.copy_of else {}
-        return {**Entry.as_dict(self), "score": round(self.score, 4), "parts": parts, **copy}
+        sure = {"score": round(self.score, 4), "confidence": round(self.confidence, 4)}
+        return {**Entry.as_dict(self), **sure, "parts": parts, **copy}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall(Sequence[Hit]):
     """The hits of one query, best first; a sequence of them.
 
-    From a `gate` below the `floor` nothing should be shown to an agent unasked.
+    The `gate` is the confidence in the surest hit; below the `floor` a hit is weak, and no agent is shown it unasked.
     `degraded` says what was missing, such as vectors; "" if nothing was. `refused` are
-    the ids that the filters left out and that the floor would have let through.
+    the ids that the filters left out, with the confidence in each.
     """
 
     hits: tuple[Hit, ...]
@@ -94,7 +100,7 @@ class Recall(Sequence[Hit]):
     gate: float = 0.0
     floor: float = 0.0
     degraded: str = ""
-    refused: tuple[str, ...] = ()
+    refused: Mapping[str, float] = field(default_factory=dict)
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...
@@ -105,6 +111,10 @@ class Recall(Sequence[Hit]):
 
     def __len__(self) -> int:
         return len(self.hits)
+
+    def is_weak(self, hit: Hit) -> bool:
+        """Tell whether *hit* only shares words with the query, as far as can be told; without one nothing is weak."""
+        return self.query is not None and hit.confidence < self.floor
 
     def as_dict(self) -> dict[str, Any]:
         """Return the query, the hits and how far to trust them."""

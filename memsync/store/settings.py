@@ -23,7 +23,10 @@ MODES: Final = ("worktree", "on-commit", "auto-commit")
 class Settings:
     """Every setting of memsync, by the seeds' names (seeds 002 and 004)."""
 
-    recall_limit: int = _setting("memory.recall_limit", 15, "how many memories a recall returns", low=1)
+    recall_limit: int = _setting("memory.recall_limit", 15, "how many memories a recall or a prompt returns", low=1)
+    recall_threshold: float = _setting(
+        "memory.recall_threshold", 0.35, "least confidence of a match that is given unasked", low=0, high=1
+    )
     embedder: str = _setting(
         "memory.embedder", "builtin", "what finds by meaning: builtin, none, model2vec:PATH, … (docs/recall.md)"
     )
@@ -32,11 +35,7 @@ class Settings:
         "memory.injection_limit", 10, "most memories given at the start of a session", low=0
     )
     importance_threshold: float = _setting(
-        "memory.importance_threshold",
-        0.3,
-        "least importance of what is given: today's at the start of a session, as written at a prompt",
-        low=0,
-        high=1,
+        "memory.importance_threshold", 0.3, "least importance, today's at a start, written at a prompt", low=0, high=1
     )
     injection_budget: int = _setting(
         "memory.injection_budget", 2_000, "most characters given unasked at once", low=0, high=9_000
@@ -94,6 +93,7 @@ class Settings:
 _BY_KEY: Final = {spec.metadata["key"]: spec for spec in fields(Settings)}
 ALIASES: Final = {
     "agent.memory_recall_limit": "memory.recall_limit",
+    "agent.memory_recall_threshold": "memory.recall_threshold",
     "agent.memory_dedup_threshold": "janitor.dedup.gray_zone_low",
     "memory_dedup_threshold": "janitor.dedup.gray_zone_low",
     "janitor.dedup.llm_verify_enabled": "janitor.dedup.haiku_verify_enabled",

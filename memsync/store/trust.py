@@ -77,6 +77,7 @@ def _at_once(values: Collection[object], waiting: str) -> Rule:
 
 RULES: Final[Mapping[str, Rule]] = {
     "memory.recall_limit": _up_to(100),
+    "memory.recall_threshold": _higher(),
     "memory.embedder": _only(*BUILT_IN),
     "memory.enabled": _only(False),
     "memory.injection_limit": _lower(),

@@ -86,7 +86,7 @@ def test_a_run_holds_every_answer_of_every_suite_in_order(suite):
     assert [line["qid"] for line in lines] == ["q1", "q2", "q3", "q4", "oq1", "oq2", "oq3", "oq4"]
     assert all(set(line) == {"qid", "ranked", "gate"} for line in lines)
     assert lines[0]["ranked"][0]["id"] == "port"
-    assert lines[0]["gate"] == lines[0]["ranked"][0]["score"] > 0
+    assert 0.35 < lines[0]["gate"] < 1
     assert lines[2] == {"qid": "q3", "ranked": [], "gate": 0.0}
 
 

@@ -202,7 +202,7 @@ def test_filters_take_hits_away_and_change_nothing_else(meaning, held, allowed, 
     expected = {match[1]: match[:5] for match in values(all_of_them).matches if match[1] in allowed}
     assert {match[1]: match[:5] for match in values(some).matches} == expected
     assert some.gate == max(
-        (match.parts.score for match in all_of_them.matches if match.memory.id in allowed), default=0.0
+        (match.confidence for match in all_of_them.matches if match.memory.id in allowed), default=0.0
     )
     kept = [match for match in some.matches if not match.copy_of]
     assert kept == sorted(kept, key=lambda match: (-match.order, match.memory.id))

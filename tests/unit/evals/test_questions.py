@@ -45,10 +45,10 @@ def write(tmp_path):
     return write
 
 
-def answer(kind="short", rels=None, ids=(), gate=0.0, floor=0.5, degraded="", injected=None) -> Answer:
+def answer(kind="short", rels=None, ids=(), gate=0.0, degraded="", injected=None) -> Answer:
     query = Query(qid="q", kind=kind, text="text", rels=rels or {})
     ranked = [(id_, 1.0) for id_ in ids]
-    return Answer(query=query, ranked=ranked, gate=gate, floor=floor, degraded=degraded, injected=injected)
+    return Answer(query=query, ranked=ranked, gate=gate, degraded=degraded, injected=injected)
 
 
 # one ranking
@@ -186,7 +186,7 @@ def test_the_line_of_a_run_has_what_an_outside_scorer_needs():
     ranked = [{"id": "a", "score": 1.0}, {"id": "b", "score": 1.0}]
     assert one.as_dict() == {"qid": "q", "ranked": ranked, "gate": 0.75}
     given = answer(ids="ab", gate=0.75, injected=("b",))
-    assert given.as_dict() == {"qid": "q", "ranked": ranked, "gate": 0.75, "injected": ["b"]}
+    assert given.as_dict() == {"qid": "q", "ranked": ranked, "gate": 0.75, "injected": ["b"], "folded": []}
 
 
 # asking

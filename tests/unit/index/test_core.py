@@ -9,9 +9,9 @@ from searching import BUILTIN, Answer, ask, change, found, index, record
 from memsync.index import core, vectors
 from memsync.index.core import Index
 from memsync.index.rank import Parts
-from memsync.index.scale import FLOOR, FLOOR_WORDS, IDENTIFIER
+from memsync.index.scale import IDENTIFIER
 
-NOTHING = Answer((), 0.0, FLOOR_WORDS, "")
+NOTHING = Answer((), 0.0, "")
 MEANINGS = pytest.mark.parametrize("meaning", [None, BUILTIN], ids=["words", "builtin"])
 
 
@@ -56,8 +56,8 @@ def test_a_query_that_matches_nothing_finds_nothing(query):
 
 def test_an_empty_index_finds_nothing_and_says_how_it_looked():
     assert ask(Index([], None), "tabs") == NOTHING
-    assert ask(Index([], BUILTIN), "tabs") == Answer((), 0.0, FLOOR, "")
-    assert ask(index("", "...", meaning=BUILTIN), "tabs") == Answer((), 0.0, FLOOR, "")
+    assert ask(Index([], BUILTIN), "tabs") == NOTHING
+    assert ask(index("", "...", meaning=BUILTIN), "tabs") == NOTHING
 
 
 def test_the_exact_word_beats_a_similar_one():

@@ -14,7 +14,6 @@ from memsync.index.calibrate import UNLIKE, unrelated_cosine
 from memsync.index.core import Index
 from memsync.index.embed import LEVELS, Meaning, choose, whole
 from memsync.index.embedder import EmbedderFailed
-from memsync.index.scale import FLOOR, FLOOR_WORDS
 
 
 class Letters:
@@ -98,7 +97,7 @@ def test_without_a_working_embedder_words_are_enough_and_the_answer_says_so():
     found = ask(index(letters, "use tabs", "use docker"), "tabs")
     expected = ask(Index([record("0", "use tabs"), record("1", "use docker")], None), "tabs")
     assert found == expected._replace(degraded="nobody answers")
-    assert (found.ids, found.floor) == (["0"], FLOOR_WORDS)
+    assert found.ids == ["0"]
 
 
 def test_a_query_that_fails_is_answered_by_words():
@@ -107,10 +106,10 @@ def test_a_query_that_fails_is_answered_by_words():
     whole_answer = ask(made, "tabs")
     letters.broken = True
     found = ask(made, "tabs")
-    assert (found.ids, found.floor, found.degraded) == (["0"], FLOOR_WORDS, "nobody answers")
+    assert (found.ids, found.degraded) == (["0"], "nobody answers")
     letters.broken = False
     assert ask(made, "tabs") == whole_answer
-    assert (whole_answer.floor, whole_answer.degraded) == (FLOOR, "")
+    assert whole_answer.degraded == ""
 
 
 def test_a_memory_that_was_not_embedded_is_embedded_by_the_next_query_and_told_until_then():

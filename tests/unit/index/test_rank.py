@@ -5,23 +5,37 @@ from __future__ import annotations
 import pytest
 from searching import everything, nobody, record
 
+from memsync.index.gate import Gate, Lens
 from memsync.index.query import Query, parse
 from memsync.index.rank import Candidates, Match, Parts, Ranking, Record, is_copy, rank
 from memsync.index.scale import BOOST, PHRASE
 from memsync.index.tokens import Tokenizer
 
 PLAIN = parse("anything", Tokenizer())
+LENS = Lens(
+    weight=lambda _: 1.0,
+    frequency=lambda _: 1,
+    ceiling=2.0,
+    alike={},
+    terms=lambda _: ["one", "two", "three"],
+    live=10,
+    has_meaning=True,
+)
 
 
 def ranked(*scored: tuple[float, Record], query: Query = PLAIN, limit: int = 15, **how) -> Ranking:
     slots = sorted(range(len(scored)), key=lambda slot: -scored[slot][0])
     found = Candidates(
-        ordered=[(scored[slot][0], slot) for slot in slots],
+        ordered=iter([(scored[slot][0], slot) for slot in slots]),
         record=lambda slot: scored[slot][1],
         parts=lambda slot: Parts(scored[slot][0], 0.0, 0.0),
-        floor=0.1,
+        lens=LENS,
     )
-    return rank(query, found, limit=limit, **{"allow": everything, "is_mine": nobody, **how})
+    return rank(query, found, limit=limit, **{"allow": everything, "is_mine": nobody, "weighed": 15, **how})
+
+
+def confidence(score: float, usual: float = 0.0) -> float:
+    return Gate(PLAIN, LENS, usual).weigh(record("a", "a b c")[1], score, 0.0).confidence
 
 
 def ids(ranking: Ranking) -> list[str]:
@@ -45,7 +59,7 @@ def test_filters_come_before_the_cut_however_many_they_reject():
     crowd = [named(0.9, f"no-{n:04}") for n in range(3000)]
     kept = [named(0.2, "yes-1"), named(0.3, "yes-2")]
     found = ranked(*crowd, *kept, limit=2, allow=lambda _, memory: 0.0 if memory.id.startswith("yes") else None)
-    assert (ids(found), found.gate) == (["yes-2", "yes-1"], 0.3)
+    assert (ids(found), found.gate) == (["yes-2", "yes-1"], confidence(0.3, usual=0.9))
 
 
 def test_an_id_in_three_scopes_is_one_hit_of_the_nearest_one_allowed():
@@ -58,15 +72,15 @@ def test_an_id_in_three_scopes_is_one_hit_of_the_nearest_one_allowed():
 
 def test_a_slot_whose_record_is_gone_is_passed_over():
     found = Candidates(
-        ordered=[(0.9, 0), (0.5, 1)],
+        ordered=iter([(0.9, 0), (0.5, 1)]),
         record=[None, record("a", "x")].__getitem__,
         parts=lambda _: Parts(0.5, 0.0, 0.0),
-        floor=0.1,
+        lens=LENS,
         degraded="no vectors",
     )
     match = Match("project", record("a", "x")[1], Parts(0.5, 0.0, 0.0), 0.5)
-    expected = Ranking(matches=(match,), gate=0.5, floor=0.1, degraded="no vectors")
-    assert rank(PLAIN, found, limit=3, allow=everything, is_mine=nobody) == expected
+    expected = Ranking(matches=(match,), gate=0.0, degraded="no vectors")
+    assert rank(PLAIN, found, limit=3, allow=everything, is_mine=nobody, weighed=0) == expected
 
 
 def test_a_near_copy_comes_last_and_names_its_original():
@@ -121,7 +135,7 @@ def test_my_own_memories_take_more_than_half_where_they_are_the_best():
 
 def test_my_own_memories_do_not_enter_the_gate():
     scored = [named(0.9, "other", author="Bo"), named(0.2, "mine", author="Ann")]
-    assert ranked(*scored, is_mine=lambda memory: memory.author == "Ann").gate == 0.9
+    assert ranked(*scored, is_mine=lambda memory: memory.author == "Ann").gate == confidence(0.9)
 
 
 def boosts(**by_id: float):
@@ -142,13 +156,13 @@ def test_boosts_and_the_limit_never_enter_the_gate(limit):
         ranked(*scored, limit=limit, allow=boosts(a=x, b=y, c=z)).gate
         for x, y, z in ((0, 0, 0), (1, 1, 1), (0, 1, 1), (1, 0, 0))
     ]
-    assert gates == [0.52] * 4
+    assert gates == [confidence(0.52)] * 4
 
 
 def test_without_a_match_there_is_no_gate():
-    assert ranked() == Ranking(matches=(), gate=0.0, floor=0.1)
+    assert ranked() == Ranking(matches=(), gate=0.0)
     rejected = ranked(named(0.9, "a"), allow=lambda *_: None)
-    assert rejected == Ranking(matches=(), gate=0.0, floor=0.1, refused=("a",))
+    assert rejected == Ranking(matches=(), gate=0.0, refused={"a": confidence(0.9)})
 
 
 def test_a_quoted_phrase_counts_extra_and_is_a_part_of_the_score():
@@ -166,6 +180,7 @@ def test_a_quoted_phrase_counts_though_many_memories_hold_its_words():
     assert ids(ranked(*crowd, named(0.3, "yes", "wait for a green build"), query=query))[0] == "yes"
 
 
-def test_of_what_was_not_allowed_only_what_reaches_the_floor_counts_as_kept_back():
-    found = ranked(named(0.3, "b"), named(0.1, "a"), named(0.0999, "weak"), allow=lambda *_: None)
-    assert (ids(found), found.refused) == ([], ("b", "a"))
+def test_of_what_was_not_allowed_is_told_how_sure_it_was_and_nobody_looks_at_more_than_is_weighed():
+    found = ranked(named(0.3, "b"), named(0.1, "a"), named(0.05, "weak"), allow=lambda *_: None, weighed=2)
+    assert (ids(found), found.refused) == ([], {"b": confidence(0.3), "a": confidence(0.1)})
+    assert confidence(0.3) > confidence(0.1) > 0

@@ -1,0 +1,92 @@
+"""Which of the hits for a prompt become lines, and which are folded into one that says the same. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from memsync.memories.filters import SURE, least_confidence
+from memsync.memories.results import Hit
+from memsync.records import shown_id
+
+ALIKE: Final = 0.6  # share of the words of the shorter text that are in the other, from which both may say the same
+
+
+class Line(NamedTuple):
+    """A hit to show, those that only say it again, and those that say otherwise."""
+
+    hit: Hit
+    alike: tuple[Hit, ...] = ()
+    against: tuple[Hit, ...] = ()
+
+
+def choose_lines(
+    hits: Sequence[Hit], *, floor: float, limit: int, is_withheld: Callable[[Hit], object]
+) -> tuple[Line, ...]:
+    """Return at most *limit* lines of *hits*, in their order: several, the surest alone, or none.
+
+    What is *withheld* opens no gate. It is asked about as few hits as can be, because it reads them.
+    """
+    falling = sorted(hits, key=lambda hit: -hit.confidence)
+    surest = next((hit for hit in falling if hit.confidence < floor or not is_withheld(hit)), None)
+    if surest is None:
+        return ()
+    least = least_confidence(surest.confidence, floor)
+    near = [hit for hit in hits if hit.confidence >= least]
+    return _fold(near, limit if surest.confidence >= SURE * floor else min(limit, 1), is_withheld)
+
+
+def _fold(hits: Sequence[Hit], limit: int, is_withheld: Callable[[Hit], object]) -> tuple[Line, ...]:
+    lines: list[Line] = []
+    for hit in hits:
+        at = next((n for n, line in enumerate(lines) if says_the_same(line.hit, hit)), None)
+        if (at is None and len(lines) == limit) or is_withheld(hit):
+            continue
+        clash = "" if at is None else find_clash(lines[at].hit, hit)
+        if at is not None and not clash:
+            lines[at] = lines[at]._replace(alike=(*lines[at].alike, hit))
+        elif len(lines) < limit:
+            against: tuple[Hit, ...] = ()
+            if at is not None and is_sibling(lines[at].hit, hit):
+                against = (lines[at].hit,)
+                lines[at] = lines[at]._replace(against=(*lines[at].against, hit))
+            lines.append(Line(hit, against=against))
+    return tuple(lines)
+
+
+def says_the_same(one: Hit, other: Hit) -> bool:
+    """Tell whether one of the two texts has nearly all the words of the other."""
+    shorter = min(len(one.terms), len(other.terms))
+    return bool(shorter) and len(one.terms & other.terms) >= ALIKE * shorter
+
+
+def is_sibling(one: Hit, other: Hit) -> bool:
+    """Tell whether two texts are in nearly the same words."""
+    return len(one.terms & other.terms) >= ALIKE * max(len(one.terms), len(other.terms))
+
+
+def find_clash(one: Hit, other: Hit) -> str:
+    """Return what two texts that share words disagree in; "" if one may stand for both.
+
+    Of long texts only values count: on real ones every other negation is about something else.
+    """
+    from memsync.dedup import decide  # most prompts have no two lines alike
+
+    found = decide(one.content, other.content, 1.0)
+    is_clash = found.relation == "contradicts" and (is_sibling(one, other) or any(map(str.isdigit, found.reason)))
+    return found.reason if is_clash else ""
+
+
+def notes_of(lines: Sequence[Line]) -> Mapping[str, str]:
+    """Return by id what a line says of the others that are like it."""
+    found = {line.hit.id: "; ".join(_notes(line)) for line in lines}
+    return {id_: note for id_, note in found.items() if note}
+
+
+def _notes(line: Line) -> Iterator[str]:
+    if line.alike:
+        yield f"+{len(line.alike)} alike: {', '.join(shown_id(hit.id) for hit in line.alike)}"
+    for other in line.against:
+        ours, theirs = line.hit.memory.written_at, other.memory.written_at
+        is_newer = ours is not None and (theirs is None or ours > theirs)
+        yield f"{'newer than' if is_newer else 'disagrees with'} {shown_id(other.id)}{', which says otherwise' * is_newer}"
