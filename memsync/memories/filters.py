@@ -60,7 +60,14 @@ def as_hit(entry: Entry, match: Match | None = None) -> Hit:
     if match is None:
         return Hit(**entry.fields(), score=0.0, parts={})
     parts = match.parts._asdict() | {"boost": match.order / (match.parts.score or 1.0)}
-    return Hit(**entry.fields(), score=match.parts.score, parts=parts, copy_of=match.copy_of, confidence=match.confidence, terms=match.terms)
+    return Hit(
+        **entry.fields(),
+        score=match.parts.score,
+        parts=parts,
+        copy_of=match.copy_of,
+        confidence=match.confidence,
+        terms=match.terms,
+    )
 
 
 def search(project: Project, query: str, filters: Filters, *, limit: int) -> Recall:

@@ -265,16 +265,8 @@ class Project:
         Raises:
             ConfigError, StoreUnreadable, OutsideTree
         """
-        found = self.find(query, filters, limit=self.settings.recall_limit if limit is None else limit)
+        found = search(self, query, filters, limit=self.settings.recall_limit if limit is None else limit)
         return replace(found, hits=tuple(map(self.mark, found)))
-
-    def find(self, query: str, filters: Filters = _ALL, *, limit: int) -> Recall:
-        """Return what `search` does, not marked yet: for who shows only some of it.
-
-        Raises:
-            ConfigError, StoreUnreadable, OutsideTree
-        """
-        return search(self, query, filters, limit=limit)
 
     def limit_of(self, unset: int) -> int:
         """Return memory.recall_limit where somebody has set it, else *unset*."""
