@@ -2,14 +2,15 @@
 PYTHON ?= python3
 VENV := .venv
 SEED := $(or $(SEED),$(shell date +%s))
+STEPS := $(or $(STEPS),3000)
 RUN := $(VENV)/bin/
 STAMP := $(VENV)/.filled
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick explore lint lock package bench docs clean
+.PHONY: help demo test quick explore check-model lint lock package bench docs clean
 
 help:  ## show the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1	/' | expand -t 16
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1	/' | expand -t 20
 
 demo: $(STAMP)  ## show memsync at work in a temporary repository
 	@$(RUN)memsync demo
@@ -23,6 +24,10 @@ quick: $(STAMP)  ## run the tests that are not slow
 explore: $(STAMP)  ## look for new examples that break a law; SEED=N repeats a run
 	@echo "seed $(SEED); repeat with: make explore SEED=$(SEED)"
 	MEMSYNC_EXPLORE=1 $(RUN)python -m pytest -q -n auto -m hypothesis --hypothesis-seed=$(SEED) $(ARGS)
+
+check-model: $(STAMP)  ## let clones meet in STEPS=N random steps; SEED=N repeats a run, SHORTEN=1 finds what it needs to fail
+	@echo "seed $(SEED); repeat with: make check-model STEPS=$(STEPS) SEED=$(SEED)"
+	MEMSYNC_CHECK_STEPS=$(STEPS) MEMSYNC_CHECK_SEED=$(SEED) MEMSYNC_CHECK_SHORTEN=$(SHORTEN) $(RUN)python -m pytest -q -n auto tests/model $(ARGS)
 
 lint: $(STAMP)  ## check style and types
 	$(RUN)ruff check .

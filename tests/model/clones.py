@@ -1,0 +1,236 @@
+"""Clones of one repository as people really have them, and the hosting service that they push to."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from helpers import Ran
+from ledger import Shown
+
+from memsync import Memsync
+from memsync.git.install import install
+from memsync.memories.sync import sync
+from memsync.setup.installing import init
+from memsync.store.places import locate
+
+MEMORIES = ".gobby/memories.jsonl"
+MODES = ("worktree", "on-commit", "auto-commit")
+# `driver`: memsync's hooks and merge driver; `plain`: neither, as where nobody ran `memsync init`.
+KITS = ("driver", "plain")
+GITCONFIG = """\
+[user]
+	name = Test User
+	email = test@example.org
+[init]
+	defaultBranch = main
+	templateDir =
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[core]
+	fsync = none
+[advice]
+	detachedHead = false
+[pull]
+	rebase = false
+"""
+
+
+class Time:
+    """The time of the whole world: it goes on with each step."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+    def go_on(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+        for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+            os.environ[name] = f"{int(self.now.timestamp())} +0000"
+
+
+class Clone:
+    """One clone: its git, its memsync, its clock, and what its user is in the middle of."""
+
+    def __init__(self, root: Path, home: Path, time: Time, *, kit: str, mode: str) -> None:
+        self.root, self.home, self.time, self.kit, self.mode = root, home, time, kit, mode
+        self.name = root.name
+        self.skew = 0.0  # seconds by which its clock is wrong
+        self.topic = ""  # its branch, while it has one
+        self.stashes = 0
+        self.server: Memsync | None = None  # a program that goes on, such as an MCP server
+        home.mkdir()
+        self.set_mode(mode)
+
+    def set_mode(self, mode: str) -> None:
+        self.mode = mode
+        (self.home / "config.yaml").write_text(
+            f"memory: {{author: {self.name}, embedder: none}}\nmemory_sync: {{mode: {mode}}}\n"
+        )
+
+    def equip(self) -> None:
+        if self.kit == "driver":
+            with self.acting():
+                install(locate(self.root))
+
+    @property
+    def clock(self) -> datetime:
+        return self.time.now + timedelta(seconds=self.skew)
+
+    @contextmanager
+    def acting(self) -> Iterator[None]:
+        """Let this user's settings be in force, for us and for what git starts."""
+        os.environ["MEMSYNC_HOME"] = str(self.home)
+        yield
+
+    def git(self, *words: str, stdin: bytes = b"") -> Ran:
+        with self.acting():
+            done = subprocess.run(["git", *words], cwd=self.root, input=stdin, capture_output=True, check=False)
+        return Ran(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+
+    def do(self, *words: str) -> str:
+        done = self.git(*words)
+        assert done.code == 0, f"{self.name}: git {' '.join(words)}: {done.out}{done.err}"
+        return done.out
+
+    @contextmanager
+    def memsync(self) -> Iterator[Memsync]:
+        """Yield memsync as a short process has it, or as the server that goes on."""
+        with self.acting():
+            if self.server:
+                yield self.server
+                return
+            with self._open() as project:
+                yield project
+
+    def _open(self) -> Memsync:
+        return Memsync.open(self.root, clock=lambda: self.clock, env={**os.environ, "MEMSYNC_HOME": str(self.home)})
+
+    def start_server(self) -> None:
+        with self.acting():
+            self.server = self._open()
+
+    def stop_server(self) -> None:
+        if self.server:
+            with self.acting():
+                self.server.close()
+            self.server = None
+
+    def sync(self, **how: bool) -> str:
+        """Do what `memsync sync` does; return why something was held back."""
+        with self.memsync() as project:
+            return sync(project, **how).held or ""
+
+    def shown(self) -> list[Shown]:
+        """Return what a reader who comes now is shown."""
+        with self.acting():
+            entries = self._open().memories()
+        return [Shown(e.id, e.content, frozenset(e.memory.tags), bool(e.memory.conflict_of)) for e in entries]
+
+    @property
+    def memories(self) -> Path:
+        return self.root / MEMORIES
+
+    @property
+    def pending(self) -> bool:
+        path = self.root / ".gobby" / "local" / "pending.jsonl"
+        return path.exists() and path.stat().st_size > 0
+
+    @property
+    def branch(self) -> str:
+        return self.git("symbolic-ref", "--short", "-q", "HEAD").out.strip()
+
+    @property
+    def under_way(self) -> str:
+        """The word for what git is in the middle of."""
+        marks = {
+            "rebase-merge": "rebase",
+            "rebase-apply": "rebase",
+            "CHERRY_PICK_HEAD": "cherry-pick",
+            "MERGE_HEAD": "merge",
+        }
+        return next((word for mark, word in marks.items() if (self.root / ".git" / mark).exists()), "")
+
+    @property
+    def unmerged(self) -> list[str]:
+        return [name for name in self.do("diff", "--name-only", "--diff-filter=U", "-z").split("\0") if name]
+
+    @property
+    def is_dirty(self) -> bool:
+        return bool(self.do("status", "--porcelain"))
+
+
+class Host:
+    """A hosting service: a bare repository with a merge button, and no memsync."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.git("init", "-q", "--bare", str(path), cwd=path.parent)
+
+    def git(self, *words: str, cwd: Path | None = None) -> Ran:
+        done = subprocess.run(["git", *words], cwd=cwd or self.path, capture_output=True, text=True, check=False)
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def press_button(self, branch: str, *, squash: bool = False) -> bool:
+        """Merge *branch* into main as text; False where that leaves a conflict."""
+        tried = self.git("merge-tree", "--write-tree", "main", branch)
+        if tried.code:
+            return False
+        tree, main = tried.out.split()[0], self.git("rev-parse", "main").out.strip()
+        parents = ["-p", main, *([] if squash else ["-p", branch])]
+        made = self.git("commit-tree", tree, *parents, "-m", f"merge {branch}")
+        assert made.code == 0, made.err
+        assert self.git("update-ref", "refs/heads/main", made.out.strip(), main).code == 0
+        return True
+
+
+def make_clones(
+    top: Path, time: Time, dice: random.Random, plans: Sequence[tuple[str, str]]
+) -> tuple[Host, list[Clone]]:
+    """Make a host and a clone of it for each kit and mode of *plans*."""
+    host = Host(top / "host.git")
+    clones: list[Clone] = []
+    for number, (kit, mode) in enumerate(plans):
+        root = top / f"c{number}"
+        done = subprocess.run(["git", "clone", "-q", str(host.path), str(root)], capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        clone = Clone(root, top / f"home{number}", time, kit=kit, mode=mode)
+        clones.append(clone)
+        if number == 0:
+            _begin(clone)
+        clone.equip()
+        clone.skew = dice.uniform(-120, 120)
+    return host, clones
+
+
+def _begin(clone: Clone) -> None:
+    """Make the first commit, with our attributes, and share it."""
+    with clone.acting(), Memsync.open(clone.root) as project:
+        init(project, [], stealth=False, dry_run=False, git_hooks=False)
+    (clone.root / "README").write_text("a project\n")
+    clone.do("add", "-A")
+    clone.do("commit", "-qm", "begin")
+    clone.do("push", "-qu", "origin", "main")
+
+
+def as_shown(row: dict) -> Shown:
+    """Return a row of the file as a reader sees it."""
+    return Shown(row["id"], row["content"], frozenset(row.get("tags", ())), "conflict_of" in row)
+
+
+def read_rows(data: bytes) -> Iterator[tuple[bytes, dict | None]]:
+    """Yield each line with what json says of it; None where that is no object."""
+    for raw in data.split(b"\n"):
+        if raw:
+            try:
+                row = json.loads(raw)
+            except ValueError:
+                row = None
+            yield raw, row if isinstance(row, dict) else None

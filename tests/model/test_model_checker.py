@@ -1,0 +1,69 @@
+"""What was acknowledged is there when all clones meet, whatever people, agents and git did in between.
+
+`make check-model STEPS=10000 SEED=7` makes more steps, and repeats them; with SHORTEN=1 a run that fails is told by
+as few steps as will make it fail. What was found, and what is not promised: docs/reliability.md.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from datetime import UTC, datetime
+
+import pytest
+import worlds
+from ledger import Ledger, Shown
+
+STEPS = int(os.environ.get("MEMSYNC_CHECK_STEPS") or 200)
+# Another day, other steps: on one day all machines take the same.
+SEED = int(os.environ.get("MEMSYNC_CHECK_SEED") or datetime.now(UTC).date().toordinal())
+SHORTEN = os.environ.get("MEMSYNC_CHECK_SHORTEN", "")
+KITS = ("driver", "plain", "mixed")
+
+
+def plan_runs(steps: int) -> tuple[int, int]:
+    """Return the number of runs, the same for each kit, and the steps of one."""
+    number = 3 * math.ceil(steps / 3 / 200)
+    return number, math.ceil(steps / number)
+
+
+RUNS, LENGTH = plan_runs(STEPS)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("number", range(RUNS))
+def test_nothing_that_was_acknowledged_is_lost_between_clones(surroundings, number):
+    seed, kits = SEED + number // 3, KITS[number % 3]
+    try:
+        print(f"seed {seed}, {kits}: {worlds.run(seed, kits, LENGTH)}")
+    except worlds.Failure as failure:
+        told = worlds.shorten(seed, kits, LENGTH)[1] if SHORTEN else str(failure)
+        pytest.fail(f"{told}\nmake check-model STEPS={STEPS} SEED={SEED} repeats it", pytrace=False)
+
+
+def read(*texts: str) -> list[Shown]:
+    return [Shown(f"id-{text}", text) for text in texts]
+
+
+def test_the_model_sees_what_is_lost_back_or_twice():
+    ledger = Ledger()
+    for text in ("kept", "old", "gone"):
+        ledger.add(text)
+    ledger.edit(Shown("id-old", "old"), "new")
+    ledger.forget(Shown("id-gone", "gone"), read("kept", "new", "gone"))
+    assert list(ledger.find_faults(read("kept", "new"))) == []
+    assert list(ledger.find_faults(read("kept"))) == ["lost: new"]
+    assert list(ledger.find_faults(read("kept", "new", "new"))) == ["there 2 times: new"]
+    assert list(ledger.find_faults(read("kept", "new", "other"))) == ["nobody wrote: other"]
+    assert list(ledger.find_faults(read("kept", "new", "gone"))) == ["forgotten, and back: gone"]
+    assert list(ledger.find_faults(read("kept", "new", "old"))) == ["replaced, and back: old"]
+
+
+def test_in_the_model_an_edit_that_a_removal_had_not_seen_outlives_it():
+    ledger = Ledger()
+    ledger.add("text")
+    ledger.tag(Shown("id-text", "text"), "seen")
+    ledger.forget(Shown("id-text", "text", frozenset({"seen"})), [])
+    assert list(ledger.find_faults(read("text"))) == ["forgotten, and back: text"]
+    ledger.tag(Shown("id-text", "text"), "unseen")
+    assert list(ledger.find_faults(read("text"))) == []

@@ -1,0 +1,252 @@
+"""A run of the model checker: steps by dice, a meeting of all clones now and then, and what must hold then."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import steps
+from clones import KITS, MEMORIES, MODES, Clone, Time, as_shown, make_clones, read_rows
+from ledger import Ledger
+from steps import STEPS, World
+
+MEMORY_DISK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+EPOCHS = (10, 20, 40, 60)  # steps from one meeting of all clones to the next
+# What may take memories out of sight: they are in another branch or in the stash then.
+MOVING = frozenset({"use_topic", "end_topic", "stash", "unstash", "pull", "sync_and_push"})
+
+
+class Act(NamedTuple):
+    """A step as data: repeated alone it does the same, so that a run can be made shorter."""
+
+    step: str
+    clone: int
+    seed: int
+
+
+@dataclass
+class Count:
+    """What was done in runs."""
+
+    steps: int = 0
+    refused: int = 0
+    texts: int = 0
+    removals: int = 0
+    outlived: int = 0
+    commits: int = 0
+    by_step: dict[str, int] = field(default_factory=dict)
+
+
+class Failure(AssertionError):
+    """What does not hold, with the steps that led to it."""
+
+    def __init__(self, why: str, told: Sequence[str]) -> None:
+        super().__init__("\n".join([why, *told]))
+        self.why = why
+
+
+def plan(seed: int, kits: str, count: int) -> tuple[list[tuple[str, str]], list[Act]]:
+    """Return the clones and the steps of a run."""
+    dice = random.Random(f"{seed} {kits}")
+    size = dice.choice([3, 3, 4])
+    modes = dice.choice([["worktree"], ["on-commit"], ["auto-commit"], MODES, MODES, MODES])
+    clones = [(dice.choice(KITS) if kits == "mixed" else kits, dice.choice(modes)) for _ in range(size)]
+    names = [step.__name__ for step in STEPS]
+    drawn = dice.choices(names, list(STEPS.values()), k=count)
+    acts = [Act(name, dice.randrange(size), dice.randrange(2**32)) for name in drawn]
+    at = count
+    while at > 0:
+        acts.insert(at, Act("meet", 0, dice.randrange(2**32)))
+        at -= dice.choice(EPOCHS)
+    return clones, acts
+
+
+class Run:
+    """A world in which a list of acts is done."""
+
+    def __init__(self, seed: int, plans: Sequence[tuple[str, str]]) -> None:
+        self.top = Path(tempfile.mkdtemp(prefix="memsync-model-", dir=MEMORY_DISK))
+        self.time = Time()
+        self.time.go_on(0)
+        self.dice = random.Random(seed)
+        host, clones = make_clones(self.top, self.time, self.dice, plans)
+        self.world = World(host, clones, Ledger())
+        self.count = Count()
+        self.told = [f"clones: {', '.join(f'{c.name} {c.kit} {c.mode}' for c in clones)}"]
+        self.seen: set[str] = set()  # commits that were read
+
+    def close(self) -> None:
+        for clone in self.world.clones:
+            clone.stop_server()
+        shutil.rmtree(self.top, ignore_errors=True)
+
+    def do(self, acts: Sequence[Act]) -> Count:
+        for number, act in enumerate(acts):
+            self.time.go_on(random.Random(act.seed).uniform(1, 90))
+            try:
+                self._do(number, act)
+            except AssertionError as error:
+                raise Failure(f"{act.step}: {error}", self.told) from error
+        return self.count
+
+    def _do(self, number: int, act: Act) -> None:
+        dice = random.Random(act.seed)
+        os.urandom = dice.randbytes
+        if act.step == "meet":
+            self.meet(dice)
+            self.told.append(f"{number}: all meet")
+            return
+        clone = self.world.clones[act.clone % len(self.world.clones)]
+        self.told.append(f"{number}: {clone.name} on {clone.branch} {act.step}")
+        ledger = self.world.ledger
+        known, taken = len(ledger.family_of), len(ledger.taken)
+        before = {one.text for one in clone.shown()}
+        did = getattr(steps, act.step)(self.world, clone, dice)
+        if not did:
+            did = "instead " + (steps.edit(self.world, clone, dice) or steps.add(self.world, clone, dice))
+        self.told[-1] += f": {did}"
+        self.count_step(act.step, did)
+        if act.step not in MOVING:
+            wanted = (before | {*list(ledger.family_of)[known:]}) - {*ledger.taken[taken:]}
+            missing = wanted - {one.text for one in clone.shown()}
+            assert not missing, f"no longer shown: {missing}"
+
+    def count_step(self, step: str, did: str) -> None:
+        self.count.steps += 1
+        self.count.refused += "refused" in did
+        self.count.by_step[step] = self.count.by_step.get(step, 0) + 1
+
+    # All clones meet
+
+    def meet(self, dice: random.Random) -> None:
+        """Let every clone finish what it began, and pull and push until all have the same; then check all."""
+        for clone in self.world.clones:
+            self.finish(clone, dice)
+        for _ in range(8):
+            for clone in self.world.clones:
+                told = steps.pull(self.world, clone, dice, may_abort=False, rebase=False)
+                assert told.endswith("done"), f"{clone.name}: {told}"
+                steps.commit_all(clone)
+                steps.push(self.world, clone, dice)
+            heads = {clone.do("rev-parse", "HEAD") for clone in self.world.clones}
+            if len(heads) == 1 and not any(clone.is_dirty or clone.pending for clone in self.world.clones):
+                break
+        else:
+            raise AssertionError("the clones do not come to the same")
+        self.check()
+
+    def finish(self, clone: Clone, dice: random.Random) -> None:
+        clone.stop_server()
+        steps.commit_all(clone)
+        while clone.stashes:
+            assert steps.unstash(self.world, clone, dice) == "back"
+            steps.commit_all(clone)
+        if clone.topic:
+            assert not steps._merge(self.world, clone, dice) or clone.topic
+            steps.commit_all(clone)
+        if clone.topic:  # given up above
+            clone.do("switch", "-q", "main")
+            clone.git("merge", "-q", "--no-edit", clone.topic)
+            assert not steps._drop_topic(clone, steps.settle(self.world, clone, dice, may_abort=False), clone.topic)
+            steps.commit_all(clone)
+        assert not clone.topic
+
+    # What must hold
+
+    def check(self) -> None:
+        data = {clone.memories.read_bytes() if clone.memories.exists() else b"" for clone in self.world.clones}
+        assert len(data) == 1, "the clones have other bytes"
+        self.check_file(data.pop())
+        for clone in self.world.clones:
+            live = clone.shown()
+            faults = list(self.world.ledger.find_faults(live))
+            assert not faults, f"{clone.name}: {faults}"
+            self.check_user_files(clone)
+        self.check_commits()
+        self.count_up()
+
+    def check_file(self, data: bytes) -> None:
+        """Look at the file with json alone."""
+        ledger = self.world.ledger
+        rows = list(read_rows(data))
+        ids = [row["id"] for _, row in rows if row and "id" in row]
+        assert len(ids) == len(set(ids)), "an id comes twice"
+        junk = [raw for raw, row in rows if row is None]
+        assert sorted(junk) == sorted(ledger.junk), f"lines that nobody can read: {junk}, not {ledger.junk}"
+        for raw, row in rows:
+            own = ledger.fields.get(row["content"]) if row else None
+            assert own is None or own.replace(b" ", b"") in raw.replace(b" ", b""), f"{own} is not in {raw}"
+        live = [as_shown(row) for _, row in rows if row]
+        faults = list(ledger.find_faults(live))
+        assert not faults, f"the file: {faults}"
+
+    def check_user_files(self, clone: Clone) -> None:
+        found = {path.name: path.read_bytes() for path in clone.root.glob("code-*")}
+        assert found == self.world.ledger.user_files, f"{clone.name}: files of the user"
+        assert clone.git("fsck", "--no-dangling", "--connectivity-only").code == 0
+
+    def check_commits(self) -> None:
+        """Every memory file that was ever committed can be read."""
+        for clone in self.world.clones:
+            new = set(clone.do("rev-list", "--all").split()) - self.seen
+            names = "".join(f"{one}:{MEMORIES}\n" for one in sorted(new))
+            out = clone.git("cat-file", "--batch", stdin=names.encode()).out.splitlines()
+            self.seen |= new
+            for line in out:
+                if not line.startswith("{") or not line.endswith("}"):
+                    words = line.split()
+                    is_head = words[1:2] in (["blob"], ["missing"])
+                    assert is_head or not line or line.encode() in self.world.ledger.junk, f"in a commit: {line}"
+        self.count.commits = len(self.seen)
+
+    def count_up(self) -> None:
+        ledger = self.world.ledger
+        self.count.texts = len(ledger.family_of)
+        self.count.removals = len(ledger.forgotten)
+        live = {one.text for one in self.world.clones[0].shown()}
+        self.count.outlived = len(live & ledger.forgotten)
+
+
+def run(seed: int, kits: str, count: int, *, acts: Sequence[Act] | None = None, keep: bool = False) -> Count:
+    """Do a run of *count* steps, or of these *acts* of it."""
+    plans, all_acts = plan(seed, kits, count)
+    world = Run(seed, plans)
+    try:
+        return world.do(all_acts if acts is None else acts)
+    finally:
+        if not keep:
+            world.close()
+
+
+def shorten(seed: int, kits: str, count: int) -> tuple[list[Act], str]:
+    """Return fewer of the acts of a run that fails, which still make it fail, and what it then says."""
+    _, acts = plan(seed, kits, count)
+    why = fails(seed, kits, count, acts)
+    assert why is not None, "it does not fail"
+    width = len(acts) // 2
+    while width:
+        at = 0
+        while at < len(acts):
+            fewer = acts[:at] + acts[at + width :]
+            if not any(act.step == "meet" for act in fewer):
+                fewer.append(Act("meet", 0, 0))
+            if len(fewer) < len(acts) and (said := fails(seed, kits, count, fewer)):
+                acts, why = fewer, said
+            else:
+                at += width
+        width //= 2
+    return acts, why
+
+
+def fails(seed: int, kits: str, count: int, acts: Sequence[Act]) -> str | None:
+    try:
+        run(seed, kits, count, acts=acts)
+    except Failure as failure:
+        return str(failure)
+    return None
