@@ -19,6 +19,7 @@ from memsync.git.install import install
 from memsync.memories.sync import sync
 from memsync.setup.installing import init
 from memsync.store.places import locate
+from memsync.store.store import Store
 
 MEMORIES = ".gobby/memories.jsonl"
 MODES = ("worktree", "on-commit", "auto-commit")
@@ -72,7 +73,7 @@ class Clone:
     def set_mode(self, mode: str) -> None:
         self.mode = mode
         (self.home / "config.yaml").write_text(
-            f"memory: {{author: {self.name}, embedder: none}}\nmemory_sync: {{mode: {mode}}}\n"
+            f"memory:\n  author: {self.name}\n  embedder: none\nmemory_sync:\n  mode: {mode}\n"
         )
 
     def equip(self) -> None:
@@ -130,9 +131,11 @@ class Clone:
 
     def shown(self) -> list[Shown]:
         """Return what a reader who comes now is shown."""
-        with self.acting():
-            entries = self._open().memories()
-        return [Shown(e.id, e.content, frozenset(e.memory.tags), bool(e.memory.conflict_of)) for e in entries]
+        place = locate(self.root).project
+        assert place is not None
+        store = Store(place)
+        store.refresh()
+        return [Shown(m.id, m.content, frozenset(m.tags), bool(m.conflict_of)) for m in store.memories().values()]
 
     @property
     def memories(self) -> Path:
@@ -145,7 +148,8 @@ class Clone:
 
     @property
     def branch(self) -> str:
-        return self.git("symbolic-ref", "--short", "-q", "HEAD").out.strip()
+        head = (self.root / ".git" / "HEAD").read_text().strip()
+        return head.removeprefix("ref: refs/heads/") if head.startswith("ref:") else ""
 
     @property
     def under_way(self) -> str:

@@ -132,7 +132,8 @@ class Run:
             for clone in self.world.clones:
                 told = steps.pull(self.world, clone, dice, may_abort=False, rebase=False)
                 assert told.endswith("done"), f"{clone.name}: {told}"
-                steps.commit_all(clone)
+                if clone.is_dirty or clone.pending:
+                    steps.commit_all(clone)
                 steps.push(self.world, clone, dice)
             heads = {clone.do("rev-parse", "HEAD") for clone in self.world.clones}
             if len(heads) == 1 and not any(clone.is_dirty or clone.pending for clone in self.world.clones):

@@ -203,7 +203,27 @@ def cramped(wire: Wire, root: str, ids: list[str]) -> None:
             wire.say(kind=kind, error=type(error).__name__, text=str(error))
 
 
-JOBS = {job.__name__: job for job in (scribe, endless_scribe, hand, exporter, vandal, disturbed, cramped)}
+def broken(wire: Wire, root: str, deed: str, call: int, error: int, stays: bool) -> None:
+    """Do one deed while the disk fails at that call, and say what came of it; broken_disk.c is preloaded."""
+    import ctypes
+
+    disk = ctypes.CDLL(None)
+    project = Memsync.open(root, env={})
+    project.stores.refresh()
+    said = None
+    disk.break_disk(call, error, stays)
+    try:
+        DEEDS[deed](project)
+    except MemsyncError as refusal:
+        said = str(refusal)
+    happened = bool(disk.disk_broke())
+    disk.break_disk(0, 0, False)
+    wire.say(happened=happened, error=said)
+    wire.say(shown={entry.id: entry.content for entry in project.memories()})
+    wire.say(id=project.remember("life goes on").entry.id)
+
+
+JOBS = {job.__name__: job for job in (scribe, endless_scribe, hand, exporter, vandal, disturbed, cramped, broken)}
 
 
 def play(end: socket.socket, job: str, home: str, args: dict[str, Any]) -> None:

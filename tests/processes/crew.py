@@ -95,11 +95,11 @@ class Actor:
 class Crew:
     """A process with memsync loaded that forks the actors."""
 
-    def __init__(self) -> None:
+    def __init__(self, **env: str) -> None:
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            fd = theirs.fileno()
-            self._process = subprocess.Popen([sys.executable, str(ACTORS), str(fd)], pass_fds=[fd])
+            words = [sys.executable, str(ACTORS), str(theirs.fileno())]
+            self._process = subprocess.Popen(words, pass_fds=[theirs.fileno()], env={**os.environ, **env})
         self._ends: list[socket.socket] = []
 
     def start(self, job: str, **args: Any) -> Actor:
