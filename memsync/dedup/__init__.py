@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from memsync.dedup.conflicts import conflict
+from memsync.dedup.conflicts import find_conflict
 from memsync.dedup.likeness import REORDERED, holds_all, is_reordered, is_same, keeps_values, shared
 from memsync.dedup.reading import read
 from memsync.records import normal_form
@@ -58,22 +58,22 @@ def decide(new: str, old: str, similarity: float, *, thresholds: Thresholds = DE
         return Verdict("duplicate", "hash_exact", 1.0, "the same text is already stored")
     one, other = read(new), read(old)
     if same := is_same(one, other):
-        return _copy(*same, thresholds)
-    clash = conflict(one, other, (new, old))
+        return _judge_copy(*same, thresholds)
+    clash = find_conflict(one, other, (new, old))
     if not clash and is_reordered(one, other):
-        return _copy(REORDERED, "the same words in another order", thresholds)
+        return _judge_copy(REORDERED, "the same words in another order", thresholds)
     if not clash and holds_all(one, other):
         return Verdict("contains", "subsumed", similarity, "it says all that the stored text says, and more")
     if not clash and holds_all(other, one):
         return Verdict("contained", "subsumed", similarity, "the stored text says all of it, and more")
-    return _unmerged(one.content, other.content, similarity, clash, thresholds)
+    return _judge_unmerged(one.content, other.content, similarity, clash, thresholds)
 
 
-def _copy(level: float, why: str, thresholds: Thresholds) -> Verdict:
+def _judge_copy(level: float, why: str, thresholds: Thresholds) -> Verdict:
     return Verdict("duplicate", "auto_reject" if level >= thresholds.auto_reject else "gray", level, why)
 
 
-def _unmerged(
+def _judge_unmerged(
     new: tuple[str, ...], old: tuple[str, ...], similarity: float, clash: str, thresholds: Thresholds
 ) -> Verdict:
     of_new, of_old = shared(new, old), shared(old, new)

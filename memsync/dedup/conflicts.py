@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from memsync.dedup.lexicon import CHANGES, DIRECTIONS, OPPOSITES
-from memsync.dedup.likeness import swapped
+from memsync.dedup.likeness import is_swapped
 from memsync.dedup.reading import CONTENT, Reading, Token, stem
 
 _BESIDE: Final = frozenset({"longer", "more", "any", "anymore", "just", "yet", "only", "really", "even"})
@@ -27,25 +27,25 @@ _CONDITIONS: Final = frozenset(
 )  # what fails without it, needs it
 
 
-def conflict(new: Reading, old: Reading, texts: tuple[str, str]) -> str:
+def find_conflict(new: Reading, old: Reading, texts: tuple[str, str]) -> str:
     """Say what the two texts disagree in; "" if nothing was found."""
     return (
-        _negation(new, old)
-        or _negation(old, new)
-        or _opposite(new, old)
-        or _values(new, old)
-        or _align(new, old)
-        or _change(*texts)
+        _find_negation(new, old)
+        or _find_negation(old, new)
+        or _find_opposite(new, old)
+        or _find_values(new, old)
+        or _compare_in_order(new, old)
+        or _find_change(*texts)
     )
 
 
-def _negation(one: Reading, other: Reading) -> str:
+def _find_negation(one: Reading, other: Reading) -> str:
     """Find a word that *one* negates and *other* does not."""
-    plain = {token.form for token in other.tokens if token.kind in CONTENT} - set(_negated(other))
-    return next((f"only one of them says 'not {word}'" for word in _negated(one) if word in plain), "")
+    plain = {token.form for token in other.tokens if token.kind in CONTENT} - set(_list_negated(other))
+    return next((f"only one of them says 'not {word}'" for word in _list_negated(one) if word in plain), "")
 
 
-def _negated(reading: Reading) -> list[str]:
+def _list_negated(reading: Reading) -> list[str]:
     """Return the words that a negation stands before; behind it, if its clause ends there."""
     found: list[str] = []
     for _, clause in groupby(reading.tokens, key=lambda token: token.clause):
@@ -64,26 +64,26 @@ def _negated(reading: Reading) -> list[str]:
     return found
 
 
-def _opposite(new: Reading, old: Reading) -> str:
+def _find_opposite(new: Reading, old: Reading) -> str:
     """Find a word whose opposite the other text has in its place: beside the same word, or in nearly the same text."""
-    here, there = (_plain_words(reading) for reading in (new, old))
+    here, there = (_list_plain_words(reading) for reading in (new, old))
     for word, (raw, beside) in here.items():
         for other in sorted(_STEMS.get(word, ())):
             if other in there and word not in there and other not in here:
                 raw_other, beside_other = there[other]
-                if beside & beside_other or _dice(new, old) >= _CLOSE:
+                if beside & beside_other or _measure_overlap(new, old) >= _CLOSE:
                     return f"{raw!r} against {raw_other!r}"
     return ""
 
 
-def _dice(one: Reading, other: Reading) -> float:
+def _measure_overlap(one: Reading, other: Reading) -> float:
     here, there = set(one.content), set(other.content)
     return 2 * len(here & there) / (len(here) + len(there) or 1)
 
 
-def _plain_words(reading: Reading) -> dict[str, tuple[str, set[str]]]:
+def _list_plain_words(reading: Reading) -> dict[str, tuple[str, set[str]]]:
     """Return each word that is not negated, as written, with the words of content beside it."""
-    negated = set(_negated(reading))
+    negated = set(_list_negated(reading))
     found: dict[str, tuple[str, set[str]]] = {}
     for tokens in (reading.tokens, reading.tokens[::-1]):
         before = ""
@@ -95,18 +95,18 @@ def _plain_words(reading: Reading) -> dict[str, tuple[str, set[str]]]:
     return found
 
 
-def _values(new: Reading, old: Reading) -> str:
+def _find_values(new: Reading, old: Reading) -> str:
     """Find a number, date or identifier that stands in the other text's place of another one."""
-    here, there = dict(_slots(new)), dict(_slots(old))
+    here, there = dict(_list_slots(new)), dict(_list_slots(old))
     mine, theirs = ({t.form for t in reading.tokens if t.kind == "value"} for reading in (new, old))
     for slot, value in here.items():
         other = there.get(slot)
-        if other and value not in theirs and other not in mine and _alike(value, other):
+        if other and value not in theirs and other not in mine and _are_alike(value, other):
             return f"{value!r} against {other!r}"
     return ""
 
 
-def _slots(reading: Reading) -> Iterator[tuple[tuple[str, str], str]]:
+def _list_slots(reading: Reading) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield each value with the word before it and with the one behind it."""
     content = [token for token in reading.tokens if token.kind in CONTENT]
     for place, token in enumerate(content):
@@ -117,13 +117,13 @@ def _slots(reading: Reading) -> Iterator[tuple[tuple[str, str], str]]:
                 yield ("before", content[place + 1].form), token.form
 
 
-def _alike(one: str, other: str) -> bool:
+def _are_alike(one: str, other: str) -> bool:
     """Tell whether two values are of one kind: both numbers, or two names of which neither is part of the other."""
     has_digits = one[:1].isdigit()
     return has_digits == other[:1].isdigit() and (has_digits or (one not in other and other not in one))
 
 
-def _align(new: Reading, old: Reading) -> str:
+def _compare_in_order(new: Reading, old: Reading) -> str:
     """Compare nearly equal texts word by word: another name or value in one place, or two that changed places."""
     a = [token for token in new.tokens if token.kind != "article"]
     b = [token for token in old.tokens if token.kind != "article"]
@@ -134,21 +134,21 @@ def _align(new: Reading, old: Reading) -> str:
     if matcher.ratio() < _CLOSE:
         return ""
     for what, i, j, k, m in matcher.get_opcodes():
-        if what == "replace" and (found := _replaced(a[i:j], b[k:m])):
+        if what == "replace" and (found := _find_replaced(a[i:j], b[k:m])):
             return found
-    if sorted(one) == sorted(other) or swapped(new.content, old.content):
+    if sorted(one) == sorted(other) or is_swapped(new.content, old.content):
         return "the same words in other roles, or in another order"
     return ""
 
 
-def _replaced(mine: list[Token], theirs: list[Token]) -> str:
+def _find_replaced(mine: list[Token], theirs: list[Token]) -> str:
     one, other = ([t for t in tokens if t.kind in _EXACT] for tokens in (mine, theirs))
     if one and other and {t.form for t in one}.isdisjoint(t.form for t in other):
         return f"{one[0].raw!r} against {other[0].raw!r}"
     return ""
 
 
-def _change(new: str, old: str) -> str:
+def _find_change(new: str, old: str) -> str:
     """Find words in *new* that tell of a change, and that *old* does not have."""
     known = {match[0].lower() for match in _CHANGES.finditer(old)}
     found = (match[0].lower() for match in _CHANGES.finditer(new))

@@ -23,11 +23,11 @@ _HELPS: Final = _BE | {"has", "have", "had", "not", "get", "gets"}
 
 def is_same(one: Reading, other: Reading) -> tuple[float, str] | None:
     """Say how sure it is that the two texts are copies (0-1), and why; None if they are not."""
-    if not one.content or _past(one) != _past(other):  # what worked may work no more
+    if not one.content or _list_past_verbs(one) != _list_past_verbs(other):  # what worked may work no more
         return None
     if one.words == other.words:
         return IN_ORDER, "the same words in the same order"
-    if _active(one) == _active(other) or _same_letters(one, other):
+    if _make_active(one) == _make_active(other) or _has_same_letters(one, other):
         return IN_ORDER, "the same words in the same order, but for grammar"
     return None
 
@@ -35,15 +35,15 @@ def is_same(one: Reading, other: Reading) -> tuple[float, str] | None:
 def is_reordered(one: Reading, other: Reading) -> bool:
     """Tell whether the same words, differently put together, say the same: no role, direction or sequence changed."""
     a, b = one.content, other.content
-    if min(len(a), len(b)) < _ENOUGH or max(len(a), len(b)) > _LONG or not _same_words(one, other):
+    if min(len(a), len(b)) < _ENOUGH or max(len(a), len(b)) > _LONG or not _has_same_words(one, other):
         return False
     return (
-        _neighbours(a, b) >= _TOGETHER
-        and _negations(one) == _negations(other)
-        and _frame(one) != _frame(other)
-        and not swapped(a, b)
-        and _directions(one) == _directions(other)
-        and _sequence(one) == _sequence(other)
+        _measure_neighbours(a, b) >= _TOGETHER
+        and _count_negations(one) == _count_negations(other)
+        and _list_frame(one) != _list_frame(other)
+        and not is_swapped(a, b)
+        and _list_directions(one) == _list_directions(other)
+        and _list_sequence(one) == _list_sequence(other)
     )
 
 
@@ -55,21 +55,21 @@ def holds_all(rich: Reading, poor: Reading) -> bool:
         return False
     tokens = [token for token in rich.tokens if token.kind != "article"]
     start = 0
-    for clause in _clauses(poor):
-        start = _behind(clause, tokens, start)
+    for clause in _split_clauses(poor):
+        start = _find_end(clause, tokens, start)
         if start < 0:
             return False
     return True
 
 
-def _clauses(reading: Reading) -> Iterator[tuple[str, ...]]:
+def _split_clauses(reading: Reading) -> Iterator[tuple[str, ...]]:
     """Yield the words of each clause but its articles."""
     for _, clause in groupby(reading.tokens, key=lambda token: token.clause):
         if words := tuple(token.form for token in clause if token.kind != "article"):
             yield words
 
 
-def _behind(clause: tuple[str, ...], tokens: Sequence[Token], start: int) -> int:
+def _find_end(clause: tuple[str, ...], tokens: Sequence[Token], start: int) -> int:
     """Return where *clause* ends in *tokens*, whole, with nothing beside it that makes it say something else; else -1."""
     size = len(clause)
     for first in range(start, len(tokens) - size + 1):
@@ -91,7 +91,7 @@ def _is_loose(token: Token) -> bool:
     return token.kind == "light" or (token.kind == "word" and token.raw.endswith(("ing", "ed")))
 
 
-def _past(reading: Reading) -> list[str]:
+def _list_past_verbs(reading: Reading) -> list[str]:
     """Return the words that look like a past tense: -ed behind no form of "to be" or "to have"."""
     found, helped = [], False
     for token in reading.tokens:
@@ -101,7 +101,7 @@ def _past(reading: Reading) -> list[str]:
     return found
 
 
-def _active(reading: Reading) -> tuple[str, ...]:
+def _make_active(reading: Reading) -> tuple[str, ...]:
     """Return the words with every "S is done by A" as "A does S"."""
     clauses = groupby(reading.tokens, key=lambda token: token.clause)
     return tuple(chain.from_iterable(_turn(list(clause)) for _, clause in clauses))
@@ -122,19 +122,20 @@ def _turn(clause: list[Token]) -> list[str]:
     return [token.form for token in clause if token.kind != "article"]
 
 
-def _same_letters(one: Reading, other: Reading) -> bool:
+def _has_same_letters(one: Reading, other: Reading) -> bool:
     """Compare texts without spaces: the same letters, negation and roles; other endings do not count."""
     if not any(token.kind == "kana" for token in (*one.tokens, *other.tokens)) or len(one.content) < _ENOUGH:
         return False
-    here, there = _runs(one), _runs(other)
+    here, there = _list_runs(one), _list_runs(other)
     if [form for form, _ in here] != [form for form, _ in there]:
         return False
     return all(
-        _role(a) == _role(b) or not (_role(a) and _role(b)) for (_, a), (_, b) in zip(here, there, strict=True)
-    ) and (_denials(one) == _denials(other))
+        _find_role(a) == _find_role(b) or not (_find_role(a) and _find_role(b))
+        for (_, a), (_, b) in zip(here, there, strict=True)
+    ) and (_count_denials(one) == _count_denials(other))
 
 
-def _runs(reading: Reading) -> list[tuple[str, str]]:
+def _list_runs(reading: Reading) -> list[tuple[str, str]]:
     """Return each word or letter with the kana behind it."""
     found: list[tuple[str, str]] = []
     for token in reading.tokens:
@@ -145,43 +146,43 @@ def _runs(reading: Reading) -> list[tuple[str, str]]:
     return found
 
 
-def _role(kana: str) -> str:
+def _find_role(kana: str) -> str:
     return next((particle for particle in CASE_PARTICLES if kana.startswith(particle)), "")
 
 
-def _denials(reading: Reading) -> int:
+def _count_denials(reading: Reading) -> int:
     text = "".join(token.form for token in reading.tokens)
     return sum(text.count(ending) for ending in NEGATING_ENDINGS)
 
 
-def _same_words(one: Reading, other: Reading) -> bool:
+def _has_same_words(one: Reading, other: Reading) -> bool:
     a, b = set(one.content), set(other.content)
-    return a == b or (a ^ b == {"must"} and (_commands(one, other) or _commands(other, one)))
+    return a == b or (a ^ b == {"must"} and (_is_command_of(one, other) or _is_command_of(other, one)))
 
 
-def _commands(one: Reading, other: Reading) -> bool:
+def _is_command_of(one: Reading, other: Reading) -> bool:
     """Tell whether *one* begins with the verb that *other* says must be done."""
     verb = one.tokens[0].form
     raws = [token.raw for token in other.tokens]
     return any(raws[n : n + 2] == ["must", "be"] and other.tokens[n + 2].form == verb for n in range(len(raws) - 2))
 
 
-def _neighbours(one: Sequence[str], other: Sequence[str]) -> float:
+def _measure_neighbours(one: Sequence[str], other: Sequence[str]) -> float:
     """Return the share of pairs of neighbours that both texts have, whichever comes first: phrases stay together."""
     here, there = ({frozenset(pair) for pair in pairwise(words)} for words in (one, other))
     return len(here & there) / min(len(here), len(there))
 
 
-def _negations(reading: Reading) -> Counter[str]:
+def _count_negations(reading: Reading) -> Counter[str]:
     return Counter(token.form for token in reading.tokens if token.kind == "not")
 
 
-def _frame(reading: Reading) -> list[str]:
+def _list_frame(reading: Reading) -> list[str]:
     """Return the light words in order. A text with roles swapped keeps its frame; a rewording does not."""
     return [token.form for token in reading.tokens if token.kind == "light"]
 
 
-def swapped(one: Sequence[str], other: Sequence[str]) -> bool:
+def is_swapped(one: Sequence[str], other: Sequence[str]) -> bool:
     """Tell whether two words or phrases have changed places around what stands between them."""
     gone, come = Counter[str](), Counter[str]()
     for what, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
@@ -197,7 +198,7 @@ def swapped(one: Sequence[str], other: Sequence[str]) -> bool:
     )
 
 
-def _directions(reading: Reading) -> set[tuple[str, str]]:
+def _list_directions(reading: Reading) -> set[tuple[str, str]]:
     """Return which words stand behind which preposition of direction."""
     found = set()
     for place, token in enumerate(reading.tokens):
@@ -207,7 +208,7 @@ def _directions(reading: Reading) -> set[tuple[str, str]]:
     return found
 
 
-def _sequence(reading: Reading) -> set[tuple[str, str, str]]:
+def _list_sequence(reading: Reading) -> set[tuple[str, str, str]]:
     """Return what stands beside each word of sequence."""
     tokens = [token for token in reading.tokens if token.kind in CONTENT or token.form in _ORDERED]
     return {

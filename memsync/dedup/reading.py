@@ -86,42 +86,42 @@ class Reading(NamedTuple):
 @lru_cache(maxsize=4096)
 def read(text: str) -> Reading:
     """Return *text* in tokens."""
-    tokens = tuple(_tokens(without_noise(text)))
+    tokens = tuple(_split_tokens(strip_noise(text)))
     return Reading(tokens, tuple(token.form for token in tokens if token.kind in CONTENT))
 
 
-def without_noise(text: str) -> str:
+def strip_noise(text: str) -> str:
     """Return *text* without the words that only say when something was seen, unless nothing else is left."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'")
     return _NOISE.sub(" ", plain) if re.search(r"\w", _NOISE.sub(" ", plain)) else plain
 
 
-def _tokens(text: str) -> Iterator[Token]:
+def _split_tokens(text: str) -> Iterator[Token]:
     for pattern, plain in _CONTRACTED:
         text = pattern.sub(plain, text)
     clause = 0
     for part in _BREAK.split(text):
-        marks = [mark for place, chunk in enumerate(part.split()) for mark in _marks(chunk, place == 0)]
+        marks = [mark for place, chunk in enumerate(part.split()) for mark in _split_marks(chunk, place == 0)]
         yield from (Token(form, kind, raw, clause) for form, kind, raw in marks)
         clause += bool(marks)
 
 
 @lru_cache(maxsize=65_536)
-def _marks(chunk: str, is_first: bool) -> tuple[tuple[str, Kind, str], ...]:
+def _split_marks(chunk: str, is_first: bool) -> tuple[tuple[str, Kind, str], ...]:
     """Return form, kind and raw of each token of *chunk*, which may stand first in its clause."""
     found: list[tuple[str, Kind, str]] = []
     if _UNSPACED.search(chunk):
         start = 0
         for run in _RUN.finditer(chunk):
-            found += _spaced(chunk[start : run.start()], is_first)
-            found += ((letter, _letter(letter), letter) for letter in run[0])
+            found += _read_spaced(chunk[start : run.start()], is_first)
+            found += ((letter, _classify_letter(letter), letter) for letter in run[0])
             start = run.end()
         chunk = chunk[start:]
-    found += _spaced(chunk, is_first)
+    found += _read_spaced(chunk, is_first)
     return tuple(found)
 
 
-def _letter(letter: str) -> Kind:
+def _classify_letter(letter: str) -> Kind:
     if letter in lexicon.NEGATING_LETTERS:
         return "not"
     if letter in lexicon.PARTICLES:
@@ -129,7 +129,7 @@ def _letter(letter: str) -> Kind:
     return "kana" if _HIRAGANA.match(letter) else "letter"
 
 
-def _spaced(chunk: str, is_first: bool) -> Iterator[tuple[str, Kind, str]]:
+def _read_spaced(chunk: str, is_first: bool) -> Iterator[tuple[str, Kind, str]]:
     if chunk in lexicon.SIGNS or (
         not chunk.isascii() and any(unicodedata.category(letter) == "So" for letter in chunk)
     ):
@@ -147,7 +147,7 @@ def _spaced(chunk: str, is_first: bool) -> Iterator[tuple[str, Kind, str]]:
         yield amount[1].rstrip(".,"), "value", amount[1]
         yield lexicon.UNITS.get(amount[2], amount[2]), "value", amount[2]
         return
-    form, kind = _form(bare)
+    form, kind = _find_form(bare)
     yield form, "name" if _is_named(chunk, written, kind, is_first) else kind, bare
 
 
@@ -164,7 +164,7 @@ def _is_name(written: str, is_first: bool) -> bool:
     return capitals or bool(_LETTERED.search(written))
 
 
-def _form(word: str) -> tuple[str, Kind]:
+def _find_form(word: str) -> tuple[str, Kind]:
     """Return how *word* is compared, and what it is worth."""
     if known := _KNOWN.get(word):
         return known

@@ -41,10 +41,10 @@ def current(project: Project) -> list[Exposure]:
     paths = [path for place in places for path in (place.memories, place.pending)]
     if project.layout.root:
         paths += sorted((project.layout.root / SKILLS).glob("*/SKILL.md"))
-    return [exposure for path in paths if path.is_file() for exposure in _in_file(path, project.vetting.allowed)]
+    return [exposure for path in paths if path.is_file() for exposure in _search_file(path, project.vetting.allowed)]
 
 
-def _in_file(path: Path, allow: Allow) -> Iterator[Exposure]:
+def _search_file(path: Path, allow: Allow) -> Iterator[Exposure]:
     data, _ = files.read(path)
     lines = data.split(b"\n")
     for trouble in check.find_trouble(str(path), data, allow=allow):
@@ -61,24 +61,24 @@ def past(project: Project) -> list[Exposure]:
     """
     where = files_of(project)
     found: dict[tuple[str, str | None], Exposure] = {}
-    for exposure, secret in _in_history(where, project.vetting.allowed):
+    for exposure, secret in _search_history(where, project.vetting.allowed):
         found[secret.fingerprint, exposure.id] = exposure  # newest first, so the oldest stays
     return sorted(found.values(), key=lambda exposure: exposure.commit.when if exposure.commit else _NEVER)
 
 
-def _in_history(where: Files, allow: Allow) -> Iterator[tuple[Exposure, Secret]]:
+def _search_history(where: Files, allow: Allow) -> Iterator[tuple[Exposure, Secret]]:
     head = history.head(where.root)
     revs = [*([head] if head else []), *history.EVERYWHERE]
     for step in history.steps(where.root, history.names_of(where.root, where.path, revs), revs=revs):
         for raw in step.added:
             line = jsonl.read_line(raw)
-            yield from _exposures(step.commit, step.path, check.find_secrets(line, allow), line.id)
+            yield from _describe_secrets(step.commit, step.path, check.find_secrets(line, allow), line.id)
     for step in history.steps(where.root, [f"{where.folder}{SKILLS}"], revs=revs):
         text = b"\n".join(step.added).decode("utf-8", "replace")
-        yield from _exposures(step.commit, SKILLS, scan(text, allow), None)
+        yield from _describe_secrets(step.commit, SKILLS, scan(text, allow), None)
 
 
-def _exposures(
+def _describe_secrets(
     commit: Commit, path: str, secrets: Iterable[Secret], id_: str | None
 ) -> Iterator[tuple[Exposure, Secret]]:
     for secret in secrets:

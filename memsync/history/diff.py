@@ -70,41 +70,43 @@ def difference(project: Project, span: str = "HEAD") -> Difference:
     is_head = old in ("", "HEAD")  # which names no commit before the first one
     start = history.head(files.root) if is_head else history.resolve(files.root, old).id
     if not dots:
-        return _compared(start, "the work tree", _at(files, start), (lines_now(project), _skills_now(files)))
+        return _compare(
+            start, "the work tree", _read_moment(files, start), (lines_now(project), _read_skills_now(files))
+        )
     end = history.resolve(files.root, new or "HEAD").id
     if dots == "..." and start:
         start = history.merge_base(files.root, start, end)
-    return _compared(start, end[:10], _at(files, start), _at(files, end))
+    return _compare(start, end[:10], _read_moment(files, start), _read_moment(files, end))
 
 
 Moment = tuple[Mapping[str, Line], Mapping[str, str]]
 
 
-def _compared(start: str, end: str, old: Moment, new: Moment) -> Difference:
+def _compare(start: str, end: str, old: Moment, new: Moment) -> Difference:
     names = sorted(old[1].keys() | new[1].keys())
     skills = [SkillChange(name, old[1].get(name, ""), new[1].get(name, "")) for name in names]
     changed = tuple(skill for skill in skills if skill.before != skill.after)
     return Difference(start[:10] or "nothing", end, tuple(differences(old[0], new[0])), changed)
 
 
-def _at(files: Files, commit: str) -> Moment:
+def _read_moment(files: Files, commit: str) -> Moment:
     """Return the memories and the skills of a commit; of none: nothing."""
     if not commit:
         return {}, {}
     paths = [path for path in history.listing(files.root, commit, _skills_folder(files)) if path.endswith("/SKILL.md")]
     data, *texts = history.read(files.root, [(commit, path) for path in (files.path, *paths)])
     pairs = zip(paths, texts, strict=True)
-    return live_lines(data), {Path(path).parent.name: _text(text or b"") for path, text in pairs}
+    return live_lines(data), {Path(path).parent.name: _decode(text or b"") for path, text in pairs}
 
 
-def _skills_now(files: Files) -> dict[str, str]:
+def _read_skills_now(files: Files) -> dict[str, str]:
     folder = files.root / _skills_folder(files)
     found: dict[str, str] = {}
     for path in sorted(folder.glob("*/SKILL.md")):
         with suppress(StoreError):  # a link that leads out is nothing that git would commit
-            found[path.parent.name] = _text(read(resolve_inside(path, files.root))[0])
+            found[path.parent.name] = _decode(read(resolve_inside(path, files.root))[0])
     return found
 
 
-def _text(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return data.decode("utf-8", "replace").replace("\r\n", "\n")

@@ -140,12 +140,12 @@ def events(project: Project, ref: str | None = None) -> list[Event]:
     if ref is None:
         return _read_events(project, files, None)
     try:
-        return _about(ref, _read_events(project, files, ref))
+        return _select(ref, _read_events(project, files, ref))
     except MemoryNotFound:
-        return _about(ref, _read_events(project, files, ref, everywhere=True))
+        return _select(ref, _read_events(project, files, ref, everywhere=True))
 
 
-def _about(ref: str, found: list[Event]) -> list[Event]:
+def _select(ref: str, found: list[Event]) -> list[Event]:
     try:
         id_ = find_id(ref, {event.id for event in found})
     except MemoryNotFound:
@@ -191,10 +191,17 @@ def _matcher(ref: str | None) -> Callable[[str], bool]:
 def _read_steps(root: Path, steps: Iterable[Step], matches: Callable[[str], bool]) -> Iterator[Event]:
     """Turn what commits did to lines into what happened to memories, oldest first."""
     found = [
-        (step, _by_id(step.added, matches), _by_id(step.replaced, matches), _by_id(step.removed, matches))
+        (
+            step,
+            _read_by_id(step.added, matches),
+            _read_by_id(step.replaced, matches),
+            _read_by_id(step.removed, matches),
+        )
         for step in steps
     ]
-    still = _still_there(root, {s: gone for s, added, _, removed in found if (gone := removed.keys() - added.keys())})
+    still = _find_survivors(
+        root, {s: gone for s, added, _, removed in found if (gone := removed.keys() - added.keys())}
+    )
     latest: dict[str, Line] = {}
     for step, added, replaced, removed in reversed(found):
         for id_ in sorted(added.keys() | removed.keys()):
@@ -206,12 +213,12 @@ def _read_steps(root: Path, steps: Iterable[Step], matches: Callable[[str], bool
                 yield Event(id_, step.commit, before, after)
 
 
-def _by_id(raws: Iterable[bytes], matches: Callable[[str], bool]) -> dict[str, Line]:
+def _read_by_id(raws: Iterable[bytes], matches: Callable[[str], bool]) -> dict[str, Line]:
     lines = [line for raw in raws if (line := jsonl.read_line(raw)).id and matches(line.id or "")]
     return jsonl.current(lines)
 
 
-def _still_there(root: Path, asked: dict[Step, set[str]]) -> dict[Step, set[str]]:
+def _find_survivors(root: Path, asked: dict[Step, set[str]]) -> dict[Step, set[str]]:
     """Return which of the ids the file still had after each step."""
     blobs = history.read(root, [(step.commit.id, step.path) for step in asked])
     pairs = zip(asked.items(), blobs, strict=True)
@@ -248,17 +255,17 @@ def blame(project: Project, ref: str | None = None) -> list[tuple[str, Event]]:
     live = lines_now(project)
     found = events(project, ref)
     if ref is None:
-        kept = _set_by(found, live)
+        kept = _find_last_events(found, live)
         return [("", event) for event in sorted(kept, key=lambda event: (event.born, event.id))]
     if found[0].id not in live:
         raise MemoryNotFound(ref, " that is here now", Remedy("memory history", ref), " shows what became of it")
-    (last,) = _set_by(found, live)
+    (last,) = _find_last_events(found, live)
     assert last.after
     now = fields_of(last.after)
-    return [(name, _setter(found, name, now[name]) or last) for name in sorted(now.keys() - _TIMES)]
+    return [(name, _find_setter(found, name, now[name]) or last) for name in sorted(now.keys() - _TIMES)]
 
 
-def _set_by(found: Sequence[Event], live: Mapping[str, Line]) -> list[Event]:
+def _find_last_events(found: Sequence[Event], live: Mapping[str, Line]) -> list[Event]:
     """Return for each live memory the newest event that made it what it is.
 
     Two branches both tell of what they changed, and a merge takes one of them: the newest event may have lost.
@@ -273,7 +280,7 @@ def _set_by(found: Sequence[Event], live: Mapping[str, Line]) -> list[Event]:
     return list(settled.values())
 
 
-def _setter(found: Sequence[Event], name: str, value: object) -> Event | None:
+def _find_setter(found: Sequence[Event], name: str, value: object) -> Event | None:
     """Return the newest event that gave the field *name* the *value* that it has."""
     setters = (event for event in found if event.after and (name in event.fields or event.before is None))
     return next((event for event in setters if event.after and fields_of(event.after).get(name) == value), None)

@@ -39,23 +39,23 @@ def pairs(texts: Sequence[str], tokenizer: Tokenizer, track: Track = untracked) 
     texts that begin alike are still compared.
     """
     order = sorted(range(len(texts)), key=lambda place: (normal_form(texts[place]), place))
-    terms = [_terms(texts[place], tokenizer) for place in order]
+    terms = [_list_terms(texts[place], tokenizer) for place in order]
     postings: dict[str, list[int]] = defaultdict(list)
     for rank, found in enumerate(terms):
         for term in found:
             postings[term].append(rank)
     for rank, found in track(list(enumerate(terms)), "looking"):
-        for other in _likeliest(rank, found, postings):
+        for other in _find_likeliest(rank, found, postings):
             first, second = sorted((order[rank], order[other]))
             yield first, second
 
 
-def _terms(text: str, tokenizer: Tokenizer) -> list[str]:
+def _list_terms(text: str, tokenizer: Tokenizer) -> list[str]:
     words = tokenizer.terms(text)
     return sorted({*words, *(f"{one} {two}" for one, two in pairwise(words))})
 
 
-def _likeliest(rank: int, terms: Iterable[str], postings: dict[str, list[int]]) -> Iterator[int]:
+def _find_likeliest(rank: int, terms: Iterable[str], postings: dict[str, list[int]]) -> Iterator[int]:
     """Yield the later texts that share the most with the one at *rank*, likeliest first."""
     shared: dict[int, float] = defaultdict(float)
     known = sorted((len(postings[term]), term) for term in terms if len(postings[term]) > 1)

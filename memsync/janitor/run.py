@@ -132,7 +132,7 @@ class _Writing:
         if self._scope == "stealth":
             bystealth.follow(self._store.place.local, keep, [keep, drop])
         self._dropped.append(step.drop)
-        self._log.append(_decide(self._project, step, keep, drop, self._store.raw(step.drop)))
+        self._log.append(_make_merge_row(self._project, step, keep, drop, self._store.raw(step.drop)))
 
     def _archive(self, step: Archive) -> None:
         memory = self._seen(step.id, step.saw)
@@ -186,7 +186,7 @@ def value_of(memory: Memory, name: str) -> Any:
     return fields_of(memory).get(name)
 
 
-def _decide(project: Project, step: Merge, keep: Memory, drop: Memory, raw: bytes) -> Dedup:
+def _make_merge_row(project: Project, step: Merge, keep: Memory, drop: Memory, raw: bytes) -> Dedup:
     return Dedup(
         created_at=project.clock(),
         new_text=drop.content,

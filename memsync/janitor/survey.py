@@ -73,11 +73,11 @@ class Pair(NamedTuple):
 
 def _find_copies(project: Project, scope: Scope, memories: Sequence[Memory], plan: Plan, track: Track) -> None:
     merging = _Merging(scope)
-    settled = _settled(project, scope)
+    settled = _find_settled(project, scope)
     firsts = _merge_copies(memories, settled, merging)
     doubtful = []
-    for pair in _close_pairs(project, scope, firsts, track):
-        if _key(pair.new.content, pair.old.content) in settled:
+    for pair in _find_close_pairs(project, scope, firsts, track):
+        if _make_key(pair.new.content, pair.old.content) in settled:
             continue
         if pair.verdict.decision in MERGED:
             merging.offer(pair, "auto_reject" if pair.verdict.decision == "auto_reject" else "subsumed")
@@ -143,7 +143,7 @@ def _merge(scope: Scope, pair: Pair, decision: Decision) -> Merge:
         keep=keep.id,
         drop=drop.id,
         saw={keep.id: seal(keep), drop.id: seal(drop)},
-        why=_why(pair.verdict, drop is pair.new),
+        why=_explain(pair.verdict, drop is pair.new),
         decision=decision,
         similarity=round(pair.verdict.similarity, 4),
     )
@@ -153,7 +153,7 @@ def _rank(memory: Memory) -> tuple[bool, float]:
     return memory.source_type != "user", -memory.importance
 
 
-def _why(verdict: Verdict, drops_new: bool) -> str:
+def _explain(verdict: Verdict, drops_new: bool) -> str:
     if verdict.relation == "duplicate":
         return verdict.reason
     doubt = "" if verdict.decision == "subsumed" else "may "
@@ -161,21 +161,21 @@ def _why(verdict: Verdict, drops_new: bool) -> str:
     return f"the kept text {doubt}{verb} all that the {'newer' if drops_new else 'older'} one says, and more"
 
 
-def _key(one: str, other: str) -> frozenset[str]:
+def _make_key(one: str, other: str) -> frozenset[str]:
     return frozenset((content_hash(one), content_hash(other)))
 
 
-def _settled(project: Project, scope: Scope) -> set[frozenset[str]]:
+def _find_settled(project: Project, scope: Scope) -> set[frozenset[str]]:
     """Return the pairs that a model or a person said are to be kept both."""
     rows = project.state(scope).dedup_log()
     return {
-        _key(row.new_text, row.existing_text)
+        _make_key(row.new_text, row.existing_text)
         for row in rows
         if row.decision == "llm_keep" or row.review_status == "reversed"
     }
 
 
-def _close_pairs(project: Project, scope: Scope, memories: list[Memory], track: Track) -> Iterator[Pair]:
+def _find_close_pairs(project: Project, scope: Scope, memories: list[Memory], track: Track) -> Iterator[Pair]:
     """Yield the candidates that are near enough to be judged, with their verdicts; memories come oldest first."""
     if len(memories) < 2:
         return
@@ -185,7 +185,7 @@ def _close_pairs(project: Project, scope: Scope, memories: list[Memory], track: 
     tokenizer = Tokenizer(stop_words=project.settings.stop_words)
     found = list(pairs(texts, tokenizer, track))
     words = [frozenset(tokenizer.terms(text)) for text in texts]
-    alike = _likeness(project, scope, [memory.id for memory in memories], found)
+    alike = _measure_likeness(project, scope, [memory.id for memory in memories], found)
     settings = project.settings
     thresholds = Thresholds(auto_reject=settings.auto_reject_threshold, gray_low=settings.gray_zone_low)
     for (old, new), like in track(list(zip(found, alike, strict=True)), "comparing"):
@@ -195,7 +195,9 @@ def _close_pairs(project: Project, scope: Scope, memories: list[Memory], track: 
             yield Pair(memories[old], memories[new], verdict)
 
 
-def _likeness(project: Project, scope: Scope, ids: Sequence[str], found: Sequence[tuple[int, int]]) -> list[float]:
+def _measure_likeness(
+    project: Project, scope: Scope, ids: Sequence[str], found: Sequence[tuple[int, int]]
+) -> list[float]:
     """Return how near the pairs are in meaning, 0 (unrelated) to 1; 0 for all of them without vectors."""
     import numpy as np
 
@@ -248,12 +250,12 @@ def _ask_about(project: Project, scope: Scope, doubtful: list[Pair], merging: _M
             else:
                 left.append(pair)
         else:
-            keeps.append(_kept(project, pair, said.reason))
+            keeps.append(_make_kept_row(project, pair, said.reason))
     project.state(scope).log_dedup(keeps)
     return left
 
 
-def _kept(project: Project, pair: Pair, reason: str) -> Dedup:
+def _make_kept_row(project: Project, pair: Pair, reason: str) -> Dedup:
     return Dedup(
         created_at=project.clock(),
         new_text=pair.new.content,
@@ -281,7 +283,7 @@ def _find_faded(project: Project, scope: Scope, entries: Sequence[Entry], plan: 
         return
     for entry in entries:
         memory = entry.memory
-        since = _at_floor_since(project, entry, usage)
+        since = _count_days_at_floor(project, entry, usage)
         if memory.source_type == "user" or memory.conflict_of or since is None or since < settings.archive_after:
             continue
         why = f"at the floor of {settings.decay_floor:g} for {since:.0f} days"
@@ -299,7 +301,7 @@ def _find_stale(project: Project, scope: Scope, entries: Sequence[Entry], plan: 
             plan.guesses.append(Archive(scope, memory.id, {memory.id: seal(memory)}, why))
 
 
-def _at_floor_since(project: Project, entry: Entry, usage: Mapping[str, Any]) -> float | None:
+def _count_days_at_floor(project: Project, entry: Entry, usage: Mapping[str, Any]) -> float | None:
     """Return for how many days the importance has been at the floor; None if it is not, or has no date."""
     memory, settings = entry.memory, project.settings
     used = usage[memory.id].last_accessed_at if memory.id in usage else None

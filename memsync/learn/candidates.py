@@ -99,7 +99,7 @@ class Candidates:
         store = self._project.skills.stores[self._folder_of_skill(name).place.scope]
         if name in store.skills():
             old, _ = store.read(name)
-            new = file.edit(old, _fields(new, name))
+            new = file.edit(old, _read_fields(new, name))
         before, after = (text.decode("utf-8", "replace").splitlines(keepends=True) for text in (old, new))
         return "".join(difflib.unified_diff(before, after, f"{name}/{SKILL_FILE} (now)", f"{name}/{SKILL_FILE}"))
 
@@ -119,7 +119,7 @@ class Candidates:
         data = self._read_skill(name)
         skills, scope = self._project.skills, self._folder_of_skill(name).place.scope
         if name in skills.stores[scope].skills():
-            entry = skills.update(name, **_fields(data, name), scope=scope)
+            entry = skills.update(name, **_read_fields(data, name), scope=scope)
         else:
             entry = skills.create(name, data.decode(), scope=scope)
         self.reject_skill(name)
@@ -251,11 +251,11 @@ class _Folder:
 
     def read_memories(self) -> list[Proposal]:
         data, _ = files.read(self.path / _MEMORIES)
-        return [_proposal(line.memory) for line in jsonl.read_lines(data) if line.memory]
+        return [_make_proposal(line.memory) for line in jsonl.read_lines(data) if line.memory]
 
     def write_memories(self, proposals: Iterable[Proposal]) -> None:
         path = self.path / _MEMORIES
-        rows = b"".join(codec.encode(_record(one)) + b"\n" for one in proposals)
+        rows = b"".join(codec.encode(_make_record(one)) + b"\n" for one in proposals)
         was, _ = files.read(path)
         if rows != was:
             files.replace(path, rows, was=was, temp=path.with_suffix(".tmp"), private=self.place.private)
@@ -305,18 +305,18 @@ def carry_back(private: Place, kept: Place, place: Place) -> None:
             out.drop_skill(name)
 
 
-def _record(proposal: Proposal) -> Memory:
+def _make_record(proposal: Proposal) -> Memory:
     about = {"rationale": proposal.rationale, "where": proposal.where}
     return proposal.memory._replace(extra={**proposal.memory.extra, **about})
 
 
-def _proposal(memory: Memory) -> Proposal:
+def _make_proposal(memory: Memory) -> Proposal:
     extra = dict(memory.extra)
     rationale, where = str(extra.pop("rationale", "")), str(extra.pop("where", ""))
     return Proposal(memory=memory._replace(extra=extra), rationale=rationale, where=where)
 
 
-def _fields(data: bytes, name: str) -> dict[str, Any]:
+def _read_fields(data: bytes, name: str) -> dict[str, Any]:
     """Return what a candidate says, for an update of a skill that has more to it."""
     skill = file.read(data, name).skill
     wanted = {field: getattr(skill, field) for field in ("description", "instructions", "trigger_pattern", "tags")}

@@ -57,9 +57,9 @@ class Digest(NamedTuple):
 def digest(steps: Sequence[Step]) -> Digest:
     """Return what *steps* teach. Looking around is left out, and so is memsync itself."""
     calls = [step for step in steps if isinstance(step, Call)]
-    corrections = _corrections(steps)
+    corrections = _find_corrections(steps)
     commands = [call for call in calls if call.kind == "command" and not is_look(call.command)]
-    worked = _worked([call for call in commands if not is_disowned(call.command, corrections)])
+    worked = _find_worked([call for call in commands if not is_disowned(call.command, corrections)])
     done = {one.command for one in worked} | {command for one in worked for command in one.after_failing}
     failed = dict.fromkeys(call.command for call in commands if call.failed and call.command not in done)
     files = dict.fromkeys(file for call in calls if call.kind == "edit" and not call.failed for file in call.files)
@@ -95,14 +95,14 @@ def _is_look(part: str) -> bool:
     if not words:
         return True
     program = words[0].rpartition("/")[2]
-    return program in _LOOKS or (program == "git" and next(iter(_plain(words[1:])), "") in _GIT_LOOKS)
+    return program in _LOOKS or (program == "git" and next(iter(_drop_options(words[1:])), "") in _GIT_LOOKS)
 
 
-def _plain(words: Iterable[str]) -> list[str]:
+def _drop_options(words: Iterable[str]) -> list[str]:
     return [word for word in words if not word.startswith("-")]
 
 
-def _worked(commands: Sequence[Call]) -> tuple[Worked, ...]:
+def _find_worked(commands: Sequence[Call]) -> tuple[Worked, ...]:
     """Return the commands that worked, each once where it first did, with the failures it made good."""
     found: dict[str, Worked] = {}
     open_failures: list[Call] = []
@@ -120,15 +120,15 @@ def _worked(commands: Sequence[Call]) -> tuple[Worked, ...]:
 
 def _same_end(failed: str, worked: str) -> bool:
     """Tell whether two commands look like two tries at one thing: the same program, or the same purpose in their words."""
-    one, other = _words(failed), _words(worked)
+    one, other = _split_words(failed), _split_words(worked)
     if not one or not other:
         return False
-    return next(iter(one)) == next(iter(other)) or bool(_purposes(one) & _purposes(other))
+    return next(iter(one)) == next(iter(other)) or bool(_find_purposes(one) & _find_purposes(other))
 
 
-def _words(command: str) -> dict[str, None]:
+def _split_words(command: str) -> dict[str, None]:
     return dict.fromkeys(
-        word for word in re.findall(r"[a-z]+", " ".join(_plain(command.lower().split()))) if len(word) > 1
+        word for word in re.findall(r"[a-z]+", " ".join(_drop_options(command.lower().split()))) if len(word) > 1
     )
 
 
@@ -144,11 +144,11 @@ _PURPOSES: Final = {
 _BY_WORD: Final = {word: name for name, words in _PURPOSES.items() for word in words.split()}
 
 
-def _purposes(words: Iterable[str]) -> set[str]:
+def _find_purposes(words: Iterable[str]) -> set[str]:
     return {_BY_WORD[word] for word in words if word in _BY_WORD}
 
 
-def _corrections(steps: Sequence[Step]) -> tuple[Correction, ...]:
+def _find_corrections(steps: Sequence[Step]) -> tuple[Correction, ...]:
     found = []
     has_acted = False
     for step in steps:

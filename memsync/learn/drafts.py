@@ -32,14 +32,14 @@ _SHORT: Final = 60
 def by_rules(name: str, digest: Digest, *, source: str | None = None) -> bytes:
     """Return a SKILL.md with what worked, in order, what did not, and what the user put right; a person finishes it."""
     lines = [f"# {name.replace('-', ' ').capitalize()}", ""]
-    lines += _section("Steps that worked", _steps(digest), ordered=True)
-    lines += _section("What the user put right", [one_line(one.text) for one in digest.corrections])
-    lines += _section("What did not work", [f"`{one_line(command)}`" for command in digest.failed])
-    lines += _section("Files that were changed", [f"`{file}`" for file in digest.files])
-    return file.make("\n".join(lines).strip(), _fields(name, _description(name, digest), source=source))
+    lines += _format_section("Steps that worked", _list_steps(digest), ordered=True)
+    lines += _format_section("What the user put right", [one_line(one.text) for one in digest.corrections])
+    lines += _format_section("What did not work", [f"`{one_line(command)}`" for command in digest.failed])
+    lines += _format_section("Files that were changed", [f"`{file}`" for file in digest.files])
+    return file.make("\n".join(lines).strip(), _make_fields(name, _describe(name, digest), source=source))
 
 
-def _steps(digest: Digest) -> list[str]:
+def _list_steps(digest: Digest) -> list[str]:
     steps = []
     for one in digest.worked:
         after = ", ".join(f"`{one_line(old)}`" for old in one.after_failing)
@@ -47,14 +47,14 @@ def _steps(digest: Digest) -> list[str]:
     return steps
 
 
-def _section(title: str, rows: Sequence[str], *, ordered: bool = False) -> list[str]:
+def _format_section(title: str, rows: Sequence[str], *, ordered: bool = False) -> list[str]:
     if not rows:
         return []
     marks = (f"{number}." if ordered else "-" for number in range(1, len(rows) + 1))
     return [f"## {title}", "", *(f"{mark} {row}" for mark, row in zip(marks, rows, strict=True)), ""]
 
 
-def _description(name: str, digest: Digest) -> str:
+def _describe(name: str, digest: Digest) -> str:
     """Return what the skill is for and when it is wanted: a client chooses by this line alone."""
     best = next((one for one in digest.worked if one.after_failing), next(iter(digest.worked), None))
     command = one_line(best.command) if best else ""
@@ -73,7 +73,7 @@ def by_model(name: str, digest: Digest, llm: Llm, *, source: str | None = None) 
     """
     said = llm.ask(answers.prompt("skill_learn", skill=name, session=as_json(digest)), SHAPE)
     trigger = str(said.get("trigger_pattern") or "")
-    fields = _fields(name, said["description"], source=source)
+    fields = _make_fields(name, said["description"], source=source)
     fields |= {"trigger_pattern": check.clean_trigger(trigger)} if trigger else {}
     fields |= {"tags": clean_tags(said["tags"])} if said.get("tags") else {}
     if not said["instructions"].strip():
@@ -81,6 +81,6 @@ def by_model(name: str, digest: Digest, llm: Llm, *, source: str | None = None) 
     return file.make(said["instructions"].strip(), fields)
 
 
-def _fields(name: str, description: str, *, source: str | None) -> dict[str, Any]:
+def _make_fields(name: str, description: str, *, source: str | None) -> dict[str, Any]:
     fields: dict[str, Any] = {"name": name, "description": check.clean_description(one_line(description)[:1000])}
     return fields | ({"source_session_id": source} if source else {})

@@ -72,7 +72,7 @@ def extract(
     """
     is_transcript = source.suffix == ".jsonl"
     steps = transcripts.read(source) if is_transcript else None
-    found = list(_conversation(steps)) if steps is not None else list(statements(_text(source)))
+    found = list(_read_conversation(steps)) if steps is not None else list(statements(_read_text(source)))
     must_last = steps is not None or source.name not in {Path(name).name for name in INSTRUCTIONS}
     result = None
     note = ""
@@ -87,14 +87,14 @@ def extract(
     return replace(result, proposed=tuple(new), note=note)
 
 
-def _text(source: Path) -> str:
+def _read_text(source: Path) -> str:
     try:
         return read_utf8(source.read_bytes(), str(source), ImportFailed).replace("\r\n", "\n")
     except OSError as error:
         raise ImportFailed(f"{source}: {error.strerror or error}") from error
 
 
-def _conversation(steps: Sequence[Step]) -> Iterator[Statement]:
+def _read_conversation(steps: Sequence[Step]) -> Iterator[Statement]:
     """Yield what the user put right, and what both said that may last; never the prompts themselves."""
     corrections = {one.line for one in digest(steps).corrections}
     for step in steps:

@@ -119,22 +119,22 @@ _LICENCES: Final = (
 
 def targets(tree: Tree) -> Iterator[Fact]:
     """Read Makefile and justfile."""
-    if path := _first(tree, "Makefile", "makefile", "GNUmakefile"):
+    if path := _find_first(tree, "Makefile", "makefile", "GNUmakefile"):
         about = {name: comment.strip() for name, comment in _TARGET.findall(tree.text(path))}
-        yield from _targets(tree, path, "make", about)
-    if path := _first(tree, "justfile", "Justfile", ".justfile"):
-        yield from _targets(tree, path, "just", dict.fromkeys(_RECIPE.findall(tree.text(path)), ""))
+        yield from _describe_targets(tree, path, "make", about)
+    if path := _find_first(tree, "justfile", "Justfile", ".justfile"):
+        yield from _describe_targets(tree, path, "just", dict.fromkeys(_RECIPE.findall(tree.text(path)), ""))
 
 
-def _first(tree: Tree, *names: str) -> str:
+def _find_first(tree: Tree, *names: str) -> str:
     return next((name for name in names if name in tree.names), "")
 
 
-def _targets(tree: Tree, path: str, program: str, about: Mapping[str, str]) -> Iterator[Fact]:
+def _describe_targets(tree: Tree, path: str, program: str, about: Mapping[str, str]) -> Iterator[Fact]:
     """Read the targets of *path*, which are *about* what their comments say."""
     known = [name for name in _GOALS if name in about][:4]
     for name in known:
-        recipe = _recipe(tree.text(path), name)
+        recipe = _find_recipe(tree.text(path), name)
         does = f": {about[name]}" if about[name] else f" runs `{recipe}`" if recipe else f" is a target of the {path}"
         importance = 0.8 if name in ("test", "check") else 0.6
         where = locate(tree, path, f"{name}:", f"{name} :")
@@ -145,7 +145,7 @@ def _targets(tree: Tree, path: str, program: str, about: Mapping[str, str]) -> I
         yield Fact(f"{program}.targets", content, f"{path}:1", importance=0.4, tags=("commands",))
 
 
-def _recipe(text: str, name: str) -> str:
+def _find_recipe(text: str, name: str) -> str:
     """Return the one command of a target; empty if there are several, or it depends on variables."""
     found = re.search(rf"^@?{re.escape(name)}\b[^\n]*:[^\n]*\n((?:[ \t]+[^\n]+\n?)+)", text, re.MULTILINE)
     rows = [row.strip().lstrip("@-") for row in found[1].splitlines()] if found else []
@@ -276,8 +276,8 @@ def layout(tree: Tree) -> Iterator[Fact]:
 
 def identity(tree: Tree) -> Iterator[Fact]:
     """Read README and licence."""
-    path = _first(tree, "README.md", "README.rst", "README.txt", "README")
-    if path and (found := _first_paragraph(tree.text(path))):
+    path = _find_first(tree, "README.md", "README.rst", "README.txt", "README")
+    if path and (found := _find_first_paragraph(tree.text(path))):
         number, text = found
         yield Fact("readme", f"From {path}: {text}", f"{path}:{number}", "context", 0.7, ("overview",))
     for path in tree.matching("LICENSE", "LICENSE.md", "LICENSE.txt", "COPYING", "LICENCE"):
@@ -291,7 +291,7 @@ def identity(tree: Tree) -> Iterator[Fact]:
 _PROSE: Final = re.compile(r"(?!\[!|\[[^\]]*\]:)[A-Za-z*_`\"“\[]")
 
 
-def _first_paragraph(text: str) -> tuple[int, str] | None:
+def _find_first_paragraph(text: str) -> tuple[int, str] | None:
     """Return the first prose of a README and its line: no headings, badges, HTML, quotes, lists or code."""
     block: list[str] = []
     in_code = False

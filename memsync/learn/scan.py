@@ -63,7 +63,7 @@ def init(project: Project, *, dry_run: bool = False) -> Scanned:
         for f in found
         if f.key in ours and content_hash(ours[f.key].content) != content_hash(f.content)
     ]
-    new = [_proposal(fact) for fact in found if fact.key not in known]
+    new = [_make_proposal(fact) for fact in found if fact.key not in known]
     keys = {fact.key for fact in found}
     return Scanned(
         updated=tuple(entry if dry_run else _bring_up_to_date(project, entry, fact) for entry, fact in changed),
@@ -79,11 +79,11 @@ def _bring_up_to_date(project: Project, entry: Entry, fact: Fact) -> Entry:
         old = get_live(store, entry.id)
         if is_untouched(old) and not store.by_hash(content_hash(fact.content)):
             project.vetting.vet(old._replace(content=fact.content), entry.scope)
-            old = edit(project, store, old, {"content": fact.content, SCANNED: _mark(fact)})
+            old = edit(project, store, old, {"content": fact.content, SCANNED: _make_mark(fact)})
     return project.entry(entry.scope, old)
 
 
-def _proposal(fact: Fact) -> Proposal:
+def _make_proposal(fact: Fact) -> Proposal:
     memory = Memory(
         id="",
         content=fact.content,
@@ -91,12 +91,12 @@ def _proposal(fact: Fact) -> Proposal:
         importance=fact.importance,
         tags=fact.tags,
         source_type="inferred",
-        extra={SCANNED: _mark(fact)},
+        extra={SCANNED: _make_mark(fact)},
     )
     return Proposal(memory=memory, rationale="read from the project's files", where=fact.where)
 
 
-def _mark(fact: Fact) -> str:
+def _make_mark(fact: Fact) -> str:
     return f"{fact.key} {content_hash(fact.content)[:12]}"
 
 

@@ -29,7 +29,7 @@ def statements(text: str) -> Iterator[Statement]:
 
     Code, tables, quotes, HTML and comments are left out. What introduces a list goes with it.
     """
-    return _whole(list(_rows(text)))
+    return _join_leads(list(_split_rows(text)))
 
 
 class _Row(NamedTuple):
@@ -40,7 +40,7 @@ class _Row(NamedTuple):
     is_step: bool = False
 
 
-def _rows(text: str) -> Iterator[_Row]:
+def _split_rows(text: str) -> Iterator[_Row]:
     rows: list[str] = []
     heading, start, depth, is_step, in_code = "", 0, -1, False, False
     text = re.sub(r"<!--.*?-->", lambda found: "\n" * found[0].count("\n"), text, flags=re.DOTALL)
@@ -50,13 +50,13 @@ def _rows(text: str) -> Iterator[_Row]:
         is_fence = bool(_FENCE.match(row))
         title, bullet = _HEADING.match(row), _BULLET.match(row)
         if rows and (not row.strip() or in_code or is_fence or title or bullet):
-            yield _Row(Statement(_plain(" ".join(rows)), start, heading), depth, is_step)
+            yield _Row(Statement(_strip_markup(" ".join(rows)), start, heading), depth, is_step)
             rows = []
         in_code ^= is_fence
         if in_code or is_fence or not row.strip():
             continue
         if title:
-            heading = _plain(title[1])
+            heading = _strip_markup(title[1])
         elif bullet:
             rows, start, depth = [bullet[2]], number, len(bullet[1].expandtabs(4))
             is_step = row.lstrip()[0].isdigit()
@@ -65,7 +65,7 @@ def _rows(text: str) -> Iterator[_Row]:
             rows = [*rows, row.strip()]
 
 
-def _whole(rows: Sequence[_Row]) -> Iterator[Statement]:
+def _join_leads(rows: Sequence[_Row]) -> Iterator[Statement]:
     """Put what introduces a list before it: all on one line where that is short, else before each of its points.
 
     A step makes no sense without the others: its heading goes with it.
@@ -76,7 +76,7 @@ def _whole(rows: Sequence[_Row]) -> Iterator[Statement]:
         row = rows[number]
         while leads and not _is_below(row, leads[-1]):
             leads.pop()
-        below = _points(rows, number)
+        below = _find_points(rows, number)
         lead = leads[-1].said.text if leads else row.said.heading if row.is_step and not below else ""
         text = f"{lead.rstrip(':')}: {row.said.text}" if lead else row.said.text
         joined = f"{text.rstrip(':')}: {'; '.join(one.said.text.rstrip('.') for one in below)}"
@@ -97,7 +97,7 @@ def _is_below(row: _Row, lead: _Row) -> bool:
     return row.depth > lead.depth and row.said.heading == lead.said.heading
 
 
-def _points(rows: Sequence[_Row], number: int) -> list[_Row]:
+def _find_points(rows: Sequence[_Row], number: int) -> list[_Row]:
     """Return the list that the row introduces: it ends with a colon, or is a label over points of its own."""
     lead = rows[number]
     is_label = lead.depth >= 0 and len(lead.said.text.split()) <= _LABEL and not lead.said.text.endswith(".")
@@ -106,7 +106,7 @@ def _points(rows: Sequence[_Row], number: int) -> list[_Row]:
     return list(takewhile(lambda row: _is_below(row, lead), islice(rows, number + 1, None)))
 
 
-def _plain(text: str) -> str:
+def _strip_markup(text: str) -> str:
     """Return *text* without markup; what stands in backticks keeps every character."""
     parts = re.split(r"(`[^`]*`)", _LINK.sub(r"\1", text))
     return " ".join("".join(part if part.startswith("`") else _MARKUP.sub("", part) for part in parts).split())

@@ -82,7 +82,7 @@ class _Reader:
             self.steps.append(Said(by, text[:_KEPT], line))
 
     def call(self, id_: str, tool: str, given: Any, line: int) -> None:
-        call = _call(tool, given if isinstance(given, Mapping) else {"input": given}, line)
+        call = _make_call(tool, given if isinstance(given, Mapping) else {"input": given}, line)
         self.open[id_] = call
         self.steps.append(call)
 
@@ -102,9 +102,9 @@ def _unwrap(found: re.Match[str]) -> str:
     return re.sub(r"(?:<|&lt;)/?untrusted_context(?:>|&gt;)", "", found[0])
 
 
-def _call(tool: str, given: Mapping[str, Any], line: int) -> Call:
+def _make_call(tool: str, given: Mapping[str, Any], line: int) -> Call:
     name = tool.rpartition("__")[2].lower() if "memsync" not in tool else tool.lower()
-    command = _command(given) if name in _COMMANDS else ""
+    command = _find_command(given) if name in _COMMANDS else ""
     kind: Kind = "other"
     if "memsync" in name or _OURS.match(command):
         kind = "memory"
@@ -114,10 +114,10 @@ def _call(tool: str, given: Mapping[str, Any], line: int) -> Call:
         kind = "edit"
     elif name in _READS:
         kind = "read"
-    return Call(tool=tool, kind=kind, line=line, command=command[:_KEPT], files=_files(given))
+    return Call(tool=tool, kind=kind, line=line, command=command[:_KEPT], files=_find_files(given))
 
 
-def _command(given: Mapping[str, Any]) -> str:
+def _find_command(given: Mapping[str, Any]) -> str:
     found = given.get("command") or given.get("cmd") or ""
     if isinstance(found, list):
         words = [str(word) for word in found]
@@ -126,7 +126,7 @@ def _command(given: Mapping[str, Any]) -> str:
     return str(found).strip()
 
 
-def _files(given: Mapping[str, Any]) -> tuple[str, ...]:
+def _find_files(given: Mapping[str, Any]) -> tuple[str, ...]:
     names = (given.get(key) for key in ("file_path", "absolute_path", "path", "notebook_path"))
     patch = given.get("input") or given.get("patch") or given.get("command")
     patched = _PATCHED.findall(patch) if isinstance(patch, str) else []
@@ -136,28 +136,28 @@ def _files(given: Mapping[str, Any]) -> tuple[str, ...]:
 # the clients
 
 
-def _claude(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
+def _read_claude(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
     message = row.get("message")
     is_skipped = row.get("isMeta") or row.get("isSidechain") or row.get("isCompactSummary")
     if row.get("type") not in ("user", "assistant") or is_skipped or not isinstance(message, Mapping):
         return
-    for block in _blocks(message.get("content")) if message.get("model") != "<synthetic>" else ():
+    for block in _list_blocks(message.get("content")) if message.get("model") != "<synthetic>" else ():
         kind = block.get("type")
         if kind == "text":
             reader.say("user" if row["type"] == "user" else "agent", str(block.get("text", "")), line)
         elif kind == "tool_use":
             reader.call(str(block.get("id")), str(block.get("name", "")), block.get("input"), line)
         elif kind == "tool_result":
-            reader.answer(str(block.get("tool_use_id")), _text(block.get("content")), block.get("is_error"))
+            reader.answer(str(block.get("tool_use_id")), _join_text(block.get("content")), block.get("is_error"))
 
 
-def _codex(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
+def _read_codex(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
     payload = row.get("payload")
     if row.get("type") != "response_item" or not isinstance(payload, Mapping):
         return
     kind = payload.get("type")
     if kind == "message" and payload.get("role") in ("user", "assistant"):
-        for block in _blocks(payload.get("content")):
+        for block in _list_blocks(payload.get("content")):
             reader.say("user" if payload["role"] == "user" else "agent", str(block.get("text", "")), line)
     elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
         given = payload.get("arguments", payload.get("input", payload.get("action")))
@@ -171,59 +171,59 @@ def _codex(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
             code = about.get("exit_code") if isinstance(about, Mapping) else None
             failed = bool(code) if code is not None else not output.get("success", True)
             output = output.get("output", output.get("content", ""))
-        reader.answer(str(payload.get("call_id")), _text(output), failed)
+        reader.answer(str(payload.get("call_id")), _join_text(output), failed)
 
 
-def _gemini(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
+def _read_gemini(reader: _Reader, row: Mapping[str, Any], line: int) -> None:
     changed = row.get("$set")
     if isinstance(changed, Mapping):
-        for message in _blocks(changed.get("messages")):
-            _gemini_message(reader, message, line)
+        for message in _list_blocks(changed.get("messages")):
+            _read_gemini_message(reader, message, line)
     elif row.get("type") in ("user", "gemini"):
-        _gemini_message(reader, row, line)
+        _read_gemini_message(reader, row, line)
 
 
-def _gemini_message(reader: _Reader, message: Mapping[str, Any], line: int) -> None:
+def _read_gemini_message(reader: _Reader, message: Mapping[str, Any], line: int) -> None:
     """Take in a message; the client writes it again when its tools have answered, and all of them when resumed."""
     id_ = str(message.get("id"))
     is_new = id_ not in reader.seen
     reader.seen[id_] = None
     if is_new:
-        for block in _blocks(message.get("content")):
+        for block in _list_blocks(message.get("content")):
             if "functionResponse" not in block:
                 reader.say("user" if message.get("type") == "user" else "agent", str(block.get("text", "")), line)
-    for call in _blocks(message.get("toolCalls")):
+    for call in _list_blocks(message.get("toolCalls")):
         key = str(call.get("id"))
         if key not in reader.seen:
             reader.seen[key] = None
             reader.call(key, str(call.get("name", "")), call.get("args"), line)
         if call.get("status") in ("success", "error", "cancelled"):
-            reader.answer(key, _gemini_output(call), call["status"] != "success")
+            reader.answer(key, _read_gemini_output(call), call["status"] != "success")
 
 
-def _gemini_output(call: Mapping[str, Any]) -> str:
-    found = (block.get("functionResponse") for block in _blocks(call.get("result")))
+def _read_gemini_output(call: Mapping[str, Any]) -> str:
+    found = (block.get("functionResponse") for block in _list_blocks(call.get("result")))
     said = (answer.get("response") for answer in found if isinstance(answer, Mapping))
     return "\n".join(str(one.get("output", one.get("error", ""))) for one in said if isinstance(one, Mapping))
 
 
 _READERS: Final[Mapping[Client, Callable[[_Reader, Mapping[str, Any], int], None]]] = {
-    "claude": _claude,
-    "codex": _codex,
-    "gemini": _gemini,
+    "claude": _read_claude,
+    "codex": _read_codex,
+    "gemini": _read_gemini,
 }
 
 
-def _blocks(content: Any) -> list[Mapping[str, Any]]:
+def _list_blocks(content: Any) -> list[Mapping[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
 
 
-def _text(content: Any) -> str:
+def _join_text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    return "\n".join(str(block.get("text", "")) for block in _blocks(content))
+    return "\n".join(str(block.get("text", "")) for block in _list_blocks(content))
 
 
 def _parse(value: Any) -> Any:
@@ -247,7 +247,7 @@ def read(path: Path) -> list[Step]:
     """
     try:
         with path.open("rb") as file:
-            rows = _rows(file)
+            rows = _read_rows(file)
             first = list(islice(rows, _SNIFFED))
             client = sniff(row for row, _ in first)
             if client is None:
@@ -261,7 +261,7 @@ def read(path: Path) -> list[Step]:
         raise ImportFailed(f"{path}: {error.strerror or error}") from error
 
 
-def _rows(file: Iterable[bytes]) -> Iterator[tuple[Mapping[str, Any], int]]:
+def _read_rows(file: Iterable[bytes]) -> Iterator[tuple[Mapping[str, Any], int]]:
     import orjson
 
     for number, line in enumerate(file, start=1):

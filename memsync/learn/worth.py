@@ -41,7 +41,7 @@ _HARD: Final = re.compile(r"`[^`]+`|\b\w+[_/.]\w+|\b[A-Z][a-z]+[A-Z]\w*|\b\d+(?:
 
 
 @cache
-def _drops() -> tuple[tuple[re.Pattern[str], str], ...]:
+def _read_rules() -> tuple[tuple[re.Pattern[str], str], ...]:
     """Return the rules of worth.tsv."""
     rows = (line.split("\t") for line in Path(__file__).with_name("worth.tsv").read_text("utf-8").splitlines())
     return tuple((re.compile(row[1], re.IGNORECASE), row[0]) for row in rows if row[1:])
@@ -53,7 +53,7 @@ def why_dropped(text: str) -> str:
         return f"longer than {_LONGEST} characters"
     if len(re.findall(r"\w+", text)) < _FEWEST_WORDS:
         return "too short to stand alone"
-    for pattern, why in _drops():
+    for pattern, why in _read_rules():
         if pattern.search(text):
             return why
     if text.endswith(":"):

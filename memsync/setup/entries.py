@@ -87,10 +87,12 @@ def guard(text: str) -> str:
 
 def list_hooks(client: ClientName, spoken_to: str | None = None) -> list[Wanted]:
     """Return the hooks of *client*, in the form of its settings; *spoken_to* is named in the commands instead."""
-    return [Wanted(("hooks", hook.event), _group(hook, client, spoken_to or client), True) for hook in HOOKS[client]]
+    return [
+        Wanted(("hooks", hook.event), _make_group(hook, client, spoken_to or client), True) for hook in HOOKS[client]
+    ]
 
 
-def _group(hook: Hook, client: ClientName, spoken_to: str) -> dict[str, Any]:
+def _make_group(hook: Hook, client: ClientName, spoken_to: str) -> dict[str, Any]:
     run: dict[str, Any] = {"type": "command", "command": command(hook, spoken_to), "timeout": hook.limit}
     if client == "gemini":  # counts in milliseconds, and asks the user about a hook by its name
         run = {"name": f"memsync-{hook.name}", **run, "timeout": hook.limit * 1000}

@@ -71,7 +71,7 @@ def parse(text: str) -> Node:
     Raises:
         NotJson
     """
-    node = _value(text, _skip(text, 1 if text.startswith("\ufeff") else 0), 0)
+    node = _read_value(text, _skip(text, 1 if text.startswith("\ufeff") else 0), 0)
     end = _skip(text, node.end)
     if end != len(text):
         raise _make_error(text, end, "something follows the value")
@@ -88,23 +88,23 @@ def _skip(text: str, at: int) -> int:
     return found.end()
 
 
-def _value(text: str, at: int, depth: int) -> Node:
+def _read_value(text: str, at: int, depth: int) -> Node:
     if depth > _DEEPEST:
         raise _make_error(text, at, "nested too deeply")
     opening = text[at : at + 1]
     if opening in ("{", "["):
-        return _container(text, at, opening, depth)
-    found = _string(text, at) if opening == '"' else _SCALAR.match(text, at)
+        return _read_container(text, at, opening, depth)
+    found = _read_string(text, at) if opening == '"' else _SCALAR.match(text, at)
     if found is None:
         raise _make_error(text, at, f"a value is missing before {opening!r}" if opening else "it ends too early")
-    return Node(at, found.end(), "", scalar=json.loads(found[0], parse_int=_number))
+    return Node(at, found.end(), "", scalar=json.loads(found[0], parse_int=_read_number))
 
 
-def _number(digits: str) -> float:
+def _read_number(digits: str) -> float:
     return int(digits) if len(digits) < 1000 else float(digits)  # Python refuses to read longer ones
 
 
-def _string(text: str, at: int) -> re.Match[str]:
+def _read_string(text: str, at: int) -> re.Match[str]:
     found = _STRING.match(text, at)
     if found is None:
         raise _make_error(text, at, "a string in double quotes is missing or has no end")
@@ -115,12 +115,12 @@ def _string(text: str, at: int) -> re.Match[str]:
     return found
 
 
-def _container(text: str, start: int, opening: str, depth: int) -> Node:
+def _read_container(text: str, start: int, opening: str, depth: int) -> Node:
     closing = "}" if opening == "{" else "]"
     children: list[Child] = []
     at = _skip(text, start + 1)
     while text[at : at + 1] != closing or children:
-        child = _child(text, at, opening, depth)
+        child = _read_child(text, at, opening, depth)
         children.append(child)
         at = _skip(text, child.node.end)
         if text[at : at + 1] == closing:
@@ -131,31 +131,31 @@ def _container(text: str, start: int, opening: str, depth: int) -> Node:
     return Node(start, at + 1, opening, tuple(children))
 
 
-def _child(text: str, at: int, opening: str, depth: int) -> Child:
+def _read_child(text: str, at: int, opening: str, depth: int) -> Child:
     if opening == "[":
-        return Child(None, at, _value(text, at, depth + 1))
-    found = _string(text, at)
+        return Child(None, at, _read_value(text, at, depth + 1))
+    found = _read_string(text, at)
     colon = _skip(text, found.end())
     if text[colon : colon + 1] != ":":
         raise _make_error(text, colon, "a colon is missing")
-    return Child(json.loads(found[0]), at, _value(text, _skip(text, colon + 1), depth + 1))
+    return Child(json.loads(found[0]), at, _read_value(text, _skip(text, colon + 1), depth + 1))
 
 
 def add(text: str, container: Node, key: str | None, value: Any) -> str:
     """Return *text* with *value* as the last child of *container*, spelled as the rest of the text is."""
-    newline, step = _style(text)
-    outer = _indent_at(text, container.start)
+    newline, step = _find_style(text)
+    outer = _find_indent(text, container.start)
     last = container.children[-1] if container.children else None
     head = f"{json.dumps(key, ensure_ascii=False)}: " if key is not None else ""
     tail_start = last.node.end if last else container.start + 1
-    at = _after_comments(text, tail_start, container.end - 1)
+    at = _skip_comments(text, tail_start, container.end - 1)
     first = container.children[0] if last else None
     inner = outer + step
     if first and "\n" not in text[container.start : first.start] and at == tail_start:
         new = f" {head}{json.dumps(value, ensure_ascii=False)}"
     else:
         if first and "\n" in text[container.start : first.start]:
-            inner = _indent_at(text, first.start)
+            inner = _find_indent(text, first.start)
         spelled = json.dumps(value, indent=step, ensure_ascii=False).replace("\n", f"\n{inner}")
         new = f"\n{inner}{head}{spelled}" + ("" if last else f"\n{outer}")
         new = new.replace("\n", newline)
@@ -163,18 +163,18 @@ def add(text: str, container: Node, key: str | None, value: Any) -> str:
     return text[:tail_start] + comma + text[tail_start:at] + new + text[at:]
 
 
-def _style(text: str) -> tuple[str, str]:
+def _find_style(text: str) -> tuple[str, str]:
     """Return the line end and the step of indentation that *text* has."""
     found = _INDENT.search(text)
     return ("\r\n" if "\r\n" in text else "\n"), (found[1] if found else "  ")
 
 
-def _indent_at(text: str, at: int) -> str:
+def _find_indent(text: str, at: int) -> str:
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _after_comments(text: str, start: int, end: int) -> int:
+def _skip_comments(text: str, start: int, end: int) -> int:
     for comment in _COMMENT.finditer(text, start, end):
         start = comment.end()
     return start
@@ -193,14 +193,14 @@ def drop(text: str, container: Node, index: int) -> str:
         comma = _skip(text, children[index - 1].node.end)
         before = text[:comma] + text[comma + 1 : start]
     else:
-        after = _without_line_end(after, _indent_at(text, container.start))
+        after = _drop_line_end(after, _find_indent(text, container.start))
     since = children[index - 1].node.end if index else container.start + 1
     if _ends_in_line_comment(text, since, start) and not after.lstrip(" \t").startswith(("\r", "\n")):
         before += "\n"
     return before + after
 
 
-def _without_line_end(after: str, outer: str) -> str:
+def _drop_line_end(after: str, outer: str) -> str:
     """Take off what `add` puts behind the first child of a container."""
     for newline in ("\r\n", "\n"):
         if after.startswith(newline + outer):

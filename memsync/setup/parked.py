@@ -72,15 +72,15 @@ def load(directory: Path) -> Parked | None:
     try:
         said = read_json(data, LARGEST_IMPORT)
         taken = tuple(
-            Taken(one["path"], b64decode(one["before"]), _bytes(one["after"]), one["mode"]) for one in said["files"]
+            Taken(one["path"], b64decode(one["before"]), _decode(one["after"]), one["mode"]) for one in said["files"]
         )
         rest = {name: said[name] for name in ("root", "settings")}
-        return Parked(files=taken, memories=_bytes(said["memories"]), clients=tuple(said["clients"]), **rest)
+        return Parked(files=taken, memories=_decode(said["memories"]), clients=tuple(said["clients"]), **rest)
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(directory / _NAME, f"is damaged ({error})", "move it away; what it kept is in it") from error
 
 
-def _bytes(text: str | None) -> bytes | None:
+def _decode(text: str | None) -> bytes | None:
     return None if text is None else b64decode(text)
 
 

@@ -118,7 +118,7 @@ def turn_on(project: Project, *, move: bool, also: Sequence[Taken], clients: Seq
         ours = [*also, *_find_store_files(project, shared)] if move else also
         done += _leave(project, ours, clients, is_tracked=is_tracked, move=move)
     take(project, also, clients)
-    _set(project, place, on=True)
+    _write_setting(project, place, on=True)
     return ["stealth is on for this project", *done]
 
 
@@ -134,7 +134,7 @@ def take(project: Project, also: Sequence[Taken], clients: Sequence[str]) -> Non
         parked.take(base_of(project), one)
 
 
-def _set(project: Project, place: Place, *, on: bool) -> None:
+def _write_setting(project: Project, place: Place, *, on: bool) -> None:
     with project.store("stealth").writing():
         config.store(place, _KEY, on)
     project.reload()
@@ -183,10 +183,10 @@ def _move_out(project: Project, shared: Store, stealth: Store) -> list[str]:
     shared.remove([id_ for id_ in moved if shared.get(id_)], project.clock(), keep=False)
     kept = len(shared.memories())
     rest = f"; {kept} stay, because the other store has a different text under the same id" if kept else ""
-    return [f"moved {_count(len(moved))} to {stealth.place.memories}{rest}"]
+    return [f"moved {_format_count(len(moved))} to {stealth.place.memories}{rest}"]
 
 
-def _count(number: int) -> str:
+def _format_count(number: int) -> str:
     return "1 memory" if number == 1 else f"{number} memories"
 
 
@@ -248,12 +248,12 @@ def _carry_local(place: Place, private: Place) -> None:
     """Make what is known of the memories, and what waits, known to the private store, and keep it for the way back."""
     from memsync.learn import candidates
 
-    _state(private).absorb(_state(place))
+    _open_state(private).absorb(_open_state(place))
     candidates.carry(place, private)
     parked.keep_local(parked.directory_of(private.local, place.directory.parent) / "local", place.local)
 
 
-def _state(place: Place) -> State:
+def _open_state(place: Place) -> State:
     return State(place.local / "state.db", private=place.private, tree=place.tree)
 
 
@@ -314,11 +314,11 @@ def turn_off(project: Project, plan: Off, park: Parked | None) -> list[str]:
         NoStore, ConfigError, SecretFound, NotShared, StoreError: no memory was moved.
     """
     private, shared = project.layout.place("stealth"), project.layout.project
-    _set(project, private, on=False)
+    _write_setting(project, private, on=False)
     moved = _move_in(project, plan, park) if plan.moves else []
     if shared and park:
         known = [*project.store("project").memories(), *SkillStore(shared).skills()]
-        _state(private).hand_back(_state(shared), set(known))
+        _open_state(private).hand_back(_open_state(shared), set(known))
     return ["stealth is off for this project", *moved]
 
 
@@ -331,7 +331,7 @@ def _move_in(project: Project, plan: Off, park: Parked | None) -> list[str]:
         if project.stores[scope].in_log_form:
             project.stores[scope].export()
     ids = ", ".join(entry.id for entry in moved)
-    return [f"moved {_count(len(moved))} to {project.layout.place('project').memories}: {ids}"]
+    return [f"moved {_format_count(len(moved))} to {project.layout.place('project').memories}: {ids}"]
 
 
 def _is_as_it_was(project: Project, plan: Off, before: bytes) -> bool:

@@ -87,7 +87,7 @@ def _read_jsonl(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[
         if mapping and not line.is_marker and line.raw.strip():
             yield _map_fields(where, _read_object(line.raw), mapping)
         elif line.memory and line is winner.get(line.id or ""):
-            yield Candidate(where, _own(line))
+            yield Candidate(where, _drop_derived_id(line))
         elif line.id:
             why = "another line of the file replaces it" if line.id in winner else "the merged conflict is without it"
             yield Candidate(where, None, why if line.memory else "is a removal")
@@ -99,7 +99,7 @@ def _read_jsonl(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[
             yield Candidate(f"{name} (merged from a git conflict)", line.memory)
 
 
-def _own(line: codec.Line) -> Memory | None:
+def _drop_derived_id(line: codec.Line) -> Memory | None:
     """Return the memory of *line* with its own id: none, where that was derived."""
     return line.memory._replace(id="") if line.memory and line.nameless else line.memory
 
@@ -134,7 +134,9 @@ def _read_json(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterator[C
             yield _map_fields(where, item, mapping)
             continue
         line = codec.decode(json.dumps(item).encode())
-        yield Candidate(where, _own(line), "" if line.memory else _add_hint(line.problem or "is a removal", item))
+        yield Candidate(
+            where, _drop_derived_id(line), "" if line.memory else _add_hint(line.problem or "is a removal", item)
+        )
 
 
 def _map_fields(where: str, item: Any, mapping: Mapping[str, str]) -> Candidate:
@@ -149,7 +151,9 @@ def _map_fields(where: str, item: Any, mapping: Mapping[str, str]) -> Candidate:
     if isinstance(ours["id"], int):
         ours["id"] = str(ours["id"])
     line = codec.decode(json.dumps({key: value for key, value in ours.items() if value is not None}).encode())
-    return Candidate(where, _own(line), "" if line.memory else _add_hint(line.problem or "not readable", item))
+    return Candidate(
+        where, _drop_derived_id(line), "" if line.memory else _add_hint(line.problem or "not readable", item)
+    )
 
 
 def _dig(item: Any, path: str) -> Any:
