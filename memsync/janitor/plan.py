@@ -90,7 +90,7 @@ class Plan:
 
 
 def seal(memory: Memory) -> str:
-    """Return what tells whether a record is still what the plan saw."""
+    """Return a fingerprint that shows whether a record is still what the plan saw."""
     return sha256(encode(memory)).hexdigest()[:12]
 
 

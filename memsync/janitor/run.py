@@ -170,7 +170,7 @@ def _unite(keep: Memory, drop: Memory) -> dict[str, Any]:
     if (tags := clean_tags((*keep.tags, *drop.tags))) != keep.tags:
         changes["tags"] = list(tags)
     if drop.source_type == "user" != keep.source_type:
-        changes["source_type"] = "user"  # somebody's own words: never archived unasked
+        changes["source_type"] = "user"  # a person's own words: never archived without asking
     if drop.importance > keep.importance:
         changes["importance"] = drop.importance
     supersedes = [id_ for id_ in dict.fromkeys((*keep.supersedes, *drop.supersedes)) if id_ not in (keep.id, drop.id)]
@@ -201,7 +201,7 @@ def _make_merge_row(project: Project, step: Merge, keep: Memory, drop: Memory, r
 
 
 def _apply_review(project: Project, run: str, step: Confirm | Reverse) -> Outcome:
-    """Do one step of a review. What is confirmed is no change to a memory, and is not part of the run."""
+    """Do one step of a review. Confirming changes no memory, so it is not part of the run."""
     try:
         known = {row.decision.number: row for row in review.rows(project) if row.scope == step.scope}
         wanted = step.rows if isinstance(step, Confirm) else (step.row,)

@@ -1,4 +1,4 @@
-"""Looking through the stores for what a janitor should do. Changes nothing but the log of what a model was asked."""
+"""Searching the stores for what a janitor should do. Changes nothing but the log of what a model was asked."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _make_key(one: str, other: str) -> frozenset[str]:
 
 
 def _find_settled(project: Project, scope: Scope) -> set[frozenset[str]]:
-    """Return the pairs that a model or a person said are to be kept both."""
+    """Return the pairs of which a model or a person decided to keep both."""
     rows = project.state(scope).dedup_log()
     return {
         _make_key(row.new_text, row.existing_text)
@@ -222,7 +222,7 @@ _STRIDE: Final = 20_000
 
 
 def _ask_about(project: Project, scope: Scope, doubtful: list[Pair], merging: _Merging, plan: Plan) -> list[Pair]:
-    """Let the model, if there is one, judge the doubtful pairs, and return those on which it had no word."""
+    """Let the model, if there is one, judge the doubtful pairs, and return those that it did not judge."""
     from memsync.llm.llm import is_configured, open_llm
 
     if not doubtful or not project.settings.llm_verify or not is_configured(project.settings):

@@ -1,4 +1,4 @@
-"""Taking a run back from its file. What was edited since stays as it is."""
+"""Undoing a run from its file. What was edited since stays as it is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memsync.store.store import Store
 
 
 def undo(project: Project, run: str | None = None) -> list[str]:
-    """Take a run back, the last one unless *run* names another, and say what was done. Later edits are kept.
+    """Undo a run, the last one unless *run* names another, and say what was done. Later edits are kept.
 
     Raises:
         MemsyncError: there is no such run.

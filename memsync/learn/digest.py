@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from memsync.learn.transcripts import Call, Said, Step
 
-# Looking around is no lesson: it would be done again anyway.
+# Commands that only look around teach nothing: an agent would run them anyway.
 _LOOKS: Final = frozenset(
     "ls cat head tail pwd echo cd wc which type file stat tree less more find grep rg fd ag sed awk sort uniq"
     " cut tr diff date whoami env printenv true sleep history man clear jq xxd nl".split()
@@ -110,11 +110,13 @@ def _find_worked(commands: Sequence[Call]) -> tuple[Worked, ...]:
         if call.failed:
             open_failures.append(call)
         elif call.failed is False and call.command not in found:
-            mended = [
+            corrected = [
                 old for old in open_failures if old.command != call.command and _same_end(old.command, call.command)
             ]
-            open_failures = [old for old in open_failures if old not in mended]
-            found[call.command] = Worked(call.command, call.line, tuple(dict.fromkeys(old.command for old in mended)))
+            open_failures = [old for old in open_failures if old not in corrected]
+            found[call.command] = Worked(
+                call.command, call.line, tuple(dict.fromkeys(old.command for old in corrected))
+            )
     return tuple(found.values())
 
 

@@ -69,7 +69,7 @@ def by_model(name: str, digest: Digest, llm: Llm, *, source: str | None = None) 
 
     Raises:
         LlmError: no answer.
-        InvalidSkill: an answer that is no skill.
+        InvalidSkill: the answer is not a valid skill.
     """
     said = llm.ask(answers.prompt("skill_learn", skill=name, session=as_json(digest)), SHAPE)
     trigger = str(said.get("trigger_pattern") or "")

@@ -1,4 +1,4 @@
-"""What the end of a session teaches without anybody asking: candidates that wait, never more of them than a person reads."""
+"""Learning from a session when it ends: candidates that wait for approval, never more than a person would read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def why_not(project: Project, transcript: str) -> str:
     if not project.settings.auto_extract:
         return "memory.auto_extract is off"
     if not project.layout.place(project.default_scope).directory.is_dir():
-        return "there is no store here"
+        return "this project has no store"
     path = Path(transcript)
     return "" if path.suffix == ".jsonl" and path.is_file() else "the session has no transcript"
 
@@ -73,8 +73,8 @@ def skill_of(project: Project, transcript: Path, *, session: str, use_model: boo
 
 def is_lesson(found: Digest) -> bool:
     """Tell whether a session found something out: a command worked where others had failed, or the user put one right."""
-    mended = any(one.after_failing for one in found.worked)
-    return len(found.worked) >= _FEWEST_COMMANDS and (mended or bool(found.corrections))
+    has_recovered = any(one.after_failing for one in found.worked)
+    return len(found.worked) >= _FEWEST_COMMANDS and (has_recovered or bool(found.corrections))
 
 
 def name_of(found: Digest) -> str:

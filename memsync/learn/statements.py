@@ -1,4 +1,4 @@
-"""What a Markdown or plain text says, point by point. Each point makes sense without what it stood under."""
+"""Splitting Markdown or plain text into statements that make sense on their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HEADING: Final = re.compile(r"^#{1,6}\s+(.+?)\s*#*$")
 _BULLET: Final = re.compile(r"^(\s*)(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*)$")
 _MARKUP: Final = re.compile(r"\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
 _LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_JOINED: Final = 240  # characters of a list that is told in one line with what introduces it
+_JOINED: Final = 240  # characters of a list that is written on one line with what introduces it
 _LABEL: Final = 3  # words
 
 

@@ -1,7 +1,7 @@
 """What happened in a session, read from the transcripts of Claude Code, Codex and Gemini CLI.
 
 The formats are not documented and change often, so whatever is not understood is left out.
-So is what is no part of the work: injected memory, the client's own remarks, side chains of
+So is what does not belong to the work: injected memory, the client's own remarks, side chains of
 subagents and the summary after a compaction.
 """
 

@@ -49,7 +49,7 @@ class Tree:
         return frozenset(self.files)
 
     def text(self, path: str) -> str:
-        """Return the text of a file; empty if there is none, or it is no text or too large to be worth it."""
+        """Return the text of a file; empty if there is no such file, it is not text, or it is too large."""
         if path not in self._texts:
             self._texts[path] = self._read(path) if path in self.names else None
         return self._texts[path] or ""
@@ -64,7 +64,7 @@ class Tree:
             return None
 
     def data(self, path: str) -> dict[str, Any]:
-        """Return the mapping of a TOML, YAML or JSON file, whole-line comments allowed; empty if there is none."""
+        """Return the mapping of a TOML, YAML or JSON file, whole-line comments allowed; empty if it cannot be read."""
         if path not in self._data:
             try:
                 found = _parse(path, self.text(path))

@@ -1,4 +1,4 @@
-"""What of a text is worth a memory, by its wording alone."""
+"""Which statements are worth a memory, judged by their wording alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each client knows of memsync: from the project's settings, from the user's, by a plugin. Looking writes nothing."""
+"""How each client is connected: by the project's settings, the user's, or a plugin. Reads only."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Writing our entries into the clients' settings, and taking them out again.
 
 Everything is decided before anything is written: one file that cannot be
-edited refuses the whole. What was there before is noted in `local/clients.json`
+edited refuses the whole. What was there before is recorded in `local/clients.json`
 of the store, so that an empty list or an empty file of the user comes back as it was.
 """
 

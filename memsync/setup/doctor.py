@@ -1,4 +1,4 @@
-"""What is wrong, and what can safely be done about it. Looking never writes."""
+"""What is wrong, and what can safely be fixed. Only `fix_findings` writes."""
 
 from __future__ import annotations
 

@@ -247,7 +247,7 @@ def uninstall(project: Project, clients: Sequence[ClientName], *, dry_run: bool,
 
 
 def _describe_rest(project: Project) -> list[str]:
-    """Say what stays when all else is out, so that nobody has to look for it."""
+    """Return what is left after everything else was removed, so that nobody has to look for it."""
     shared = project.layout.project
     if shared is None or not shared.directory.is_dir():
         return []

@@ -37,7 +37,7 @@ R = TypeVar("R", bound=Project)
 
 
 class Stay(NamedTuple):
-    """A memory that stays private although stealth put it there, and why."""
+    """A memory that stays private although stealth made it private, and why."""
 
     id: str
     why: str
