@@ -82,7 +82,7 @@ def test_the_most_important_get_the_room(project):
 
 
 def test_it_is_left_alone_where_it_is_off_or_there_is_nothing(project, repo, clock, home):
-    assert why_not(project, str(CLAUDE)) == "there is no store here"
+    assert why_not(project, str(CLAUDE)) == "this project has no store"
     assert not (repo.root / ".gobby").exists()
     project.remember("A first memory makes the store")
     assert why_not(project, str(CLAUDE)) == ""
