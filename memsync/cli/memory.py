@@ -23,7 +23,7 @@ from memsync.errors import UsageError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Recall, list_entries
-from memsync.records import SCOPES, Scope
+from memsync.records import SCOPES, Scope, shown_id
 from memsync.system.texts import read_utf8
 
 
@@ -252,14 +252,22 @@ def update(
 
 @command(memory)
 @click.argument("refs", metavar="ID...", nargs=-1, required=True)
+@click.option("--purge", is_flag=True, help="Keep nothing of them in the local history either.")
 @scope_option
-def forget(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
+def forget(project: Project, /, refs: tuple[str, ...], purge: bool, scope: Scope | None) -> Answer:
     """Remove memories. `memsync memory restore ID` brings one back.
 
+    With --purge it cannot, and memories that are gone already may be named
+    too. Commits keep what they have.
+
     \b
-    Example:
+    Examples:
       memsync memory forget mm-a1b2c3
+      memsync memory forget --purge mm-a1b2c3
     """
+    if purge:
+        ids = [project.purge(ref, scope) for ref in refs]
+        return Answer({"purged": ids}, "\n".join(f"purged {shown_id(id_)}" for id_ in ids))
     chosen = [project.get(ref, scope) for ref in refs]
     gone = [project.forget(entry.id, entry.scope) for entry in chosen]
     lines = [f"forgot {render.entry_line(entry, project.clock())}" for entry in gone]
@@ -270,10 +278,10 @@ memory.add_command(forget, "delete")
 
 
 @command(memory)
-@click.argument("ref", metavar="ID")
+@click.argument("ref", metavar="[ID]", required=False)
 @scope_option
 @click.option("--at", "at", metavar="REV", help="As it was at that commit.")
-def restore(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> Answer:
+def restore(project: Project, /, ref: str | None, scope: Scope | None, at: str | None) -> Answer:
     """Undo the last forget or update of a memory; twice is redo.
 
     A memory that is archived, for instance because another supersedes it, is
@@ -282,14 +290,24 @@ def restore(project: Project, /, ref: str, scope: Scope | None, at: str | None) 
     What this machine does not remember is taken from git: as it was before it
     was last changed or removed, or with --at as it was at REV.
 
+    Without ID: bring back every memory that was written here and is neither in
+    the file nor in any commit, as after `git checkout .`.
+
     \b
     Examples:
       memsync memory restore mm-a1b2c3
       memsync memory restore mm-a1b2c3 --at main~3
+      memsync memory restore
     """
-    from memsync.history.events import undo
+    from memsync.history import events, lost
 
-    result = undo(project, ref, scope, at)
+    if ref is None:
+        if at is not None:
+            raise UsageError("--at needs the ID of a memory")
+        gone = [one for one in lost.find_lost(project) if scope in (None, one.scope)]
+        found = lost.bring_back(project, gone)
+        return Answer(found.as_dict(), render.brought_back(found, project.clock()), 1 if found.refused else 0)
+    result = events.undo(project, ref, scope, at)
     return Answer(result, render.remembered(result, project.clock()))
 
 

@@ -15,6 +15,7 @@ from memsync.records import age, shown_id
 from memsync.system import texts
 
 if TYPE_CHECKING:
+    from memsync.history.lost import Found
     from memsync.memories.sync import Synced
     from memsync.setup.client_status import ClientStatus
     from memsync.setup.doctor import Finding
@@ -162,6 +163,14 @@ def remembered(result: Remembered, now: datetime) -> str:
     if result.degraded:
         lines.append(f"{click.style('degraded', fg='yellow')}: compared by words only, because {result.degraded}")
     return "\n".join(lines)
+
+
+def brought_back(found: Found, now: datetime) -> str:
+    """Return what was lost and is back, and what is not, a line each."""
+    lines = [f"{click.style('restored', fg='green')}: {entry_line(result.entry, now)}" for result in found.restored]
+    for one, why in found.refused:
+        lines.append(f"{click.style('left alone', fg='yellow')}: {shown_id(one.memory.id)}: {one_line(why)}")
+    return "\n".join(lines) or "nothing that was written here is missing"
 
 
 def import_report(report: ImportReport) -> str:

@@ -7,7 +7,7 @@ to the first undoes nothing. Works on lines; knows no files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -39,6 +39,15 @@ def add_bases(raws: Sequence[bytes], tracked: Sequence[Line], waiting: Sequence[
             out.append(_BASE + known[id_] + b"}")
         out.append(raw)
     return out
+
+
+def leave_out(data: bytes, ids: Collection[str]) -> bytes:
+    """Return *data* without the waiting records of *ids*; a removal stays where there is something to remove."""
+    lines = read(data)
+    bases = _bases(lines)
+    return b"".join(
+        line.raw + b"\n" for line in lines if line.id not in ids or (line.memory is None and line.id in bases)
+    )
 
 
 def _bases(waiting: Iterable[Line]) -> dict[str, bytes]:

@@ -204,6 +204,29 @@ def steps(
                 yield Step(commit, where, added, removed, replaced)
 
 
+def versions(root: Path, path: str) -> Iterator[bytes]:
+    """Yield each version of the file that a branch, tag or stash leads to, newest first.
+
+    Raises:
+        NoHistory: git failed.
+    """
+    if not (revs := [*([head(root)] if head(root) else []), *_list_stashes(root)]):
+        return
+    revs += EVERYWHERE
+    paths = [f":(top,literal){name}" for name in names_of(root, path, revs)]
+    rows = (line for line in _lines(root, "log", *_RAW, "--format=", *revs, "--", *paths) if line)
+    with objects(root) as read_object:
+        for version in dict.fromkeys(_versions(row)[0][0] for row in rows):
+            if data := read_object(version) if version.strip("0") else None:
+                yield data
+
+
+def _list_stashes(root: Path) -> list[str]:
+    with suppress(NoHistory):
+        return _lines(root, "rev-list", "--walk-reflogs", "refs/stash", "--")
+    return []
+
+
 def _versions(line: str) -> tuple[list[str], str]:
     """Return the objects that a line of `git log --raw` names, the new one first, and the path; zeros for no file.
 

@@ -10,6 +10,7 @@ from memsync.errors import AmbiguousId, InvalidMemory, MemoryNotFound
 from memsync.format.codec import decode
 from memsync.memories.results import Entry, Remembered
 from memsync.records import Memory, Scope, content_hash, find_id, format_time, tick
+from memsync.store import local_history
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
@@ -119,14 +120,29 @@ def resolve_refs(project: Project, refs: Iterable[str]) -> tuple[Entry, ...]:
     return tuple({entry.id: entry for entry in map(project.get, refs)}.values())
 
 
-def forget(project: Project, ref: str, scope: Scope | None) -> Entry:
+def forget(project: Project, ref: str, scope: Scope | None, *, keep: bool = True) -> Entry:
     """Remove the memory that *ref* names, and return it; `Project.forget` says more."""
     entry = project.get(ref, scope)
     store = project.store_to_write(entry.scope)
     with store.writing():
         old = get_live(store, entry.id)
-        store.remove([old.id], tick(project.clock(), old.written_at))
+        store.remove([old.id], tick(project.clock(), old.written_at), keep=keep)
     return entry
+
+
+def purge(project: Project, ref: str, scope: Scope | None) -> str:
+    """Remove what *ref* names and what the local histories have of it, and return its id; `Project.purge` says more."""
+    stores: Mapping[Scope, Store] = {scope: project.store(scope)} if scope else project.stores
+    project.stores.refresh()
+    known = {where: {*store.memories(), *store.replaced()} for where, store in stores.items()}
+    id_ = find_id(ref, (id_ for ids in known.values() for id_ in ids))
+    for where in (where for where, ids in known.items() if id_ in ids):
+        if stores[where].get(id_):
+            forget(project, id_, where, keep=False)
+        else:
+            with project.store_to_write(where).writing():
+                local_history.drop(stores[where].place.local, [id_], private=stores[where].place.private)
+    return id_
 
 
 def restore(project: Project, ref: str, scope: Scope | None) -> Remembered:

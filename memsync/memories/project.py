@@ -333,6 +333,14 @@ class Project:
         """
         return edits.forget(self, ref, scope)
 
+    def purge(self, ref: str, scope: Scope | None = None) -> str:
+        """Remove one memory and all that this machine's history keeps of it, and return its id; commits keep what they have.
+
+        Raises:
+            MemoryNotFound, AmbiguousId, StoreError
+        """
+        return edits.purge(self, ref, scope)
+
     def restore(self, ref: str, scope: Scope | None = None) -> Remembered:
         """Bring an archived memory back, or undo the last `forget` or `update` of one on this machine.
 

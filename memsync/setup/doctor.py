@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from memsync.errors import MemsyncError, blaming
 from memsync.format import blocks, merge
@@ -18,6 +18,7 @@ from memsync.store import checkout
 from memsync.store.store import Store
 
 Level = Literal["error", "warning", "note"]
+_NAMED: Final = 5  # ids of memories that one line names
 
 
 class Finding(NamedTuple):
@@ -44,6 +45,7 @@ def examine(project: Project) -> list[Finding]:
             found += _examine_store(project, store)
         except MemsyncError as error:
             found.append(Finding("error", str(store.place.memories), str(error)))
+    found += _find_lost(project)
     found += _examine_clients(project)
     found += _examine_embedder(project)
     return found
@@ -83,6 +85,22 @@ def _find_secrets(project: Project) -> list[Finding]:
         return []  # a file that cannot be read, which another finding says
     hint = "take it out, or see docs/security.md"
     return [Finding("warning", exposure.where, f"{exposure.what}; {hint}") for exposure in shown]
+
+
+def _find_lost(project: Project) -> Iterator[Finding]:
+    from memsync.history.lost import find_lost
+
+    try:
+        lost = find_lost(project)
+    except MemsyncError:
+        return  # a file or a repository that cannot be read, which another finding says
+    for scope, store in project.stores.items():
+        if ids := [shown_id(one.memory.id) for one in lost if one.scope == scope]:
+            are = "memory that was written here is" if len(ids) == 1 else "memories that were written here are"
+            where = "neither in the file nor in any commit" if scope == "project" else "not in the file"
+            more = f", {', '.join(ids[:_NAMED])}{', …' if len(ids) > _NAMED else ''}"
+            what = f"{len(ids)} {are} {where}{more}; `memsync memory restore` brings them back, `memsync memory forget --purge ID` forgets one for good"
+            yield Finding("note", str(store.place.memories), what)
 
 
 def _examine_store(project: Project, store: Store) -> Iterator[Finding]:

@@ -157,7 +157,7 @@ def _leave(
             return [stays, kept]
         said = [stays] if is_tracked else _move_out(project, shared, stealth)
         if is_tracked or shared.is_spent():
-            local_history.keep(stealth.place.local, list(shared.replaced().values()), private=True)
+            local_history.carry(shared.place.local, stealth.place.local, private=True)
             left = _leave_tree(project, park, is_tracked=is_tracked)
             said += [] if is_tracked else left
         else:

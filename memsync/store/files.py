@@ -182,8 +182,8 @@ def create(path: Path, data: bytes, *, private: bool) -> bool:
     return True
 
 
-def append(path: Path, data: bytes, *, private: bool) -> tuple[Stamp, Stamp]:
-    """Add *data* (whole lines) to the end of *path*, fsync, and return the stamps before and after.
+def append(path: Path, data: bytes, *, private: bool, durable: bool = True) -> tuple[Stamp, Stamp]:
+    """Add *data* (whole lines) to the end of *path*, fsync if *durable*, and return the stamps before and after.
 
     The caller holds the lock. A last line without its newline gets one first.
     If an editor swaps the file while this runs, the data goes to the new file.
@@ -193,12 +193,12 @@ def append(path: Path, data: bytes, *, private: bool) -> tuple[Stamp, Stamp]:
     """
     while True:
         with blaming(path):
-            before, after = _append_once(path, data, below.file_mode(path, private=private))
+            before, after = _append_once(path, data, below.file_mode(path, private=private), durable=durable)
         if stamp(path).inode == after.inode:
             return before, after
 
 
-def _append_once(path: Path, data: bytes, mode: int) -> tuple[Stamp, Stamp]:
+def _append_once(path: Path, data: bytes, mode: int, *, durable: bool = True) -> tuple[Stamp, Stamp]:
     is_new = not path.exists()
     fd = below.open_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
     try:
@@ -206,12 +206,12 @@ def _append_once(path: Path, data: bytes, mode: int) -> tuple[Stamp, Stamp]:
         if before.size and _byte_at(fd, before.size - 1) != b"\n":
             data = b"\n" + data
         try:
-            _write_or_undo(fd, data, before.size)
+            _write_or_undo(fd, data, before.size, durable=durable)
         except OSError:
             if is_new and os.fstat(fd).st_size == 0:
                 path.unlink(missing_ok=True)
             raise
-        if is_new:
+        if is_new and durable:
             _sync_dir(path.parent)
         after = _stamp(os.fstat(fd))
         if after.size != before.size + len(data):
@@ -226,13 +226,14 @@ def _byte_at(fd: int, at: int) -> bytes:
     return os.read(fd, 1)
 
 
-def _write_or_undo(fd: int, data: bytes, size: int) -> None:
-    """Write and fsync; on failure cut the file back to *size*, unless others wrote since."""
+def _write_or_undo(fd: int, data: bytes, size: int, *, durable: bool = True) -> None:
+    """Write, and fsync if *durable*; on failure cut the file back to *size*, unless others wrote since."""
     done = 0
     try:
         while done < len(data):
             done += os.write(fd, data[done:])
-        os.fsync(fd)
+        if durable:
+            os.fsync(fd)
     except OSError:
         if os.fstat(fd).st_size == size + done:
             os.ftruncate(fd, size)

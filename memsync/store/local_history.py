@@ -1,33 +1,127 @@
-"""The local history of a store: the lines that edits and removals replaced, up to a limit of bytes."""
+"""The local history of a store: each line that was written here, and each that an edit or a removal took the place of.
+
+So what was acknowledged can be found again, whatever a checkout, a hook manager or a lost merge did to the
+file. Private, never shared, and bounded: two files of 10 MB or 90 days each. The last line that it has
+of an id is the last that this machine wrote or replaced (docs/adr/0057).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from memsync.format import jsonl
-from memsync.records import Memory, same_but_for_time
+from memsync.errors import StoreError
+from memsync.format import jsonl, pending
+from memsync.format.codec import Line, spell
+from memsync.records import Memory, format_time, parse_time, same_but_for_time, utc_now
 from memsync.store import files
 
-_LIMIT: Final = 8 * 2**20
+log = logging.getLogger(__name__)
+
+_OLD, _NEW = "history.1.jsonl", "history.jsonl"
+_SIZE: Final = 10 * 2**20 - 2**16
+_SPAN: Final = timedelta(days=90)
+_SINCE: Final = b'{"since":'  # the first line of a file, which is no record
 
 
 def read(local: Path, get: Callable[[str], Memory | None]) -> dict[str, bytes]:
-    """Return, by id, the last line that differs from what *get* returns."""
-    kept: dict[str, bytes] = {}
-    for name in ("history.1.jsonl", "history.jsonl"):
+    """Return, by id, the last record that says something else than *get* does."""
+    return {
+        line.id: line.raw
+        for line in _read_lines(local)
+        if line.id and line.memory and not same_but_for_time(line.memory, get(line.id))
+    }
+
+
+def find_last(local: Path) -> dict[str, Line]:
+    """Return the last line of each id, be it a record or a removal."""
+    return {line.id: line for line in _read_lines(local) if line.id}
+
+
+def find_lost(local: Path, get: Callable[[str], Memory | None]) -> dict[str, Line]:
+    """Return, by id, the last line of each that *get* does not know, or only as it was before that line."""
+    return {id_: line for id_, line in find_last(local).items() if line.memory and _is_lost(line.memory, get(id_))}
+
+
+def _is_lost(memory: Memory, now: Memory | None) -> bool:
+    if now is None or same_but_for_time(now, memory):
+        return now is None
+    return bool(memory.written_at and (now.written_at is None or now.written_at < memory.written_at))
+
+
+def _read_lines(local: Path) -> Iterator[Line]:
+    for name in (_OLD, _NEW):
+        yield from jsonl.read_lines(files.read(local / name)[0])
+
+
+def keep(local: Path, raws: Sequence[bytes], *, private: bool, durable: bool = True) -> None:
+    """Add *raws*; `durable`: they are on the disk before this returns, as they must be before they leave the file.
+
+    Raises:
+        StoreFull, StoreNotWritable, OutsideTree
+    """
+    if not raws:
+        return
+    path = local / _NEW
+    stamp = files.stamp(path)
+    if stamp.size > _SIZE or (stamp.size > 0 and _is_old(path, stamp.inode)):
+        path.replace(path.with_name(_OLD))
+        stamp = files.ABSENT
+    head = b"" if stamp.size > 0 else b"%s%s}\n" % (_SINCE, spell(format_time(utc_now())).encode())
+    data = head + b"".join(raw.rstrip(b"\r") + b"\n" for raw in raws)
+    files.append(path, data, private=private, durable=durable)
+
+
+def _is_old(path: Path, inode: int) -> bool:
+    since = _read_begin(path, inode)
+    begun = parse_time(since)
+    return begun is not None and utc_now() - begun > _SPAN
+
+
+@lru_cache(maxsize=64)
+def _read_begin(path: Path, _inode: int) -> str:
+    """Return when the file *path* was begun; "" if it does not say. Read once for each file."""
+    file, _ = files.open_stamped(path)
+    if file is None:
+        return ""
+    with file:
+        first = file.readline(100)
+    return first[len(_SINCE) :].strip(b'"}\n').decode("ascii", "replace") if first.startswith(_SINCE) else ""
+
+
+def note(local: Path, raws: Sequence[bytes], *, private: bool) -> None:
+    """Add *raws*, which are in the file and on the disk already: nothing waits for this, and its failure is none of theirs."""
+    try:
+        keep(local, raws, private=private, durable=False)
+    except (StoreError, OSError) as error:
+        log.info("not in the local history: %s", error)
+
+
+def carry(source: Path, target: Path, only: Collection[str] | None = None, *, private: bool) -> None:
+    """Add what *source* has (of *only* these ids) to *target*.
+
+    Raises:
+        StoreError
+    """
+    lines = [line for line in _read_lines(source) if line.id and (only is None or line.id in only)]
+    keep(target, [line.raw for line in lines], private=private)
+
+
+def drop(local: Path, ids: Collection[str], *, private: bool) -> None:
+    """Take all records of *ids* out, of what waits for a commit too; a removal goes on waiting.
+
+    Raises:
+        StoreError
+    """
+    for name, without in ((_OLD, _leave_out), (_NEW, _leave_out), ("pending.jsonl", pending.leave_out)):
         data, _ = files.read(local / name)
-        for line in jsonl.read_lines(data):
-            if line.id and line.memory and not same_but_for_time(line.memory, get(line.id)):
-                kept[line.id] = line.raw
-    return kept
+        if (kept := without(data, ids)) != data:
+            files.rewrite(local / name, kept, was=data, private=private)
 
 
-def keep(local: Path, raws: Sequence[bytes], *, private: bool) -> None:
-    """Add *raws*, lines that are about to be replaced."""
-    path = local / "history.jsonl"
-    if files.stamp(path).size > _LIMIT:
-        path.replace(path.with_name("history.1.jsonl"))
-    if raws:
-        files.append(path, b"".join(raw.rstrip(b"\r") + b"\n" for raw in raws), private=private)
+def _leave_out(data: bytes, ids: Collection[str]) -> bytes:
+    return b"".join(line.raw + b"\n" for line in jsonl.read_lines(data) if line.id not in ids)

@@ -240,8 +240,8 @@ class Store:
 
     def adopt(self, other: Store, only: Collection[str] | None = None, *, history: bool = True) -> list[str]:
         """Append the live lines and the *history* of *other* (of *only* these ids); return the ids that both now have."""
-        earlier = other.replaced() if history else {}
-        self._keep_replaced([raw for id_, raw in earlier.items() if only is None or id_ in only])
+        if history:
+            local_history.carry(other.place.local, self.place.local, only, private=self.place.private)
         with other._mutex:
             lines = [line for id_, line in other._current.items() if line.memory and (only is None or id_ in only)]
         same = [line for line in lines if (mine := self.get(line.id or "")) and mine == line.memory]
@@ -250,10 +250,13 @@ class Store:
         return [line.id for line in same + new if line.id]
 
     def remove(self, ids: Iterable[str], now: datetime, *, keep: bool = True) -> list[Change]:
-        """Append removals; with *keep* the lines stay in the local history, from which `restore` takes them."""
+        """Append removals. The local history keeps the lines, from which `restore` takes them; or else nothing of them."""
         ids = list(ids)
         self._keep_replaced([self._current[id_].raw for id_ in ids] if keep else [])
-        return self._append([codec.encode_tombstone(id_, now) for id_ in ids])
+        changes = self._append([codec.encode_tombstone(id_, now) for id_ in ids])
+        if not keep:
+            local_history.drop(self.place.local, ids, private=self.place.private)
+        return changes
 
     def restore(self, id_: str, now: datetime, *, raw: bytes | None = None) -> list[Change]:
         """Append the last replaced or removed line of *id_* again, or the line *raw* of it.
@@ -307,7 +310,9 @@ class Store:
         self._refuse_loss(lines, new)
         if collapse:
             kept = set(new.split(b"\n"))
-            self._keep_replaced([line.raw for line in lines if line.memory and line.raw not in kept])
+            gone = [line for line in lines if line.memory and line.raw not in kept]
+            winners = {line.id: self._current[line.id].raw for line in gone if line.id in self._current}
+            self._keep_replaced([*(line.raw for line in gone), *winners.values()])  # its last line is what counts
         temp = self.place.local / "export.tmp"
         late = files.replace(path, new, was=data, temp=temp, private=self.place.private, may_grow=True)
         if late is None:
@@ -335,13 +340,13 @@ class Store:
         if not raws:
             return []
         end, last = self._ends
-        if self._waits:
-            raws = pending.add_bases(raws, self._lines[:end], self._lines[end:last])
+        new = pending.add_bases(raws, self._lines[:end], self._lines[end:last]) if self._waits else raws
         path = self.place.pending if self._waits else self.path
         files.make_dirs(path.parent, private=self.place.private)
         seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in
-        data = b"".join(raw + b"\n" for raw in raws)
+        data = b"".join(raw + b"\n" for raw in new)
         before, after = files.append(path, data, private=self.place.private)
+        local_history.note(self.place.local, raws, private=self.place.private)
         self.in_log_form = not self._waits
         if before != seen[self._waits] or last != len(self._lines) or (self._waits and self.look()[0] != seen[0]):
             return self.refresh()  # somebody without the lock wrote in between, or merged lines are in the way

@@ -1,0 +1,108 @@
+"""Memories that were written here and are gone from file and commits: found by the local history, and brought back.
+
+A `git checkout .`, a `reset --hard`, the roll-back of a hook manager or a lost merge take them away without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from memsync.errors import MemsyncError
+from memsync.format import jsonl
+from memsync.format.codec import Line
+from memsync.git import history
+from memsync.memories.project import Project
+from memsync.memories.results import Remembered
+from memsync.records import Memory, Scope, content_hash, same_but_for_time
+from memsync.store import local_history
+
+
+class Lost(NamedTuple):
+    """A memory that is neither in the store of *scope* nor in a commit, as it was written here last."""
+
+    scope: Scope
+    memory: Memory
+
+
+class Found(NamedTuple):
+    """What came back, and what did not, each with the reason."""
+
+    restored: tuple[Remembered, ...]
+    refused: tuple[tuple[Lost, str], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what came back, and what did not and why."""
+        refused = [{"id": one.memory.id, "scope": one.scope, "why": why} for one, why in self.refused]
+        return {"restored": [result.entry for result in self.restored], "refused": refused}
+
+
+def find_lost(project: Project) -> list[Lost]:
+    """Return the memories that were written here and are neither in a store nor in any commit, branch or stash.
+
+    One that says what another says now is not lost, nor one whose text was edited by hand.
+
+    Raises:
+        NoHistory, StoreError
+    """
+    project.stores.refresh()
+    last = {scope: local_history.find_last(store.place.local) for scope, store in project.stores.items()}
+    found: list[Lost] = []
+    for scope, store in project.stores.items():
+        lost = local_history.find_lost(store.place.local, store.get)
+        others = [other for other in project.stores if other != scope]
+        gone = {
+            id_: line.memory
+            for id_, line in lost.items()
+            if line.memory and not any(_accounts_for(project, other, last[other], line) for other in others)
+        }
+        known = _find_committed(project, gone) if scope == "project" else set()
+        found += [Lost(scope, memory) for id_, memory in sorted(gone.items()) if id_ not in known]
+    return [one for one in found if not _is_said(project, one)]
+
+
+def _accounts_for(project: Project, scope: Scope, last: Mapping[str, Line], line: Line) -> bool:
+    """Tell whether the store *scope* has the memory, or removed it after it came there."""
+    id_ = line.id or ""
+    return project.stores[scope].get(id_) is not None or (id_ in last and last[id_].memory is None)
+
+
+def _is_said(project: Project, lost: Lost) -> bool:
+    hash_ = content_hash(lost.memory.content)
+    return any(store.by_hash(hash_, besides=lost.memory.id) for store in project.stores.values())
+
+
+def _find_committed(project: Project, wanted: Mapping[str, Memory]) -> set[str]:
+    """Return which of *wanted* some commit has, as they are."""
+    if not wanted or project.layout.git is None:
+        return set()
+    known: set[str] = set()
+    for data in _read_versions(project):
+        rows = history.rows_with(wanted.keys() - known, data)
+        known |= {line.id for line in jsonl.read_lines(rows) if line.id and _is_wanted(line, wanted.get(line.id))}
+        if len(known) == len(wanted):
+            break
+    return known
+
+
+def _is_wanted(line: Line, memory: Memory | None) -> bool:
+    return memory is not None and same_but_for_time(line.memory, memory)
+
+
+def _read_versions(project: Project) -> Iterator[bytes]:
+    from memsync.history.events import files_of
+
+    files = files_of(project)
+    yield from history.versions(files.root, files.path)
+
+
+def bring_back(project: Project, lost: Iterable[Lost]) -> Found:
+    """Restore *lost*, each by itself: one that may not come back, as a secret, stops no other."""
+    restored: list[Remembered] = []
+    refused: list[tuple[Lost, str]] = []
+    for one in lost:
+        try:
+            restored.append(project.restore(one.memory.id, one.scope))
+        except MemsyncError as error:
+            refused.append((one, str(error)))
+    return Found(tuple(restored), tuple(refused))

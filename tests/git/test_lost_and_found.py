@@ -1,0 +1,245 @@
+"""What was acknowledged can be found again, whatever git and its helpers did to the file."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import timedelta
+
+import pytest
+from doing import edit, forget, remember, shown
+from helpers import GitRepo, memsync
+
+from memsync import Memsync
+from memsync.git import attributes
+from memsync.history.lost import find_lost
+from memsync.records import format_time, utc_now
+from memsync.store import local_history
+
+TEXT = "Deploys go through the blue cluster"
+
+
+def lost(repo: GitRepo) -> set[str]:
+    with Memsync.open(repo.root) as project:
+        return {one.memory.content for one in find_lost(project)}
+
+
+def doctor(repo: GitRepo) -> str:
+    return memsync("doctor", cwd=repo.root).out
+
+
+# What takes changes of the work tree away without asking: a person, or a hook manager that rolls back.
+AWAY = {
+    "checkout": [["checkout", "--", "."]],
+    "reset": [["reset", "-q", "--hard"]],
+    "restore": [["restore", "."]],
+    "stash": [["stash", "-q"], ["stash", "drop", "-q"]],
+    "commit": [["-c", "core.hooksPath=/dev/null", "commit", "-qam", "x"], ["reset", "-q", "--hard", "HEAD~1"]],
+}
+
+
+@pytest.mark.parametrize("how", list(AWAY))
+@pytest.mark.parametrize("kind", ["add", "edit"])
+def test_what_git_took_away_is_named_and_brought_back(hooked, how, kind):
+    remember(hooked.root, TEXT) if kind == "add" else edit(hooked.root, "mm-aaaaaa", TEXT)
+    assert (lost(hooked), "written here" in doctor(hooked)) == (set(), False)
+    for words in AWAY[how]:
+        hooked.git(*words)
+    assert TEXT not in shown(hooked.root)
+    said = memsync("doctor", cwd=hooked.root)
+    assert "1 memory that was written here is neither in the file nor in any commit, mm-" in said.out
+    assert said.code == 0
+    ran = memsync("memory", "restore", cwd=hooked.root)
+    assert (ran.code, TEXT in ran.out, TEXT in shown(hooked.root)) == (0, True, True)
+    assert (lost(hooked), memsync("memory", "restore", cwd=hooked.root).out) == (
+        set(),
+        "nothing that was written here is missing\n",
+    )
+
+
+@pytest.mark.parametrize("mode", ["worktree", "on-commit", "auto-commit"])
+def test_it_is_so_in_every_mode(hooked, mode):
+    assert memsync("memory", "config", "memory_sync.mode", mode, "--global", cwd=hooked.root).code == 0
+    remember(hooked.root, TEXT)
+    hooked.git("reset", "-q", "--hard", "HEAD~1" if mode == "auto-commit" else "HEAD")
+    (hooked.root / ".gobby" / "local" / "pending.jsonl").unlink(missing_ok=True)
+    assert lost(hooked) == {TEXT}
+    ids = [memory["content"] for memory in memsync("memory", "restore", "--json", cwd=hooked.root).json["restored"]]
+    assert (ids, TEXT in shown(hooked.root)) == ([TEXT], True)
+
+
+@pytest.mark.parametrize("scope", ["global", "stealth"])
+def test_it_is_so_in_private_stores_too(repo, scope):
+    with Memsync.open(repo.root) as project:
+        project.remember("kept", scope=scope)
+        path = project.store(scope).place.memories
+    backup = path.read_bytes()
+    with Memsync.open(repo.root) as project:
+        project.remember(TEXT, scope=scope)
+    path.write_bytes(backup)
+    assert f"note {path}: 1 memory that was written here is not in the file" in doctor(repo)
+    assert memsync("memory", "restore", cwd=repo.root).code == 0
+    assert shown(repo.root) == {"kept", TEXT}
+
+
+def test_a_memory_that_the_roll_back_of_a_hook_takes_is_named(hooked):
+    """As pre-commit does where its patch does not apply any more."""
+    hook = hooked.root / ".git" / "hooks" / "commit-msg"
+    words = f"cd {hooked.root} && {os.sys.executable} -m memsync memory add '{TEXT}' && git checkout -- ."
+    hook.write_text(f"#!/bin/sh\nunset $(git rev-parse --local-env-vars)\n{words} >/dev/null\n")
+    hook.chmod(0o755)
+    (hooked.root / "README").write_text("changed\n")
+    hooked.git("add", "README")
+    hooked.git("commit", "-qm", "work")
+    assert (TEXT in shown(hooked.root), lost(hooked)) == (False, {TEXT})
+
+
+def test_what_was_removed_or_thrown_away_on_purpose_is_not_lost(hooked):
+    (id_,) = remember(hooked.root, TEXT)
+    forget(hooked.root, id_)
+    forget(hooked.root, "mm-aaaaaa")
+    assert lost(hooked) == set()
+
+
+def test_what_a_commit_of_any_branch_or_a_stash_has_is_not_lost(hooked):
+    hooked.git("switch", "-qc", "side")
+    remember(hooked.root, TEXT)
+    hooked.git("commit", "-qam", "side")
+    remember(hooked.root, "The metrics endpoint listens on port 7777")
+    hooked.git("stash", "-q")
+    (hooked.root / "README").write_text("another stash\n")
+    hooked.git("stash", "-q")
+    hooked.git("switch", "-q", "main")
+    assert (shown(hooked.root), lost(hooked)) == ({"first"}, set())
+
+
+def test_what_others_removed_or_changed_later_and_what_was_edited_by_hand_is_not_lost(hooked):
+    (hooked.root / ".git" / "info" / "attributes").write_bytes(attributes.add_lines(b""))
+    (gone,) = remember(hooked.root, TEXT)
+    (changed,) = remember(hooked.root, "The API listens on port 8080")
+    hooked.git("commit", "-q", "--allow-empty", "-m", "two")
+    hooked.git("switch", "-qc", "others")
+    forget(hooked.root, gone)
+    edit(hooked.root, changed, "The API listens on port 8081")
+    hooked.git("commit", "-qam", "others")
+    (hooked.root / ".gobby" / "local" / "history.jsonl").unlink()
+    hooked.git("switch", "-q", "main")
+    remember(hooked.root, "written by hand soon")
+    hooked.git("commit", "-q", "--allow-empty", "-m", "three")
+    hooked.git("merge", "-q", "others", "-m", "merged")
+    remember(hooked.root, "this one is corrected in an editor")
+    hooked.memories.write_text(hooked.memories.read_text().replace("is corrected in", "was corrected in"))
+    assert lost(hooked) == set()
+
+
+def test_a_text_that_somebody_said_again_is_not_lost(hooked):
+    remember(hooked.root, TEXT)
+    hooked.git("checkout", "--", ".")
+    remember(hooked.root, TEXT)
+    assert lost(hooked) == set()
+
+
+def test_one_that_may_not_come_back_stops_no_other(hooked):
+    first, _ = remember(hooked.root, TEXT, "Staging lives in the Dublin region")
+    hooked.git("checkout", "--", ".")
+    path = hooked.root / ".gobby" / "local" / "history.jsonl"
+    token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    path.write_text(path.read_text().replace(TEXT, f"the token is {token}"))
+    ran = memsync("memory", "restore", "--json", cwd=hooked.root)
+    assert (ran.code, [one["id"] for one in ran.json["refused"]]) == (1, [first])
+    assert token not in ran.out
+    assert shown(hooked.root) == {"first", "Staging lives in the Dublin region"}
+
+
+def test_a_purge_leaves_nothing_to_find(hooked):
+    (id_,) = remember(hooked.root, TEXT)
+    edit(hooked.root, id_, "Deploys go through the green cluster")
+    assert memsync("memory", "forget", "--purge", id_, cwd=hooked.root).out == f"purged {id_}\n"
+    local = hooked.root / ".gobby" / "local"
+    assert "cluster" not in "".join(path.read_text() for path in (*local.glob("*.jsonl"), hooked.memories))
+    assert memsync("memory", "restore", id_, cwd=hooked.root).code == 1
+    remember(hooked.root, TEXT)
+    hooked.git("checkout", "--", ".")
+    ((kept, _),) = [(one.memory.id, one) for one in find_lost(Memsync.open(hooked.root))]
+    assert memsync("memory", "forget", "--purge", kept, "--json", cwd=hooked.root).json == {"purged": [kept]}
+    assert (lost(hooked), "cluster" in (local / "history.jsonl").read_text()) == (set(), False)
+
+
+def test_under_on_commit_a_purge_leaves_nothing_that_waits(hooked):
+    memsync("memory", "config", "memory_sync.mode", "on-commit", "--global", cwd=hooked.root)
+    (id_,) = remember(hooked.root, TEXT)
+    assert memsync("memory", "forget", "--purge", id_, cwd=hooked.root).code == 0
+    assert TEXT not in (hooked.root / ".gobby" / "local" / "pending.jsonl").read_text()
+    assert shown(hooked.root) == {"first"}
+
+
+def test_what_is_shared_or_unshared_is_not_lost_and_stays_where_it_went(repo):
+    with Memsync.open(repo.root) as project:
+        id_ = project.remember(TEXT, scope="stealth").entry.id
+    for word in ("share", "unshare", "share"):
+        assert memsync("memory", word, id_, "--json", cwd=repo.root).code == 0
+        assert lost(repo) == set()
+    assert memsync("memory", "unshare", id_, cwd=repo.root).code == 0
+    forget(repo.root, id_)
+    assert lost(repo) == set()
+    assert memsync("memory", "restore", id_, cwd=repo.root).code == 0
+    assert [entry.scope for entry in Memsync.open(repo.root).list()] == ["stealth"]
+    assert TEXT not in (repo.root / ".gobby" / "local" / "history.jsonl").read_text()
+
+
+def test_stealth_there_and_back_finds_nothing_lost(hooked):
+    remember(hooked.root, TEXT)
+    (gone,) = remember(hooked.root, "This one is forgotten")
+    forget(hooked.root, gone)
+    for turn in ("on", "off"):
+        assert memsync("memory", "config", "--stealth", turn, "-y", cwd=hooked.root).code == 0
+        assert lost(hooked) == set()
+
+
+def test_the_history_is_private_and_bounded(tmp_path, monkeypatch):
+    local = tmp_path / ".gobby" / "local"
+    local.mkdir(parents=True)
+    line = json.dumps({"content": "x" * 100_000, "id": "mm-a"}).encode()
+    for _ in range(250):
+        local_history.keep(local, [line], private=False)
+    sizes = [path.stat().st_size for path in local.iterdir()]
+    assert (len(sizes), sum(sizes) <= 20 * 2**20) == (2, True)
+    assert {path.stat().st_mode & 0o077 for path in local.iterdir()} == {0}
+
+
+def test_a_file_of_the_history_takes_ninety_days_and_is_kept_for_as_long(tmp_path):
+    since = format_time(utc_now() - timedelta(days=91))
+    (tmp_path / "history.jsonl").write_text(f'{{"since":"{since}"}}\n{{"content":"old","id":"mm-a"}}\n')
+    (tmp_path / "history.1.jsonl").write_text('{"content":"older","id":"mm-b"}\n')
+    local_history.keep(tmp_path, [b'{"content":"new","id":"mm-c"}'], private=True)
+    assert set(local_history.find_last(tmp_path)) == {"mm-a", "mm-c"}
+    assert "mm-a" in (tmp_path / "history.1.jsonl").read_text()
+
+
+def test_a_write_waits_for_the_disk_no_more_often_than_before(repo, monkeypatch):
+    with Memsync.open(repo.root) as project:
+        project.remember("first")
+        synced: list[str] = []
+        real = os.fsync
+        monkeypatch.setattr(os, "fsync", lambda fd: (synced.append(os.readlink(f"/proc/self/fd/{fd}")), real(fd))[1])
+        project.remember("second")
+        assert [os.path.basename(path) for path in synced] == ["memories.jsonl"]
+
+
+def test_a_full_disk_for_the_history_does_not_take_the_memory_back(repo):
+    remember(repo.root, "first")
+    local = repo.root / ".gobby" / "local"
+    (local / "history.jsonl").unlink()
+    (local / "history.jsonl").mkdir()
+    remember(repo.root, "second")
+    assert shown(repo.root) == {"first", "second"}
+
+
+def test_a_line_of_the_history_that_was_cut_off_hides_no_other(hooked):
+    remember(hooked.root, TEXT)
+    with (hooked.root / ".gobby" / "local" / "history.jsonl").open("ab") as file:
+        file.write(b'{"content":"half a li')
+    hooked.git("checkout", "--", ".")
+    remember(hooked.root, "another")
+    hooked.git("checkout", "--", ".")
+    assert lost(hooked) == {TEXT, "another"}
