@@ -250,14 +250,18 @@ class _Write:
         return Remembered(status=status, entry=entry, reason=reason, similar=near, degraded=self.look.degraded)
 
 
-def _vet(project: Project, entry: Entry, old: Memory, changes: dict[str, Any]) -> Memory:
-    """Return *old* with the *changes* as it may be stored; where the user allows a secret, that changes the tags."""
-    new = old._replace(**changes)
+def _find_changes(project: Project, scope: Scope, old: Memory, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of *old* becomes different, vetted; where the user allows a secret, that changes the tags."""
+    changes = {name: new for name, new in wanted.items() if new != getattr(old, name)}
+    if old.conflict_of and wanted:
+        changes["conflict_of"] = None  # somebody has looked at it
     if changes.keys() & _VETTED or project.vetting.allows_secrets:
-        new = project.vetting.vet(new, entry.scope)
-        if new.tags != old.tags:
-            changes["tags"] = new.tags
-    return new
+        vetted = project.vetting.vet(old._replace(**changes), scope)
+        if "content" in changes:
+            changes["content"] = vetted.content
+        if vetted.tags != old.tags:
+            changes["tags"] = vetted.tags
+    return changes
 
 
 def update(
@@ -276,13 +280,9 @@ def update(
     while True:
         with store.writing():
             old = get_live(store, entry.id)
-            changes = {name: new for name, new in wanted.items() if new != getattr(old, name)}
-            if old.conflict_of and wanted:
-                changes["conflict_of"] = None  # somebody has looked at it
+            changes = _find_changes(project, entry.scope, old, wanted)
             look: Look | None = Look(())
-            vetted = _vet(project, entry, old, changes)
-            if "content" in changes:
-                content = changes["content"] = vetted.content
+            if content := changes.get("content"):
                 refuse_copy(store, old.id, content)
                 look = find_similar(project, store, content, {entry.id, *(other.id for other in replaces)}) or blind
             if look:

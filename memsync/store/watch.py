@@ -74,11 +74,6 @@ class Watcher:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    @property
-    def is_polling(self) -> bool:
-        """Whether the system announces nothing, so that all depends on looking."""
-        return self._events.failed
-
     def start(self) -> None:
         """Watch from now on: what changes after this call is reported."""
         self._stopping.clear()
@@ -189,11 +184,9 @@ class _Events:
         self._observe = observe
         self._observer: BaseObserver | None = None
         self._watches: dict[_Post, ObservedWatch] = {}
-        self.failed = False
 
     def open(self) -> None:
         """Start to listen."""
-        self.failed = False
         try:
             self._observer = self._observe()
             self._observer.start()
@@ -232,7 +225,6 @@ class _Events:
 
     def _fail(self, error: Exception) -> None:
         log.warning("no file events (%s); polling the files instead, which takes a moment longer", error)
-        self.failed = True
         self.close()
 
 

@@ -380,8 +380,7 @@ def no_watchdog() -> Observer:
 def test_without_events_files_and_directories_are_looked_at_and_the_log_says_so_once(observe, file, tmp_path, caplog):
     skill, one, whole = tmp_path / "skills" / "deploy" / "SKILL.md", Calls(), Calls()
     skill.parent.mkdir(parents=True)
-    with Watcher({file: one, tmp_path / "skills": whole}, quiet=0.001, look=0.001, observe=observe) as watcher:
-        assert watcher.is_polling
+    with Watcher({file: one, tmp_path / "skills": whole}, quiet=0.001, look=0.001, observe=observe):
         one.wait_for(1), whole.wait_for(1)
         file.write_text("one\ntwo\n")
         skill.write_text("---\n")
@@ -390,16 +389,16 @@ def test_without_events_files_and_directories_are_looked_at_and_the_log_says_so_
     assert "no file events" in caplog.text
 
 
-def test_when_the_watches_run_out_later_the_observer_is_ended(file, tmp_path, calls):
+def test_when_the_watches_run_out_later_the_observer_is_ended(file, tmp_path, calls, caplog):
     observer = Observer(lambda path: no_watches_left(path) if path.endswith("late") else None)
     late = tmp_path / "late" / "memories.jsonl"
-    with by_looking({file: calls, late: calls}, observer) as watcher:
-        assert (watcher.is_polling, observer.is_running) == (False, True)
+    with by_looking({file: calls, late: calls}, observer):
+        assert (caplog.text, observer.is_running) == ("", True)
         calls.wait_for(2)
         late.parent.mkdir()
         late.write_text("one\n")
         calls.wait_for(3)
-        assert (watcher.is_polling, observer.is_running) == (True, False)
+        assert ("no file events" in caplog.text, observer.is_running) == (True, False)
 
 
 def test_a_directory_that_goes_away_while_it_is_set_up_is_no_failure_and_tried_again(file, calls):
@@ -411,16 +410,16 @@ def test_a_directory_that_goes_away_while_it_is_set_up_is_no_failure_and_tried_a
             raise FileNotFoundError(errno.ENOENT, "no such directory", path)
 
     observer = Observer(vanish)
-    with by_looking({file: calls}, observer) as watcher:
+    with by_looking({file: calls}, observer):
         observer.schedules.wait_for(1)
-        assert not watcher.is_polling
+        assert observer.is_running
     assert observer.log == [f"watch {file.parent}"]
 
 
-def test_a_python_without_watchdog_looks(file, calls, monkeypatch):
+def test_a_python_without_watchdog_looks(file, calls, monkeypatch, caplog):
     monkeypatch.setitem(sys.modules, "watchdog.observers", None)
-    with Watcher({file: calls}, quiet=0.001, look=0.001) as watcher:
-        assert watcher.is_polling
+    with Watcher({file: calls}, quiet=0.001, look=0.001):
+        assert "no file events" in caplog.text
         calls.wait_for(1)
         file.write_text("one\ntwo\n")
         calls.wait_for(2)
