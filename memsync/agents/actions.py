@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.agents import context
 from memsync.agents.session import Injection, RecallSession
-from memsync.errors import MemsyncError
+from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.store.trust import VALUE
 from memsync.store.workflow import Step
 
@@ -56,7 +56,8 @@ def _run(step: Step, turn: Turn) -> Mapping[str, Any]:
 
 
 def _describe_unknown(step: Step) -> str:
-    return f"unknown action {step.action!r}; `memsync workflow list` shows those that there are"
+    advice = suggest(closest(step.action, ACTIONS), Remedy("workflow list"), " shows those that there are")
+    return f"unknown action {step.action!r}; {''.join(map(str, advice))}"
 
 
 def check(step: Step) -> str:

@@ -9,7 +9,7 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command, wants_json
-from memsync.errors import UsageError
+from memsync.errors import Remedy, UsageError, closest, suggest
 from memsync.memories.project import Project
 from memsync.memories.stores import keep_key
 from memsync.store.trust import RULES, Approvals, Instruction, Word
@@ -87,7 +87,8 @@ def _pick_names(names: Sequence[str], known: Collection[str]) -> list[str]:
     """
     for name in names:
         if not any(_is_meant(name, one) for one in known):
-            raise UsageError(f"nothing is called {name!r} here; `memsync trust --show` shows the names")
+            advice = suggest(closest(name, known), Remedy("trust --show"), " shows the names")
+            raise UsageError(f"nothing is called {name!r} here; ", *advice)
     return [one for one in known if not names or any(_is_meant(name, one) for name in names)]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.errors import InvalidSkill, MemoryNotFound, SkillNotFound
+from memsync.errors import InvalidSkill, MemoryNotFound, SkillNotFound, closest
 from memsync.format import codec, jsonl
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
@@ -106,7 +106,7 @@ class Candidates:
     def _read_skill(self, name: str) -> bytes:
         found = self.skills().get(name)
         if found is None:
-            raise SkillNotFound(name, " waits for approval")
+            raise SkillNotFound(name, " waits for approval", near=closest(name, self.skills()))
         return found
 
     def approve_skill(self, name: str) -> SkillEntry:

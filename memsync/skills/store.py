@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from memsync.errors import InvalidSkill, MemsyncError, Remedy, SkillNotFound, blaming
+from memsync.errors import InvalidSkill, MemsyncError, Remedy, SkillNotFound, blaming, closest
 from memsync.format.jsonl import Problem
 from memsync.skills import file as skillfile
 from memsync.skills.file import SkillFile
@@ -172,7 +172,8 @@ class SkillStore:
         """
         kept = next((path for number, path in reversed(self._trash()) if path.name[7:] == name), None)
         if kept is None:
-            raise SkillNotFound(name, " that was changed or removed on this machine")
+            near = closest(name, {path.name[7:] for _, path in self._trash()})
+            raise SkillNotFound(name, " that was changed or removed on this machine", near=near)
         if not self.path(name).exists():
             with blaming(self.directory / name):
                 files.make_dirs(self.directory, private=self.place.private)

@@ -56,7 +56,7 @@ def test_an_answer_that_does_not_fit_says_what_is_wrong(text, why):
 
 
 def test_a_value_outside_an_enum_is_named_with_what_is_allowed():
-    assert answers.misfit("maybe", {"type": "string", "enum": ["yes", "no"]}) == "the answer is none of yes, no"
+    assert answers.find_misfit("maybe", {"type": "string", "enum": ["yes", "no"]}) == "the answer is none of yes, no"
 
 
 @given(
