@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -21,9 +22,7 @@ from memsync.store.settings import parse_value
 if TYPE_CHECKING:
     from memsync.index.embed import Meaning
 
-T = TypeVar("T")
-
-_BAR_FROM: Final = 50
+_track: Final = partial(track, label="asking", least=50)
 _COLUMNS: Final = ("n", *measuring.METRICS, "injected", "injected hit@5", *FIGURES)
 
 
@@ -164,10 +163,6 @@ def _choose_embedder(chosen: str | None, setting: str) -> Meaning | None:
         return choose(setting if chosen is None else parse_value("memory.embedder", chosen))
     except ValueError as error:
         raise ConfigError(f"{'memory.embedder' if chosen is None else '--embedder'}: {error}") from None
-
-
-def _track(items: Sequence[T]) -> Iterable[T]:
-    return track(items, "asking", least=_BAR_FROM)
 
 
 def _write_run(path: Path, reports: Sequence[measuring.Report]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from memsync.memories.project import Project
 from memsync.store import files
 from memsync.transfer import writers
 
-_BAR_FROM: Final = 2_000
+_track: Final = partial(track, least=2_000)
 _VERBS: Final = {Merge: "merged", Archive: "archived", Confirm: "confirmed", Reverse: "brought back"}
 
 
@@ -163,10 +164,6 @@ def _explain_step(project: Project, step: Step) -> Iterator[str]:
         yield f"confirm {len(step.rows)} decisions of the dedup log: {step.why}"
     else:
         yield f"bring back what decision {step.row} of the dedup log rejected: {step.why}"
-
-
-def _track(items: Sequence[Any], label: str) -> Iterable[Any]:
-    return track(items, label, least=_BAR_FROM)
 
 
 @command(janitor)
