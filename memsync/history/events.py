@@ -114,11 +114,11 @@ def files_of(project: Project) -> Files:
     Raises:
         NoHistory: the project is not in a checkout.
     """
-    git, shared = project.layout.git, project.layout.project
-    if git is None or shared is None:
+    git = project.layout.git
+    if git is None or project.layout.project is None:
         raise NoHistory(f"{project.layout.start} is not in a git checkout, so there is no history to look into")
     root = git.root.resolve()
-    return Files(root, (root / project.store("project").path.relative_to(root)).relative_to(root).as_posix())
+    return Files(root, project.store("project").path.relative_to(root).as_posix())
 
 
 def notes(project: Project) -> list[str]:

@@ -68,8 +68,7 @@ def init(
     """
     scope: Scope = "stealth" if stealth else "project"
     moves_out, stay = _plan_leaving(project) if stealth else ([], [])
-    moved = {change.target.client for change in moves_out}
-    clients = [client for client in CLIENTS if client in clients or client in moved]
+    clients = [client for client in CLIENTS if client in clients or client in _list_clients(moves_out)]
     changes = install.plan(project, clients, stealth=stealth)
     steps = list(repository.steps(project, scope))
     is_switched = stealth and not project.settings.stealth
@@ -79,9 +78,7 @@ def init(
     else:
         done = _go_private(project, moves_out, move=True, is_switched=is_switched) if stealth else []
         done += repository.init(project)
-        install.apply(project, changes, stealth=stealth)
-        if stealth and clients:
-            install.enroll(project, clients)
+        _connect(project, clients, changes, stealth=stealth)
     hooked, why_not = _install_git_hooks(project, dry_run=dry_run) if git_hooks and not stealth else ([], [])
     return Installed(
         done=(*done, *hooked, *map(str, moves_out), *map(str, changes)),
@@ -90,6 +87,12 @@ def init(
         undo=_make_undo(clients, hooked=bool(hooked)),
         dry_run=dry_run,
     )
+
+
+def _connect(project: Project, clients: Sequence[ClientName], changes: Sequence[Change], *, stealth: bool) -> None:
+    install.apply(project, changes, stealth=stealth)
+    if stealth and clients:
+        install.enroll(project, clients)
 
 
 def turn_stealth(project: Project, on: bool, *, move: bool, plan: stealth.Off | None = None) -> list[str]:
@@ -108,20 +111,17 @@ def turn_stealth(project: Project, on: bool, *, move: bool, plan: stealth.Off | 
 
 def _turn_on(project: Project, *, move: bool) -> list[str]:
     moves_out, stay = _plan_leaving(project)
-    clients = [client for client in CLIENTS if any(change.target.client == client for change in moves_out)]
+    clients = _list_clients(moves_out)
     changes = install.plan(project, clients, stealth=True)
     done = _go_private(project, moves_out, move=move, is_switched=True)
-    install.apply(project, changes, stealth=True)
-    if clients:
-        install.enroll(project, clients)
+    _connect(project, clients, changes, stealth=True)
     return [*done, *map(str, moves_out), *map(str, changes), *stay, *_list_next_steps(clients, changes, stealth=True)]
 
 
 def _go_private(project: Project, moves_out: Sequence[Change], *, move: bool, is_switched: bool) -> list[str]:
     base = stealth.base_of(project) if project.layout.root else Path()
     also = [parked.plan_taking(base, change.target.path, change.after) for change in moves_out]
-    new = [client for client in CLIENTS if any(change.target.client == client for change in moves_out)]
-    new = [client for client in new if not install.find_users(project, client)[0]]
+    new = [client for client in _list_clients(moves_out) if not install.find_users(project, client)[0]]
     if is_switched:
         return stealth.turn_on(project, move=move, also=also, clients=new)
     stealth.take(project, also, new)
@@ -149,12 +149,18 @@ def _put_back_what_changed(project: Project, paths: Sequence[Path]) -> list[str]
 
 def _leave_home(project: Project, clients: Sequence[ClientName]) -> list[Change]:
     """Take our entries out of the user's own settings of *clients*, unless other private projects use them."""
-    mine = [client for client in clients if install.find_users(project, client)[0]]
-    changes = install.plan_removal(project, [c for c in mine if not install.find_users(project, c)[1]], stealth=True)
+    others = _count_others(project, clients)
+    changes = install.plan_removal(project, [client for client, count in others.items() if not count], stealth=True)
     install.apply(project, changes, stealth=True)
-    if mine:
-        install.enroll(project, mine, leave=True)
+    if others:
+        install.enroll(project, list(others), leave=True)
     return changes
+
+
+def _count_others(project: Project, clients: Sequence[ClientName]) -> dict[ClientName, int]:
+    """Return how many other private projects use the user's own settings of each of *clients* that this one uses."""
+    users = {client: install.find_users(project, client) for client in clients}
+    return {client: count for client, (is_used, count) in users.items() if is_used}
 
 
 def _install_git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], list[str]]:
@@ -202,8 +208,12 @@ def _is_everybodys(change: Change) -> bool:
 
 def _list_next_steps(clients: Sequence[ClientName], changes: Sequence[Change], *, stealth: bool) -> list[str]:
     after = _NEXT_STEALTH if stealth else _NEXT
-    changed = {change.target.client for change in changes}
+    changed = _list_clients(changes)
     return [f"next: {after[client]}" for client in clients if client in changed and client in after]
+
+
+def _list_clients(changes: Sequence[Change]) -> list[ClientName]:
+    return [client for client in CLIENTS if any(change.target.client == client for change in changes)]
 
 
 def _advise(clients: Sequence[ClientName]) -> list[str]:
@@ -226,20 +236,16 @@ def uninstall(project: Project, clients: Sequence[ClientName], *, dry_run: bool,
         StoreError
     """
     in_tree = install.plan_removal(project, clients, stealth=False) if project.layout.root else []
-    users = {client: install.find_users(project, client) for client in clients}
-    mine = [client for client in clients if users[client][0]]
-    alone = [client for client in mine if not users[client][1]]
-    of_user = install.plan_removal(project, alone, stealth=True)
+    others = _count_others(project, clients)
+    of_user = install.plan_removal(project, [client for client, count in others.items() if not count], stealth=True)
     notes = [
-        f"{NAMES[client]}: your own settings keep memsync, because {users[client][1]} other private projects use it"
-        for client in mine
-        if client not in alone
+        f"{NAMES[client]}: your own settings keep memsync, because {count} other private projects use it"
+        for client, count in others.items()
+        if count
     ]
     if not dry_run:
         install.apply(project, in_tree, stealth=False)
-        install.apply(project, of_user, stealth=True)
-        if mine:
-            install.enroll(project, mine, leave=True)
+        _leave_home(project, clients)
     hooks = _remove_git_hooks(project, dry_run=dry_run) if git_hooks else []
     done = (*map(str, [*in_tree, *of_user]), *hooks)
     left = _describe_rest(project) if git_hooks and done else []
