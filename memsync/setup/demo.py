@@ -13,7 +13,7 @@ from memsync.errors import MemsyncError
 from memsync.memories.project import Project
 from memsync.setup import repository
 from memsync.store import checkout
-from memsync.transfer import readers
+from memsync.transfer import sources
 
 _SET: Final = Path(__file__).with_name("demo.jsonl")
 _WIDTH: Final = 92
@@ -52,7 +52,7 @@ def _chapters(directory: Path) -> Iterator[str]:
 def _open_store(memsync: Project) -> Iterator[str]:
     repository.init(memsync)
     yield _print_line("memsync init", "created .gobby/memories.jsonl, the only place where memories live")
-    report = memsync.import_(readers.read_file(_SET))
+    report = memsync.import_(sources.read(_SET))
     yield _print_line("memsync memory import team.jsonl", f"{report.count('created')} created, 0 lost, one line each")
 
 

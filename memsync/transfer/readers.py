@@ -13,7 +13,6 @@ from memsync.format import codec, jsonl, merge
 from memsync.format.codec import bare
 from memsync.memories.imports import Candidate
 from memsync.records import Memory
-from memsync.store import files
 from memsync.system import limits
 from memsync.system.texts import read_utf8
 
@@ -30,20 +29,6 @@ _FENCE: Final = re.compile(r"^\s*(```|~~~)")
 _HEADING_TYPES: Final = {
     "facts": "fact", "preferences": "preference", "patterns": "pattern", "project context": "context", "context": "context"
 }  # fmt: skip
-
-
-def read_file(
-    path: Path, format_: Format | None = None, mapping: Mapping[str, str] | None = None
-) -> Iterator[Candidate]:
-    """Yield what the file *path* holds. *mapping* names the key for each of our fields, dots for nesting.
-
-    Raises:
-        ImportFailed: the file is missing, not text or not of that format.
-    """
-    if not path.exists():
-        raise ImportFailed(f"{path}: no such file")
-    data, _ = files.read(path)
-    return read_bytes(data, str(path), format_, mapping)
 
 
 def read_bytes(
@@ -175,7 +160,7 @@ def _read_markdown(data: bytes, name: str, mapping: Mapping[str, str]) -> Iterat
 def _split_bullets(lines: list[str]) -> Iterator[tuple[int, list[str], str]]:
     """Yield each bullet: the number of its first line, its pieces of text, and its type."""
     kind, start, parts, after_gap = "fact", 0, list[str](), False
-    for number, line in _skip_fences(lines):
+    for number, line in skip_fences(lines):
         heading, bullet = _HEADING.match(line), _BULLET.match(line)
         is_indented = line[:1].isspace()
         if line.strip() and (is_indented or not (after_gap or heading or bullet or _RULE.match(line))):
@@ -191,7 +176,7 @@ def _split_bullets(lines: list[str]) -> Iterator[tuple[int, list[str], str]]:
         yield start, parts, kind
 
 
-def _skip_fences(lines: list[str]) -> Iterator[tuple[int, str]]:
+def skip_fences(lines: list[str]) -> Iterator[tuple[int, str]]:
     """Yield the lines that stand in no code block, with their numbers from 1."""
     fence = ""
     for number, line in enumerate(lines, 1):

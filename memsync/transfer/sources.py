@@ -279,12 +279,8 @@ def _read_basic_memory(text: str, name: str) -> Iterator[Candidate]:
     title = str(about.get("title") or Path(name).stem.replace("-", " "))
     shared = about.get("tags")
     shared = shared.split(",") if isinstance(shared, str) else shared if isinstance(shared, list) else []
-    fence = ""
-    for number, row in enumerate(text.split("\n"), 1):
-        mark = row.strip()[:3]
-        if mark in ("```", "~~~"):
-            fence = "" if mark == fence else fence or mark
-        elif not fence and (found := _parse_observation(row)):
+    for number, row in readers.skip_fences(text.split("\n")):
+        if found := _parse_observation(row):
             category, said = found
             tags = [*_TAG.findall(said), category, *map(str, shared)]
             content = _add_subject(title, " ".join(_TAG.sub("", said).split()))

@@ -24,7 +24,7 @@ from memsync.records import (
     tick,
     valid_text,
 )
-from memsync.transfer.readers import read_file
+from memsync.transfer import sources
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
@@ -204,5 +204,5 @@ def test_an_import_leaves_out_records_without_measure(repo, project, fields):
     path = repo.root / "other.jsonl"
     odd = {"id_": "mm-cccccc", "content": "CI needs Node 20", **fields}
     path.write_text(memory_line("mm-bbbbbb", "the tests need docker") + memory_line(**odd))
-    report = project.import_(read_file(path))
+    report = project.import_(sources.read(path))
     assert (report.count("created"), report.count("skipped")) == (1, 1)

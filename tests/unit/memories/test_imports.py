@@ -15,7 +15,8 @@ from memsync.errors import ImportFailed, UsageError
 from memsync.format.codec import decode
 from memsync.memories.imports import Plan
 from memsync.records import Memory, content_hash
-from memsync.transfer.readers import check_mapping, read_bytes, read_file
+from memsync.transfer import sources
+from memsync.transfer.readers import check_mapping, read_bytes
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
@@ -165,7 +166,7 @@ def test_a_file_that_cannot_be_read_at_all_is_refused_with_the_reason(name, data
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ImportFailed, match=r"missing[.]md: no such file"):
-        read_file(tmp_path / "missing.md")
+        sources.read(tmp_path / "missing.md")
 
 
 def test_an_empty_file_holds_nothing():
