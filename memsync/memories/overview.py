@@ -1,9 +1,10 @@
-"""Counting what the stores hold."""
+"""What the stores hold, counted, and which of their lines were left out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsync.memories.results import Entry, Stats, StoreStatus
@@ -47,3 +48,12 @@ def survey_store(project: Project, store: Store, flagged: Iterable[Entry]) -> St
         new=sum(project.screening.is_new(project.entry(scope, memory)) for memory in memories),
         flagged=sum(entry.scope == scope for entry in flagged),
     )
+
+
+def find_problems(project: Project) -> Iterator[tuple[Path, tuple[int, int, str]]]:
+    """Yield each file with lines that were left out: how many, and the number and the problem of the first."""
+    for scope, store in project.stores.items():
+        # A store that was not read is known by what the cache says of it.
+        first = store.first_problem() if store.stamp is not None else project.finder.problems.get(scope)
+        if first:
+            yield store.place.memories, first

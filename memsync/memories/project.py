@@ -187,15 +187,6 @@ class Project:
         memories = {store.place.memories: store.refresh for store in stores}
         return Watcher({**memories, **{store.directory: self.skills.refresh for store in skills}})
 
-    def problems(self) -> list[tuple[Path, tuple[int, int, str]]]:
-        """Return, for each file with lines that were left out, how many, and the first: its number and why."""
-        found = []
-        for scope, store in self.stores.items():
-            first = store.first_problem() if store.stamp is not None else self.finder.problems.get(scope)
-            if first:
-                found.append((store.place.memories, first))
-        return found
-
     def get(self, ref: str, scope: Scope | None = None) -> Entry:
         """Return the memory that *ref* names: an id or an unambiguous prefix.
 
