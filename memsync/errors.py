@@ -22,7 +22,7 @@ MemsyncError (1)
 │   ├── LlmRefused            it declines
 │   ├── LlmBadAnswer          not what was asked for
 │   └── BudgetSpent           the budget does not cover it; it was not asked
-├── NotInstalled              an optional package is missing
+├── NotInstalled              a package is missing
 ├── GitRefused                git did not do what it was asked
 └── StoreError                a file or directory of a store
     ├── NoStore               there is no place for that scope
@@ -211,12 +211,14 @@ class BudgetSpent(LlmError):
 
 
 class NotInstalled(MemsyncError):
-    """*what* needs an optional package; *extra* is the extra of ours that brings it."""
+    """*what* needs *package*, which comes with memsync."""
 
-    def __init__(self, what: str, extra: str) -> None:
+    def __init__(self, what: str, package: str) -> None:
         from memsync import origin
 
-        super().__init__(f"{what} needs extra packages; install them with {origin.advice(extra)}")
+        super().__init__(
+            f"{what} needs the package {package}, which is not there; {origin.advice()} installs memsync again"
+        )
 
 
 class GitRefused(MemsyncError):

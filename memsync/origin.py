@@ -63,8 +63,17 @@ def is_pinned(source: str) -> bool:
 
 def advice(extra: str = "") -> str:
     """Return the command that installs this copy again, with *extra*, between backticks and where to run it."""
+    return _spell_command(_installer(), extra)
+
+
+def advise_path() -> str:
+    """Return what puts this copy in the PATH of every program, as a sentence without its end."""
+    return f"{_spell_command('uv tool install')} puts it there"
+
+
+def _spell_command(installer: str, extra: str = "") -> str:
     source = find_source()
-    command = f"`{_installer()} {_quote_requirement(source or '.', extra)}`"
+    command = f"`{installer} {_quote_requirement(source or '.', extra)}`"
     return command if source else f"{command} in a clone of memsync"
 
 

@@ -79,8 +79,8 @@ def test_a_copy_from_a_directory_is_installed_from_there_again(tmp_path):
 
 
 def test_advice_names_a_source_and_an_extra():
-    said = origin.advice("mcp")
-    assert "[mcp]" in said
+    said = origin.advice("openai")
+    assert "[openai]" in said
     assert not _BY_NAME.search(said)
 
 

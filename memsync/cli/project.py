@@ -23,15 +23,28 @@ _AGENTS = click.Choice(["claude", "codex", "gemini", "all"])
     help="Connect this client (repeat for more). Default: those found here.",
 )
 @click.option("--stealth", is_flag=True, help="Keep everything out of the work tree.")
+@click.option("--allow-tools", is_flag=True, help="Let the clients read with our tools without asking you.")
 @click.option("--no-git-hooks", is_flag=True, help="Leave git's hooks alone.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-def init(project: Project, /, agents: tuple[str, ...], stealth: bool, no_git_hooks: bool, dry_run: bool) -> Answer:
+def init(
+    project: Project,
+    /,
+    agents: tuple[str, ...],
+    stealth: bool,
+    allow_tools: bool,
+    no_git_hooks: bool,
+    dry_run: bool,
+) -> Answer:
     """Make this repository ready for memories, and connect your agents. Safe to run again.
 
     Writes hooks and the MCP server into the project's settings of each client:
     .claude/settings.json and .mcp.json, .codex/, .gemini/settings.json; with
     --stealth into your own settings. What is not ours keeps every byte. Hooks
     of git take memories into your commits.
+
+    Starts the MCP server once, and says whether it answers. --allow-tools
+    approves it in .claude/settings.local.json and .gemini/settings.json, for
+    the tools that change nothing; Codex asks for none of these.
 
     Undo: `memsync uninstall`; `memsync memory config --stealth on` takes the
     memories out of the work tree and keeps them.
@@ -47,7 +60,14 @@ def init(project: Project, /, agents: tuple[str, ...], stealth: bool, no_git_hoo
 
     stealth = stealth or project.settings.stealth
     clients = installing.choose(project, agents)
-    result = installing.init(project, clients, stealth=stealth, dry_run=dry_run, git_hooks=not no_git_hooks)
+    result = installing.init(
+        project,
+        clients,
+        stealth=stealth,
+        dry_run=dry_run,
+        git_hooks=not no_git_hooks,
+        allow_tools=allow_tools,
+    )
     where = project.layout.place("stealth" if stealth else "project").memories
     end = [] if dry_run else [f'memories live in {where}; try: memsync memory remember "…"']
     return Answer({"path": where, **as_json(result)}, render.installed(result, end))
@@ -88,10 +108,10 @@ def status(project: Project, /) -> Answer:
     from memsync.agents import hooklog
     from memsync.learn.candidates import Candidates
     from memsync.setup import installing
-    from memsync.setup.client_status import survey
+    from memsync.setup.client_status import check_server, survey
     from memsync.store.workflow import find_waiting
 
-    stores = project.status()
+    stores, clients = project.status(), survey(project)
     value: dict[str, Any] = {
         "root": str(project.layout.root) if project.layout.root else None,
         "git": project.layout.git is not None,
@@ -99,7 +119,8 @@ def status(project: Project, /) -> Answer:
         "mode": project.settings.mode,
         "stealth": project.settings.stealth,
         "stores": stores,
-        "clients": survey(project),
+        "clients": clients,
+        "server": check_server(project, clients),
         "command": shutil.which("memsync"),
         "candidates": Candidates(project).count(),
         "last_hook": hooklog.last(project),

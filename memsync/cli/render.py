@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memsync.setup.client_status import ClientStatus
     from memsync.setup.doctor import Finding
     from memsync.setup.installing import Installed
+    from memsync.setup.server_probe import ServerStatus
 
 printable = texts.printable
 one_line = texts.one_line
@@ -226,10 +227,15 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
             [f"{store.flagged} flagged, given to no agent, see `memsync memory candidates`"] if store.flagged else []
         )
         lines.append(f"{store.scope:8} {store.memories:6} memories  {store.path}  {'; '.join(notes)}".rstrip())
-    lines += [*git_hooks(value["git_hooks"], value["mode"]), *clients(value["clients"]), *last_hook(value["last_hook"])]
+    lines += [
+        *git_hooks(value["git_hooks"], value["mode"]),
+        *clients(value["clients"]),
+        *server(value["server"]),
+        *last_hook(value["last_hook"]),
+    ]
     lines += candidates(value["candidates"])
     lines += [*waiting(value["waiting"]), *(f"ignored  {one_line(why)}" for why in value["ignored"])]
-    if not value["command"]:
+    if not value["command"] and not value["server"]:
         lines.append(click.style("memsync is not in the PATH, where the clients look for it", fg="yellow"))
     return "\n".join(lines)
 
@@ -277,6 +283,11 @@ def clients(found: Sequence[ClientStatus]) -> list[str]:
             lines.append(f"{one.client:8} hooks {one.hooks}, MCP {one.mcp}  {', '.join(one.where)}".rstrip())
             lines += [f"  {note}" for note in one.notes]
     return lines or ["no agent is connected; `memsync init --agent claude` (or codex, gemini, all) does it"]
+
+
+def server(found: ServerStatus | None) -> list[str]:
+    """Return a line about the MCP server, if a client was told of it."""
+    return [f"server   {one_line(str(found))}"] if found else []
 
 
 def installed(result: Installed, end: Sequence[str]) -> str:

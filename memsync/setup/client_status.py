@@ -13,6 +13,7 @@ from memsync.memories.project import Project
 from memsync.setup import json_entries, toml_entries
 from memsync.setup.clients import read
 from memsync.setup.entries import SERVER, is_server
+from memsync.setup.server_probe import ServerStatus, ask_server
 from memsync.setup.settings_files import Target, detect, home_of, list_targets
 from memsync.store import checkout, files
 from memsync.system import limits
@@ -45,6 +46,13 @@ def survey(project: Project) -> list[ClientStatus]:
     """Return the status of every client."""
     used = detect(project)
     return [_survey_one(project, client, used=client in used) for client in CLIENTS]
+
+
+def check_server(project: Project, found: Iterable[ClientStatus]) -> ServerStatus | None:
+    """Return whether the server answers that clients of *found* are told of; None if no client is."""
+    if not any(client.mcp == "installed" for client in found):
+        return None
+    return ask_server(project.layout.start, project.env)
 
 
 def _survey_one(project: Project, client: ClientName, *, used: bool) -> ClientStatus:
@@ -93,7 +101,7 @@ def _look_in_file(target: Target) -> Iterator[Source]:
             yield Source(str(target.path), "missing", server=True)
         return
     found = json_entries.compare(text, target.wanted)
-    wanted = [one.keys[-1] for one in target.wanted if one.is_element]
+    wanted = [one.keys[-1] for one in target.wanted if one.kind == "hooks"]
     present = [event for event in found.present if event in wanted]
     if found.present or found.stale:
         whole = present == wanted and not found.stale

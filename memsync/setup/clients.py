@@ -50,18 +50,23 @@ class Change(NamedTuple):
 
 
 def _describe(target: Target) -> str:
-    has_hooks = any(one.is_element for one in target.wanted)
-    has_server = not target.wanted or any(not one.is_element for one in target.wanted)
-    return " and ".join(filter(None, ("hooks" if has_hooks else "", "MCP server" if has_server else "")))
+    kinds = {one.kind for one in target.wanted} or {"MCP server"}
+    return " and ".join(kind for kind in ("hooks", "MCP server", "allowed tools") if kind in kinds)
 
 
-def plan(project: Project, clients: Iterable[ClientName], *, stealth: bool) -> list[Change]:
+def plan(project: Project, clients: Iterable[ClientName], *, stealth: bool, allow_tools: bool = False) -> list[Change]:
     """Return what has to change so that *clients* know memsync; nothing for what is in place already.
+
+    With *allow_tools* they may also read with it without asking.
 
     Raises:
         SettingsRefused, StoreError
     """
-    found = [target for client in clients for target in list_targets(client, project, stealth=stealth)]
+    found = [
+        target
+        for client in clients
+        for target in list_targets(client, project, stealth=stealth, allow_tools=allow_tools)
+    ]
     return [change for change in map(_plan_addition, found) if change.before != change.after]
 
 
@@ -79,7 +84,9 @@ def plan_removal(project: Project, clients: Iterable[ClientName], *, stealth: bo
         SettingsRefused, StoreError
     """
     notes = _read_notes(_choose_place(project, stealth=stealth))
-    found = [target for client in clients for target in list_targets(client, project, stealth=stealth)]
+    found = [
+        target for client in clients for target in list_targets(client, project, stealth=stealth, allow_tools=True)
+    ]
     changes = [_plan_one_removal(target, notes.get(str(target.path), {})) for target in found]
     return [change for change in changes if change.before != change.after]
 
@@ -116,7 +123,7 @@ def _plan_one_removal(target: Target, note: Mapping[str, Any]) -> Change:
     with _explain_refusal(target):
         kept = note.get("kept")
         stay = {tuple(keys) for keys in kept if keys == _list_texts(keys)} if isinstance(kept, list) else set()
-        new = json_entries.remove(text, stay) if target.wanted else toml_entries.remove(text)
+        new = json_entries.remove(text, stay, target.wanted) if target.wanted else toml_entries.remove(text)
     if new == text or not _is_blank(new):
         return Change(target, before, new.encode())
     was = note.get("was")

@@ -70,9 +70,12 @@ def _examine_embedder(project: Project) -> Iterator[Finding]:
 
 
 def _examine_clients(project: Project) -> Iterator[Finding]:
-    from memsync.setup.client_status import survey
+    from memsync.setup.client_status import check_server, survey
 
-    for client in survey(project):
+    clients = survey(project)
+    if (server := check_server(project, clients)) and not server.answers:
+        yield Finding("error", "memsync mcp", str(server))
+    for client in clients:
         if client.where:  # connected, so what is wrong about it is worth a word
             for note in client.notes:
                 yield Finding("warning", client.client, note)

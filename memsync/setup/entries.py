@@ -24,6 +24,13 @@ _OURS: Final = re.compile(r"(?:^|[\s/\\\"'])memsync(?:\.exe)?[\"']? hook ([a-z-]
 _UNGUARDED: Final = re.compile(r"memsync hook [a-z-]+ --client [a-z]+")
 
 
+# The tools that change nothing, which a user may allow once and for all.
+READ_TOOLS: Final = tuple(
+    "recall get_memory search_skills list_memories memory_stats memory_history memory_diff memory_blame dedup_log"
+    " list_skills get_skill skill_stats".split()
+)
+
+
 class Hook(NamedTuple):
     """One event of a client and what is run on it; the time limit is in seconds."""
 
@@ -65,6 +72,11 @@ class Wanted(NamedTuple):
     value: Any
     is_element: bool
 
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        return "allowed tools" if isinstance(self.value, str) else "hooks" if self.is_element else "MCP server"
+
 
 def command(hook: Hook, client: str) -> str:
     """Return what *client* runs on *hook*."""
@@ -105,6 +117,16 @@ def server(client: ClientName) -> Wanted:
     """Return the MCP server, in the form of *client*."""
     typed = {"type": "stdio"} if client == "claude" else {}
     return Wanted(("mcpServers", SERVER), {**typed, "command": "memsync", "args": ["mcp"]}, False)
+
+
+def list_permissions(client: ClientName, *, stealth: bool = False) -> tuple[Wanted, ...]:
+    """Return what lets *client* use our server and its reading tools without asking; Codex asks for none of these."""
+    if client == "claude":
+        server = () if stealth else (Wanted(("enabledMcpjsonServers",), SERVER, True),)
+        return (*server, *(Wanted(("permissions", "allow"), f"mcp__{SERVER}__{tool}", True) for tool in READ_TOOLS))
+    if client == "gemini":
+        return tuple(Wanted(("tools", "allowed"), f"mcp_{SERVER}_{tool}", True) for tool in READ_TOOLS)
+    return ()
 
 
 def hook_of(handler: Any) -> tuple[str, str] | None:

@@ -5,7 +5,6 @@ Whatever can refuse is asked before anything is written.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from memsync.setup import parked, repository, stealth
 from memsync.setup.client_status import LOCAL_SERVER
 from memsync.setup.clients import Change
 from memsync.setup.entries import NAMES
+from memsync.setup.server_probe import ServerStatus, ask_server
 from memsync.setup.settings_files import detect
 from memsync.store import checkout, files
 
@@ -39,12 +39,13 @@ _NEXT_STEALTH: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """What was done, or would be; what the user has to do; how to take it back."""
+    """What was done, or would be; whether the server answers; what the user has to do; how to take it back."""
 
     done: tuple[str, ...]
     clients: tuple[ClientName, ...] = ()
     notes: tuple[str, ...] = ()
     undo: str = ""
+    server: ServerStatus | None = None
     dry_run: bool = False
 
 
@@ -56,11 +57,17 @@ def choose(project: Project, names: Sequence[str]) -> list[ClientName]:
 
 
 def init(
-    project: Project, clients: Sequence[ClientName], *, stealth: bool, dry_run: bool, git_hooks: bool = True
+    project: Project,
+    clients: Sequence[ClientName],
+    *,
+    stealth: bool,
+    dry_run: bool,
+    git_hooks: bool = True,
+    allow_tools: bool = False,
 ) -> Installed:
     """Make the project ready for memories and tell git and *clients* of it. Does nothing the second time.
 
-    Under *stealth* nothing of ours is in the work tree: the clients learn it from the user's own settings.
+    With *allow_tools* the clients read with our tools without asking. Under *stealth* nothing of ours is in the work tree: the clients learn it from the user's own settings.
 
     Raises:
         SettingsRefused: a client's settings cannot be edited; nothing was written.
@@ -69,7 +76,7 @@ def init(
     scope: Scope = "stealth" if stealth else "project"
     moves_out, stay = _plan_leaving(project) if stealth else ([], [])
     clients = [client for client in CLIENTS if client in clients or client in _list_clients(moves_out)]
-    changes = install.plan(project, clients, stealth=stealth)
+    changes = install.plan(project, clients, stealth=stealth, allow_tools=allow_tools)
     steps = list(repository.steps(project, scope))
     is_switched = stealth and not project.settings.stealth
     if dry_run:
@@ -80,10 +87,18 @@ def init(
         done += repository.init(project)
         _connect(project, clients, changes, stealth=stealth)
     hooked, why_not = _install_git_hooks(project, dry_run=dry_run) if git_hooks and not stealth else ([], [])
+    server, line = _ask_server(project, clients, dry_run=dry_run)
     return Installed(
         done=(*done, *hooked, *map(str, moves_out), *map(str, changes)),
         clients=tuple(clients),
-        notes=(*stay, *why_not, *_list_next_steps(clients, changes, stealth=stealth), *_advise(clients)),
+        notes=(
+            *stay,
+            *why_not,
+            *filter(None, [line]),
+            *_list_next_steps(clients, changes, stealth=stealth),
+            *_warn(project, changes),
+        ),
+        server=server,
         undo=_make_undo(clients, hooked=bool(hooked)),
         dry_run=dry_run,
     )
@@ -216,14 +231,24 @@ def _list_clients(changes: Sequence[Change]) -> list[ClientName]:
     return [client for client in CLIENTS if any(change.target.client == client for change in changes)]
 
 
-def _advise(clients: Sequence[ClientName]) -> list[str]:
+def _ask_server(project: Project, clients: Sequence[ClientName], *, dry_run: bool) -> tuple[ServerStatus | None, str]:
+    """Return whether the server answers that *clients* were told of, and a line about it; nothing where nothing was done."""
     if not clients:
-        return ["no agent was found here; `memsync init --agent claude` (or codex, gemini, all) connects one"]
-    if shutil.which("memsync") is None:
-        return [
-            "memsync is not in the PATH, where the clients look for it; `uv tool install .` in a clone puts it there"
-        ]
-    return []
+        return None, "no agent was found here; `memsync init --agent claude` (or codex, gemini, all) connects one"
+    if dry_run:
+        return None, ""
+    found = ask_server(project.layout.start, project.env)
+    return found, f"the MCP server {found}"
+
+
+def _warn(project: Project, changes: Sequence[Change]) -> list[str]:
+    """Say what the user allowed for themselves and git would take for everybody."""
+    paths = [change.target.path for change in changes if change.target.path.name == "settings.local.json"]
+    return [
+        f"{path} is what you allowed, for you alone; keep it out of git"
+        for path in paths
+        if project.layout.git and not checkout.is_ignored(path)
+    ]
 
 
 def uninstall(project: Project, clients: Sequence[ClientName], *, dry_run: bool, git_hooks: bool = False) -> Installed:

@@ -24,7 +24,8 @@ class Own(NamedTuple):
     keys: Keys
     container: Node
     at: int
-    does: tuple[str, str] | None  # name and client of a hook; None for the server
+    does: tuple[str, str] | None  # name and client of a hook; None for the server, and for a word in a list
+    word: str = ""
 
 
 def add(text: str, wanted: Sequence[Wanted]) -> str:
@@ -67,7 +68,7 @@ def _add(text: str, wanted: Wanted) -> str:
         if depth < len(wanted.keys) or is_list:
             _check(text, node, "[" if is_list else "{", wanted.keys[:depth])
     if len(nodes) > len(wanted.keys):
-        is_there = not wanted.is_element or any(_is_wanted_by(own, wanted) for own in find_owned(nodes[0]))
+        is_there = not wanted.is_element or any(_is_wanted_by(own, wanted) for own in find_owned(nodes[0], [wanted]))
         return text if is_there else jsonedit.add(text, nodes[-1], None, wanted.value)
     value = [wanted.value] if wanted.is_element else wanted.value
     for outer in reversed(wanted.keys[len(nodes) :]):
@@ -83,21 +84,25 @@ def _check(text: str, node: Node, kind: str, keys: Keys) -> None:
 
 def _is_wanted_by(own: Own, wanted: Wanted) -> bool:
     if not wanted.is_element:
-        return own.does is None
+        return own.keys == wanted.keys[:-1] and own.does is None
+    if isinstance(wanted.value, str):
+        return own.keys == wanted.keys and own.word == wanted.value
     return own.keys == wanted.keys and own.does == hook_of(wanted.value["hooks"][0])
 
 
-def remove(text: str, kept: Collection[Keys] = ()) -> str:
+def remove(text: str, kept: Collection[Keys] = (), words: Sequence[Wanted] = ()) -> str:
     """Return *text* without anything of ours, nor the containers that this empties, except those *kept*.
+
+    A word in a list, such as a permission, is ours if it is among *words*.
 
     Raises:
         NotJson
     """
-    return _drop(text, lambda _: True, kept)
+    return _drop(text, lambda _: True, kept, words)
 
 
-def _drop(text: str, is_meant: Callable[[Own], bool], kept: Collection[Keys]) -> str:
-    while own := next(filter(is_meant, find_owned(jsonedit.parse(text))), None):
+def _drop(text: str, is_meant: Callable[[Own], bool], kept: Collection[Keys], words: Sequence[Wanted] = ()) -> str:
+    while own := next(filter(is_meant, find_owned(jsonedit.parse(text), words)), None):
         text = _prune(jsonedit.drop(text, own.container, own.at), own.keys, kept)
     return text
 
@@ -129,14 +134,14 @@ def empty_containers(text: str, wanted: Sequence[Wanted]) -> list[Keys]:
     found: list[Keys] = []
     root = jsonedit.parse(text) if wanted else None
     for keys in {one.keys[:depth] for one in wanted for depth in range(1, len(one.keys) + 1)}:
-        nodes = _walk(root, keys) if root else []
-        if len(nodes) == len(keys) + 1 and nodes[-1].kind and not nodes[-1].children:
+        node = _reach(root, keys) if root else None
+        if node and node.kind and not node.children:
             found.append(keys)
     return sorted(found)
 
 
-def find_owned(root: Node) -> Iterator[Own]:
-    """Yield every entry of ours in the settings *root*."""
+def find_owned(root: Node, wanted: Sequence[Wanted] = ()) -> Iterator[Own]:
+    """Yield every entry of ours in the settings *root*: hooks, the server, and the words of *wanted*."""
     for event in _children(root.get("hooks"), "{"):
         for at, group in enumerate(_children(event.node, "[")):
             yield from _find_owned_in_group(("hooks", event.key or ""), event.node, at, group.node)
@@ -144,6 +149,15 @@ def find_owned(root: Node) -> Iterator[Own]:
     for at, child in enumerate(_children(servers, "{")):
         if servers and child.key == SERVER and is_server(child.node.value):
             yield Own(("mcpServers",), servers, at, None)
+    for one in wanted:
+        if isinstance(one.value, str) and (words := _reach(root, one.keys)):
+            found = (at for at, child in enumerate(_children(words, "[")) if child.node.scalar == one.value)
+            yield from (Own(one.keys, words, at, None, one.value) for at in found)
+
+
+def _reach(root: Node, keys: Keys) -> Node | None:
+    nodes = _walk(root, keys)
+    return nodes[-1] if len(nodes) == len(keys) + 1 else None
 
 
 def _children(node: Node | None, kind: str) -> tuple[Child, ...]:
@@ -174,7 +188,7 @@ def compare(text: str, wanted: Sequence[Wanted]) -> Look:
         NotJson
     """
     root = jsonedit.parse(text if text.strip(BLANK) else _EMPTY)
-    found = list(find_owned(root))
+    found = list(find_owned(root, wanted))
     present = [one for one in wanted if any(_is_wanted_by(own, one) for own in found)]
     missing = [one for one in wanted if one not in present]
     stale = [own.keys[-1] for own in found if not any(_is_wanted_by(own, one) for one in wanted)]

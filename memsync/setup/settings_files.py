@@ -60,18 +60,25 @@ def detect(project: Project) -> list[ClientName]:
     return [client for client in CLIENTS if is_used(client)]
 
 
-def list_targets(client: ClientName, project: Project, *, stealth: bool) -> list[Target]:
-    """Return the files of *client*: the project's or, as nothing of ours may be in the tree then, the user's."""
+def list_targets(client: ClientName, project: Project, *, stealth: bool, allow_tools: bool = False) -> list[Target]:
+    """Return the files of *client*: the project's or, as nothing of ours may be in the tree then, the user's.
+
+    With *allow_tools* also what lets the client use the reading tools without asking.
+    """
     tree = None if stealth else project.layout.root
     folder = tree / _HOMES[client][1] if tree else home_of(client, project.env) if stealth else None
     if folder is None:
         return []
     hooks, server = tuple(entries.list_hooks(client)), entries.server(client)
+    allowed = entries.list_permissions(client, stealth=stealth) if allow_tools else ()
     if client == "claude":
         # Its MCP servers for the user alone are in ~/.claude.json, which a running Claude Code rewrites all the time:
         # it must add ours itself.
-        servers = [Target(client, tree / ".mcp.json", (server,), tree)] if tree else []
-        return [Target(client, folder / "settings.json", hooks, tree), *servers]
+        if tree is None:
+            return [Target(client, folder / "settings.json", (*hooks, *allowed), tree)]
+        mine = [Target(client, folder / "settings.local.json", allowed, tree)] if allowed else []
+        hooked = Target(client, folder / "settings.json", hooks, tree)
+        return [hooked, Target(client, tree / ".mcp.json", (server,), tree), *mine]
     if client == "codex":
         return [Target(client, folder / "hooks.json", hooks, tree), Target(client, folder / "config.toml", (), tree)]
-    return [Target(client, folder / "settings.json", (*hooks, server), tree, allows_comments=True)]
+    return [Target(client, folder / "settings.json", (*hooks, server, *allowed), tree, allows_comments=True)]

@@ -87,11 +87,11 @@ def test_codex_is_given_again_what_a_compaction_took(codex):
     assert sent.count(FACT) == 1
 
 
-def use(client, tool: str, arguments: dict, prompt: str) -> str:
+def use(client, tool: str, arguments: dict, prompt: str, *, allow: bool = True) -> str:
     """Let the model use one of our tools, in the first turn that offers it: a client may begin before its servers are up."""
     client.model.tool = (client.tool.format(tool), arguments)
     for _ in range(5):
-        sent = client.ask(prompt, tools=True)
+        sent = client.ask(prompt, tools=allow)
         if client.model.tool is None:
             return sent
     pytest.fail("no turn offered the tool")
@@ -104,6 +104,14 @@ def test_the_model_can_recall_by_itself(client):
     sent = use(client, "recall", {"query": "node version of CI"}, "Please look it up.")
     assert sent.count(FACT) == 1
     assert client.memsync("memory", "show", "mm-", "--json").json["access_count"] == 1
+
+
+@pytest.mark.timeout(600)
+def test_the_model_may_recall_unasked_once_the_user_has_allowed_the_tools(client):
+    remember(client)
+    only_on_prompts(client)
+    assert client.memsync("init", "--agent", client.name, "--allow-tools", "--no-git-hooks").code == 0
+    assert use(client, "recall", {"query": "node version of CI"}, "Please look it up.", allow=False).count(FACT) == 1
 
 
 @pytest.mark.timeout(600)

@@ -14,6 +14,7 @@ from mcp import MCPError
 from mcp.types import ResourceTemplateReference
 
 from memsync import Memsync
+from memsync.setup import entries
 
 READS = set(
     "recall list_memories get_memory memory_stats memory_history memory_diff memory_blame dedup_log list_skills search_skills get_skill skill_stats".split()
@@ -25,7 +26,7 @@ TOGGLES = {"restore_memory", "restore_skill", "dedup_reverse"}
 
 def test_every_tool_says_what_it_does_to_the_store(server):
     hints = {name: tool.annotations for name, tool in server.tools().items()}
-    assert {name for name, hint in hints.items() if hint.read_only_hint} == READS
+    assert {name for name, hint in hints.items() if hint.read_only_hint} == READS == set(entries.READ_TOOLS)
     assert {name for name, hint in hints.items() if hint.destructive_hint is False} == ADDS
     assert {name for name, hint in hints.items() if hint.destructive_hint and not hint.idempotent_hint} == TOGGLES
     asking = {name for name, hint in hints.items() if hint.open_world_hint}

@@ -328,6 +328,36 @@ def test_settings_that_cannot_be_read_are_told_and_break_nothing(repo):
     assert "settings.json:1: not UTF-8" in found["gemini"].notes[0]
 
 
+def test_allowing_tools_writes_what_the_user_alone_consents_to_and_uninstall_takes_it_back(repo, home):
+    before = tree(repo.root)
+    with Memsync.open(repo.root) as project:
+        done = installing.init(project, CLIENTS, stealth=False, dry_run=False, allow_tools=True)
+    mine = repo.root / ".claude" / "settings.local.json"
+    assert f"Claude Code: wrote {mine} (allowed tools)" in done.done
+    assert f"{mine} is what you allowed, for you alone; keep it out of git" in done.notes
+    allowed = json.loads(mine.read_text())
+    assert allowed["enabledMcpjsonServers"] == ["memsync"]
+    assert "mcp__memsync__recall" in allowed["permissions"]["allow"]
+    assert not {"mcp__memsync__remember", "mcp__memsync__forget"} & set(allowed["permissions"]["allow"])
+    assert "mcp_memsync_recall" in json.loads((repo.root / ".gemini" / "settings.json").read_text())["tools"]["allowed"]
+    assert init(repo).done == ()
+    uninstall(repo)
+    assert tree(repo.root) == {
+        **before,
+        **{k: v for k, v in tree(repo.root).items() if ".gobby" in k or "attributes" in k},
+    }
+
+
+def test_under_stealth_tools_are_allowed_in_the_settings_of_the_user(repo, home):
+    with Memsync.open(repo.root) as project:
+        installing.init(project, ["claude"], stealth=True, dry_run=False, allow_tools=True)
+    allowed = json.loads((home / ".claude" / "settings.json").read_text())
+    assert "mcp__memsync__recall" in allowed["permissions"]["allow"]
+    assert "enabledMcpjsonServers" not in allowed
+    uninstall(repo)
+    assert not (home / ".claude" / "settings.json").exists()
+
+
 def test_a_comment_that_makes_claude_code_ignore_our_hooks_is_told(repo):
     init(repo, "claude")
     path = repo.root / ".claude" / "settings.json"
@@ -340,7 +370,8 @@ def test_a_comment_that_makes_claude_code_ignore_our_hooks_is_told(repo):
 def test_doctor_tells_of_connected_clients_that_need_something_and_of_no_other(repo, home):
     (home / ".gemini").mkdir()
     init(repo, "claude")
-    assert doctor.examine(Memsync.open(repo.root)) == []
+    (found,) = doctor.examine(Memsync.open(repo.root))  # memsync is not in the PATH of this test
+    assert (found.level, found.where) == ("error", "memsync mcp")
     (repo.root / ".mcp.json").unlink()
     (found,) = doctor.examine(Memsync.open(repo.root))
     assert (found.level, found.where) == ("warning", "claude")

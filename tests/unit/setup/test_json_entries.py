@@ -12,6 +12,7 @@ from memsync.setup import entries, json_entries, jsonedit
 from memsync.setup.json_entries import Misfit
 
 EVERYTHING = (*entries.list_hooks("claude"), entries.server("claude"))
+WITH_TOOLS = (*EVERYTHING, *entries.list_permissions("claude"))
 FOREIGN = st.sampled_from(["lint", "memsync doctor", "prettier --write", 'echo "memsync"'])
 HANDLERS = st.fixed_dictionaries({"type": st.just("command"), "command": FOREIGN}, optional={"timeout": st.integers()})
 GROUPS = st.fixed_dictionaries({"hooks": st.lists(HANDLERS, max_size=2)}, optional={"matcher": st.text(max_size=3)})
@@ -42,6 +43,19 @@ def test_taking_our_entries_out_gives_back_what_the_user_had(text):
     kept = json_entries.empty_containers(text, EVERYTHING)
     added = json_entries.add(text, EVERYTHING)
     assert json_entries.remove(added, kept) == text
+
+
+@given(texts(), st.lists(st.sampled_from(["Bash(ls)", "mcp__github__*"]), max_size=2))
+def test_what_the_user_allowed_stays_when_our_tools_are_no_longer_allowed(text, theirs):
+    said = jsonedit.parse(text or "{}").value if text.strip(json_entries.BLANK) else {}
+    text = json.dumps({**said, "permissions": {"deny": [], "allow": theirs}})
+    kept = json_entries.empty_containers(text, WITH_TOOLS)
+    added = json_entries.add(text, WITH_TOOLS)
+    allowed = json.loads(added)["permissions"]["allow"]
+    assert allowed == [*theirs, *(f"mcp__memsync__{tool}" for tool in entries.READ_TOOLS)]
+    assert json_entries.add(added, WITH_TOOLS) == added
+    assert json_entries.add(added, EVERYTHING) == added  # an `init` without the option takes nothing back
+    assert json_entries.remove(added, kept, WITH_TOOLS) == text
 
 
 @given(texts())
