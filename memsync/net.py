@@ -50,7 +50,7 @@ def choose_key(url: str, env: Mapping[str, str], *, own: str, vendor: str) -> Se
     if not key and (local or is_of_vendor(url, env, vendor)):
         key = env.get(f"{vendor}_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise ValueError(f"the key in {own} or {vendor}_API_KEY has a character no key has; set it again")
+        raise ValueError(f"the key in {own} or {vendor}_API_KEY has a character that no key has; set it again")
     return Server(url=url, key=key, is_local=local)
 
 

@@ -102,7 +102,7 @@ def _typed(name: str, value: Any, action: Action) -> Any:
     kind = action.params.get(name)
     if kind is None:
         known = f"choose one of {', '.join(action.params)}" if action.params else "the action takes none"
-        raise MemsyncError(f"unknown parameter {name!r}; {known}")
+        raise MemsyncError(f"unknown parameter {name!r}; ", *suggest(closest(name, action.params), known))
     if kind is str:
         return str(value)
     if kind is list:

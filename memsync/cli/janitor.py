@@ -125,7 +125,7 @@ def _apply(project: Project, plan: Plan) -> Answer:
     answer = Answer(value, "\n".join([_count_outcomes(report), *_list_undone(report.outcomes), *_list_notes(plan)]))
     if failed := report.count("failed"):
         print_answer(answer, as_json=wants_json())
-        raise MemsyncError(f"{failed} steps failed; nothing of them was done, so run it again when the cause is mended")
+        raise MemsyncError(f"{failed} steps failed; nothing of them was done, so run it again once the cause is fixed")
     return answer
 
 

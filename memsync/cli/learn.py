@@ -34,7 +34,7 @@ def learn(
     """Draft the skill NAME from an agent's session.
 
     Reads Claude Code, Codex and Gemini CLI. Takes the commands that worked, what had failed before them, the files that
-    were changed and what you put right. With llm.provider set a model writes
+    were changed and what you corrected. With llm.provider set a model writes
     it up. It waits in .gobby/local/candidates until you approve it.
 
     \b

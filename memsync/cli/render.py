@@ -316,5 +316,5 @@ def findings(found: Sequence[Finding]) -> str:
     """Return a line for each thing the doctor found."""
     lines = [f"{click.style(f.level, fg=_LEVELS[f.level])} {one_line(f.where)}: {one_line(f.what)}" for f in found]
     if any(finding.fixable for finding in found):
-        lines.append("`memsync doctor --fix` mends the ones that are safe")
+        lines.append("`memsync doctor --fix` fixes what is safe")
     return "\n".join(lines) or "all is well"

@@ -77,14 +77,14 @@ def checked(found: Sequence[Checked]) -> str:
     """Return a line for each problem, and what is well."""
     lines = []
     for one in found:
-        lines += [f"{click.style('mended', fg='green')} {one.path}"] if one.mended else []
+        lines += [f"{click.style('fixed', fg='green')} {one.path}"] if one.mended else []
         for problem in one.problems:
             level = click.style("note", fg="cyan") if problem.harmless else click.style("error", fg="red")
             lines.append(f"{level} {one_line(f'{one.path}:{problem.number}: {problem.why}')}")
     well = sum(one.is_valid for one in found)
     lines.append(f"{well} of {len(found)} skills are valid" if found else "no skills yet")
     if well < len(found) and not any(one.mended for one in found):
-        lines.append("`memsync skill validate --fix` mends what is safe")
+        lines.append("`memsync skill validate --fix` fixes what is safe")
     return "\n".join(lines)
 
 

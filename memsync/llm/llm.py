@@ -1,6 +1,6 @@
 """Asking a language model: one question, one checked answer, within a time and a budget.
 
-Everything works without one. Whoever asks catches `LlmError` and goes on as if there were none.
+Everything works without one. Callers catch `LlmError` and go on as if there were none.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class Budget:
         self.used = 0
 
     def take(self, tokens: int) -> None:
-        """Set *tokens* aside before a question is asked.
+        """Reserve *tokens* before a question is asked.
 
         Raises:
-            BudgetSpent: they are not there; nothing was set aside.
+            BudgetSpent: the budget does not cover them; nothing was reserved.
         """
         if self.used + tokens > self._a_run:
             raise BudgetSpent(
@@ -67,7 +67,7 @@ class Budget:
             )
 
     def settle(self, taken: int, used: int) -> None:
-        """Put right what was set aside, once it is known what was used."""
+        """Correct what was reserved, once it is known what was used."""
         if used != taken:
             self._count(used - taken)
 

@@ -41,7 +41,7 @@ def test_the_key_of_a_vendor_goes_to_the_vendor_to_where_the_environment_points_
 
 @pytest.mark.parametrize("key", ["sk-ä", "sk\nX-Header: 1"])
 def test_a_key_that_would_break_the_request_is_refused_and_not_repeated(key):
-    with pytest.raises(ValueError, match="has a character no key has") as caught:
+    with pytest.raises(ValueError, match="has a character that no key has") as caught:
         key_for("https://api.openai.com/v1", OPENAI_API_KEY=key)
     assert key not in str(caught.value)
 

@@ -378,7 +378,7 @@ def test_a_refused_key_is_in_no_message_and_no_log(server, caplog):
 
 def test_a_key_with_a_line_break_is_refused_before_it_is_sent_and_not_repeated(server):
     embedder = OpenAIEmbedder("tiny", server.url, env={"MEMSYNC_EMBEDDER_KEY": "sk-a\nX-Evil: 1"})
-    with pytest.raises(EmbedderFailed, match="has a character no key has") as caught:
+    with pytest.raises(EmbedderFailed, match="has a character that no key has") as caught:
         embedder.embed(TEXTS)
     assert ("sk-a" in str(caught.value), server.asked) == (False, [])
 
