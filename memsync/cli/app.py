@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import update_wrapper
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
@@ -190,7 +191,9 @@ def command(
     def decorate(function: Callable[..., Answer | None]) -> click.Command:
         @click.pass_context
         def run(ctx: click.Context, /, *, as_json: bool, **options: Any) -> None:
-            answer = function(_open_project(ctx, is_quiet=is_quiet), **options)
+            project = _open_project(ctx, is_quiet=is_quiet)
+            _check_paths(project, options.values())
+            answer = function(project, **options)
             if answer is not None:
                 print_answer(answer, as_json=as_json)
                 ctx.exit(answer.code)
@@ -224,6 +227,20 @@ def _open_project(ctx: click.Context, *, is_quiet: bool) -> Project:
     if not is_quiet and (text := notice(find_waiting(project.layout, project.loaded))):
         click.echo(f"memsync: {text}", err=True)
     return project
+
+
+def _check_paths(project: Project, values: Iterable[object]) -> None:
+    """Refuse each path among *values* that is in the repository and leads out of it.
+
+    Raises:
+        OutsideTree
+    """
+    from memsync.store.files import resolve_named
+
+    for value in values:
+        for path in value if isinstance(value, tuple) else (value,):
+            if isinstance(path, Path):
+                resolve_named(path, project.layout.root)
 
 
 Decorated = Callable[..., Any]

@@ -33,7 +33,9 @@ def evaluate() -> None:
 
 @command(evaluate)
 @click.argument("suites", metavar="SUITE...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--run", "out", metavar="OUT.jsonl", help="Write every answer there, one a line.")
+@click.option(
+    "--run", "out", metavar="OUT.jsonl", type=click.Path(path_type=Path), help="Write every answer there, one a line."
+)
 @click.option("--inject", is_flag=True, help="Also measure what a session would be given, by its very rules.")
 @click.option(
     "--now", metavar="TIME", help="With --inject: the time from which records have their ages, e.g. 2026-11-01."
@@ -46,7 +48,7 @@ def recall(
     project: Project,
     /,
     suites: tuple[Path, ...],
-    out: str | None,
+    out: Path | None,
     inject: bool,
     now: str | None,
     depth: int,
@@ -72,7 +74,7 @@ def recall(
     asked = [measuring.read_suite(path) for path in suites]
     reports = [_asked(project, suite, depth=depth, clock=clock if inject else None) for suite in asked]
     if out:
-        _write_run(Path(out), reports)
+        _write_run(out, reports)
     found = [report.as_dict() for report in reports]
     overall = measuring.together(reports).as_dict()
     shown = [*found, overall] if len(found) > 1 else found
@@ -100,9 +102,14 @@ def _clock(text: str) -> Clock:
 
 @command(evaluate)
 @click.argument("files", metavar="PAIRS.jsonl...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", metavar="OUT.jsonl", help="Write what became of every pair there, one a line.")
+@click.option(
+    "--out",
+    metavar="OUT.jsonl",
+    type=click.Path(path_type=Path),
+    help="Write what became of every pair there, one a line.",
+)
 @click.option("--embedder", metavar="SPEC", help="Instead of the setting memory.embedder, e.g. none.")
-def dedup(project: Project, /, files: tuple[Path, ...], out: str | None, embedder: str | None) -> Answer:
+def dedup(project: Project, /, files: tuple[Path, ...], out: Path | None, embedder: str | None) -> Answer:
     """Remember the second text of each pair where the first is stored, and say what became of it.
 
     PAIRS.jsonl has JSON lines with k, a (stored), b (new) and label: dup and
@@ -130,7 +137,7 @@ def dedup(project: Project, /, files: tuple[Path, ...], out: str | None, embedde
     tried = {path: list(trying.try_all(found, said, _track)) for path, found in read.items()}
     every = [each for some in tried.values() for each in some]
     if out:
-        _write_lines(Path(out), (json.dumps(each.as_dict(), ensure_ascii=False) for each in every))
+        _write_lines(out, (json.dumps(each.as_dict(), ensure_ascii=False) for each in every))
     found = [{"file": str(path), **trying.figures(some)} for path, some in tried.items()]
     overall = {"file": "overall", **trying.figures(every)}
     shown = [*found, overall] if len(found) > 1 else found

@@ -56,6 +56,7 @@ def run(
     if plan_from and (plan_to or dry_run or tasks):
         raise UsageError("--apply does what the plan says; leave out --plan, --dry-run and --task")
     if plan_from:
+        files.resolve_named(Path(plan_from), project.layout.root)
         return _apply(project, Plan(steps=parse(_read(plan_from), plan_from)))
     from memsync.janitor.survey import survey
 

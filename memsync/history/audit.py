@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from memsync.errors import OutsideTree
 from memsync.format import jsonl
 from memsync.git import check, history
 from memsync.git.history import Commit
@@ -41,7 +42,17 @@ def current(project: Project) -> list[Exposure]:
     paths = [path for place in places for path in (place.memories, place.pending)]
     if project.layout.root:
         paths += sorted((project.layout.root / SKILLS).glob("*/SKILL.md"))
-    return [exposure for path in paths if path.is_file() for exposure in _search_file(path, project.vetting.allowed)]
+    inside = [path for path in paths if path.is_file() and not _leads_out(path, project.layout.root)]
+    return [exposure for path in inside for exposure in _search_file(path, project.vetting.allowed)]
+
+
+def _leads_out(path: Path, tree: Path | None) -> bool:
+    """Tell whether a link makes *path* a file that is not of the repository: what that shows, the repository does not."""
+    try:
+        files.resolve_named(path, tree)
+    except OutsideTree:
+        return True
+    return False
 
 
 def _search_file(path: Path, allow: Allow) -> Iterator[Exposure]:
