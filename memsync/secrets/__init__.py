@@ -44,9 +44,9 @@ _PREFIXED: Final = re.compile(
 # What random letters are for that anybody may know.
 _KNOWN_FOR: Final = re.compile(
     r"(?i)\b(?:sha\d*|md5|hash\w*|digest|checksum|integrity|commit\w*|revision|etag|fingerprint|public\w*|publishable|nonce|kid|x5t\w*"
-    r"|resolved|ssh-\w+|ecdsa\S*|cert\w*|cache\w*|nanoid|ulid|uuid|guid|alphabet|base\d+|sourcemappingurl|recaptcha\w*|site_?key|ids?)\b[^\n]{0,28}$"
+    r"|resolved|ssh-\w+|ecdsa\S*|cert\w*|cache\w*|nanoid|ulid|uuid|guid|alphabet|base\d+|sourcemappingurl|recaptcha\w*|[\w-]*site-verification|site_?key|ids?)\b[^\n]{0,28}$"
     r"|\b(?:[\w-]*_?ids?|id-\d|trace|span|cursor|blob|tree|data|price|customer|event|image|distribution|message|run|h1|go\.mod"
-    r"|signature|request|build|tx|contract|project|client|account|session|version|name|file|url|path)[\"'`]?(?: is)?[\s:=\"'`#/<(]{1,4}$"
+    r"|signature|request|build|tx|contract|project|client|account|session|version|name|file|url|path|did:\w{1,8})[\"'`]?(?: is)?[\s:=\"'`#/<(]{1,4}$"
 )
 _UNNAMED: Final = "random-value"
 _CUT_OFF: Final = 60

@@ -12,7 +12,7 @@ from memsync.secrets.values import is_hex, is_key, is_password, is_random, is_sh
 # Names, lower-cased. Beside "password" in other languages: what teams write into their settings and notes.
 _PASSWORDS: Final = (
     "pass kennwort losungswort zugangsdaten pwd mdp contraseña contrasena clave senha parola palabra_de_paso wachtwoord hasło"
-    " haslo пароль паролем пароля 密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 şifre sifre lösenord losenord adgangskode salasana heslo jelszó"
+    " haslo пароль паролем пароля 密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 şifre sifre lösenord losenord adgangskode salasana heslo _pw jelszó"
     " jelszo parolă лозинка סיסמה मुकुट คำผ่าน รหัสผ่าน katasandi securestring credential creds"
 ).split()
 _PHRASES: Final = [
@@ -32,7 +32,7 @@ _STEMS: Final = tuple(
     dict.fromkeys([*((stem, True) for stem in (*_PASSWORDS, *_PHRASES)), *((stem, False) for stem in _KEYS)])
 )
 _NO_SECRET: Final = re.compile(
-    r"(?i)bypass|compass|pub[_-]?key|cipher[ _-]?(?:list|suites?)|(?:message|routing|row|record|event|object|group|shard|dedup\w*|correlation)[ _-]?key|pass(?:es|ed|ing|enger|port|through|ive|[- ]?rate|es)|key(?:s|word|board|stroke|frame|note|press|cloak)\b|author|authent|public[ _-]?(?:\w+[ _-])?key|publickey|publishable|cache[\w ]{0,20}key|primary|foreign|partition|sort.?key|hot.?key|cache|idempotency|csrf|tokeni[sz]|host_?key|site_?key"
+    r"(?i)bypass|compass|pub[_-]?key|cipher[ _-]?(?:list|suites?)|(?:message|routing|row|record|event|object|document|group|shard|dedup\w*|correlation)[ _-]?key|did:key:|pass(?:es|ed|ing|enger|port|through|ive|[- ]?rate|es)|key(?:s|word|board|stroke|frame|note|press|cloak)\b|author|authent|public[ _-]?(?:\w+[ _-])?key|publickey|publishable|cache[\w ]{0,20}key|primary|foreign|partition|sort.?key|hot.?key|cache|idempotency|csrf|tokeni[sz]|host_?key|site_?key"
     r"|password(?:less|[_-]?(?:hash|polic|reset|length|min|max|field|input|confirm|strength|manager|encoder|hasher|age|file|timeout|history))"
     r"|(?:key|token|secret|credentials?)s?[_ -]?(?:id|ids|type|types|name|names|file|path|url|uri|endpoint|ttl|length|size|count|limit|version"
     r"|expir\w*|digest|checksum|fingerprint|header|store|ring|word|board|arn|ref|hash|bucket|family|alias|provider|manager|signature)\b"
@@ -50,6 +50,7 @@ _GIVEN: Final = re.compile(
 )
 _TOLD: Final = re.compile(
     rf"{_MARKS},?\s(?:[^\s.;!?]{{1,14}}\s){{0,7}}(?:is|are|was|be|as|to|ist|war|lautet|est|es|è|é|er|jest|to|now|=|:)[:]?\s(?:now |still )?[\"'`]?"
+    rf"|{_MARKS}\s(?:[^\s.:;!?]{{1,14}}\s){{0,4}}[^\s.:;!?]{{1,14}}:\s[\"'`]?"
 )
 _VALUE: Final = re.compile(r"[^\s\"'`,;<>「」|]{6,400}")
 _LEAD: Final = "=:([{>.&?"
@@ -62,6 +63,7 @@ _STOP: Final = re.compile(
 )
 _NEAR: Final = 90
 _SAID_BEFORE: Final = 20
+_NUMBER: Final = re.compile(r"0x[0-9a-fA-F]{1,16}")  # of a machine's word: no key is so short
 _MOST: Final = 4  # values looked at behind one name
 
 
@@ -79,7 +81,8 @@ def in_names(text: str, lower: str, possible: Sequence[tuple[int, int]]) -> Iter
                 place = lower.find(stem, place + len(stem))
                 continue
             begin, end = _name(text, place, place + len(stem))
-            if end not in seen and not _NO_SECRET.search(text, max(0, begin - _SAID_BEFORE), min(len(text), end + 12)):
+            said = max(0, begin - _SAID_BEFORE, text.rfind(";", 0, begin))  # beyond it is another setting
+            if end not in seen and not _NO_SECRET.search(text, said, min(len(text), end + 12)):
                 seen.add(end)
                 yield from _given(text, begin, end, place + len(stem), is_password_name=is_password_name)
             place = lower.find(stem, place + len(stem))
@@ -137,7 +140,7 @@ def _before(text: str, begin: int, rule: str, *, is_password_name: bool) -> Iter
 
 
 def _fits(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool, is_bare: bool) -> bool:
-    if len(value) < 6 or is_shown(value):
+    if len(value) < 6 or is_shown(value) or _NUMBER.fullmatch(value):
         return False
     if is_password_name:
         return (

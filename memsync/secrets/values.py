@@ -23,7 +23,7 @@ _SHOWN: Final = re.compile(
     r"|.*\*{3,}.*|.*x{5,}.*|.*\.{3}.*|.*….*|.*(.)\1{5,}.*|.*\{[a-z_]{3,}(?:\}.*)?|\$[a-z_]\w*[.:\[/-].*"
     r"|.*(?:\[\^|\[[^\]]{0,9}[aA]-[zZ]|\\[sSwdb]|\(\?).*|-[\w-]+(?:=.*)?|\w+![rsa]|%[-+ 0#]?[\d.*]*[a-z]|_{1,2}Z[A-Z].*|\?+Q\w.*@@.*"
     r"|(?:sha-?\d{1,3}|md5|blake\w{1,3}|h1|crc\d*)[-:=].*"
-    r"|(?:os\.)?(?:environ|getenv)\b.*|process\.env\b.*|env\.\w+|secrets?\.[\w.]+|vault:.*|op://.*|arn:.*|var\.\w+|ref\+.*)$",
+    r"|(?:os\.)?(?:environ|getenv)\b.*|process\.env\b.*|env\.\w+|secrets?\.[\w.]+|vault:.*|ENC\[.*|op://.*|arn:.*|var\.\w+|ref\+.*)$",
     re.DOTALL,
 )  # fmt: skip
 _SAMPLE: Final = re.compile(
