@@ -46,9 +46,9 @@ class Count:
 class Failure(AssertionError):
     """What does not hold, with the steps that led to it."""
 
-    def __init__(self, why: str, told: Sequence[str]) -> None:
+    def __init__(self, why: str, told: Sequence[str], at: int) -> None:
         super().__init__("\n".join([why, *told]))
-        self.why = why
+        self.at = at
 
 
 def plan(seed: int, kits: str, count: int) -> tuple[list[tuple[str, str]], list[Act]]:
@@ -92,7 +92,7 @@ class Run:
             try:
                 self._do(number, act)
             except AssertionError as error:
-                raise Failure(f"{act.step}: {error}", self.told) from error
+                raise Failure(f"{act.step}: {error}", self.told, number) from error
         return self.count
 
     def _do(self, number: int, act: Act) -> None:
@@ -228,8 +228,9 @@ def run(seed: int, kits: str, count: int, *, acts: Sequence[Act] | None = None, 
 def shorten(seed: int, kits: str, count: int) -> tuple[list[Act], str]:
     """Return fewer of the acts of a run that fails, which still make it fail, and what it then says."""
     _, acts = plan(seed, kits, count)
-    why = fails(seed, kits, count, acts)
-    assert why is not None, "it does not fail"
+    failure = find_failure(seed, kits, count, acts)
+    assert failure is not None, "it does not fail"
+    acts = acts[: failure.at + 1]
     width = len(acts) // 2
     while width:
         at = 0
@@ -237,17 +238,17 @@ def shorten(seed: int, kits: str, count: int) -> tuple[list[Act], str]:
             fewer = acts[:at] + acts[at + width :]
             if not any(act.step == "meet" for act in fewer):
                 fewer.append(Act("meet", 0, 0))
-            if len(fewer) < len(acts) and (said := fails(seed, kits, count, fewer)):
-                acts, why = fewer, said
+            if len(fewer) < len(acts) and (found := find_failure(seed, kits, count, fewer)):
+                acts, failure = fewer, found
             else:
                 at += width
         width //= 2
-    return acts, why
+    return acts, str(failure)
 
 
-def fails(seed: int, kits: str, count: int, acts: Sequence[Act]) -> str | None:
+def find_failure(seed: int, kits: str, count: int, acts: Sequence[Act]) -> Failure | None:
     try:
         run(seed, kits, count, acts=acts)
     except Failure as failure:
-        return str(failure)
+        return failure
     return None
