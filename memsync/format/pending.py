@@ -26,8 +26,14 @@ def _is_base(line: Line) -> bool:
     return line.id is None and line.raw.startswith(_BASE) and line.raw.endswith(b"}")
 
 
-def add_bases(raws: Sequence[bytes], tracked: Sequence[Line], waiting: Sequence[Line]) -> list[bytes]:
-    """Return *raws*, new lines, each after the line of the memory file that it replaces, if that is not known yet."""
+def add_bases(
+    raws: Sequence[bytes], tracked: Sequence[Line], waiting: Sequence[Line], merged: Sequence[Line] = ()
+) -> list[bytes]:
+    """Return *raws*, new lines, each after the line of the memory file that it replaces, if that is not known yet.
+
+    What stands in *merged* for their records comes first: no later merge would find the copies that a reader was shown.
+    """
+    raws = [*_find_shown(merged, raws), *raws]
     known = _bases(waiting)
     ids = [jsonl.read_line(raw).id or "" for raw in raws]
     now = _current(tracked, set(ids))
@@ -48,6 +54,18 @@ def leave_out(data: bytes, ids: Collection[str]) -> bytes:
     return b"".join(
         line.raw + b"\n" for line in lines if line.id not in ids or (line.memory is None and line.id in bases)
     )
+
+
+def _find_shown(merged: Sequence[Line], raws: Sequence[bytes]) -> list[bytes]:
+    """Return the lines of *merged* for the records that *raws* change, with the copies of what lost against them."""
+    changed = {jsonl.read_line(raw).id for raw in raws} if merged else set()
+    records = {_find_record(line) for line in merged if line.id in changed}
+    return [bare(line.raw) for line in merged if _find_record(line) in records and line.id]
+
+
+def _find_record(line: Line) -> str | None:
+    """Return the id of the record that *line* is a version or a copy of."""
+    return (line.memory and line.memory.conflict_of) or line.id
 
 
 def _bases(waiting: Iterable[Line]) -> dict[str, bytes]:

@@ -340,7 +340,11 @@ class Store:
         if not raws:
             return []
         end, last = self._ends
-        new = pending.add_bases(raws, self._lines[:end], self._lines[end:last]) if self._waits else raws
+        new = (
+            pending.add_bases(raws, self._lines[:end], self._lines[end:last], self._lines[last:])
+            if self._waits
+            else raws
+        )
         path = self.place.pending if self._waits else self.path
         files.make_dirs(path.parent, private=self.place.private)
         seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in

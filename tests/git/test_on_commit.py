@@ -111,6 +111,29 @@ def test_a_removal_loses_against_an_edit_that_another_branch_made(waiting):
     assert shown(waiting.root) == set()
 
 
+def edit_by_hand(repo, old, new):
+    repo.write_memories(repo.memories.read_text().replace(old, new))
+
+
+def test_a_text_that_was_edited_by_hand_while_another_waits_outlives_the_next_edit(waiting):
+    edit(waiting.root, "mm-aaaaaa", "by an agent")
+    edit_by_hand(waiting, "first", "by hand")
+    assert shown(waiting.root) == {"by an agent", "by hand"}
+    edit(waiting.root, "mm-aaaaaa", "by an agent again")
+    assert shown(waiting.root) == {"by an agent again", "by hand"}
+    said(waiting, "commit", "-q", "--allow-empty", "-m", "both")
+    assert shown(waiting.root) == {"by an agent again", "by hand"}
+
+
+def test_a_copy_of_a_text_that_lost_against_what_waits_stays_forgotten(waiting):
+    edit(waiting.root, "mm-aaaaaa", "by an agent")
+    edit_by_hand(waiting, "first", "by hand")
+    with Memsync.open(waiting.root) as project:
+        copy = next(entry for entry in project.memories() if entry.memory.conflict_of)
+    forget(waiting.root, copy.id)
+    assert shown(waiting.root) == {"by an agent", "by hand"} - {copy.content}
+
+
 def test_two_processes_write_at_once_and_nothing_is_lost(waiting):
     one, other = Memsync.open(waiting.root), Memsync.open(waiting.root)
     for number in range(10):
