@@ -16,9 +16,10 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from memsync.agents import context
+from memsync.agents.gist import find_gist, split_questions
 from memsync.agents.lines import choose_lines, notes_of
 from memsync.agents.triage import small_talk
-from memsync.memories.filters import SHOWN, Filters, least_confidence, search, sort_by_importance
+from memsync.memories.filters import SHOWN, Filters, least_confidence, search, sort_by_importance, together
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import Scope, content_hash, format_time, parse_time
@@ -225,7 +226,9 @@ class RecallSession:
                 replaced.update(entry.memory.supersedes)
             return not refusal
 
-        found = search(self.project, prompt, Filters(archived=True, keep=keep), limit=limit * _POOL)
+        gist, filters = find_gist(prompt), Filters(archived=True, keep=keep)
+        asked = [gist, *split_questions(gist)]
+        found = together([search(self.project, text, filters, limit=limit * _POOL) for text in asked])
         surest = max([found.gate, *(found.refused.get(id_, 0.0) for id_ in held)])
         least = least_confidence(surest, found.floor)
         return found, sum(found.refused.get(id_, 0.0) >= least for id_ in held), replaced

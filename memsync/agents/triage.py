@@ -11,6 +11,7 @@ from typing import Final
 
 _WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _COMMAND: Final = re.compile(r"/[a-z][\w:.-]*(?:\s|$)", re.IGNORECASE)
+_LOOKED_AT: Final = 1_000  # characters; what is longer says something
 _MOST_WORDS: Final = 8  # a longer prompt says something, whatever its words
 
 # Each of them alone asks nothing that a memory could answer, and neither do a few of them in a row.
@@ -33,6 +34,6 @@ def small_talk(prompt: str) -> str:
         return "empty"
     if _COMMAND.match(text):
         return "command"
-    words = _WORD.findall(text.lower().replace("’", "'"))
+    words = _WORD.findall(text[:_LOOKED_AT].lower().replace("’", "'"))
     is_small = len(words) <= _MOST_WORDS and _SMALL.issuperset(words)
     return "small talk" if is_small else ""

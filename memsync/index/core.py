@@ -181,7 +181,8 @@ class Index:
             self._vectors.clear(slot)
 
     def _terms(self, memory: Memory) -> list[str]:
-        return self._tokenizer.record_terms(memory)
+        """Return what *memory* is found by: its words, its tags and its day."""
+        return self._tokenizer.record_terms(memory) + self._tokenizer.date_terms(memory)
 
     def __len__(self) -> int:
         return len(self._slot_of)
@@ -238,7 +239,8 @@ class Index:
                 frequency=self._lexical.frequency,
                 ceiling=self._lexical.ceiling,
                 alike=found.alike,
-                terms=self._terms,
+                terms=self._tokenizer.record_terms,
+                dates=self._tokenizer.date_terms,
                 live=len(self._slot_of),
                 has_meaning=semantic is not None,
             ),
@@ -313,7 +315,8 @@ def _falling(scores: NDArray[np.float64]) -> Iterator[tuple[float, int]]:
 def record_key(record: Record) -> int:
     """Return the 64-bit number of all that the index takes from a record."""
     scope, memory = record
-    return term_key("\0".join((scope, memory.id, memory.content, *memory.tags)))
+    made = f"{memory.created_at:%Y-%m-%d}" if memory.created_at else ""
+    return term_key("\0".join((scope, memory.id, made, memory.content, *memory.tags)))
 
 
 def text_key(memory: Memory) -> int:

@@ -40,13 +40,14 @@ _TINY: Final = 1e-9
 
 
 class Lens(NamedTuple):
-    """What an index knows of words: their weights, which it took for others, and the terms of a record."""
+    """What an index knows of words: their weights, which it took for others, and the terms of a record and its day."""
 
     weight: Callable[[str], float]
     frequency: Callable[[str], int]
     ceiling: float
     alike: Mapping[str, Sequence[tuple[str, float]]]
     terms: Callable[[Memory], Sequence[str]]
+    dates: Callable[[Memory], Sequence[str]]
     live: int
     has_meaning: bool
 
@@ -76,7 +77,8 @@ class Gate:
     def weigh(self, memory: Memory, lexical: float, semantic: float) -> Weighed:
         """Return how sure it is that *memory*, with these parts of a score, answers, and its words."""
         terms = self._lens.terms(memory)
-        held = frozenset(terms)
+        words = frozenset(terms)
+        held = words.union(self._lens.dates(memory))
         found = self._found(held)
         score = lexical + semantic
         evidence = (
@@ -91,7 +93,7 @@ class Gate:
             - LONG * log(max(len(terms), 1))
         )
         sure = 1 / (1 + exp(-evidence))
-        return Weighed(max(sure, BROAD) if not held.isdisjoint(self._subjects) else sure, held)
+        return Weighed(max(sure, BROAD) if not held.isdisjoint(self._subjects) else sure, words)
 
     def _share_of_words(self, held: Collection[str]) -> float:
         """Return how much of the weight *held* is that of words, not of a whole name beside its parts."""

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from memsync.index.scale import K1, UNSEEN, B
+from memsync.index.damping import damping_of
+from memsync.index.scale import UNSEEN
 from memsync.index.terms import term_key
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Lexical:
         self._entries: dict[str, tuple[int, int, int]] = {}
         self.live = len(base.lengths)
         self._total = float(base.lengths.sum(dtype=np.float64))
+        self._squares = float((base.lengths.astype(np.float64) ** 2).sum())
         self._norms: NDArray[np.float64] | None = None
 
     @property
@@ -121,7 +123,7 @@ class Lexical:
             self._lengths = np.concatenate((self._lengths, np.zeros(slot // 8 + 64, np.float32)))
         self._lengths[slot] = len(terms)
         self._late_records += 1
-        self._changed(1, len(terms))
+        self._changed(1, float(len(terms)))
 
     def remove(self, slot: int) -> None:
         """Forget *slot*; its postings go at the next settling."""
@@ -171,13 +173,14 @@ class Lexical:
 
     def _length_norms(self) -> NDArray[np.float64]:
         if self._norms is None:
-            mean = self._total / max(self.live, 1) or 1.0
-            self._norms = K1 * (1 - B) + K1 * B / mean * self._lengths.astype(np.float64)
+            damping = damping_of(self.live, self._total, self._squares)
+            self._norms = damping.offset + damping.scale * self._lengths.astype(np.float64)
         return self._norms
 
     def _changed(self, records: int, terms: float) -> None:
         self.live += records
         self._total += terms
+        self._squares += records * terms * terms
         self._norms = None
 
     def _settle(self) -> None:

@@ -15,6 +15,7 @@ from operator import mul
 from typing import Any, Final
 
 from memsync.index.cache import Cached
+from memsync.index.damping import damping_of
 from memsync.index.embed import Meaning
 from memsync.index.gate import Lens
 from memsync.index.query import Query, parse
@@ -24,7 +25,6 @@ from memsync.index.scale import (
     EXACT,
     GRAM_BITS,
     IDENTIFIER,
-    K1,
     KEPT,
     MEANING,
     NOMINATED,
@@ -36,7 +36,6 @@ from memsync.index.scale import (
     WEIGHED,
     WIDENED,
     WORDLESS,
-    B,
 )
 from memsync.index.terms import term_key
 from memsync.index.tokens import Tokenizer
@@ -56,8 +55,9 @@ class OneShot:
         self._meaning = meaning if "vectors.numbers" in cached.views else None
         self._lengths = self._a["base.lengths"].tolist()
         self._live = len(self._lengths)
-        mean = sum(self._lengths) / max(self._live, 1) or 1.0
-        self._scale, self._offset = K1 * B / mean, K1 * (1 - B)
+        self._offset, self._scale = damping_of(
+            self._live, sum(self._lengths), sum(map(mul, self._lengths, self._lengths))
+        )
         self._tokenizer = Tokenizer(stop_words=stop_words)
 
     def search(
@@ -86,6 +86,7 @@ class OneShot:
                 ceiling=self._weight(0),
                 alike=alike,
                 terms=self._tokenizer.record_terms,
+                dates=self._tokenizer.date_terms,
                 live=self._live,
                 has_meaning=asked is not None,
             ),

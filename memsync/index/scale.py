@@ -5,7 +5,10 @@ suite by more than a query or two.
 """
 
 K1 = 1.0  # BM25: how soon a repeated word stops counting
-B = 0.4  # BM25: how much long records are damped
+B_EVEN = 0.4  # BM25: how much long records are damped where most are of one length
+B_MIXED = 0.9  # the same where lengths differ most
+EVEN = 0.6  # spread of lengths (standard deviation ÷ mean) up to which they count as even
+STEEP = 2.0  # how fast the damping grows with the spread beyond that
 UNSEEN = 100  # records without any query word assumed beside the real ones
 PATIENCE = 6.0  # unseen words a query is assumed to ask for beyond its own
 ALIKE = 0.5  # trigram cosine from which two words are alike
@@ -45,5 +48,5 @@ BASE = -4.9  # of nothing at all; set so that 0.35 is where giving begins to pay
 BASE_WORDS = -4.3  # the same where there is no embedder
 POOL = 3  # hits looked at per hit wanted, before copies go last
 GRAM_BITS = 21  # bits of one code point in a packed trigram
-LEXICON = 1  # raised whenever the terms of a text change
+LEXICON = 2  # raised whenever the terms of a text change
 EXACT = "="  # first letter of a term that must match as a whole

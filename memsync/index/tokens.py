@@ -34,6 +34,8 @@ STOP_WORDS: Final = frozenset(
     shouldn wouldn hasn haven hadn im thats theres""".split()
 )
 
+_MONTHS: Final = "january february march april may june july august september october november december".split()
+
 _UNIT = re.compile(r"[\w./\\#@+-]+")
 _ISSUE = re.compile(r"#\d+$")
 _PUNCTUATION = "`'\",;:!?()[]{}<>*"
@@ -78,6 +80,12 @@ class Tokenizer:
             terms += dict.fromkeys(self.terms(tag))
         return terms
 
+    def date_terms(self, memory: Memory) -> list[str]:
+        """Return the terms of the day on which *memory* was made: the year, the month's name, and the whole date."""
+        if (made := memory.created_at) is None:
+            return []
+        return [str(made.year), *self._word(_MONTHS[made.month - 1]), f"{EXACT}{made:%Y-%m-%d}"]
+
     def _remember(self, chunk: str) -> tuple[str, ...]:
         if len(self._memo) >= _MEMO_LIMIT:
             self._memo.clear()
@@ -102,7 +110,7 @@ class Tokenizer:
 
     def _word(self, word: str) -> list[str]:
         """Return the stem of one lower-case *word*, and its unaccented form."""
-        if word in self._stop_words or (len(word) == 1 and word.isascii()):
+        if word in self._stop_words:
             return []
         stem: str = self._stemmer.stemWord(word)
         if stem.isascii():

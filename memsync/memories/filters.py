@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 5  # memories that an agent is shown unasked at most
 SURE: Final = 1.2  # times the floor, from which more is given than the surest memory alone
+PARTIAL: Final = 0.8  # of the confidence in what a part of a prompt finds
 NEAR: Final = 0.45  # share of the surest memory's confidence that another one needs
 
 
@@ -90,6 +91,30 @@ def search(project: Project, query: str, filters: Filters, *, limit: int) -> Rec
     hits = tuple(as_hit(entries[match.scope, match.memory.id], match) for match in found.matches)
     floor = project.settings.recall_threshold
     return Recall(hits=hits, query=query, gate=found.gate, floor=floor, degraded=found.degraded, refused=found.refused)
+
+
+def together(found: Sequence[Recall]) -> Recall:
+    """Return one recall for a text and its parts, the text first: a part is a little less sure than the whole.
+
+    Behind the first hit of the whole comes the surest of each part, then the others.
+    """
+    whole, *parts = found
+    if not parts:
+        return whole
+    hits = {(hit.scope, hit.id): hit for hit in whole}
+    refused = dict(whole.refused)
+    for part in parts:
+        for hit in sorted(part, key=lambda hit: -hit.confidence):
+            known, sure = hits.get((hit.scope, hit.id)), PARTIAL * hit.confidence
+            if known is None or known.confidence < sure:
+                hits[hit.scope, hit.id] = replace(known or hit, confidence=sure)
+        for id_, sure in part.refused.items():
+            refused[id_] = max(refused.get(id_, 0.0), PARTIAL * sure)
+    surest = [max(part, key=lambda hit: hit.confidence) for part in parts if part]
+    first = dict.fromkeys((hit.scope, hit.id) for hit in (*whole[:1], *surest))
+    ordered = tuple(hits[key] for key in (first | hits))
+    gate = max((hit.confidence for hit in ordered), default=0.0)
+    return replace(whole, hits=ordered, gate=gate, refused=refused)
 
 
 def least_confidence(surest: float, floor: float) -> float:

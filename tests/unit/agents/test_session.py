@@ -315,3 +315,39 @@ def test_a_start_gives_what_looking_at_every_memory_would(rows, limit, seen):
         entries = [entry for entry in project.memories() if entry.id not in replaced]
         assert ids(given_now) == [entry.id for entry in entries if not rules.refusal(entry)][:limit]
         assert given_now.filtered == sum(rules.refusal(entry) == "ledger" for entry in entries)
+
+
+def test_what_a_line_stands_for_is_not_given_again(repo, clock, line):
+    again = [f"{PORT}{more}" for more in ("", " as everybody knows", ", which is worth knowing")]
+    repo.write_memories("".join(line(f"mm-aaaaa{n}", text) for n, text in enumerate(again)))
+    session = RecallSession(Memsync.open(repo.root, clock=clock), "s1")
+    given = session.on_turn(ASK)
+    (shown,), folded = ids(given), [entry.id for entry in given.folded]
+    assert sorted([shown, *folded]) == ["mm-aaaaa0", "mm-aaaaa1", "mm-aaaaa2"]
+    assert f"(+2 alike: {', '.join(folded)})" in given.text
+    assert session.on_turn(ASK).as_dict() == {"injected": False, "count": 0, "filtered": 3}
+
+
+def test_what_was_kept_back_is_counted_down_to_the_last_line_that_would_have_been_given(repo, clock, line):
+    texts = [PORT, "Staging database backups run at 02:00 nightly", "Prices are integers in cents"]
+    repo.write_memories("".join(line(f"mm-aaaaa{n}", text) for n, text in enumerate(texts)))
+    session = RecallSession(Memsync.open(repo.root, clock=clock), "s1")
+    given = session.on_turn(ASK)
+    assert session.on_turn(ASK).filtered == len(given.entries) > 0
+
+
+def test_the_settings_move_the_gate_and_the_number_of_lines(project):
+    for host in ("red", "blue", "green"):
+        project.remember(f"The {host} database of the team listens on a port of its own")
+    ask = "which port does the database listen on?"
+    assert len(RecallSession(project, "s1").at_prompt(ask).entries) == 3
+    assert not RecallSession(project.with_settings(recall_threshold=1.0), "s1").at_prompt(ask).entries
+
+
+def test_a_weak_match_does_not_count_as_use(project):
+    project.remember(PORT)
+    weak = project.recall("a port wine with cheese, nuts and a view over the river in the evening")
+    assert [weak.is_weak(hit) for hit in weak] == [True]
+    project.recall(ASK)
+    project.close()
+    assert [entry.access_count for entry in project.entries()] == [1]

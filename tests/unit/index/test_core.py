@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 from searching import BUILTIN, Answer, ask, change, found, index, record
@@ -215,3 +217,17 @@ def test_a_search_between_two_changes_is_forgotten_by_the_next_one():
         grown.apply("project", [step])
         held = list(grown.snapshot()[0])
         assert ask(grown, "staging port") == ask(Index(held, None), "staging port")
+
+
+def test_a_letter_or_a_digit_is_a_word():
+    contents = [f"The widget factory line number {n} builds model {n * 13}" for n in range(12)]
+    assert found("widget factory line number 7", *contents)[0] == 7
+    assert found("language C", "We use C for the firmware", "Use tabs") == [0]
+    assert found("a or i", "a b", "i c") == []
+
+
+def test_a_memory_is_found_by_the_day_it_was_made():
+    days = [datetime(2026, month, 9, tzinfo=UTC) for month in range(1, 13)]
+    made = Index([record(str(day.month), "we chose Kafka", created_at=day) for day in days], None)
+    assert ask(made, "what did we choose in march 2026?").ids[0] == "3"
+    assert ask(made, "2026-11-09").ids[0] == "11"

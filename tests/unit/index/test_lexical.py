@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsync.index import lexical as lexical_module
+from memsync.index.damping import damping_of
 from memsync.index.lexical import Lexical, build_base
-from memsync.index.scale import K1, UNSEEN, B
+from memsync.index.scale import B_EVEN, B_MIXED, K1, UNSEEN
 
 TERMS = "abcdef"
 
@@ -41,14 +42,13 @@ def state(made: Lexical, alive: set[int]) -> dict[str, object]:
 
 def by_the_book(documents: dict[int, list[str]]) -> dict[str, object]:
     """Return the same, counted from nothing."""
-    mean = sum(map(len, documents.values())) / max(len(documents), 1) or 1.0
+    lengths = [float(len(text)) for text in documents.values()]
+    offset, scale = damping_of(len(lengths), sum(lengths), sum(length * length for length in lengths))
     expected = {}
     for term in TERMS:
         counts = {slot: float(n) for slot, text in documents.items() if (n := Counter(text)[term])}
         weight = math.log1p((len(documents) + UNSEEN - len(counts) + 0.5) / (len(counts) + 0.5))
-        gains = {
-            slot: (n, n / (n + (K1 * (1 - B) + K1 * B / mean * len(documents[slot])))) for slot, n in counts.items()
-        }
+        gains = {slot: (n, n / (n + (offset + scale * len(documents[slot])))) for slot, n in counts.items()}
         expected[term] = (len(counts), weight, gains)
     return expected
 
@@ -114,10 +114,24 @@ def test_the_length_of_many_long_records_is_added_without_rounding():
     base = build_base([])[0]
     base = type(base)(keys=base.keys, starts=base.starts, slots=base.slots, counts=base.counts, lengths=lengths)
     slots, counts = np.array([0], np.int32), np.array([1], np.float32)
-    expected = 1 / (1 + K1 * (1 - B) + K1 * B / 101.0 * 101.0)
+    expected = 1 / (1 + K1 * (1 - B_EVEN) + K1 * B_EVEN / 101.0 * 101.0)
     assert Lexical(base).saturated(slots, counts).tolist() == [expected]
 
 
 def test_an_empty_index_and_an_empty_record_have_nothing():
     for made in (lexical(), lexical("", "")):
         assert (made.frequency("a"), [x.tolist() for x in made.postings("a")]) == (0, [[], []])
+
+
+def test_long_records_are_damped_the_more_the_more_the_lengths_differ():
+    def share(*lengths: float) -> float:
+        offset, scale = damping_of(len(lengths), sum(lengths), sum(length * length for length in lengths))
+        mean = sum(lengths) / len(lengths)
+        assert offset + scale * mean == pytest.approx(K1)
+        return scale * mean / K1
+
+    assert share(10, 10, 10) == share(8, 10, 12) == pytest.approx(B_EVEN)
+    assert B_EVEN < share(2, 10, 25) < share(1, 1, 10, 30)
+    assert share(1, 1, 10, 30) == pytest.approx(B_MIXED)
+    assert share(1, 1, 1, 1, 1000) == pytest.approx(B_MIXED)
+    assert damping_of(0, 0.0, 0.0) == (K1 * (1 - B_EVEN), K1 * B_EVEN)

@@ -1,0 +1,50 @@
+"""What a prompt is about: the part of a long one that carries information, and the questions of one that has several. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_WHOLE: Final = 6_000  # characters up to which a prompt is looked for as it is
+_HEAD, _TAIL = 1_500, 2_000  # of a longer one; people say what they want before or behind what they paste
+_SCANNED: Final = 32_000  # characters at either end in which lines that tell of an error are looked for
+_ERRORS: Final = 1_500
+_ERROR: Final = ("Error", "Exception", "error:", "panic", "fatal", "FAILED", "failed", "denied", "refused")
+_LINE: Final = 300
+_PARTS: Final = 3  # recalls beside that of the whole
+_WORDS: Final = 4  # of a part at least
+_LONG: Final = 25  # words from which a prompt may be about several things
+_BREAK: Final = re.compile(r"\n\s*(?:[-*]|\d+[.)])\s+|\n\s*\n|(?<=\?)\s+")
+
+
+def find_gist(prompt: str) -> str:
+    """Return what of *prompt* is looked for: all of it, or of a long one its two ends and the errors that it tells of."""
+    if len(prompt) <= _WHOLE:
+        return prompt
+    errors = "\n".join(dict.fromkeys(_errors(prompt[:_SCANNED] + "\n" + prompt[-_SCANNED:])))
+    return f"{prompt[:_HEAD]}\n\n{errors[:_ERRORS]}\n\n{prompt[-_TAIL:]}"
+
+
+def split_questions(gist: str) -> list[str]:
+    """Return the parts of *gist* that are asked for one by one beside the whole; none of a short one."""
+    if len(gist.split(None, _LONG)) <= _LONG:
+        return []
+    found = dict.fromkeys(_parts(gist))
+    whole = gist.strip()
+    return [part for part in found if part != whole][:_PARTS]
+
+
+def _parts(gist: str) -> Iterator[str]:
+    """Yield the last error, which says what the traces before it led to, then the questions, then the other parts."""
+    parts = [part.strip() for part in _BREAK.split(gist) if len(part.split()) >= _WORDS]
+    if errors := list(_errors(gist)):
+        yield errors[-1]
+    yield from (part for part in parts if part.endswith("?"))
+    yield from (part for part in parts if not part.endswith("?"))
+
+
+def _errors(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if any(mark in line for mark in _ERROR):
+            yield line.strip()[:_LINE]

@@ -1,0 +1,26 @@
+"""How much long records are damped: the more, the more the lengths of a store differ. Pure, the same in both lanes."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+from memsync.index.scale import B_EVEN, B_MIXED, EVEN, K1, STEEP
+
+
+class Damping(NamedTuple):
+    """BM25's norm of a record of *n* terms is ``offset + scale * n``."""
+
+    offset: float
+    scale: float
+
+
+def damping_of(live: int, total: float, squares: float) -> Damping:
+    """Return the damping for *live* records with *total* terms, whose lengths squared add up to *squares*.
+
+    Where all are a sentence long, a longer one is richer; where some are pages, each holds every word.
+    """
+    mean = total / max(live, 1) or 1.0
+    spread = sqrt(max(live * squares - total * total, 0.0)) / total if total else 0.0
+    b = min(max(B_EVEN + STEEP * (spread - EVEN), B_EVEN), B_MIXED)
+    return Damping(K1 * (1 - b), K1 * b / mean)

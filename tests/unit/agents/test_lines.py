@@ -1,0 +1,74 @@
+"""Which hits become lines: several, one or none; repeats are folded, disagreement is told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memsync.agents.lines import choose_lines, notes_of
+from memsync.memories.filters import NEAR, SURE
+from memsync.memories.results import Hit
+from memsync.records import Memory
+
+FLOOR = 0.35
+
+
+def hit(id_: str, confidence: float, text: str = "", day: int = 1) -> Hit:
+    text = text or f"{id_}one {id_}two {id_}three"
+    return Hit(
+        memory=Memory(id=id_, content=text, created_at=datetime(2026, 1, day, tzinfo=UTC)),
+        scope="project",
+        effective_importance=0.5,
+        score=confidence,
+        parts={},
+        confidence=confidence,
+        terms=frozenset(text.lower().split()),
+    )
+
+
+def chosen(*hits: Hit, limit: int = 5, withheld: str = "") -> list[str]:
+    lines = choose_lines(hits, floor=FLOOR, limit=limit, is_withheld=lambda hit: hit.id in withheld.split())
+    return [line.hit.id for line in lines]
+
+
+def test_below_the_floor_nothing_is_given_and_just_above_it_the_surest_alone():
+    assert chosen(hit("a", FLOOR - 0.01), hit("b", 0.1)) == []
+    assert chosen(hit("a", FLOOR), hit("b", FLOOR + 0.01)) == ["b"]
+    assert chosen(hit("a", SURE * FLOOR), hit("b", FLOOR)) == ["a", "b"]
+
+
+def test_what_is_far_below_the_surest_ends_the_block_early_and_the_order_stays():
+    assert chosen(hit("a", 0.5), hit("b", 0.9), hit("c", NEAR * 0.9 - 0.01), hit("d", NEAR * 0.9)) == ["a", "b", "d"]
+    assert chosen(*(hit(letter, 0.9) for letter in "abcdefg")) == [*"abcde"]
+
+
+def test_what_is_withheld_opens_no_gate_for_others_and_is_asked_about_no_more_than_needed():
+    assert chosen(hit("a", 0.9), hit("b", 0.3), withheld="a") == []
+    assert chosen(hit("a", 0.9), hit("b", 0.8), withheld="a") == ["b"]
+    asked: list[str] = []
+    choose_lines(
+        [hit(letter, 0.9) for letter in "abcdefghi"], floor=FLOOR, limit=2, is_withheld=lambda h: asked.append(h.id)
+    )
+    assert set(asked) == {"a", "b"}
+
+
+def test_what_says_a_line_again_is_folded_into_it_and_its_place_goes_to_another_fact():
+    one = hit("a", 0.9, "the nightly backup runs at two and writes to the second bucket")
+    again = hit("b", 0.9, "nightly backup runs at two and writes to the second bucket now")
+    lines = choose_lines([one, again, hit("c", 0.8)], floor=FLOOR, limit=2, is_withheld=lambda _: False)
+    assert [(line.hit.id, [other.id for other in line.alike]) for line in lines] == [("a", ["b"]), ("c", [])]
+    assert notes_of(lines) == {"a": "+1 alike: b"}
+
+
+@pytest.mark.parametrize("newer", [1, 2])
+def test_lines_that_disagree_are_both_shown_and_the_newer_is_named(newer):
+    old, new = "the staging database listens on port 5432", "the staging database listens on port 5433"
+    hits = [hit("a", 0.9, old, day=2 if newer == 1 else 1), hit("b", 0.8, new, day=2 if newer == 2 else 1)]
+    lines = choose_lines(hits, floor=FLOOR, limit=5, is_withheld=lambda _: False)
+    assert [line.hit.id for line in lines] == ["a", "b"]
+    said = [
+        ("newer than b, which says otherwise", "disagrees with a"),
+        ("disagrees with b", "newer than a, which says otherwise"),
+    ]
+    assert notes_of(lines) == dict(zip("ab", said[newer - 1], strict=True))

@@ -1,0 +1,71 @@
+"""How sure it is that a record answers: what raises it, and what must not."""
+
+from __future__ import annotations
+
+import pytest
+from searching import BUILTIN, ask, index
+
+SHOP = (
+    "CI needs Node 20, because the bundler fails with 18",
+    "Always use uv for Python, never pip",
+    "The staging database listens on port 5433",
+    "Invoices are rounded per line, never on the total",
+)
+FLOOR = 0.35
+
+
+@pytest.mark.parametrize(
+    "prompt", ["which node version?", "what port does staging use?", "how are invoices rounded?", "pip or uv?"]
+)
+def test_a_short_question_whose_rare_word_is_there_passes(prompt):
+    assert ask(index(*SHOP, meaning=BUILTIN), prompt).gate >= FLOOR
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "undo that",
+        "lint it again",
+        "make it blue",
+        "format main.py",
+        "sort the keys in config.yaml",
+        "please review `app.py`",
+        "how do I centre a div with `display: grid`?",
+        "write a haiku about autumn",
+    ],
+)
+def test_small_tasks_generic_file_names_and_backticks_do_not(prompt):
+    files = ("main.py", "app.py", "config.yaml")
+    crowd = [f"note {n} about the worker pool and its queue, see {files[n % 3]} and `make up`" for n in range(40)]
+    assert ask(index(*SHOP, *crowd, meaning=BUILTIN), prompt).gate < FLOOR
+
+
+def test_more_of_the_question_and_rarer_words_make_surer():
+    made = index(*SHOP, meaning=BUILTIN)
+    gates = [
+        ask(made, text).gate for text in ("xylophone yak", "database yak", "staging database", "staging database port")
+    ]
+    assert gates == sorted(gates)
+    assert gates[0] == 0 < gates[1] < gates[3] < 1
+
+
+def test_a_match_is_less_sure_where_many_records_could_match_by_chance():
+    few = index(SHOP[0], meaning=BUILTIN)
+    many = index(SHOP[0], *(f"note {n} on queue {n}" for n in range(500)), meaning=BUILTIN)
+    assert ask(many, "which node version?").gate < ask(few, "which node version?").gate
+
+
+def test_a_broad_question_in_a_store_on_one_subject_gets_its_best():
+    subject = [
+        f"Payments of kind {n} go through the {word} queue" for n, word in enumerate("red blue green grey".split() * 3)
+    ]
+    made = index(*subject, meaning=BUILTIN)
+    assert ask(made, "how do payments work?").gate >= FLOOR
+    assert ask(made, "how do refunds work?").gate < FLOOR
+    assert ask(index(subject[0], "use tabs"), "how do payments work?").gate < 0.6
+
+
+def test_without_an_embedder_the_same_questions_pass():
+    made = index(*SHOP)
+    assert ask(made, "what port does staging use?").gate >= FLOOR
+    assert ask(made, "how is the weather in port elizabeth over the summer?").gate < FLOOR
