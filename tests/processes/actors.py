@@ -14,6 +14,7 @@ import select
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -26,6 +27,7 @@ from moments import DEEDS, append_by_hand, happening
 
 from memsync import Memsync
 from memsync.errors import MemsyncError, StoreError
+from memsync.memories.sync import sync
 
 # Seconds between two deeds: a quick hand, and a vandal that hits every write.
 HAND_PACE = 0.02
@@ -133,6 +135,36 @@ def endless_scribe(wire: Wire, root: str, name: str, seed: int) -> None:
         wire.say(interrupted=True)
 
 
+def endless_syncer(wire: Wire, root: str, home: str, name: str, seed: int) -> None:
+    """Write, export, commit, pull and push until somebody kills the whole group of processes."""
+    os.setsid()
+    os.environ["MEMSYNC_HOME"] = home
+    dice = random.Random(seed)
+    with Memsync.open(root) as project:
+        one = Scribe(wire, project, name, seed)
+        while True:
+            one.act(may_be_refused=True)
+            deed = dice.choice(list(SYNCS)) if dice.random() < 0.4 else ""
+            if deed:
+                wire.say(about_to=deed, id=None, text=None)
+                with suppress(MemsyncError):  # git was stopped here before, or the other one is quicker
+                    SYNCS[deed](project)
+                wire.say(did="export", id=None, text=None)
+
+
+def run_git(project: Memsync, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=project.layout.root, capture_output=True, check=False)
+
+
+SYNCS: dict[str, Callable[[Memsync], object]] = {
+    "sync": sync,
+    "sync --commit": lambda project: sync(project, commit=True),
+    "sync --push": lambda project: sync(project, commit=True, push=True),
+    "git commit": lambda project: run_git(project, "commit", "-q", "--allow-empty", "-m", "work"),
+    "git pull": lambda project: run_git(project, "pull", "-q", "--no-rebase", "--no-edit"),
+}
+
+
 def hand(wire: Wire, path: str, rounds: int) -> None:
     """Append lines as `echo >>` does, without the lock, until told to pause."""
     for number in range(rounds):
@@ -223,7 +255,10 @@ def broken(wire: Wire, root: str, deed: str, call: int, error: int, stays: bool)
     wire.say(id=project.remember("life goes on").entry.id)
 
 
-JOBS = {job.__name__: job for job in (scribe, endless_scribe, hand, exporter, vandal, disturbed, cramped, broken)}
+JOBS = {
+    job.__name__: job
+    for job in (scribe, endless_scribe, endless_syncer, hand, exporter, vandal, disturbed, cramped, broken)
+}
 
 
 def play(end: socket.socket, job: str, home: str, args: dict[str, Any]) -> None:
