@@ -67,10 +67,13 @@ def test_an_update_is_one_changed_line_and_an_export_none(real, records):
     assert real.memories.read_bytes() == after
 
 
-def test_an_import_elsewhere_keeps_ids_and_unknown_fields(repo, records):
+def test_an_import_elsewhere_keeps_ids_and_unknown_fields_and_folds_copies(repo, records):
     report = memsync("memory", "import", str(CORPUS), "--allow-secret", "--json", cwd=repo.root).json
     distinct = len({record["id"] for record in records})
-    assert (report["created"], report["skipped"]) == (distinct, len(records) - distinct)
+    told = {name: report[name] for name in ("created", "updated", "duplicate", "skipped")}
+    assert sum(told.values()) == len(records)
+    assert told["skipped"] == len(records) - distinct
+    assert 0 < told["updated"] + told["duplicate"] < 0.01 * distinct
     assert memsync("memory", "import", str(CORPUS), "--json", cwd=repo.root).json["created"] == 0
     shown = memsync("memory", "show", records[0]["id"], "--json", cwd=repo.root).json
     assert (shown["content"], shown["project_id"]) == (records[0]["content"], records[0]["project_id"])

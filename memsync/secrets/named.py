@@ -149,6 +149,8 @@ def _fits(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool,
             or (is_plain and is_bare and _is_spelled(value))
             or (is_given and is_key(value, 20))
         )
+    if value.endswith("("):  # a call
+        return False
     if is_plain:
         return is_key(value, 16)
     return is_random(value, 16) and not is_wordy(value) and not is_hex(value)
