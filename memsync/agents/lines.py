@@ -11,6 +11,8 @@ from memsync.records import shown_id
 
 ALIKE: Final = 0.6  # share of the words of the shorter text that are in the other, from which both may say the same
 
+SHORT: Final = 12  # terms up to which a text is one statement
+
 
 class Line(NamedTuple):
     """A hit to show, those that only say it again, and those that say otherwise."""
@@ -47,7 +49,7 @@ def _fold(hits: Sequence[Hit], limit: int, is_withheld: Callable[[Hit], object])
             lines[at] = lines[at]._replace(alike=(*lines[at].alike, hit))
         elif len(lines) < limit:
             against: tuple[Hit, ...] = ()
-            if at is not None and is_sibling(lines[at].hit, hit):
+            if at is not None:
                 against = (lines[at].hit,)
                 lines[at] = lines[at]._replace(against=(*lines[at].against, hit))
             lines.append(Line(hit, against=against))
@@ -66,14 +68,17 @@ def is_sibling(one: Hit, other: Hit) -> bool:
 
 
 def find_clash(one: Hit, other: Hit) -> str:
-    """Return what two texts that share words disagree in; "" if one may stand for both.
+    """Return what two texts in nearly the same words disagree in; "" if one may stand for both.
 
-    Of long texts only values count: on real ones every other negation is about something else.
+    Of long ones only values count: on real texts every other negation is about something else.
     """
+    if not is_sibling(one, other):
+        return ""
     from memsync.dedup import decide  # most prompts have no two lines alike
 
     found = decide(one.content, other.content, 1.0)
-    is_clash = found.relation == "contradicts" and (is_sibling(one, other) or any(map(str.isdigit, found.reason)))
+    is_short = max(len(one.terms), len(other.terms)) <= SHORT
+    is_clash = found.relation == "contradicts" and (is_short or any(map(str.isdigit, found.reason)))
     return found.reason if is_clash else ""
 
 

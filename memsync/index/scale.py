@@ -44,8 +44,8 @@ GENERAL = frozenset(
     "work explain overview tell show describ summari summar know project code codebas repo help".split()
 )
 BROAD = 0.6  # confidence in a record on the subject, where nothing but that was asked for
-BASE = -4.9  # of nothing at all; set so that 0.35 is where giving begins to pay
-BASE_WORDS = -4.3  # the same where there is no embedder
+BASE = -4.77  # of nothing at all; set so that 0.35 is where giving begins to pay
+BASE_WORDS = -3.2  # the same where there is no embedder
 POOL = 3  # hits looked at per hit wanted, before copies go last
 GRAM_BITS = 21  # bits of one code point in a packed trigram
 LEXICON = 2  # raised whenever the terms of a text change
