@@ -244,7 +244,9 @@ def _merge_records(b: _View, o: _View, t: _View) -> tuple[dict[str, Line], list[
             if outcome.other:
                 copies.append(outcome.other)
                 stale.add(outcome.stale)
-    for id_ in (stale & records.keys()) - b.records.keys():
+    # What both sides have kept was edited by neither of them, and one that the base had is no news.
+    kept = b.records.keys() | (o.records.keys() & t.records.keys())
+    for id_ in (stale & records.keys()) - kept:
         memory = records[id_].memory
         if memory and versions.copy_id(memory.conflict_of or "", memory.content) == id_:
             del records[id_]  # that version was edited since: its new text is here

@@ -104,6 +104,13 @@ def test_a_copy_that_both_sides_had_before_is_not_taken_for_a_stale_one():
     assert sorted(value["content"] for value in found.values()) == ["base", "x", "y"]
 
 
+def test_a_copy_that_both_sides_keep_outlives_the_edits_that_they_kept_it_against():
+    copy = record(copy_id("a", "one"), "one", conflict_of="a", updated_at=OLD)
+    ours, theirs = (record(text=text, updated_at=time) + copy for text, time in (("two", EARLY), ("three", LATE)))
+    found = merged(record(text="one", updated_at=OLD), ours, theirs)
+    assert sorted(row["content"] for row in found.values()) == ["one", "three", "two"]
+
+
 def test_another_spelling_is_no_edit():
     spelled = b'{"id":"a", "created_at":"2026-01-01T00:00:00.000Z", "content":"\\u0074ext"}\n'
     assert merged(record("a"), b"", spelled) == {}
