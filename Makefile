@@ -43,7 +43,7 @@ bench: $(STAMP)  ## measure, as ratios against a baseline in the same run
 	$(RUN)python -m compileall -q memsync
 	$(RUN)python -m benchmarks $(ARGS)
 
-docs: $(STAMP)  ## write what is generated: help.txt, docs/cli.md, the plugin
+docs: $(STAMP)  ## write what is generated: the help of groups, docs/cli.md, the plugin
 	$(RUN)python tools/write_docs.py
 	$(RUN)python -m tools.build_plugin
 

@@ -1,4 +1,4 @@
-"""Write what is generated: `memsync --help`, docs/cli.md, the settings as a template, the workflows as JSON. Tests hold them equal."""
+"""Write what is generated: the help of groups, docs/cli.md, the settings as a template, the workflows as JSON. Tests hold them equal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memsync.cli.app import cli
 from memsync.store import settings, workflow
 
 ROOT = Path(__file__).parents[1]
-HELP = ROOT / "memsync" / "cli" / "help.txt"
+HELP = ROOT / "memsync" / "cli" / "help"
 REFERENCE = ROOT / "docs" / "cli.md"
 SETTINGS = origin.templates() / "config.yaml"
 WORKFLOWS = origin.templates() / workflow.FOLDER
@@ -30,20 +30,21 @@ _SETTINGS_HEAD = """# Every setting of memsync with its default; keep the lines 
 """
 
 
-def help_text() -> str:
-    """Return `memsync --help` as click prints it on 80 columns."""
-    return cli.get_help(_context("memsync", cli)) + "\n"
+def group_helps() -> dict[str, str]:
+    """Return the help of each group as click prints it on 80 columns, by its path: the files that `HELP` holds."""
+    return {f"{path}.txt": f"{text}\n" for path, text, is_group in _walk("memsync", cli) if is_group}
 
 
 def reference() -> str:
     """Return docs/cli.md: the help of every command."""
-    blocks = [f"## {path}\n\n```text\n{text}\n```" for path, text in _walk("memsync", cli)]
+    blocks = [f"## {path}\n\n```text\n{text}\n```" for path, text, _ in _walk("memsync", cli)]
     return "\n\n".join([_HEAD.rstrip(), *blocks]) + "\n"
 
 
-def _walk(path: str, command: click.Command, parent: click.Context | None = None) -> Iterator[tuple[str, str]]:
+def _walk(path: str, command: click.Command, parent: click.Context | None = None) -> Iterator[tuple[str, str, bool]]:
+    """Yield each command below *path* and *command* itself: its path, its help, whether it is a group."""
     ctx = _context(path.rpartition(" ")[2], command, parent)
-    yield path, command.get_help(ctx)
+    yield path, command.get_help(ctx), isinstance(command, click.Group)
     if isinstance(command, click.Group):
         for name in command.list_commands(ctx):
             child = command.get_command(ctx, name)
@@ -90,7 +91,8 @@ def _context(name: str, command: click.Command, parent: click.Context | None = N
 
 
 if __name__ == "__main__":
-    HELP.write_text(help_text(), encoding="utf-8")
+    for name, text in group_helps().items():
+        (HELP / name).write_text(text, encoding="utf-8")
     REFERENCE.write_text(reference(), encoding="utf-8")
     SETTINGS.write_text(settings_text(), encoding="utf-8")
     workflow.COMPILED.write_text(compiled_workflows(), encoding="utf-8")

@@ -9,10 +9,8 @@ import sys
 def main() -> None:
     """Run the command line; help and version are answered without loading the rest."""
     words = sys.argv[1:]
-    if words in ([], ["--help"], ["-h"]) and "_MEMSYNC_COMPLETE" not in os.environ:
-        # The text of `memsync --help`, kept equal to click's by a test: click alone costs three bare Pythons.
-        with open(os.path.join(os.path.dirname(__file__), "help.txt"), encoding="utf-8") as text:
-            sys.exit(_write(text.read()))
+    if words[-1:] in ([], ["--help"], ["-h"]) and "_MEMSYNC_COMPLETE" not in os.environ:
+        _write_help(" ".join(["memsync", *words[:-1]]))
     if words in (["--version"], ["-V"]):
         from memsync import __version__
 
@@ -36,6 +34,17 @@ def main() -> None:
     from memsync.cli.app import run
 
     sys.exit(run(words))
+
+
+def _write_help(path: str) -> None:
+    """Write the help of the group *path*, and exit; return where it is not the path of a group.
+
+    Tests hold the texts equal to click's: click alone costs three bare Pythons, and the commands of a group ten more.
+    """
+    folder = os.path.join(os.path.dirname(__file__), "help")
+    if f"{path}.txt" in os.listdir(folder):
+        with open(os.path.join(folder, f"{path}.txt"), encoding="utf-8") as text:
+            sys.exit(_write(text.read()))
 
 
 def _write(text: str) -> int:
