@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-SUITES = ("start", "store", "hooks", "recall", "mcp", "janitor", "merge", "agents")
+SUITES = ("start", "store", "hooks", "recall", "quality", "moment", "precision", "mcp", "janitor", "merge", "agents")
 DOC = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 

@@ -1,8 +1,4 @@
-"""Recall: speed and quality beside SQLite FTS5, bm25s and a linear scan.
-
-Every query goes to each of them in turn. The quality part needs suites (docs/recall.md):
-the environment variable MEMSYNC_DATA names a folder that has some, at any depth.
-"""
+"""Recall: speed beside SQLite FTS5, bm25s and a linear scan. Every query goes to each of them in turn."""
 
 from __future__ import annotations
 
@@ -24,9 +20,8 @@ from pathlib import Path
 from benchmarks.corpus import records, write
 from benchmarks.timing import Paired, paired
 from memsync import Memsync
-from memsync.evals.questions import KEPT, Answer, Report, Suite, ask, read_suite, together
+from memsync.evals.questions import KEPT
 from memsync.format.codec import decode, encode
-from memsync.index.embed import choose
 from memsync.records import Change, Memory
 
 Search = Callable[[str], object]
@@ -44,9 +39,6 @@ def rows() -> Iterator[tuple[str, ...]]:
             yield from _speed(Path(name), size)
     with tempfile.TemporaryDirectory() as name:
         yield _cold(Path(name))
-    if data := os.environ.get("MEMSYNC_DATA"):
-        yield ("what", "questions", "ours", "FTS5", "ratio", "")
-        yield from _quality(Path(data))
 
 
 def _speed(directory: Path, size: int) -> Iterator[tuple[str, ...]]:
@@ -55,7 +47,7 @@ def _speed(directory: Path, size: int) -> Iterator[tuple[str, ...]]:
     yield _first_index(directory, memories)
     memsync = Memsync.open(directory, env={"MEMSYNC_HOME": str(directory / "home")}).with_settings(author="bench")
     _ = memsync.finder.index  # warm: not the one-shot query, and not the making of the index
-    texts = [_text(memory) for memory in memories]
+    texts = [text_of(memory) for memory in memories]
     fts = Fts5(texts)
     others = {"FTS5": fts.search, "bm25s": _bm25s(texts), "linear scan": partial(_scan, [t.lower() for t in texts])}
     for count in (5, 30):
@@ -152,7 +144,7 @@ def _counted(memsync: Memsync, size: int, queries: Sequence[str]) -> tuple[str, 
     return _row("recall that counts as use ÷ without", size, Paired(times["ours"], times["base"]))
 
 
-def _text(memory: Memory) -> str:
+def text_of(memory: Memory) -> str:
     return " ".join((memory.content, *memory.tags))
 
 
@@ -167,7 +159,7 @@ def _first_index(directory: Path, memories: Sequence[Memory]) -> tuple[str, ...]
         Memsync.open(directory, env=env).finder.rebuild()
 
     runs = 1 if len(memories) > 10_000 else 5
-    return _row("first index ÷ FTS5", len(memories), paired(ours, lambda: Fts5(map(_text, memories)), runs))
+    return _row("first index ÷ FTS5", len(memories), paired(ours, lambda: Fts5(map(text_of, memories)), runs))
 
 
 def _changed(memsync: Memsync, memories: Sequence[Memory], fts: Fts5) -> tuple[str, ...]:
@@ -182,7 +174,7 @@ def _changed(memsync: Memsync, memories: Sequence[Memory], fts: Fts5) -> tuple[s
 
     def base() -> None:
         row, new = next(others)
-        fts.change(row, _text(new))
+        fts.change(row, text_of(new))
         fts.search("brandnewword")
 
     return _row("one changed record, indexed and found ÷ FTS5", len(memories), paired(ours, base, 40))
@@ -199,7 +191,7 @@ def _edited(directory: Path, memsync: Memsync, memories: Sequence[Memory], fts: 
 
     def base() -> None:
         row, new = next(others)
-        fts.change(row, _text(new))
+        fts.change(row, text_of(new))
         fts.search("brandnewword")
 
     return _row("one line appended to the file, found ÷ FTS5", len(memories), paired(ours, base, 10))
@@ -217,30 +209,3 @@ def _cold(directory: Path) -> tuple[str, ...]:
     ours = partial(run, (script, "memory", "recall", "which record writes the lock"))
     times = paired(ours, partial(run, (sys.executable, "-c", "pass")), 21)
     return _row("cold `memsync memory recall`, cache present ÷ python -c pass", COLD, times)
-
-
-# quality
-
-
-def _quality(data: Path) -> Iterator[tuple[str, ...]]:
-    """Yield what memsync and FTS5 find of the same suites, those in one folder taken together."""
-    groups: dict[str, list[Suite]] = {}
-    for path in sorted(path.parent for path in data.rglob("queries.jsonl")):
-        groups.setdefault((*path.relative_to(data).parts, data.name)[0], []).append(read_suite(path))
-    meaning = choose("builtin")
-    for name, suites in groups.items():
-        ours = together([ask(suite, meaning) for suite in suites]).as_dict()["answerable"]
-        base = together([_ask_fts5(suite) for suite in suites]).as_dict()["answerable"]
-        for metric in ("hit@1", "hit@5", "hit@10", "nDCG@5", "MRR"):
-            values = (ours[metric], base[metric])
-            if None not in values:
-                ratio = f"{values[0] / values[1]:.2f}" if values[1] else "–"
-                yield (f"{metric} of {name}", f"{ours['n']:,}", f"{values[0]:.3f}", f"{values[1]:.3f}", ratio, "")
-
-
-def _ask_fts5(suite: Suite) -> Report:
-    fts = Fts5(map(_text, suite.records))
-    found = [(query, fts.search(query.text)) for query in suite.queries]
-    ids = [memory.id for memory in suite.records]
-    answers = [Answer(query=query, ranked=[(ids[row], score) for row, score in hits]) for query, hits in found]
-    return Report(name=suite.name, records=len(ids), answers=answers)

@@ -1,0 +1,50 @@
+"""The moment: what a session is given for a prompt, on our own suites and on those of MEMSYNC_DATA.
+
+A suite of MEMSYNC_DATA takes part if it says what has no answer (kinds that begin with na_) or which facts there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memsync.evals.moments import open_session
+from memsync.evals.questions import FACETS, Suite, ask, read_suite, together
+from memsync.index.embed import choose
+from memsync.records import parse_time
+from memsync.store.config import Loaded
+from memsync.store.settings import Settings
+
+_OWN = Path(__file__).with_name("suites")
+_NOW = parse_time("2026-11-21")
+_COLUMNS = ("injected", "injected hit@5", "facts", "repeats", "off", "fact recall")
+
+
+def rows() -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the table."""
+    yield ("suite", "kind", "questions", *_COLUMNS)
+    groups = {path.name: [read_suite(path)] for path in sorted(_OWN.iterdir()) if path.is_dir()}
+    if data := os.environ.get("MEMSYNC_DATA"):
+        for path in sorted(path.parent for path in Path(data).rglob("queries.jsonl")):
+            suite = read_suite(path)
+            if (path / FACETS).exists() or any(query.is_unanswerable for query in suite.queries):
+                name = (*path.relative_to(data).parts, path.name)[0]
+                groups.setdefault(name, []).append(suite)
+    for name, suites in groups.items():
+        found = together([_ask(suite) for suite in suites]).as_dict()
+        kinds = {**found["kinds"], "all with an answer": found["answerable"], "all without": found["unanswerable"]}
+        for kind, figures in kinds.items():
+            yield (name, kind, str(figures["n"]), *(_shown(figures.get(column)) for column in _COLUMNS))
+
+
+def _ask(suite: Suite) -> Any:
+    now = _NOW
+    assert now is not None
+    with open_session(suite, Loaded(Settings(), {}, ()), lambda: now) as inject:
+        return ask(suite, choose("builtin"), inject=inject)
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
