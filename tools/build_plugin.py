@@ -83,11 +83,11 @@ Work with the project's skills through the MCP server memsync. {_SHELL.format("m
 
 What the user gave with the command: {{args}}
 
-- Nothing given: `list_skills`, one line each.
-- The name or id of a skill: `get_skill`, then do what it says.
+- Nothing given: run `memsync skill list` in a shell, and show one line each.
+- The name or id of a skill: `apply_skill`, then do what it says.
 - "learn" or "save": write down what was worked out in this session as steps that work from a fresh start, show it, and store it with
   `create_skill` once the user agrees.
-- Anything else: look for a skill that fits in `list_skills`; say so if there is none.""",
+- Anything else: `search_skills` for one that fits; say so if there is none.""",
     ),
 )
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from memsync.janitor import review
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit
-from memsync.mcp.tool import ADD, READ, TOGGLE, Offer
+from memsync.mcp.tool import ADD, COUNT, READ, Offer
 from memsync.memories.project import Project
 
 Number = Annotated[str, Field(description="As dedup_log shows it.")]
@@ -43,5 +43,5 @@ def dedup_reverse(project: Project, decision_id: Number) -> review.Reversed:
 OFFERS: Final = (
     Offer("memory dedup log", dedup_log, "Dedup decisions", shapes.Decisions, READ),
     Offer("memory dedup confirm", dedup_confirm, "Confirm dedup decisions", shapes.Confirmed, ADD),
-    Offer("memory dedup reverse", dedup_reverse, "Reverse a dedup decision", shapes.Reversed, TOGGLE),
+    Offer("memory dedup reverse", dedup_reverse, "Reverse a dedup decision", shapes.Reversed, COUNT),
 )

@@ -11,7 +11,7 @@ from pydantic import Field
 from memsync.history import events
 from memsync.mcp import shapes
 from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, open_at, resolve_inside
-from memsync.mcp.tool import ADD, ASK, CHANGE, READ, TOGGLE, Offer, Progress, Spread
+from memsync.mcp.tool import ADD, ASK, COUNT, READ, Offer, Progress, Spread
 from memsync.memories.filters import Filters
 from memsync.memories.imports import Candidate
 from memsync.memories.project import Project
@@ -184,11 +184,11 @@ def export_memories(project: Project, scope: Where = None) -> Exported:
 OFFERS: Final = (
     Offer("memory remember", remember, "Remember", shapes.Remembered, ASK, always=True),
     Offer("memory recall", recall, "Recall", shapes.Recall, READ, always=True),
-    Offer("memory forget", forget, "Forget", shapes.Forgotten, CHANGE),
+    Offer("memory forget", forget, "Forget", shapes.Forgotten, ADD),
     Offer("memory list", list_memories, "List memories", shapes.Memories, READ),
     Offer("memory show", get_memory, "Show a memory", shapes.Memory, READ),
-    Offer("memory update", update_memory, "Update a memory", shapes.Remembered, CHANGE),
-    Offer("memory restore", restore_memory, "Restore a memory", shapes.Remembered, TOGGLE),
+    Offer("memory update", update_memory, "Update a memory", shapes.Remembered, ADD),
+    Offer("memory restore", restore_memory, "Restore a memory", shapes.Remembered, COUNT),
     Offer("memory stats", memory_stats, "Memory statistics", shapes.Stats, READ),
     Offer("memory import", import_memories, "Import memories", shapes.Import, ADD, {"--from": "source"}),
     Offer("memory export", export_memories, "Export memories", shapes.Export, ADD),

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -20,15 +20,20 @@ from memsync.agents.endpoint import Endpoint
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
 from memsync.mcp import dedup, history, memories, proposals, resources, skills, texts
+from memsync.mcp.choice import GROUPS
 from memsync.mcp.tool import Desk, tool
 from memsync.mcp.wire import PATIENCE, Wire
 
 OFFERS: Final = (*memories.OFFERS, *history.OFFERS, *dedup.OFFERS, *proposals.OFFERS, *skills.OFFERS)
 
 
-def build(live: Live) -> MCPServer[Any]:
-    """Return the server over *live*: it has the index warm, answers hooks as well, and closes *live* at its end."""
-    desk = Desk(live, OFFERS)
+def build(live: Live, tools: Collection[str] = GROUPS["core"], *, whole: bool = False) -> MCPServer[Any]:
+    """Return the server over *live*: it has the index warm, answers hooks as well, and closes *live* at its end.
+
+    It offers the *tools* of these names, and answers with the *whole* of each object or with what a model needs of it.
+    """
+    offers = [offer for offer in OFFERS if offer.name in tools]
+    desk = Desk(live, offers, whole=whole)
 
     @asynccontextmanager
     async def life(_: MCPServer[Any]) -> AsyncIterator[None]:
@@ -48,7 +53,7 @@ def build(live: Live) -> MCPServer[Any]:
         version=__version__,
         instructions=texts.INSTRUCTIONS,
         lifespan=life,
-        tools=[tool(offer, desk) for offer in OFFERS],
+        tools=[tool(offer, desk) for offer in offers],
     )
     resources.add(server, desk)
     texts.add_prompts(server)
@@ -61,17 +66,17 @@ async def _warm(desk: Desk) -> None:
         await desk.ask(lambda project: project.finder.index)
 
 
-def serve(start: Path) -> None:
+def serve(start: Path, tools: Collection[str], *, whole: bool) -> None:
     """Answer the client on standard input and output until it hangs up or we are told to end.
 
     Raises:
         UsageError: there is no standard input or output.
     """
-    anyio.run(_serve, start)
+    anyio.run(lambda: _serve(start, tools, whole=whole))
 
 
-async def _serve(start: Path) -> None:
-    server = build(Live(start))._lowlevel_server  # noqa: SLF001 - the SDK has no other way to a wire of one's own
+async def _serve(start: Path, tools: Collection[str], *, whole: bool) -> None:
+    server = build(Live(start), tools, whole=whole)._lowlevel_server  # noqa: SLF001 - the SDK has no other way to a wire of one's own
     wire: Any = Wire()
     async with anyio.create_task_group() as group:
         group.start_soon(_wait_for_signal, group.cancel_scope)

@@ -11,7 +11,7 @@ from memsync.errors import UsageError
 from memsync.format.as_json import as_json
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit, Tags, Target, Where, resolve_inside
-from memsync.mcp.tool import ADD, ASK, CHANGE, COUNT, READ, TOGGLE, Offer
+from memsync.mcp.tool import ADD, ASK, COUNT, OVERWRITE, READ, Offer
 from memsync.memories.project import Project
 from memsync.skills.entries import SkillEntry, list_skill_entries
 
@@ -177,10 +177,10 @@ OFFERS: Final = (
     Offer("skill apply", apply_skill, "Apply a skill", shapes.Skill, COUNT),
     Offer("skill add", create_skill, "Create a skill", shapes.SkillDone, ADD),
     Offer("skill learn", learn_skill, "Learn a skill", shapes.Learned, ASK, _OPTIONS, slow=True),
-    Offer("skill update", update_skill, "Update a skill", shapes.SkillDone, CHANGE),
-    Offer("skill delete", delete_skill, "Delete a skill", shapes.SkillsGone, CHANGE),
-    Offer("skill restore", restore_skill, "Restore a skill", shapes.SkillDone, TOGGLE),
-    Offer("skill validate", validate_skills, "Validate skills", shapes.SkillsChecked, CHANGE),
-    Offer("skill export", export_skills, "Export skills", shapes.SkillsCopied, CHANGE),
+    Offer("skill update", update_skill, "Update a skill", shapes.SkillDone, ADD),
+    Offer("skill delete", delete_skill, "Delete a skill", shapes.SkillsGone, ADD),
+    Offer("skill restore", restore_skill, "Restore a skill", shapes.SkillDone, COUNT),
+    Offer("skill validate", validate_skills, "Validate skills", shapes.SkillsChecked, OVERWRITE),
+    Offer("skill export", export_skills, "Export skills", shapes.SkillsCopied, OVERWRITE),
     Offer("skill stats", skill_stats, "Skill statistics", shapes.SkillStats, READ),
 )

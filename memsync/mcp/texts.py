@@ -1,4 +1,7 @@
-"""What is said to the model: instructions (at most 2 KB, or clients cut them) and prompts."""
+"""What is said to the model: instructions (at most 2 KB, or clients cut them) and prompts.
+
+Of the instructions Codex shows the first line alone, and 250 characters of that.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ if TYPE_CHECKING:
     from mcp.server import MCPServer
 
 INSTRUCTIONS: Final = """\
-memsync is the memory of this project: what earlier sessions, of you and of others, learned about it. It lives in the
-repository as plain files.
+The memory of this project: recall before you decide what may be settled already, or look for a reason or convention; remember decisions, preferences and traps for later sessions; search_skills before you work out how something is done here.
 
 - recall before you decide something that may have been settled, or search for a reason or a convention. No answer means
   that nothing is known.
@@ -38,7 +40,7 @@ secrets. At the end say in one line each what you stored.
 _LEARN: Final = """\
 Look back over this session and write down how {name} is done, as a skill for later sessions.
 
-1. search_skills first: if one covers it, get_skill and update_skill instead of writing another.
+1. search_skills first: if one covers it, tell the user what to change in it instead of writing another.
 2. Take the commands that were run and the files that mattered. Keep what worked in the end; leave out detours, but name
    the trap where one cost time. Nothing that was not seen to work.
 3. Write numbered steps that somebody without this session can follow: exact commands, from which directory, and how to

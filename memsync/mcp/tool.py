@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.format.as_json import as_json
+from memsync.mcp import brief
 from memsync.memories.project import Project
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
 from memsync.records import shown_id
@@ -45,8 +46,7 @@ def _hints(*, destroys: bool = False, same_again: bool = True, asks: bool = Fals
 ADD: Final = _hints()
 ASK: Final = _hints(asks=True)
 COUNT: Final = _hints(same_again=False)
-CHANGE: Final = _hints(destroys=True)
-TOGGLE: Final = _hints(destroys=True, same_again=False)
+OVERWRITE: Final = _hints(destroys=True)  # files that are not ours, so that nothing of ours undoes it
 
 
 class Offer(NamedTuple):
@@ -81,8 +81,9 @@ class Spread(NamedTuple):
 class Desk:
     """Where calls line up for the project without holding up the event loop, and how their errors are told."""
 
-    def __init__(self, live: Live, offers: Sequence[Offer]) -> None:
+    def __init__(self, live: Live, offers: Sequence[Offer], *, whole: bool = False) -> None:
         self.live = live
+        self.whole = whole
         self._tools = {offer.command: offer.name for offer in offers}
         self._turn = anyio.CapacityLimiter(1)
 
@@ -135,7 +136,7 @@ class OurTool(Tool):
 
 
 def tool(offer: Offer, desk: Desk) -> Tool:
-    """Return the tool of *offer*."""
+    """Return the tool of *offer*, whose answers are a text for a model or, from a *desk* for it, the whole as JSON."""
     function, shown = gather(offer.function)
     options: dict[str, str] = {}
     ask = desk.ask_apart if offer.slow else desk.ask
@@ -144,16 +145,17 @@ def tool(offer: Offer, desk: Desk) -> Tool:
         def progress(done: int, total: int) -> None:
             anyio.from_thread.run(ctx.report_progress, done, total)
 
-        def work(project: Project) -> tuple[Any, Allow]:
-            return function(project, **given, progress=progress), project.vetting.allowed
+        def work(project: Project) -> Any:
+            found = as_plain(function(project, **given, progress=progress), project.vetting.allowed)
+            return found if desk.whole else brief.tell(found, project.clock())
 
         try:
-            return answer(*await ask(work))
+            return answer(await ask(work))
         except (MemsyncError, OSError) as error:
             raise ToolError(desk.explain(error, options)) from error  # any other error arrives without its text
 
     shown.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context))
-    returns: Any = Annotated[CallToolResult, offer.shape]
+    returns: Any = Annotated[CallToolResult, offer.shape] if desk.whole else CallToolResult
     call.__signature__ = inspect.Signature(shown, return_annotation=returns)  # type: ignore[attr-defined]
     made = OurTool.from_function(
         call,
@@ -162,21 +164,40 @@ def tool(offer: Offer, desk: Desk) -> Tool:
         description=inspect.getdoc(offer.function),
         context_kwarg="ctx",
         annotations=offer.annotations,
-        meta={"anthropic/alwaysLoad": True} if offer.always else None,
+        meta={"anthropic/alwaysLoad": offer.always},
     )
-    made.parameters = _slim(made.parameters)
+    made.parameters = _slim(made.parameters, of_parameters=True)
     options.update(_spell_options(offer, made.parameters["properties"]))
-    made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema)
+    made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema) if desk.whole else None
     return made
 
 
-def _slim(schema: Any) -> Any:
-    """Return *schema* without pydantic's titles, which say the names again in every prompt."""
+def _slim(schema: Any, *, of_parameters: bool = False) -> Any:
+    """Return *schema* without what pydantic says more than once, because many clients send it with each request.
+
+    Those are titles, which repeat the names, and of parameters that what may be left out may also be null.
+    """
     if isinstance(schema, list):
-        return [_slim(part) for part in schema]
+        return [_slim(part, of_parameters=of_parameters) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    return {key: _slim(part) for key, part in schema.items() if not (key == "title" and isinstance(part, str))}
+    slim = {
+        key: _slim(part, of_parameters=of_parameters)
+        for key, part in schema.items()
+        if not (key == "title" and isinstance(part, str))
+    }
+    return _drop_null(slim) if of_parameters else slim
+
+
+def _drop_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter without its empty default, and as what it is if it is given."""
+    if not schema.get("default", True):
+        del schema["default"]
+    either = schema.get("anyOf")
+    if isinstance(either, list) and {"type": "null"} in either and len(either) == 2:
+        del schema["anyOf"]
+        schema |= next(part for part in either if part != {"type": "null"})
+    return schema
 
 
 def gather(function: Function) -> tuple[Function, list[inspect.Parameter]]:
@@ -249,11 +270,17 @@ def _show_field(name: str, value: Any, record: Mapping[str, Any], allow: Allow, 
     return shown(value, allow, "" if name == "content" else names)
 
 
-def answer(value: Any, allow: Allow) -> CallToolResult:
-    """Return *value* as the client gets it: structured, and as text for clients that forward only that."""
+def as_plain(value: Any, allow: Allow) -> Any:
+    """Return *value* as JSON that a model may be shown."""
     whole = (
         json.dumps(as_json(value), ensure_ascii=False).encode("utf-8", "replace").decode()
     )  # a lone surrogate is not UTF-8
-    told = shown(json.loads(whole), allow)
-    text = json.dumps(told, ensure_ascii=False)
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=told)
+    return shown(json.loads(whole), allow)
+
+
+def answer(found: Any) -> CallToolResult:
+    """Return *found* as the client gets it: a text alone, or an object and as text for clients that forward only that."""
+    if isinstance(found, str):
+        return CallToolResult(content=[TextContent(type="text", text=found)])
+    text = json.dumps(found, ensure_ascii=False)
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=found)

@@ -74,7 +74,7 @@ class Inspector:
     def ask(self, method: str, *words: str) -> dict[str, Any]:
         """Call a method of the protocol; the Inspector exits with 5 for a failed tool and with 6 for a wrong schema."""
         done = subprocess.run(
-            [folder("mcp-inspector") / "mcp-inspector", "--cli", "memsync", "mcp", "--method", method, *words],
+            [folder("mcp-inspector") / "mcp-inspector", "--cli", "memsync-whole", "--method", method, *words],
             cwd=self._client.root,
             env=self._client.env,
             capture_output=True,
@@ -97,6 +97,9 @@ def inspector(claude) -> Inspector:
     if why := why_missing("mcp-inspector"):
         pytest.skip(why)
     (claude.root / "notes.md").write_text("- The port is 8080\n")
+    whole = claude.home / "bin" / "memsync-whole"  # the Inspector would take our options for its own
+    whole.write_text("#!/bin/sh\nexec memsync mcp --tools all --whole\n")
+    whole.chmod(0o755)
     (claude.root / "session.jsonl").write_text("".join(json.dumps(line) + "\n" for line in SESSION))
     return Inspector(claude)
 

@@ -115,10 +115,10 @@ def test_codex_takes_our_settings_in_strict_mode_and_knows_the_server(codex):
         (status,) = server.call("mcpServerStatus/list", {"threadId": thread})["data"]
         called = server.call(
             "mcpServer/tool/call",
-            {"threadId": thread, "server": "memsync", "tool": "memory_stats", "arguments": {}},
+            {"threadId": thread, "server": "memsync", "tool": "recall", "arguments": {}},
         )
     assert status["name"] == "memsync"
-    assert called["structuredContent"]["total"] == 0
+    assert called["content"] == [{"type": "text", "text": "nothing is known about that"}]
 
 
 def test_the_plugin_works_in_codex_alone_and_beside_the_settings_of_the_project(codex):

@@ -8,10 +8,19 @@ import pytest
 from calling import Caller, connected
 
 from memsync.agents.live import Live
+from memsync.mcp.choice import choose
 from memsync.mcp.server import build
 
 
 @pytest.fixture
 def server(repo, clock) -> Iterator[Caller]:
+    """Return a server with every tool, whose answers are whole objects."""
+    with connected(build(Live(repo.root, clock=clock), choose("all"), whole=True)) as caller:
+        yield caller
+
+
+@pytest.fixture
+def default(repo, clock) -> Iterator[Caller]:
+    """Return a server as clients start it."""
     with connected(build(Live(repo.root, clock=clock))) as caller:
         yield caller

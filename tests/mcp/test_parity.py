@@ -15,6 +15,7 @@ from helpers import GitRepo, memory_line
 from memsync.agents.live import Live
 from memsync.cli.app import cli, run
 from memsync.errors import MemsyncError
+from memsync.mcp.choice import choose
 from memsync.mcp.server import OFFERS, build
 
 SAME = {offer.command: offer.name for offer in OFFERS}
@@ -299,7 +300,7 @@ def by_tool(caller: Caller, tool: str, arguments: dict) -> dict:
 def test_a_tool_answers_what_its_command_prints(twins, by_command, monkeypatch, home, tool, words, arguments):
     said = by_command(twins[0], tool, words)
     monkeypatch.setenv("MEMSYNC_HOME", str(home / "other"))
-    with connected(build(Live(twins[1].root))) as caller:
+    with connected(build(Live(twins[1].root), choose("all"), whole=True)) as caller:
         answered = by_tool(caller, tool, arguments)
     if "error" in said:
         assert said["exit_code"] in (1, 2)

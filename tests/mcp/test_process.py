@@ -18,7 +18,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from memsync import Memsync
 
-COMMAND = [sys.executable, "-m", "memsync", "mcp"]
+COMMAND = [sys.executable, "-m", "memsync", "mcp", "--tools", "all", "--whole"]
 PATIENCE = 60
 
 HELLO = {

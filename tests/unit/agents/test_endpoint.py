@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from helpers import GitRepo, memsync
+from helpers import GitRepo, memsync, until
 
 from memsync import Memsync
 from memsync.agents import wire
@@ -246,7 +246,7 @@ def test_the_mcp_server_answers_hooks_while_it_runs(repo, live):
         server.stdin.flush()
         assert b'"id":1' in server.stdout.readline().replace(b" ", b"")
         directory = Path(wire.run_dir(os.path.realpath(repo.root), os.environ))
-        assert len(list(directory.iterdir())) == 1
+        until(lambda: directory.is_dir() and len(list(directory.iterdir())) == 1)
         assert FACT in hook(repo, prompt=ASK)
         server.stdin.close()
         assert server.wait(timeout=60) == 0

@@ -1,0 +1,103 @@
+"""What a model reads of an answer: a line for a memory or a skill, and what became of it.
+
+Everything about one memory is what `get_memory` is for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from memsync.records import age, parse_time
+from memsync.system.texts import one_line
+
+# Relations to a new text that are worth a word; "related" is most of what is near, and means nothing.
+_RELATIONS: Final = {
+    "contradicts": "contradicts",
+    "duplicate": "perhaps the same as",
+    "contains": "perhaps says more than",
+    "contained": "perhaps says less than",
+}
+
+
+def tell(value: Any, now: datetime) -> str:
+    """Return *value*, an answer as JSON has it, as text; what has no form of its own stays JSON."""
+    if isinstance(value, Mapping):
+        for key, lines in _FORMS.items():
+            if key in value and (key in ("instructions", "forgotten") or {"count", "status"} & value.keys()):
+                return "\n".join(lines(value, now))
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _list_memories(value: Mapping[str, Any], now: datetime) -> Iterator[str]:
+    weak = [memory for memory in value["memories"] if memory.get("confidence", 1) < value.get("floor", 0)]
+    yield from (spell_memory(memory, now) for memory in value["memories"] if memory not in weak)
+    if weak:
+        yield "weak matches, perhaps about something else:"
+    yield from (spell_memory(memory, now) for memory in weak)
+    if not value["memories"]:
+        yield "nothing is known about that"
+    yield from (_spell_skill(skill) for skill in value.get("skills") or ())
+    if value.get("degraded"):
+        yield f"found by words only, because {value['degraded']}"
+
+
+def _list_stored(value: Mapping[str, Any], now: datetime) -> Iterator[str]:
+    memory, status = value["memory"], value["status"]
+    why = " " + one_line(f"({value['reason']})") if value.get("reason") else ""
+    if status == "created":
+        yield f"created {memory['id']}{why}{_mark(memory)}"
+    else:
+        yield f"{status}{why}: {spell_memory(memory, now)}"
+    for other in value.get("similar") or ():
+        if other["relation"] in _RELATIONS:
+            yield f"{_RELATIONS[other['relation']]} {spell_memory(other, now)}"
+
+
+def _list_forgotten(value: Mapping[str, Any], now: datetime) -> Iterator[str]:
+    yield from (f"forgotten {spell_memory(memory, now)}" for memory in value["forgotten"])
+
+
+def _list_skills(value: Mapping[str, Any], _: datetime) -> Iterator[str]:
+    yield from map(_spell_skill, value["skills"])
+    if not value["skills"]:
+        yield "no skill fits"
+
+
+def _list_skill(value: Mapping[str, Any], _: datetime) -> Iterator[str]:
+    yield from (_spell_skill(value), "", value["instructions"])
+
+
+def _list_written(value: Mapping[str, Any], _: datetime) -> Iterator[str]:
+    yield f"{value['status']} {_spell_skill(value['skill'])}" if value.get("skill") else json.dumps(value)
+
+
+_FORMS: Final = {
+    "memories": _list_memories,
+    "memory": _list_stored,
+    "forgotten": _list_forgotten,
+    "skills": _list_skills,
+    "skill": _list_written,
+    "instructions": _list_skill,
+}
+
+
+def spell_memory(memory: Mapping[str, Any], now: datetime) -> str:
+    """Return one line about *memory*: id, type, importance, age, and its text on one line, whole."""
+    when = age(parse_time(memory.get("updated_at") or memory.get("created_at")), now)
+    facts = f"{memory['memory_type']}, {memory['importance']:.2g}, {when}"
+    return f"{memory['id']} ({facts}{_mark(memory)}) {one_line(memory['content'])}"
+
+
+def _mark(memory: Mapping[str, Any]) -> str:
+    marks = [f"; out of date: {', '.join(memory['stale'])}" if memory.get("stale") else ""]
+    marks += [f"; {memory['flagged']}" if memory.get("flagged") else ""]
+    marks += [f"; in conflict with {memory['conflict_of']}" if memory.get("conflict_of") else ""]
+    marks += ["; archived" if memory.get("archived_at") else ""]
+    return one_line("".join(marks))
+
+
+def _spell_skill(skill: Mapping[str, Any]) -> str:
+    return one_line(f"{skill['name']} ({skill['id']}): {skill['description']}")
