@@ -131,6 +131,12 @@ class Clone:
         with self.memsync() as project:
             return sync(project, **how).held or ""
 
+    def start_sync_and_push(self) -> subprocess.Popen[bytes]:
+        """Start `memsync sync --push` beside whatever others do."""
+        with self.acting():
+            words = ["memsync", "sync", "--push"]
+            return subprocess.Popen(words, cwd=self.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def shown(self) -> list[Shown]:
         """Return what a reader who comes now is shown."""
         place = locate(self.root).project

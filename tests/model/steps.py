@@ -383,6 +383,14 @@ def sync_and_push(world: World, clone: Clone, dice: random.Random) -> str:
         return f"refused: {error}"
 
 
+def race(world: World, clone: Clone, dice: random.Random) -> str:
+    """Let all users push in the same moment, by the real command."""
+    racers = [one for one in world.clones if one.branch == "main" and not one.under_way and not one.unmerged]
+    running = [one.start_sync_and_push() for one in racers]
+    codes = [process.wait(timeout=120) for process in running]
+    return f"{codes.count(0)} of {len(codes)} got through, others were refused"
+
+
 # Ending what git began
 
 
@@ -435,6 +443,7 @@ STEPS: dict[Step, float] = {
     pull: 7,
     push: 5,
     sync_and_push: 4,
+    race: 1,
     start_or_stop_server: 1,
     set_mode: 0.3,
     set_clock: 0.3,

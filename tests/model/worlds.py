@@ -19,7 +19,7 @@ from steps import STEPS, World
 MEMORY_DISK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 EPOCHS = (10, 20, 40, 60)  # steps from one meeting of all clones to the next
 # What may take memories out of sight: they are in another branch or in the stash then.
-MOVING = frozenset({"use_topic", "end_topic", "stash", "unstash", "pull", "sync_and_push"})
+MOVING = frozenset({"use_topic", "end_topic", "stash", "unstash", "pull", "sync_and_push", "race"})
 
 
 class Act(NamedTuple):

@@ -111,6 +111,15 @@ def test_a_copy_that_both_sides_keep_outlives_the_edits_that_they_kept_it_agains
     assert sorted(row["content"] for row in found.values()) == ["one", "three", "two"]
 
 
+def test_a_copy_that_one_side_forgot_and_the_other_tagged_is_not_stale():
+    copy, tagged = (record(copy_id("a", "one"), "one", conflict_of="a", tags=tags) for tags in ([], ["mine"]))
+    base, ours, theirs = (
+        record(text=text, updated_at=at) for text, at in (("one", OLD), ("two", EARLY), ("three", LATE))
+    )
+    found = merged(base + copy, ours, theirs + tagged)
+    assert sorted(row["content"] for row in found.values()) == ["one", "three", "two"]
+
+
 def test_another_spelling_is_no_edit():
     spelled = b'{"id":"a", "created_at":"2026-01-01T00:00:00.000Z", "content":"\\u0074ext"}\n'
     assert merged(record("a"), b"", spelled) == {}
