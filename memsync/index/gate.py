@@ -28,10 +28,10 @@ from memsync.index.scale import (
     MARGIN,
     MEANING,
     RAREST,
+    ROOM,
     SECOND,
     SUBJECT,
     THIRD,
-    UNSEEN,
     WORDY,
 )
 from memsync.records import Memory
@@ -72,7 +72,7 @@ class Gate:
         self._subjects = _find_subjects(query, lens)
         self._asked = sum(max(chunk.values(), default=0.0) for chunk in self._chunks)
         base = BASE if lens.has_meaning else BASE_WORDS
-        self._offset = base + WORDY * log(min(max(len(self._chunks), 1), MANY)) - CROWD * log(lens.live + UNSEEN)
+        self._offset = base + WORDY * log(min(max(len(self._chunks), 1), MANY)) - CROWD * log(lens.live + ROOM)
 
     def weigh(self, memory: Memory, lexical: float, semantic: float) -> Weighed:
         """Return how sure it is that *memory*, with these parts of a score, answers, and its words."""

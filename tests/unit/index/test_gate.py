@@ -66,6 +66,6 @@ def test_a_broad_question_in_a_store_on_one_subject_gets_its_best():
 
 
 def test_without_an_embedder_the_same_questions_pass():
-    made = index(*SHOP)
+    made = index(*SHOP, *(f"note {n} about the worker pool and its queue" for n in range(40)))
     assert ask(made, "what port does staging use?").gate >= FLOOR
     assert ask(made, "how is the weather in port elizabeth over the summer?").gate < FLOOR
