@@ -45,7 +45,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "anchors": (),
     "conflict_of": None,
 }
-_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _BOM: Final = b"\xef\xbb\xbf"
 _GAP: Final = re.compile(r"[ \t\r\n,:]*")  # between two values
@@ -74,7 +74,7 @@ class Line(NamedTuple):
     def moment(self) -> datetime:
         """When the line was written, as far as it says."""
         written = self.memory.written_at if self.memory else self.deleted_at
-        return written or _NEVER
+        return written or NEVER
 
 
 def _number(text: str) -> int | float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final, NamedTuple
 
-from memsync.format import codec, jsonl, versions
+from memsync.format import codec, jsonl, text_merges, versions
 from memsync.format.codec import Line, bare
 from memsync.format.markers import SIZE, read_marker, spell_conflict
 from memsync.format.versions import Outcome
@@ -74,7 +74,7 @@ def settle(lines: Sequence[Line]) -> list[Line]:
     the conflict begins with the file or the last conflict, ends with the file, or changes sides where an id comes again.
     """
     if not jsonl.in_conflict(lines):
-        return list(lines)
+        return _settle_text_merges(lines)
     whole = _Part(0)
     stack = [whole]
     for line in lines:
@@ -85,6 +85,18 @@ def settle(lines: Sequence[Line]) -> list[Line]:
     while len(stack) > 1:
         _close(stack)
     return whole.settle()
+
+
+def _settle_text_merges(lines: Sequence[Line]) -> list[Line]:
+    merged: list[Line] = []
+    found = text_merges.find(lines)
+    for first, *others in found.values():
+        base = first[:1] if len(first) > 1 else ()  # in log form the line that both sides came from
+        one = first[-1:]
+        for other in others:
+            one = merge_lines(base, one, other[-1:])
+        merged += one
+    return [line for line in lines if line.id not in found] + merged if found else list(lines)
 
 
 _SIDES: Final = ("base", "ours", "theirs")

@@ -139,9 +139,8 @@ def purge(project: Project, ref: str, scope: Scope | None) -> str:
     for where in (where for where, ids in known.items() if id_ in ids):
         if stores[where].get(id_):
             forget(project, id_, where, keep=False)
-        else:
-            with project.store_to_write(where).writing():
-                local_history.drop(stores[where].place.local, [id_], private=stores[where].place.private)
+        with (store := project.store_to_write(where)).writing():
+            local_history.drop(store.place.local, [id_], private=store.place.private)
     return id_
 
 

@@ -10,7 +10,7 @@ from memsync.errors import NotShared, Remedy, UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, format_time, tick
-from memsync.store import bystealth, checkout
+from memsync.store import bystealth, checkout, local_history
 from memsync.store.store import Store
 
 # A memory with this tag is never shared by accident: take the tag off first.
@@ -97,6 +97,7 @@ def _move(project: Project, chosen: Sequence[Entry], to: Scope, vetted: dict[str
             new.adopt(old, ids, history=new.place.private or not old.place.private)
             new.update(_plan_tidying(project, new, ids, vetted))
             old.remove(ids, tick(project.clock(), None), keep=False)
+            local_history.drop(old.place.local, ids, private=old.place.private)
             if scope == "stealth":
                 bystealth.drop(old.place.local, ids)
     moved = [project.get(entry.id, to) for entry in chosen]

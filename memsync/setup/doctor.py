@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from memsync.errors import MemsyncError, blaming
-from memsync.format import blocks, merge
+from memsync.format import blocks, jsonl, merge, text_merges
 from memsync.git import conflict
 from memsync.history import audit
 from memsync.memories.project import Project
 from memsync.records import shown_id
-from memsync.store import checkout
+from memsync.store import checkout, files
 from memsync.store.store import Store
 
 Level = Literal["error", "warning", "note"]
@@ -125,10 +125,14 @@ def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
 
 def _examine_lines(store: Store) -> Iterator[Finding]:
     path = store.place.memories
-    shown = list(blocks.find(store.lines()))
+    lines = jsonl.read_lines(files.read(store.path)[0])
+    shown = list(blocks.find(lines))
     for block in shown:
         what = f"{shown_id(block.line.id or '')} as people read it, put here by a patch; doctor --fix makes it a memory again"
         yield Finding("warning", f"{path}:{block.start + 1}", what, fixable=True)
+    for id_, sides in text_merges.find(lines).items():
+        what = f"a merge of text left {len(sides)} versions of {shown_id(id_)}, which are merged; the next write makes it so"
+        yield Finding("note", str(path), what, fixable=True)
     for problem in store.problems():
         if not any(block.start < problem.number <= block.end for block in shown):
             level: Level = "note" if problem.harmless else "warning"
@@ -234,7 +238,7 @@ def _fix_file(project: Project, store: Store) -> Iterator[str]:
     store.refresh()
     if any(problem.is_conflict for problem in store.problems()) and conflict.resolve(store).changed:
         yield f"{store.place.memories}: resolved the git conflict; every text of both sides is kept"
-    if found := list(blocks.find(store.lines())):
+    if found := list(blocks.find(jsonl.read_lines(files.read(store.path)[0]))):
         store.export(settle=lambda lines: blocks.mend(merge.settle(lines)))
         yield f"{store.place.memories}: made {len(found)} memories again of what a patch had put there"
     nameless = store.nameless()

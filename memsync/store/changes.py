@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from memsync.errors import ExportRefused
+from memsync.format import jsonl
 from memsync.format.codec import Line
 from memsync.records import Change, Memory
 
@@ -33,3 +35,16 @@ def compare_memories(before: Mapping[str, Memory], after: Mapping[str, Memory]) 
     """Return what differs between two sets of memories, by id."""
     pairs = ((id_, before.get(id_), after.get(id_)) for id_ in sorted(before.keys() | after.keys()))
     return [Change(id_, old, new) for id_, old, new in pairs if old is not new and old != new]
+
+
+def refuse_loss(path: Path, lines: Sequence[Line], new: bytes) -> None:
+    """Do nothing unless *new*, what is to be written to *path*, lacks a live memory of *lines*.
+
+    Raises:
+        ExportRefused: it does, which is a bug.
+    """
+    live = {id_ for id_, line in jsonl.current(lines).items() if line.memory}
+    after = {line.id for line in jsonl.read_lines(new, {line.raw: line for line in lines}) if line.memory}
+    if lost := live - after:
+        why = f"the canonical form would lose {len(lost)} memories"
+        raise ExportRefused(path, why, "please report this; nothing was changed")

@@ -15,13 +15,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from memsync.errors import ExportRefused, MemoryNotFound, StoreError, StoreUnreadable, blaming
-from memsync.format import codec, jsonl, merge, pending
+from memsync.errors import MemoryNotFound, StoreError, StoreUnreadable, blaming
+from memsync.format import codec, jsonl, merge, pending, text_merges
 from memsync.format.codec import Line
 from memsync.format.jsonl import Problem
 from memsync.records import Change, Memory, content_hash, format_time
 from memsync.store import checkout, files, local_history
-from memsync.store.changes import Exported, compare_lines, compare_memories
+from memsync.store.changes import Exported, compare_lines, compare_memories, refuse_loss
 from memsync.store.places import Place
 
 log = logging.getLogger(__name__)
@@ -62,6 +62,7 @@ class Store:
         self._lines: list[Line] = []  # of the file, then of the pending one, then what had to be merged
         self._ends = (0, 0)  # where in _lines the two files end
         self._current: dict[str, Line] = {}
+        self._is_split = False  # whether a merge of text left two versions of a record in the file
         self._by_hash: dict[str, dict[str, None]] | None = None  # hash -> ids in order; mostly one
         self.in_log_form = False
         self._listener: Callable[[Sequence[Change]], None] | None = None
@@ -104,8 +105,10 @@ class Store:
                 self._stamp = seen, held_seen
                 return self._announce(changes)
             before = self._current
-            self._lines, self._ends = pending.lay_over(jsonl.read_lines(data, self._lines_by_raw()), held)
-            self._current = merge.current(self._lines)
+            lines = jsonl.read_lines(data, self._lines_by_raw())
+            self._lines, self._ends = pending.lay_over(lines, held)
+            self._current = merge.current(lines) | jsonl.current(self._lines[len(lines) :])
+            self._is_split = bool(text_merges.find(lines))
             self._stamp = seen, held_seen
             if not before and self._listener is None and self._by_hash is None:
                 return []  # nothing to compare with, and nobody to tell
@@ -146,11 +149,6 @@ class Store:
                 self._by_hash = {}
                 self._index_hashes([Change(id_, None, memory) for id_, memory in self.memories().items()])
             return next((m for id_ in self._by_hash.get(hash_, ()) if id_ != besides and (m := self.get(id_))), None)
-
-    def lines(self) -> list[Line]:
-        """Return the lines of the file, without those that wait."""
-        with self._mutex:
-            return self._lines[: self._ends[0]]
 
     def problems(self) -> list[Problem]:
         """Return what a person should look at in the file, by line."""
@@ -217,7 +215,7 @@ class Store:
             with files.lock(self.place.local / "lock"):
                 self.refresh()
                 self._waits = self.on_commit or bool(self.hold())
-                if not self._waits and self.look()[1] != files.ABSENT:
+                if not self._waits and (self._is_split or self.look()[1] != files.ABSENT):
                     self._export_once(False, None)
                     self.refresh()
                     self._waits = self.look()[1] != files.ABSENT  # the file is in conflict
@@ -236,6 +234,9 @@ class Store:
         old = [self._current[id_].raw for id_ in edits]
         new = [codec.edit(raw, {"id": id_, **fields}) for raw, (id_, fields) in zip(old, edits.items(), strict=True)]
         self._keep_replaced(old)
+        memories = list(memories)
+        if any(isinstance(m, bytes) for m in memories):
+            self._close_log()
         return self._append([m if isinstance(m, bytes) else codec.encode(m) for m in memories] + new)
 
     def adopt(self, other: Store, only: Collection[str] | None = None, *, history: bool = True) -> list[str]:
@@ -246,17 +247,15 @@ class Store:
             lines = [line for id_, line in other._current.items() if line.memory and (only is None or id_ in only)]
         same = [line for line in lines if (mine := self.get(line.id or "")) and mine == line.memory]
         new = [line for line in lines if not self.get(line.id or "")]
+        self._close_log()
         self._append([line.raw.rstrip(b"\r") for line in new])
         return [line.id for line in same + new if line.id]
 
     def remove(self, ids: Iterable[str], now: datetime, *, keep: bool = True) -> list[Change]:
-        """Append removals. The local history keeps the lines, from which `restore` takes them; or else nothing of them."""
+        """Append removals. The local history keeps the lines, from which `restore` takes them; or else it is left alone."""
         ids = list(ids)
         self._keep_replaced([self._current[id_].raw for id_ in ids] if keep else [])
-        changes = self._append([codec.encode_tombstone(id_, now) for id_ in ids])
-        if not keep:
-            local_history.drop(self.place.local, ids, private=self.place.private)
-        return changes
+        return self._append([codec.encode_tombstone(id_, now) for id_ in ids], keep=keep)
 
     def restore(self, id_: str, now: datetime, *, raw: bytes | None = None) -> list[Change]:
         """Append the last replaced or removed line of *id_* again, or the line *raw* of it.
@@ -269,10 +268,12 @@ class Store:
         raw = self.replaced().get(id_) if raw is None else raw
         if raw is None:
             raise MemoryNotFound(id_, " that was changed or removed on this machine")
+        self._close_log()
         line = self._current.get(id_)
         live = [line.raw] if line and line.memory else []
         self._keep_replaced(live)
-        if live or (not self.place.private and checkout.has_removed(self.path, id_)):
+        is_older = line is not None and not live and all(known.raw != raw for known in self._lines)  # than its removal
+        if live or is_older or (not self.place.private and checkout.has_removed(self.path, id_)):
             raw = codec.edit(raw, {"id": id_, "updated_at": format_time(now)})
         return self._append([raw])
 
@@ -307,7 +308,7 @@ class Store:
         new = jsonl.export(lines, collapse=collapse)
         if new == data:
             return self._end_export(changed=False)
-        self._refuse_loss(lines, new)
+        refuse_loss(path, lines, new)
         if collapse:
             kept = set(new.split(b"\n"))
             gone = [line for line in lines if line.memory and line.raw not in kept]
@@ -329,14 +330,13 @@ class Store:
         self.in_log_form = False
         return Exported(self.path, changed=changed)
 
-    def _refuse_loss(self, lines: list[Line], new: bytes) -> None:
-        live = {id_ for id_, line in merge.current(lines).items() if line.memory}
-        after = {line.id for line in jsonl.read_lines(new, self._lines_by_raw()) if line.memory}
-        if lost := live - after:
-            why = f"the canonical form would lose {len(lost)} memories"
-            raise ExportRefused(self.path, why, "please report this; nothing was changed")
+    def _close_log(self) -> None:
+        """Export first where the log replaces something: lines that are older than these must not follow them."""
+        if not self._waits and self._ends[0] != len(self._current):
+            self._export_once(False, None)
+            self.refresh()
 
-    def _append(self, raws: list[bytes]) -> list[Change]:
+    def _append(self, raws: list[bytes], *, keep: bool = True) -> list[Change]:
         if not raws:
             return []
         end, last = self._ends
@@ -350,7 +350,7 @@ class Store:
         seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in
         data = b"".join(raw + b"\n" for raw in new)
         before, after = files.append(path, data, private=self.place.private)
-        local_history.note(self.place.local, raws, private=self.place.private)
+        local_history.note(self.place.local, raws if keep else (), private=self.place.private)
         self.in_log_form = not self._waits
         if before != seen[self._waits] or last != len(self._lines) or (self._waits and self.look()[0] != seen[0]):
             return self.refresh()  # somebody without the lock wrote in between, or merged lines are in the way
@@ -367,7 +367,8 @@ class Store:
         if not data.startswith(known):
             return None
         added = jsonl.read_lines(data[len(known) :])
-        return None if jsonl.in_conflict(added) else added
+        is_older = any(line.id in self._current and line.moment < self._current[line.id].moment for line in added)
+        return None if is_older or jsonl.in_conflict(added) else added
 
     def _take_in(self, lines: list[Line], *, waiting: bool) -> list[Change]:
         """Add *lines* after the others, and return what they change."""
