@@ -1,13 +1,14 @@
 """Changes that wait for a commit: the lines of `local/pending.jsonl`, read as if they followed the memory file.
 
-Each pending line is preceded by the version it was based on, as `{"base":…}`. So
-a change made on one branch is merged into the line of another, and coming back
-to the first undoes nothing. Works on lines; knows no files.
+Each pending line is preceded by the version it was based on, as `{"base":…,"at":COMMIT}`. So
+a change made on one branch is merged into the line of another, it goes on waiting on a
+branch that never had the record, and coming back to the first undoes nothing. Works on lines; knows no files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -15,6 +16,7 @@ from memsync.format import jsonl, merge
 from memsync.format.codec import Line, bare
 
 _BASE: Final = b'{"base":'
+_AT: Final = re.compile(rb'(\}),"at":"([0-9a-f]{40,64})"\}$')  # the commit that was checked out; older lines have none
 
 
 def read(data: bytes) -> list[Line]:
@@ -27,9 +29,16 @@ def _is_base(line: Line) -> bool:
 
 
 def add_bases(
-    raws: Sequence[bytes], tracked: Sequence[Line], waiting: Sequence[Line], merged: Sequence[Line] = ()
+    raws: Sequence[bytes],
+    tracked: Sequence[Line],
+    waiting: Sequence[Line],
+    merged: Sequence[Line] = (),
+    *,
+    find_head: Callable[[], str] = str,
 ) -> list[bytes]:
     """Return *raws*, new lines, each after the line of the memory file that it replaces, if that is not known yet.
+
+    With that stands the commit that *find_head* returns, which is asked only then.
 
     What stands in *merged* for their records comes first: no later merge would find the copies that a reader was shown.
     """
@@ -42,7 +51,7 @@ def add_bases(
         old = now.get(id_)
         if old is not None and old.memory and known.get(id_) != bare(old.raw):
             known[id_] = bare(old.raw)
-            out.append(_BASE + known[id_] + b"}")
+            out.append(_spell_base(known[id_], find_head()))
         out.append(raw)
     return out
 
@@ -54,6 +63,51 @@ def leave_out(data: bytes, ids: Collection[str]) -> bytes:
     return b"".join(
         line.raw + b"\n" for line in lines if line.id not in ids or (line.memory is None and line.id in bases)
     )
+
+
+def _spell_base(raw: bytes, commit: str) -> bytes:
+    return b"%s%s%s}" % (_BASE, raw, b',"at":"%s"' % commit.encode() if commit else b"")
+
+
+def is_due(tracked: Sequence[Line], waiting: Sequence[Line]) -> bool:
+    """Tell whether a change waits that belongs into the file as it is, with the lines *tracked*."""
+    bases, live = _bases(waiting), {line.id for line in tracked if line.memory}
+    return any(line.id and (line.id in live or line.id not in bases) for line in waiting)
+
+
+def split(lines: Sequence[Line], held: bytes, has_commit: Callable[[str], bool]) -> tuple[bytes, bytes]:
+    """Return of a pending file what belongs into the memory file with these *lines*, and what goes on waiting.
+
+    A change of a record that is not there waits for a branch that has it, unless this branch once did, and so removed it:
+    *has_commit* tells whether what is checked out contains the commit on which the change was made.
+    """
+    waiting = read(held)
+    bases = _bases(waiting)
+    tracked = _current(lines, bases.keys())
+    absent = [id_ for id_ in bases if id_ not in tracked or tracked[id_].memory is None]
+    commits = _find_commits(waiting)
+    away = {id_ for id_ in absent if not (commits.get(id_) and has_commit(commits[id_]))}
+    if not away:
+        return held, b""
+    parts = dict.fromkeys((False, True), b"")
+    for line in waiting:
+        parts[(line.id or _find_based(line)) in away] += line.raw + b"\n"
+    return parts[False], parts[True]
+
+
+def _find_based(line: Line) -> str:
+    """Return the id of the record that *line* is the base of; "" if it is none."""
+    return jsonl.read_line(_strip_base(line.raw)).id or "" if line.raw.startswith(_BASE) else ""
+
+
+def _find_commits(waiting: Iterable[Line]) -> dict[str, str]:
+    """Return by id the commit on which the last base of each was checked out, where it says so."""
+    bases = [line for line in waiting if line.id is None and line.raw.startswith(_BASE)]
+    return {_find_based(line): found[2].decode() for line in bases if (found := _AT.search(line.raw))}
+
+
+def _strip_base(raw: bytes) -> bytes:
+    return _AT.sub(rb"\1}", raw)[len(_BASE) : -1]
 
 
 def _find_shown(merged: Sequence[Line], raws: Sequence[bytes]) -> list[bytes]:
@@ -73,7 +127,7 @@ def _bases(waiting: Iterable[Line]) -> dict[str, bytes]:
     found = {}
     for line in waiting:
         if line.id is None and line.raw.startswith(_BASE):
-            raw = line.raw[len(_BASE) : -1]
+            raw = _strip_base(line.raw)
             found[jsonl.read_line(raw).id or ""] = raw
     return found
 

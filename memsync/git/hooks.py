@@ -26,6 +26,7 @@ from memsync.store.places import Layout, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import notice
 from memsync.system import deadline
+from memsync.system.ancestors import find_command_lines
 
 _PARTIAL: Final = "next-index-"
 _UNCHECKED: Final = "the commit was NOT CHECKED FOR SECRETS: run `memsync git check` before you push"
@@ -128,10 +129,23 @@ def _stage(checkout: Checkout) -> None:
             continue
         store = Store(layout.project)
         # A partial commit has an index of its own: what we would add there, the next commit would take out again.
-        why = "it is a partial commit" if is_partial else under_way(layout.git)
+        why = "it is a partial commit" if is_partial else under_way(layout.git) or _explain_emptiness(checkout)
         left = Left(why) if why else stage(checkout, store, load_allowed(layout, settings.allow_secrets))
         if left.why and is_held_back(checkout, store):
             _say(f"{store.place.memories.relative_to(checkout.top)} is not in this commit: {left.why}")
+
+
+def _explain_emptiness(checkout: Checkout) -> str:
+    """Return why git is about to make no commit, so that nothing may be staged for it; "" if it makes one."""
+    if checkout.run("diff", "--cached", "--quiet").code != 0 or _is_made_anyway():
+        return ""
+    return "nothing else is staged, so git makes no commit; `memsync sync --commit` commits it alone"
+
+
+def _is_made_anyway() -> bool:
+    """Tell whether the `git commit` that runs us makes a commit also where nothing is staged."""
+    commits = (words for words in find_command_lines() if Path("".join(words[:1])).stem == "git" and "commit" in words)
+    return any(word == "--allow-empty" or word.startswith("--am") for word in next(commits, ()))
 
 
 def _post_merge(_: Sequence[str]) -> int:

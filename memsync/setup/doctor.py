@@ -113,7 +113,12 @@ def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
     if not store.is_canonical():
         yield Finding("note", str(store.place.memories), "not in canonical form yet", fixable=True)
     if store.waiting and not store.on_commit:
-        what = f"{store.waiting} memories wait; the next write, commit or `memsync sync` takes them along"
+        until = (
+            "the next write, commit or `memsync sync` takes them along"
+            if store.is_due()
+            else "they belong to a branch that has these memories"
+        )
+        what = f"{store.waiting} memories wait; {until}"
         yield Finding("note", str(store.place.pending), what)
     if store.place.private:
         for open_path, mode, wanted in _find_open_paths(store):

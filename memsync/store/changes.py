@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from memsync.errors import ExportRefused
 from memsync.format import jsonl
 from memsync.format.codec import Line
-from memsync.records import Change, Memory
+from memsync.records import Change, Memory, content_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +48,23 @@ def refuse_loss(path: Path, lines: Sequence[Line], new: bytes) -> None:
     if lost := live - after:
         why = f"the canonical form would lose {len(lost)} memories"
         raise ExportRefused(path, why, "please report this; nothing was changed")
+
+
+class Hashes:
+    """Which live memories have a content hash: mostly one."""
+
+    def __init__(self, memories: Mapping[str, Memory]) -> None:
+        self._ids: dict[str, dict[str, None]] = {}  # by hash, in order
+        self.apply([Change(id_, None, memory) for id_, memory in memories.items()])
+
+    def find(self, hash_: str) -> Iterable[str]:
+        """Return the ids of the memories with that hash."""
+        return self._ids.get(hash_, ())
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        """Take in what changed."""
+        for change in changes:
+            if change.before:
+                self._ids.get(content_hash(change.before.content), {}).pop(change.id, None)
+            if change.after:
+                self._ids.setdefault(content_hash(change.after.content), {})[change.id] = None

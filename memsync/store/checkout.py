@@ -274,6 +274,16 @@ def _read_object(path: Path, object_: str) -> bytes | None:
     return done.out if done.code == 0 else None
 
 
+def find_head(path: Path) -> str:
+    """Return the commit that is checked out where *path* is; "" if there is none."""
+    return _find_checkout(path)[0].ask("rev-parse", "--quiet", "--verify", "HEAD") or ""
+
+
+def has_commit(path: Path, commit: str) -> bool:
+    """Tell whether what is checked out where *path* is contains *commit*."""
+    return _find_checkout(path)[0].run("merge-base", "--is-ancestor", commit, "HEAD").code == 0
+
+
 def has_removed(path: Path, id_: str) -> bool:
     """Tell whether HEAD has the memory file *path*, but no record *id_* in it: others may know that it is gone."""
     from memsync.format.jsonl import current, read_lines

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -19,9 +20,9 @@ from memsync.errors import MemoryNotFound, StoreError, StoreUnreadable, blaming
 from memsync.format import codec, jsonl, merge, pending, text_merges
 from memsync.format.codec import Line
 from memsync.format.jsonl import Problem
-from memsync.records import Change, Memory, content_hash, format_time
+from memsync.records import Change, Memory, format_time
 from memsync.store import checkout, files, local_history
-from memsync.store.changes import Exported, compare_lines, compare_memories, refuse_loss
+from memsync.store.changes import Exported, Hashes, compare_lines, compare_memories, refuse_loss
 from memsync.store.places import Place
 
 log = logging.getLogger(__name__)
@@ -63,7 +64,7 @@ class Store:
         self._ends = (0, 0)  # where in _lines the two files end
         self._current: dict[str, Line] = {}
         self._is_split = False  # whether a merge of text left two versions of a record in the file
-        self._by_hash: dict[str, dict[str, None]] | None = None  # hash -> ids in order; mostly one
+        self._by_hash: Hashes | None = None
         self.in_log_form = False
         self._listener: Callable[[Sequence[Change]], None] | None = None
 
@@ -146,9 +147,8 @@ class Store:
         """Return a live memory with that content hash and another id than *besides*."""
         with self._mutex:
             if self._by_hash is None:
-                self._by_hash = {}
-                self._index_hashes([Change(id_, None, memory) for id_, memory in self.memories().items()])
-            return next((m for id_ in self._by_hash.get(hash_, ()) if id_ != besides and (m := self.get(id_))), None)
+                self._by_hash = Hashes(self.memories())
+            return next((m for id_ in self._by_hash.find(hash_) if id_ != besides and (m := self.get(id_))), None)
 
     def problems(self) -> list[Problem]:
         """Return what a person should look at in the file, by line."""
@@ -215,11 +215,16 @@ class Store:
             with files.lock(self.place.local / "lock"):
                 self.refresh()
                 self._waits = self.on_commit or bool(self.hold())
-                if not self._waits and (self._is_split or self.look()[1] != files.ABSENT):
-                    self._export_once(False, None)
+                if not self._waits and (self._is_split or self.is_due()):
+                    done = self._export_once(False, None)
                     self.refresh()
-                    self._waits = self.look()[1] != files.ABSENT  # the file is in conflict
+                    self._waits = done is None or bool(done.held)  # the file is in conflict
                 yield
+
+    def is_due(self) -> bool:
+        """Tell whether a change waits that belongs into the file, and not on another branch."""
+        first, last = self._ends
+        return last != len(self._lines) or pending.is_due(self._lines[:first], self._lines[first:last])
 
     def add(self, memories: Iterable[Memory]) -> list[Change]:
         """Append new *memories* with one fsync."""
@@ -265,8 +270,7 @@ class Store:
         Raises:
             MemoryNotFound: this machine keeps no earlier version of it.
         """
-        raw = self.replaced().get(id_) if raw is None else raw
-        if raw is None:
+        if (raw := raw or self.replaced().get(id_)) is None:
             raise MemoryNotFound(id_, " that was changed or removed on this machine")
         self._close_log()
         line = self._current.get(id_)
@@ -304,28 +308,33 @@ class Store:
         lines = jsonl.read_lines(data, self._lines_by_raw())
         if settle is None and jsonl.in_conflict(lines) and checkout.is_unmerged(path):
             return Exported(path, changed=False, held="git is merging it; `memsync sync` resolves that")
-        lines, _ = pending.lay_over((settle or merge.settle)(lines), files.read(self.place.pending)[0])
+        lines = (settle or merge.settle)(lines)
+        held, away = pending.split(lines, files.read(self.place.pending)[0], partial(checkout.has_commit, path))
+        lines, _ = pending.lay_over(lines, held)
         new = jsonl.export(lines, collapse=collapse)
         if new == data:
-            return self._end_export(changed=False)
+            return self._end_export(away, changed=False)
         refuse_loss(path, lines, new)
         if collapse:
             kept = set(new.split(b"\n"))
-            gone = [line for line in lines if line.memory and line.raw not in kept]
-            winners = {line.id: self._current[line.id].raw for line in gone if line.id in self._current}
-            self._keep_replaced([*(line.raw for line in gone), *winners.values()])  # its last line is what counts
+            gone = {line.id for line in lines if line.memory and line.raw not in kept}
+            self._keep_replaced([line.raw for line in lines if line.id in gone])  # the last of each is what counts
         temp = self.place.local / "export.tmp"
         late = files.replace(path, new, was=data, temp=temp, private=self.place.private, may_grow=True)
         if late is None:
             return None
         if late:
             files.append(path, late, private=self.place.private)
-        return self._end_export(changed=True)
+        return self._end_export(away, changed=True)
 
-    def _end_export(self, *, changed: bool) -> Exported:
-        """Forget what waited, now that it is in the file."""
-        with blaming(self.place.pending):
-            self.place.pending.unlink(missing_ok=True)
+    def _end_export(self, away: bytes, *, changed: bool) -> Exported:
+        """Forget what waited, now that it is in the file, but for what waits for another branch."""
+        held, _ = files.read(self.place.pending)
+        if away and away != held:
+            files.rewrite(self.place.pending, away, was=held, private=self.place.private)
+        elif not away:
+            with blaming(self.place.pending):
+                self.place.pending.unlink(missing_ok=True)
         self.refresh()
         self.in_log_form = False
         return Exported(self.path, changed=changed)
@@ -340,11 +349,10 @@ class Store:
         if not raws:
             return []
         end, last = self._ends
-        new = (
-            pending.add_bases(raws, self._lines[:end], self._lines[end:last], self._lines[last:])
-            if self._waits
-            else raws
-        )
+        new, find_head = raws, partial(checkout.find_head, self.path)
+        if self._waits:
+            parts = self._lines[:end], self._lines[end:last], self._lines[last:]
+            new = pending.add_bases(raws, *parts, find_head=find_head)
         path = self.place.pending if self._waits else self.path
         files.make_dirs(path.parent, private=self.place.private)
         seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in
@@ -386,15 +394,7 @@ class Store:
 
     def _announce(self, changes: list[Change]) -> list[Change]:
         if self._by_hash is not None:
-            self._index_hashes(changes)
+            self._by_hash.apply(changes)
         if changes and self._listener is not None:
             self._listener(changes)
         return changes
-
-    def _index_hashes(self, changes: Sequence[Change]) -> None:
-        assert self._by_hash is not None
-        for change in changes:
-            if change.before:
-                self._by_hash.get(content_hash(change.before.content), {}).pop(change.id, None)
-            if change.after:
-                self._by_hash.setdefault(content_hash(change.after.content), {})[change.id] = None

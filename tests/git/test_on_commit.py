@@ -7,6 +7,7 @@ from doing import committed, edit, forget, remember, said, shown
 from helpers import memory_line, memsync
 
 from memsync import Memsync
+from memsync.setup.doctor import examine
 from memsync.setup.repository import set_value
 from memsync.store.config import load
 from memsync.store.places import locate
@@ -97,6 +98,60 @@ def test_an_edit_is_merged_into_what_another_branch_says_and_coming_back_undoes_
     waiting.git("checkout", "-q", "main")
     assert [(e.content, e.memory.tags) for e in Memsync.open(waiting.root).list()] == [("the first", ())]
     assert (waiting.root / ".gobby" / "local" / "pending.jsonl").read_bytes() == before
+
+
+def commit_work(repo, name: str = "work") -> None:
+    (repo.root / name).write_text(f"{name}\n")
+    repo.git("add", name)
+    repo.git("commit", "-q", "-m", name)
+
+
+def test_a_removal_and_an_edit_survive_commits_on_a_branch_that_never_had_the_record(waiting):
+    waiting.git("branch", "release")
+    first, second = remember(waiting.root, "Deploys go through the blue cluster", "The API listens on port 8080")
+    commit_work(waiting, "both")
+    forget(waiting.root, first)
+    edit(waiting.root, second, "The API listens on port 8081")
+    waiting.git("switch", "-q", "release")
+    remember(waiting.root, "written on release")
+    commit_work(waiting, "hotfix")
+    assert [text in committed(waiting) for text in ("808", "blue", "on release")] == [False, False, True]
+    assert (waiting.status(), "8081" in "".join(shown(waiting.root))) == ("", True)
+    waiting.git("switch", "-q", "main")
+    assert shown(waiting.root) == {"first", "The API listens on port 8081"}
+    commit_work(waiting)
+    assert [text in committed(waiting) for text in ("8081", "8080", "blue")] == [True, False, False]
+    assert not (waiting.root / ".gobby" / "local" / "pending.jsonl").exists()
+
+
+def test_an_edit_counts_where_this_branch_removed_the_record_meanwhile(waiting):
+    (id_,) = remember(waiting.root, "The API listens on port 8080")
+    commit_work(waiting, "begin")
+    waiting.git("switch", "-qc", "others")
+    waiting.write_memories("")
+    waiting.git("-c", "core.hooksPath=/dev/null", "commit", "-qam", "others removed all")
+    waiting.git("switch", "-q", "main")
+    edit(waiting.root, id_, "The API listens on port 8081")
+    forget(waiting.root, "mm-aaaaaa")
+    waiting.git("merge", "-q", "--ff-only", "others")
+    commit_work(waiting)
+    assert (shown(waiting.root), "8081" in committed(waiting)) == ({"The API listens on port 8081"}, True)
+    assert not (waiting.root / ".gobby" / "local" / "pending.jsonl").exists()
+
+
+def test_what_waits_for_another_branch_keeps_no_later_write_from_the_file(waiting):
+    waiting.git("branch", "release")
+    (id_,) = remember(waiting.root, "Deploys go through the blue cluster")
+    commit_work(waiting, "both")
+    forget(waiting.root, id_)
+    waiting.git("switch", "-q", "release")
+    assert memsync("memory", "config", "memory_sync.mode", "worktree", cwd=waiting.root).code == 0
+    remember(waiting.root, "written on release")
+    assert "written on release" in waiting.memories.read_text()
+    with Memsync.open(waiting.root) as project:
+        assert [f.what for f in examine(project) if "wait" in f.what] == [
+            "1 memories wait; they belong to a branch that has these memories"
+        ]
 
 
 def test_a_removal_loses_against_an_edit_that_another_branch_made(waiting):
@@ -237,3 +292,31 @@ def test_private_memories_come_back_into_the_store_and_wait(waiting):
     assert (waiting.status(), shown(waiting.root)) == ("", {"first", "private"})
     waiting.git("commit", "-q", "--allow-empty", "-m", "work")
     assert "private" in committed(waiting)
+
+
+@pytest.mark.parametrize("mode", ["on-commit", "worktree"])
+def test_a_commit_that_would_hold_memories_alone_is_not_begun_and_leaves_nothing_staged(hooked, mode):
+    assert memsync("memory", "config", "memory_sync.mode", mode, "--global", cwd=hooked.root).code == 0
+    remember(hooked.root, "CI needs Node 20")
+    before = hooked.status()
+    told = said(hooked, "commit", "-m", "only", code=1)
+    assert "nothing else is staged, so git makes no commit; `memsync sync --commit` commits it alone" in told
+    assert (hooked.status(), shown(hooked.root)) == (before, {"first", "CI needs Node 20"})
+    if mode == "on-commit":
+        hooked.git("rebase", "-q", "HEAD")
+    assert memsync("sync", "--commit", cwd=hooked.root).code == 0
+    assert ("Node 20" in committed(hooked), hooked.status()) == (True, "")
+
+
+@pytest.mark.parametrize("words", [["--amend", "--no-edit"], ["--allow-empty", "-m", "work"], ["--am", "--no-edit"]])
+def test_a_commit_that_git_makes_anyway_takes_them_along(waiting, words):
+    remember(waiting.root, "CI needs Node 20")
+    waiting.git("commit", "-q", *words)
+    assert ("Node 20" in committed(waiting), waiting.status()) == (True, "")
+
+
+def test_an_alias_of_git_and_a_path_to_it_are_seen_through(waiting):
+    waiting.git("config", "alias.again", "commit --amend --no-edit")
+    remember(waiting.root, "CI needs Node 20")
+    waiting.git("again", "-q")
+    assert "Node 20" in committed(waiting)
