@@ -90,6 +90,7 @@ def status(project: Project, /) -> Answer:
         lines.append("call `memsync git hook NAME` from those, or set core.hooksPath for this clone")
     elif any(state != "installed" for state in value["hooks"].values()):
         lines.append("`memsync git install` puts in what is missing")
+    lines += map(one_line, value["problems"] or (["memories are merged record by record"] if value["merging"] else []))
     return Answer(value, "\n".join(lines))
 
 

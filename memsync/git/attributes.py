@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from memsync.store.places import MEMORIES, SKILLS, STORE_DIR
@@ -28,8 +27,3 @@ def remove_lines(data: bytes, committed: bytes) -> bytes:
     """Return *data* without our lines, but for those that are *committed*: these belong to everybody."""
     ours = {*LINES, *_EARLIER}.difference(committed.splitlines())
     return b"".join(row for row in data.splitlines(keepends=True) if row.rstrip(b"\r\n") not in ours)
-
-
-def are_ours(rows: Iterable[bytes]) -> bool:
-    """Tell whether all *rows* are lines that we write."""
-    return {*LINES, *_EARLIER}.issuperset(rows)

@@ -56,8 +56,7 @@ def commit(layout: Layout, store: Store, allow: Allow = NOTHING) -> Committed:
 
 
 def _commit(checkout: Checkout, store: Store, head: str, branch: str, path: str, allow: Allow) -> Committed:
-    is_new = not (head and _find_committed(checkout, head, path))
-    names = [path, *(find_companions(checkout, store) if is_new else ())]
+    names = [path, *find_companions(checkout, store)]
     wanted = {name: _entry(checkout, name) for name in names}
     known = {name: _find_committed(checkout, head, name) for name in wanted}
     if wanted[path] == known[path]:

@@ -58,7 +58,8 @@ def _guard(name: str, roots: Sequence[str]) -> str:
         when = {"post-checkout": '[ "$3" = 1 ] && ', "post-rewrite": '[ "$1" = rebase ] && '}.get(name, "")
         return when + test
     held = " || ".join(f"[ -s {path} ]" for path in _paths(roots, f"{STORE_DIR}/local/pending.jsonl").split())
-    changed = f'[ -n "$(GIT_OPTIONAL_LOCKS=0 git status --porcelain -- {_paths(roots, STORE_DIR)} 2>/dev/null)" ]'
+    ours = f"{_paths(roots, STORE_DIR)} {_paths(roots, '.gitattributes')}"
+    changed = f'[ -n "$(GIT_OPTIONAL_LOCKS=0 git status --porcelain -- {ours} 2>/dev/null)" ]'
     staged = f"! git diff --cached --quiet -- {_paths(roots, SKILLS)} 2>/dev/null"
     return f"{{ {held} || {changed} || {staged}; }}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,11 @@ from typing import Any, Final, Literal
 
 from memsync.errors import Remedy, StoreNotWritable, blaming
 from memsync.git import driver, hookfile
+from memsync.git.rule import MergeRule, read_rule
 from memsync.store import checkout as repo
 from memsync.store import files
 from memsync.store.checkout import Checkout
-from memsync.store.places import Layout
+from memsync.store.places import STORE_DIR, Layout
 
 ROOTS: Final = "memsync.root"
 _LEFTHOOK: Final = ("lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", ".config/lefthook.yml")
@@ -92,6 +94,10 @@ def install(layout: Layout) -> list[str]:
 def _note_root(checkout: Checkout, layout: Layout) -> Iterator[str]:
     assert layout.root is not None
     root = layout.root.relative_to(checkout.top).as_posix()
+    for stale in _find_stale_roots(checkout):
+        if stale != root:
+            checkout.do("config", "--local", "--unset-all", ROOTS, f"^{re.escape(stale)}$")
+            yield f"forgot {stale}, which has no memories any more"
     if root not in (checkout.ask("config", "--local", "--get-all", ROOTS) or "").splitlines():
         checkout.do("config", "--local", "--add", ROOTS, root)
         yield f"noted {root} as a directory with memories in this clone"
@@ -222,15 +228,39 @@ def status(layout: Layout) -> dict[str, Any]:
     hooks = find_hooks(checkout, layout)
     directory = "" if hooks.is_shared else _own_directory()
     states = {name: _find_state(checkout.top, hooks, name, list_roots(checkout), directory) for name in hookfile.NAMES}
-    memories = layout.project.memories.relative_to(checkout.top).as_posix() if layout.project else ""
-    attribute = checkout.ask("check-attr", "merge", "--", memories) or ""
+    merging = find_rule(layout)
     return {
         "hooks_path": str(hooks.directory),
         "keeper": hooks.keeper,
         "hooks": states,
         "driver": checkout.ask("config", "--get", "merge.memsync.driver"),
-        "attribute": attribute.endswith(": memsync"),
+        "attribute": merging is not None and merging.here == driver.MERGE,
+        "merging": merging,
+        "problems": [*(merging.find_problems() if merging else ()), *list_stale_roots(checkout)],
     }
+
+
+def find_rule(layout: Layout) -> MergeRule | None:
+    """Return how git merges the memories of the project; None where it does not have them."""
+    if layout.git is None or layout.project is None:
+        return None
+    checkout = Checkout(layout.git.root)
+    path = layout.project.memories.relative_to(checkout.top).as_posix()
+    is_known = bool(checkout.ask("ls-files", "--", f":(top,literal){path}"))
+    return read_rule(checkout, path) if is_known else None
+
+
+def list_stale_roots(checkout: Checkout) -> list[str]:
+    """Return what to say about noted directories that have no memories any more, as after a move."""
+    return [
+        f"memories were in {root}, and are not there any more; `memsync git install` notes where they are now"
+        for root in _find_stale_roots(checkout)
+    ]
+
+
+def _find_stale_roots(checkout: Checkout) -> list[str]:
+    noted = (checkout.ask("config", "--local", "--get-all", ROOTS) or "").splitlines()
+    return [root for root in noted if not (checkout.top / root / STORE_DIR).is_dir()]
 
 
 def _find_state(top: Path, hooks: Hooks, name: str, places: list[str], directory: str) -> str:

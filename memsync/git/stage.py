@@ -88,8 +88,9 @@ def stage_whole(checkout: Checkout, store: Store) -> Left:
     letters = state(checkout, path)
     if letters == "  ":
         return Left("git ignores it" if repo.is_ignored(checkout.top / path) else "")
-    if letters[1] != " ":
-        checkout.do("add", "--", path, *(find_companions(checkout, store) if letters == "??" else ()))
+    names = [*([path] if letters[1] != " " else ()), *find_companions(checkout, store)]
+    if names:
+        checkout.do("add", "--", *names)
     return Left()
 
 
@@ -109,15 +110,15 @@ def _is_left_out(checkout: Checkout, path: str) -> bool:
 
 
 def find_companions(checkout: Checkout, store: Store) -> list[str]:
-    """Return the new files that hold nothing but lines of ours."""
+    """Return the two small files that belong to the memories, where the index lacks lines of ours and nothing else."""
     directory = store.place.directory
-    mine: dict[Path, Callable[[list[bytes]], bool]] = {
-        directory / ".gitignore": lambda rows: rows == [b"local/"],
-        directory.parent / ".gitattributes": attributes.are_ours,
+    mine: dict[Path, Callable[[bytes], bytes]] = {
+        directory / ".gitignore": lambda data: data or b"local/\n",
+        directory.parent / ".gitattributes": attributes.add_lines,
     }
     return [
         name
-        for path, are_ours in mine.items()
-        if state(checkout, name := path.relative_to(checkout.top).as_posix()) == "??"
-        and are_ours(files.read(path)[0].splitlines())
+        for path, add_ours in mine.items()
+        if state(checkout, name := path.relative_to(checkout.top).as_posix())[1] in "?M"
+        and add_ours(repo.read_staged(path) or b"") == files.read(path)[0]
     ]

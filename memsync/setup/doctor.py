@@ -192,19 +192,24 @@ def _examine_tree(project: Project, store: Store) -> Iterator[Finding]:
 
 
 def _examine_git(project: Project) -> Iterator[Finding]:
-    if project.layout.git is None or project.layout.root is None or project.settings.stealth:
+    if project.layout.git is None or project.layout.root is None:
         return
     from memsync.git import driver
-    from memsync.git.install import ROOTS, status
+    from memsync.git.install import ROOTS, find_rule, list_stale_roots, status
     from memsync.store.checkout import Checkout
 
+    git = Checkout(project.layout.git.root)
+    is_installed = git.ask("config", "--local", "--get-all", ROOTS) is not None
+    rule = find_rule(project.layout)
+    for what in (*(rule.find_problems() if rule else ()), *list_stale_roots(git)):
+        yield Finding("warning" if is_installed else "note", "git", what)
     if driver.list_misleading(project.layout.git.root):
         what = (
             "git diff of memories is no patch, because of diff.memsync.textconv; tools that put parts of files aside "
             "(lint-staged, lefthook) would write its output into the file"
         )
         yield Finding("warning", "git", what, fixable=True)
-    if Checkout(project.layout.git.root).ask("config", "--local", "--get-all", ROOTS) is None:
+    if not is_installed or project.settings.stealth:
         return  # nobody asked for hooks in this clone
     states = status(project.layout)
     for name, state in states["hooks"].items():
