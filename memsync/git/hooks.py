@@ -136,16 +136,14 @@ def _stage(checkout: Checkout) -> None:
 
 
 def _explain_emptiness(checkout: Checkout) -> str:
-    """Return why git is about to make no commit, so that nothing may be staged for it; "" if it makes one."""
-    if checkout.run("diff", "--cached", "--quiet").code != 0 or _is_made_anyway():
+    """Return why the `git commit` that runs us is about to make no commit, so that nothing may be staged for it; "" else."""
+    if checkout.run("diff", "--cached", "--quiet").code != 0:
+        return ""
+    commits = (words for words in find_command_lines() if Path("".join(words[:1])).stem == "git" and "commit" in words)
+    command = next(commits, ["--allow-empty"])  # a tool that commits without git knows what it does
+    if any(word == "--allow-empty" or word.startswith("--am") for word in command):
         return ""
     return "nothing else is staged, so git makes no commit; `memsync sync --commit` commits it alone"
-
-
-def _is_made_anyway() -> bool:
-    """Tell whether the `git commit` that runs us makes a commit also where nothing is staged."""
-    commits = (words for words in find_command_lines() if Path("".join(words[:1])).stem == "git" and "commit" in words)
-    return any(word == "--allow-empty" or word.startswith("--am") for word in next(commits, ()))
 
 
 def _post_merge(_: Sequence[str]) -> int:

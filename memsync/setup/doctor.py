@@ -135,7 +135,8 @@ def _examine_lines(store: Store) -> Iterator[Finding]:
     for block in shown:
         what = f"{shown_id(block.line.id or '')} as people read it, put here by a patch; doctor --fix makes it a memory again"
         yield Finding("warning", f"{path}:{block.start + 1}", what, fixable=True)
-    for id_, sides in text_merges.find(lines).items():
+    split = {} if jsonl.in_conflict(lines) else text_merges.find(lines)
+    for id_, sides in split.items():
         what = f"a merge of text left {len(sides)} versions of {shown_id(id_)}, which are merged; the next write makes it so"
         yield Finding("note", str(path), what, fixable=True)
     for problem in store.problems():

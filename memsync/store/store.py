@@ -109,7 +109,7 @@ class Store:
             lines = jsonl.read_lines(data, self._lines_by_raw())
             self._lines, self._ends = pending.lay_over(lines, held)
             self._current = merge.current(lines) | jsonl.current(self._lines[len(lines) :])
-            self._is_split = bool(text_merges.find(lines))
+            self._is_split = not jsonl.in_conflict(lines) and bool(text_merges.find(lines))
             self._stamp = seen, held_seen
             if not before and self._listener is None and self._by_hash is None:
                 return []  # nothing to compare with, and nobody to tell
