@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from memsync import origin
 from memsync.cli.app import cli
+from memsync.mcp import early
 from memsync.store import settings, workflow
 
 ROOT = Path(__file__).parents[1]
@@ -18,6 +23,8 @@ HELP = ROOT / "memsync" / "cli" / "help"
 REFERENCE = ROOT / "docs" / "cli.md"
 SETTINGS = origin.templates() / "config.yaml"
 WORKFLOWS = origin.templates() / workflow.FOLDER
+
+_LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 
 _HEAD = """# Command line
 
@@ -86,6 +93,54 @@ def compiled_workflows() -> str:
     return json.dumps(found, indent=1, sort_keys=True) + "\n"
 
 
+def first_answers(start: Path) -> str:
+    """Return what `early.ANSWERS` holds: what the SDK answers in *start* before anything is done, in both kinds of protocol."""
+    versions, (stateless,) = list(HANDSHAKE_PROTOCOL_VERSIONS), MODERN_PROTOCOL_VERSIONS
+    about = {"capabilities": {}, "clientInfo": {"name": "docs", "version": "1"}}
+    hello = {**about, "protocolVersion": versions[-1]}
+    initialize, *lists = _ask_server(start, [("initialize", hello), *((method, {}) for method in _LISTS)])
+    meta = {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": stateless,
+            "io.modelcontextprotocol/clientInfo": about["clientInfo"],
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    }
+    methods = ("server/discover", *_LISTS)
+    more = dict(zip(methods, _ask_server(start, [(method, meta) for method in methods]), strict=True))
+    known = dict(zip(_LISTS, lists, strict=True))
+    del initialize["protocolVersion"]
+    found = {
+        "versions": versions,
+        "initialize": initialize,
+        "lists": known,
+        "stateless version": stateless,
+        "stateless": {
+            method: {key: part for key, part in result.items() if known.get(method, {}).get(key) != part}
+            for method, result in more.items()
+        },
+    }
+    return json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _ask_server(start: Path, messages: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """Return the results of *messages*; `-C` keeps the first answers out of it."""
+    words = [sys.executable, "-m", "memsync", "-C", str(start), "mcp", "--tools", "all"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin
+        assert server.stdout
+        results = []
+        for number, (method, params) in enumerate(messages):
+            said = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            server.stdin.write(json.dumps(said).encode() + b"\n")
+            server.stdin.flush()
+            results.append(json.loads(server.stdout.readline())["result"])
+            if method == "initialize":
+                server.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+        server.stdin.close()
+    return results
+
+
 def _context(name: str, command: click.Command, parent: click.Context | None = None) -> click.Context:
     return click.Context(command, parent, info_name=name, terminal_width=80, **command.context_settings)
 
@@ -96,3 +151,5 @@ if __name__ == "__main__":
     REFERENCE.write_text(reference(), encoding="utf-8")
     SETTINGS.write_text(settings_text(), encoding="utf-8")
     workflow.COMPILED.write_text(compiled_workflows(), encoding="utf-8")
+    with TemporaryDirectory() as start:
+        Path(early.ANSWERS).write_text(first_answers(Path(start)), encoding="utf-8")

@@ -27,6 +27,11 @@ def main() -> None:
         from memsync.agents.entry import main as answer
 
         answer(words[1:])
+    if words[:1] == ["mcp"]:
+        from memsync.mcp.early import greet  # a client waits for the first answers, and not for the SDK to load
+
+        if greet(words[1:]):
+            return
     if words[:2] == ["git", "hook"] and words[2:3] != ["--help"]:
         from memsync.git.hooks import run_in_time as hook
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from memsync.history import events
 from memsync.mcp import shapes
 from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, open_at, resolve_inside
-from memsync.mcp.tool import ADD, ASK, COUNT, READ, Offer, Progress, Spread
+from memsync.mcp.tool import ADD, COUNT, READ, Offer, Progress, Spread
 from memsync.memories.filters import Filters
 from memsync.memories.imports import Candidate
 from memsync.memories.project import Project
@@ -182,7 +182,7 @@ def export_memories(project: Project, scope: Where = None) -> Exported:
 
 
 OFFERS: Final = (
-    Offer("memory remember", remember, "Remember", shapes.Remembered, ASK, always=True),
+    Offer("memory remember", remember, "Remember", shapes.Remembered, ADD, always=True),
     Offer("memory recall", recall, "Recall", shapes.Recall, READ, always=True),
     Offer("memory forget", forget, "Forget", shapes.Forgotten, ADD),
     Offer("memory list", list_memories, "List memories", shapes.Memories, READ),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
-from mcp.server import MCPServer
+from mcp.server import CacheHint, MCPServer
 from mcp.server.stdio import stdio_server
 
 from memsync import __version__
@@ -21,9 +21,11 @@ from memsync.agents.live import Live
 from memsync.errors import MemsyncError
 from memsync.mcp import dedup, history, memories, proposals, resources, skills, texts
 from memsync.mcp.choice import GROUPS
+from memsync.mcp.early import get_heard
 from memsync.mcp.tool import Desk, tool
 from memsync.mcp.wire import PATIENCE, Wire
 
+_FRESH: Final = 3_600_000  # milliseconds for which a client may keep what only another version changes
 OFFERS: Final = (*memories.OFFERS, *history.OFFERS, *dedup.OFFERS, *proposals.OFFERS, *skills.OFFERS)
 
 
@@ -57,6 +59,9 @@ def build(live: Live, tools: Collection[str] = GROUPS["core"], *, whole: bool = 
     )
     resources.add(server, desk)
     texts.add_prompts(server)
+    hint = CacheHint(ttl_ms=_FRESH)
+    low = server._lowlevel_server  # noqa: SLF001 - the SDK has no other way to them
+    low.cache_hints = dict.fromkeys(("tools/list", "prompts/list", "resources/templates/list", "server/discover"), hint)
     return server
 
 
@@ -77,7 +82,7 @@ def serve(start: Path, tools: Collection[str], *, whole: bool) -> None:
 
 async def _serve(start: Path, tools: Collection[str], *, whole: bool) -> None:
     server = build(Live(start), tools, whole=whole)._lowlevel_server  # noqa: SLF001 - the SDK has no other way to a wire of one's own
-    wire: Any = Wire()
+    wire: Any = Wire(get_heard())
     async with anyio.create_task_group() as group:
         group.start_soon(_wait_for_signal, group.cancel_scope)
         async with stdio_server(wire, wire) as (heard, said):

@@ -43,6 +43,7 @@ def _hints(*, destroys: bool = False, same_again: bool = True, asks: bool = Fals
     )
 
 
+# Also for `remember`, which asks a model only where the user has configured one: headless, Codex refuses what may reach out.
 ADD: Final = _hints()
 ASK: Final = _hints(asks=True)
 COUNT: Final = _hints(same_again=False)

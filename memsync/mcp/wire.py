@@ -7,6 +7,7 @@ the calls that are under way when the input ends.
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
 import os
@@ -17,6 +18,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
 from memsync.errors import UsageError
+from memsync.mcp.early import Heard
 from memsync.system.limits import LARGEST_MESSAGE, TooMuch, check_depth, check_size
 
 log = logging.getLogger(__name__)
@@ -29,15 +31,18 @@ _NOT_PARSED: Final = -32700  # JSON-RPC: parse error
 class Wire:
     """Both ends, as `stdio_server` takes them: an iterable of lines, and something to write lines to.
 
+    What the client said before (*heard*) comes first, and is not answered twice.
+
     Raises:
         UsageError: standard input or output is closed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, heard: Heard) -> None:
         if sys.stdin is None or sys.stdout is None:
             raise UsageError("standard input or output is closed; an MCP client starts `memsync mcp` with pipes")
         sys.stdout.flush()
-        self._input = _claim(0, "rb", lambda: os.open(os.devnull, os.O_RDONLY))
+        self._input = io.BufferedReader(_Ahead(heard, _claim(0, "rb", lambda: os.open(os.devnull, os.O_RDONLY))))
+        self._answered_before = {id_ for line in heard.lines if (id_ := json.loads(line).get("id")) is not None}
         self._output = _claim(1, "wb", lambda: os.dup(2))
         self._open: set[Any] = set()  # ids of requests without an answer
         self._answered = asyncio.Event()
@@ -73,9 +78,18 @@ class Wire:
 
     async def write(self, text: str) -> None:
         """Write one line."""
-        await asyncio.to_thread(self._write, text.encode("utf-8", "replace"))
+        if not self._is_answered(text):
+            await asyncio.to_thread(self._write, text.encode("utf-8", "replace"))
         self._note(text, self._open.discard)
         self._answered.set()
+
+    def _is_answered(self, text: str) -> bool:
+        if not self._answered_before:
+            return False
+        id_ = json.loads(text).get("id")
+        is_so = id_ in self._answered_before
+        self._answered_before.discard(id_)
+        return is_so
 
     async def _refuse(self, why: str) -> None:
         """Answer a message that is not even read, whose id nobody knows."""
@@ -101,6 +115,25 @@ class Wire:
                 self._open.discard(message["params"]["requestId"])
             elif "id" in message and not method.startswith("subscriptions/"):  # those last as long as the client
                 note(message["id"])
+
+
+class _Ahead(io.RawIOBase):
+    """What was heard before, and then what comes."""
+
+    def __init__(self, heard: Heard, stream: BinaryIO) -> None:
+        self._before = b"".join(line + b"\n" for line in heard.lines) + heard.rest
+        self._stream = stream
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill *buffer* with what there is."""
+        data, self._before = self._before[: len(buffer)], self._before[len(buffer) :]
+        data = data or os.read(self._stream.fileno(), len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def _bounded_lines(stream: BinaryIO) -> Iterator[bytes]:

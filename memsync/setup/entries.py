@@ -115,8 +115,10 @@ def _make_group(hook: Hook, client: ClientName, spoken_to: str) -> dict[str, Any
 
 def server(client: ClientName) -> Wanted:
     """Return the MCP server, in the form of *client*."""
-    typed = {"type": "stdio"} if client == "claude" else {}
-    return Wanted(("mcpServers", SERVER), {**typed, "command": "memsync", "args": ["mcp"]}, False)
+    run: dict[str, Any] = {"command": "memsync", "args": ["mcp"]}
+    if client == "claude":  # which else asks its model before the tools are there
+        run = {"type": "stdio", **run, "alwaysLoad": True}
+    return Wanted(("mcpServers", SERVER), run, False)
 
 
 def list_permissions(client: ClientName, *, stealth: bool = False) -> tuple[Wanted, ...]:

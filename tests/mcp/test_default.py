@@ -40,9 +40,9 @@ def test_the_first_line_of_the_instructions_says_when_to_recall_and_what_to_reme
     assert rest
 
 
-def test_nothing_in_reach_of_a_model_counts_as_destroyed_because_all_of_it_can_be_undone(default):
-    """Codex refuses headless what says that it destroys."""
-    assert [tool.name for tool in default.tools().values() if tool.annotations.destructive_hint] == []
+def test_no_tool_says_that_it_destroys_or_reaches_out_because_codex_refuses_that_headless(default):
+    hints = [tool.annotations for tool in default.tools().values()]
+    assert {(hint.destructive_hint or False, hint.open_world_hint) for hint in hints} == {(False, False)}
 
 
 def test_a_recall_takes_sixty_characters_a_memory_beside_the_texts(default, repo, line):

@@ -29,7 +29,7 @@ def test_every_tool_says_what_it_does_to_the_store(server):
     assert {name for name, hint in hints.items() if hint.destructive_hint} == OVERWRITES
     assert {name for name, hint in hints.items() if hint.idempotent_hint is False} == TOGGLES
     asking = {name for name, hint in hints.items() if hint.open_world_hint}
-    assert asking == {"remember", "init_memory", "extract_memories", "learn_skill"}  # a model, where one is configured
+    assert asking == {"init_memory", "extract_memories", "learn_skill"}  # a model, where one is configured
 
 
 def test_only_recall_and_remember_are_always_in_the_models_sight(server):

@@ -29,7 +29,12 @@ def test_the_commands_of_claude_code_never_change():
         ("PreCompact", None, f"memsync hook pre-compact --client claude{GUARD}", 5),
         ("SessionEnd", None, f"memsync hook session-end --client claude{GUARD}", 5),
     ]
-    assert entries.server("claude").value == {"type": "stdio", "command": "memsync", "args": ["mcp"]}
+    assert entries.server("claude").value == {
+        "type": "stdio",
+        "command": "memsync",
+        "args": ["mcp"],
+        "alwaysLoad": True,
+    }
 
 
 def test_the_commands_of_codex_never_change():

@@ -82,7 +82,7 @@ def test_what_the_user_adds_between_install_and_removal_stays(text, new):
 
 def test_an_empty_file_gets_a_readable_one():
     assert json.loads(json_entries.add("", [entries.server("claude")])) == {
-        "mcpServers": {"memsync": {"type": "stdio", "command": "memsync", "args": ["mcp"]}}
+        "mcpServers": {"memsync": {"type": "stdio", "command": "memsync", "args": ["mcp"], "alwaysLoad": True}}
     }
     assert json_entries.add("", [entries.server("claude")]).endswith("  }\n}\n")
 

@@ -1,0 +1,137 @@
+"""The first answers of the server, from a file: to `initialize` and the lists, for which a client waits.
+
+The SDK takes longer to load than clients wait, so that a model's first request
+had no tools. `make docs` asks the SDK itself what is in the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, Final, NamedTuple
+
+from memsync.errors import UsageError
+from memsync.mcp.choice import choose
+
+ANSWERS: Final = os.path.join(os.path.dirname(__file__), "answers.json")
+_CHUNK: Final = 65536
+_LONGEST: Final = 1024 * 1024  # bytes of a message that is looked at here
+_PATIENCE: Final = 5.0  # seconds that a client may take to ask for the tools
+_REST: Final = 0.3  # seconds without a word after that, and the SDK is loaded
+_META: Final = "io.modelcontextprotocol/"
+_NEEDED: Final = {f"{_META}{name}" for name in ("protocolVersion", "clientInfo", "clientCapabilities")}
+
+
+class Heard(NamedTuple):
+    """What the client said before the SDK was there: lines that the SDK has to know of, and bytes to go on with."""
+
+    lines: tuple[bytes, ...] = ()
+    rest: bytes = b""
+
+
+_heard = [Heard()]
+
+
+def get_heard() -> Heard:
+    """Return what the client has said to `greet`."""
+    return _heard[0]
+
+
+def greet(words: Sequence[str]) -> bool:
+    """Answer what can be answered at once to `memsync mcp` with *words*; True when the client has hung up.
+
+    Whatever is not plain is left to the SDK, and to the command line.
+    """
+    tools = _read_options(words)
+    if tools is None or sys.platform == "win32" or find_spec("mcp") is None:
+        return False
+    try:
+        return not os.isatty(0) and _Talk(tools).go_on()
+    except OSError:  # an end is closed: the command line says so
+        return False
+
+
+def _read_options(words: Sequence[str]) -> frozenset[str] | None:
+    """Return the tools that *words* choose; None where they say anything else."""
+    try:
+        if not words:
+            return choose("core")
+        return choose(words[1]) if len(words) == 2 and words[0] == "--tools" else None
+    except UsageError:
+        return None
+
+
+class _Talk:
+    """The conversation until something comes that only the SDK can answer."""
+
+    def __init__(self, tools: frozenset[str]) -> None:
+        self._tools = tools
+        with open(ANSWERS, "rb") as file:
+            self._answers: dict[str, Any] = json.load(file)
+        self._lines: list[bytes] = []
+        self._rest = b""
+        self._patience: float | None = None
+
+    def go_on(self) -> bool:
+        """Answer until the client rests, asks for more than lists, or hangs up: then return True."""
+        try:
+            while True:
+                line, newline, rest = self._rest.partition(b"\n")
+                if newline and not self._answer(line):
+                    return False
+                if newline:
+                    self._rest = rest
+                    continue
+                if len(self._rest) > _LONGEST or not select.select([0], [], [], self._patience)[0]:
+                    return False
+                if not (chunk := os.read(0, _CHUNK)):
+                    return not self._rest
+                self._rest += chunk
+        finally:
+            _heard[0] = Heard(tuple(self._lines), self._rest)
+
+    def _answer(self, line: bytes) -> bool:
+        """Answer *line*, or return False."""
+        try:
+            message = json.loads(line)
+            method, params = message["method"], message.get("params") or {}
+            result = self._find_result(method, params) if "id" in message else None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return False
+        is_known = result is not None or (method == "notifications/initialized" and "id" not in message)
+        if method in ("initialize", "notifications/initialized") and is_known:
+            self._lines.append(line)
+        if result is not None:
+            answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+            _write(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+            self._patience = _REST if method == "tools/list" else self._patience or _PATIENCE
+        return is_known
+
+    def _find_result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the result of *method*; None where the SDK has to look."""
+        if method == "initialize":
+            version = params["protocolVersion"]
+            is_plain = version in self._answers["versions"] and {"capabilities", "clientInfo"} <= params.keys()
+            return {**self._answers["initialize"], "protocolVersion": version} if is_plain else None
+        if params.keys() - {"_meta"}:
+            return None
+        meta, lists = params.get("_meta") or {}, self._answers["lists"]
+        if meta.get(f"{_META}protocolVersion") == self._answers["stateless version"] and meta.keys() >= _NEEDED:
+            found = self._answers["stateless"].get(method)
+            return self._choose({**lists.get(method, {}), **found}) if found else None
+        has_begun = self._lines and not any(key.startswith(_META) for key in meta)
+        return self._choose(lists[method]) if has_begun and method in lists else None
+
+    def _choose(self, result: dict[str, Any]) -> dict[str, Any]:
+        if "tools" not in result:
+            return result
+        return {**result, "tools": [tool for tool in result["tools"] if tool["name"] in self._tools]}
+
+
+def _write(data: bytes) -> None:
+    while data:
+        data = data[os.write(1, data) :]
