@@ -109,6 +109,7 @@ def _read_source(source: str) -> str:
 
 @command(skill)
 @click.argument("ref", metavar="SKILL")
+@click.option("--was", metavar="VERSION", help="Refuse if the skill is not the version that you have read.")
 @click.option("--name", help="The new name, of the folder too.")
 @click.option("-d", "--description", metavar="TEXT", help="The new description.")
 @click.option("-i", "--instructions", metavar="FILE", help=_instructions_help)

@@ -13,13 +13,13 @@ LINES: Final = (_MEMORIES, _SKILLS)
 _EARLIER: Final = {f"{STORE_DIR}/{MEMORIES} text eol=lf".encode(): _MEMORIES}  # what older versions wrote
 
 
-def add_lines(data: bytes) -> bytes:
-    """Return *data* with our lines; a user's own line about the same files stays, and ours is left out."""
+def add_lines(data: bytes, newline: bytes = b"\n") -> bytes:
+    """Return *data* with our lines, ended by *newline*; a user's own line about the same files stays, and ours is left out."""
     rows = data.splitlines(keepends=True)
     rows = [_EARLIER.get(bare, bare) + row[len(bare) :] for row in rows for bare in [row.rstrip(b"\r\n")]]
     there = {row.split()[0] for row in rows if row.split()}
-    missing = [line + b"\n" for line in LINES if line.split()[0] not in there]
-    gap = b"\n" if missing and rows and not rows[-1].endswith(b"\n") else b""
+    missing = [line + newline for line in LINES if line.split()[0] not in there]
+    gap = newline if missing and rows and not rows[-1].endswith(b"\n") else b""
     return b"".join([*rows, gap, *missing])
 
 

@@ -83,7 +83,10 @@ def install(layout: Layout) -> list[str]:
             " from them, or set core.hooksPath for this clone",
         )  # fmt: skip
     if hooks.keeper == "lefthook":
-        return [*done, f"lefthook writes the hooks here; add to its configuration:\n{hookfile.lefthook_snippet()}"]
+        return [
+            *done,
+            f"lefthook writes the hooks here; merge into its configuration (a key may stand there only once):\n{hookfile.lefthook_snippet()}",
+        ]
     directory = "" if hooks.is_shared else _own_directory()
     files.make_dirs(hooks.directory, private=False)
     for name in hookfile.NAMES:

@@ -97,16 +97,11 @@ def stage_whole(checkout: Checkout, store: Store) -> Left:
 def _explain_refusal(checkout: Checkout, letters: str, path: str) -> str:
     if letters in _UNMERGED:
         return "it is in conflict; `memsync sync` resolves it"
-    if letters[1] == "D" or (letters == "  " and _is_left_out(checkout, path)):
+    if letters[1] == "D" or (letters == "  " and repo.is_left_out(checkout.top / path)):
         return "it is not in the work tree"
     if letters != "??" and letters[0] != " " and letters[1] != " ":
         return "you staged a part of it"
     return ""
-
-
-def _is_left_out(checkout: Checkout, path: str) -> bool:
-    """Tell whether a sparse checkout leaves *path* out."""
-    return (checkout.ask("ls-files", "-t", "--", path) or "").startswith("S ")
 
 
 def find_companions(checkout: Checkout, store: Store) -> list[str]:
@@ -120,5 +115,5 @@ def find_companions(checkout: Checkout, store: Store) -> list[str]:
         name
         for path, add_ours in mine.items()
         if state(checkout, name := path.relative_to(checkout.top).as_posix())[1] in "?M"
-        and add_ours(repo.read_staged(path) or b"") == files.read(path)[0]
+        and add_ours(repo.read_staged(path) or b"") == files.read(path)[0].replace(b"\r\n", b"\n")
     ]

@@ -52,6 +52,7 @@ class ListedSkill(Shape):
     description: str
     trigger_pattern: str | None
     tags: list[str]
+    version: str
     scope: Scope
     path: str
     use_count: int

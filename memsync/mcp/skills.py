@@ -109,7 +109,7 @@ def learn_skill(
     return {**done, "next": done["next"] and _NEXT.format(name=name)}
 
 
-def update_skill(
+def update_skill(  # noqa: PLR0913, PLR0917 - what a skill has, and what was read of it
     project: Project,
     skill_id: Ref,
     name: Annotated[str | None, Field(description="The new name.")] = None,
@@ -118,6 +118,9 @@ def update_skill(
     description: Description = None,
     tags: Annotated[Tags, Field(description="The new tags, in place of all old ones.")] = None,
     scope: Where = None,
+    was: Annotated[
+        str | None, Field(description="The version that you have read; refuse if the skill is another by now.")
+    ] = None,
 ) -> Mapping[str, Any]:
     """Change what is given of one skill, and nothing else. restore_skill takes it back."""
     entry = project.skills.update(
@@ -128,6 +131,7 @@ def update_skill(
         description=description,
         tags=tags,
         scope=scope,
+        was=was,
     )
     return {"status": "updated", "skill": entry}
 

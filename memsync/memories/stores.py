@@ -53,7 +53,10 @@ class Stores(Mapping[Scope, Store]):
         """Return why the project's file should stay as it is for now; "" if it may be written."""
         git, place = self._layout.git, self._layout.project
         if git and place and (git.git_dir / "info" / "sparse-checkout").exists() and not place.memories.exists():
-            return "the sparse checkout leaves it out"
+            from memsync.store.checkout import is_left_out
+
+            if is_left_out(place.memories):  # git leaves that file behind when the checkout is whole again
+                return "the sparse checkout leaves it out"
         return under_way(git) and f"{under_way(git)} is under way"
 
     def state(self, scope: Scope) -> State:

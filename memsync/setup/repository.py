@@ -11,7 +11,7 @@ from memsync.git import attributes
 from memsync.memories.project import Project
 from memsync.memories.stores import keep_key
 from memsync.records import Scope
-from memsync.store import config, files, settings, trust
+from memsync.store import checkout, config, files, settings, trust
 from memsync.store.places import Place
 
 GITIGNORE: Final = "local/\n"
@@ -50,17 +50,21 @@ def steps(project: Project, scope: Scope) -> Iterator[Step]:
         yield Step(f"created {place.memories}", lambda: files.create(place.memories, b"", private=place.private))
     if place.private:
         return
+    # With core.safecrlf git refuses to add what it would check out with other line ends.
+    git = project.layout.git
+    newline = b"\r\n" if git and checkout.ask(git.root, "config", "--get", "core.autocrlf") == "true" else b"\n"
     ignore = place.directory / ".gitignore"
     if not ignore.exists():
-        yield Step(f"created {ignore}", lambda: files.create(ignore, GITIGNORE.encode(), private=False))
+        text = GITIGNORE.encode().replace(b"\n", newline)
+        yield Step(f"created {ignore}", lambda: files.create(ignore, text, private=False))
     if project.layout.git:
-        yield from _git_steps(place)
+        yield from _git_steps(place, newline)
 
 
-def _git_steps(place: Place) -> Iterator[Step]:
+def _git_steps(place: Place, newline: bytes) -> Iterator[Step]:
     path = files.resolve_inside(place.directory.parent / ".gitattributes", place.tree)
     data, _ = files.read(path)
-    if (new := attributes.add_lines(data)) != data:
+    if (new := attributes.add_lines(data, newline)) != data:
         yield Step(f"added our lines to {path}", lambda: files.rewrite(path, new, was=data))
 
 

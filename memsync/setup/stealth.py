@@ -198,7 +198,7 @@ def _find_store_files(project: Project, place: Place) -> Iterator[Taken]:
         (place.directory / ".gitignore", True),
     ):
         is_known = path.exists() and is_ours and not (git and checkout.is_tracked(path))
-        if is_known and (path == place.config or path.read_bytes() == GITIGNORE.encode()):
+        if is_known and (path == place.config or path.read_bytes().replace(b"\r\n", b"\n") == GITIGNORE.encode()):
             yield parked.plan_taking(base, path, None)
     path = files.resolve_inside(place.directory.parent / ".gitattributes", place.tree)
     data, _ = files.read(path)

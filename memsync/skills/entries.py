@@ -11,6 +11,14 @@ from memsync.format.jsonl import Problem
 from memsync.records import Scope, Skill
 
 
+def version_of(skill: Skill) -> str:
+    """Return the version of *skill*: twelve digits of a hash of all that it says."""
+    from hashlib import sha256
+
+    said = (skill.name, skill.description, skill.trigger_pattern, *skill.tags, "", skill.instructions)
+    return sha256("\0".join(said).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillEntry:
     """A skill where it lives, and how it was used on this machine. `score` compares only within one search."""
@@ -27,6 +35,11 @@ class SkillEntry:
     def name(self) -> str:
         """The name of the skill."""
         return self.skill.name
+
+    @property
+    def version(self) -> str:
+        """What changes with every change of the skill: `update` can insist on the version that somebody has read."""
+        return version_of(self.skill)
 
     @property
     def flagged(self) -> str:
@@ -47,6 +60,7 @@ class SkillEntry:
             "description": skill.description,
             "trigger_pattern": skill.trigger_pattern or None,
             "tags": list(skill.tags),
+            "version": self.version,
             "scope": self.scope,
             "path": str(self.path),
             "use_count": self.use_count,

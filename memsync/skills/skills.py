@@ -22,7 +22,7 @@ from memsync.errors import (
 )
 from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, clean_tags, new_id, valid_text
 from memsync.skills import check, file
-from memsync.skills.entries import Checked, SkillEntry
+from memsync.skills.entries import Checked, SkillEntry, version_of
 from memsync.skills.store import SkillStore
 from memsync.store.files import resolve_named
 
@@ -196,8 +196,11 @@ class Skills:
         trigger_pattern: str | None = None,
         tags: Collection[str] | None = None,
         scope: Scope | None = None,
+        was: str | None = None,
     ) -> SkillEntry:
         """Change the given fields; every other line of the file keeps its bytes. The old file stays in the trash.
+
+        With *was*, the `version` that somebody has read, only if the skill is still that.
 
         Raises:
             SkillNotFound, InvalidSkill, StoreError: nothing was changed.
@@ -214,6 +217,8 @@ class Skills:
         changes = {key: value for key, value in wanted.items() if value != getattr(entry.skill, key)}
         with store.writing():
             data, _ = store.read(entry.name)
+            if was is not None and was != (now := version_of(file.read(data, entry.name).skill)):
+                raise InvalidSkill(f"{entry.name} was changed since: it is {now} now, not {was}; read it again")
             self._refuse_secret(new := file.edit(data, changes), entry.scope)
             name = changes.pop("name", entry.name)
             if name != entry.name:  # an id that is only derived from the name would be lost with it

@@ -170,11 +170,14 @@ class SkillStore:
         Raises:
             SkillNotFound: the trash holds no such skill.
         """
-        kept = next((path for number, path in reversed(self._trash()) if path.name[7:] == name), None)
+        trash = (path for _, path in reversed(self._trash()) if path.name[7:] == name)
+        kept = next((path for path in trash if (path / SKILL_FILE).exists()), None)
         if kept is None:
             near = closest(name, {path.name[7:] for _, path in self._trash()})
             raise SkillNotFound(name, " that was changed or removed on this machine", near=near)
         if not self.path(name).exists():
+            if (self.directory / name).is_dir():
+                self.remove(name)  # files that somebody put there since
             with blaming(self.directory / name):
                 files.make_dirs(self.directory, private=self.place.private)
                 shutil.copytree(kept, self.directory / name, dirs_exist_ok=True, symlinks=True)

@@ -172,6 +172,11 @@ def is_unmerged(path: Path) -> bool:
     return bool(_ask_about(path, "ls-files", "-u"))
 
 
+def is_left_out(path: Path) -> bool:
+    """Tell whether a sparse checkout leaves *path*, which git tracks, out of the work tree."""
+    return (_ask_about(path, "ls-files", "-t") or "").startswith("S ")
+
+
 def is_ignored(path: Path) -> bool:
     """Tell whether a .gitignore keeps *path* from being committed."""
     return _ask_about(path, "check-ignore") is not None

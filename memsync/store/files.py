@@ -6,6 +6,7 @@ the file as it was.
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 import sys
@@ -26,7 +27,10 @@ from memsync.errors import (
 from memsync.store import places
 from memsync.system import local as below
 
-LOCK_WAIT: Final = 10.0
+log = logging.getLogger(__name__)
+
+LOCK_WAIT: Final = 60.0  # seconds: eight writers of 200,000 records on a busy machine
+_SILENCE: Final = 2.0  # after which whoever waits is told
 _POLL: Final = 0.002
 
 
@@ -352,7 +356,13 @@ def lock(path: Path, *, wait: float = LOCK_WAIT) -> Iterator[None]:
     mode = below.file_mode(path, private=True)
     held = FileLock(path, timeout=wait, poll_interval=_POLL, mode=mode)
     try:
-        held.acquire()
+        try:
+            held.acquire(timeout=min(wait, _SILENCE))
+        except Timeout:
+            if wait <= _SILENCE:
+                raise
+            log.warning("waiting for another memsync process, which is writing beside %s", path)
+            held.acquire(timeout=wait - _SILENCE)
     except Timeout:
         raise LockTimeout(
             path, f"another process held the lock for {wait:g} s", "try again, or look for a stopped memsync process"

@@ -119,6 +119,33 @@ def test_restore_undoes_an_update_and_twice_is_redo(skills):
     assert skills.restore("x").skill.tags == ("two",)
 
 
+def test_files_that_somebody_put_into_the_folder_go_to_the_trash_before_a_skill_comes_back(skills, folder):
+    skills.create("x", HOWTO)
+    (folder / "x" / "scripts").mkdir()
+    (folder / "x" / "scripts" / "run.sh").write_text("old\n")
+    skills.delete("x")
+    (folder / "x" / "scripts").mkdir(parents=True)
+    (folder / "x" / "scripts" / "run.sh").write_text("written anew\n")
+    skills.restore("x")
+    assert (folder / "x" / "scripts" / "run.sh").read_text() == "old\n"
+    trash = folder.parent.parent / ".gobby" / "local" / "trash"
+    assert [path.read_text() for path in trash.rglob("run.sh")] == ["written anew\n"]
+    with pytest.raises(SkillNotFound):
+        skills.restore("x")
+    assert skills.get("x").skill.instructions
+
+
+def test_an_update_of_what_somebody_has_changed_since_it_was_read_is_refused(skills, folder):
+    read = skills.create("x", HOWTO).version
+    path = folder / "x" / "SKILL.md"
+    path.write_text(path.read_text() + "One more line of a person.\n")
+    edited = path.read_bytes()
+    with pytest.raises(InvalidSkill, match="was changed since"):
+        skills.update("x", instructions="All of it anew.", was=read)
+    assert path.read_bytes() == edited
+    assert skills.update("x", tags=["ci"], was=skills.get("x").version).version != read
+
+
 def test_restoring_what_was_never_changed_says_so(skills):
     with pytest.raises(SkillNotFound, match="changed or removed"):
         skills.restore("x")

@@ -301,3 +301,22 @@ def test_a_lock_in_a_place_that_cannot_be_written_gives_a_clear_error(path):
     path.write_bytes(b"")
     with pytest.raises(StoreNotWritable), files.lock(path / "lock"):
         pass
+
+
+def test_who_waits_for_a_lock_is_told_and_gets_it(tmp_path, caplog):
+    path, held, done = tmp_path / "lock", threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with files.lock(path):
+            held.set()
+            done.wait(20)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert held.wait(20)
+    threading.Timer(2.5, done.set).start()
+    with files.lock(path):
+        assert [record.getMessage() for record in caplog.records] == [
+            f"waiting for another memsync process, which is writing beside {path}"
+        ]
+    holder.join()
