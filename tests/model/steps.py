@@ -42,14 +42,6 @@ class World:
 Step = Callable[[World, Clone, random.Random], str]
 
 
-def what_waits_must_stay(clone: Clone) -> bool:
-    """Tell whether changes wait that would meet a file without their record.
-
-    TEMPORARY: a removal that waits is dropped by an export on a branch that does not have the record.
-    """
-    return clone.pending
-
-
 def _choose(dice: random.Random, shown: list[Shown]) -> Shown:
     """Choose a memory: mostly one of a few that everybody is at."""
     shown = sorted(shown)
@@ -230,7 +222,7 @@ def commit_all(clone: Clone) -> None:
 
 def use_topic(world: World, clone: Clone, dice: random.Random) -> str:
     """Begin a branch, or change between it and main."""
-    if what_waits_must_stay(clone) or clone.under_way:
+    if clone.under_way:
         return ""
     if not clone.topic:
         world.number += 1
@@ -244,7 +236,7 @@ def use_topic(world: World, clone: Clone, dice: random.Random) -> str:
 
 def end_topic(world: World, clone: Clone, dice: random.Random) -> str:
     """Bring the branch into main: by a merge, a squash, a rebase, cherry-picks or the button; and delete it."""
-    if what_waits_must_stay(clone) or not clone.topic or clone.under_way or clone.unmerged:
+    if not clone.topic or clone.under_way or clone.unmerged:
         return ""
     if dice.random() < 0.7:
         commit_all(clone)
@@ -331,7 +323,7 @@ def press_button(world: World, clone: Clone, dice: random.Random) -> str:
 
 
 def stash(world: World, clone: Clone, dice: random.Random) -> str:
-    if what_waits_must_stay(clone) or clone.under_way or clone.unmerged or clone.stashes > 1:
+    if clone.under_way or clone.unmerged or clone.stashes > 1:
         return ""
     before = clone.do("stash", "list").count("\n")
     clone.git("stash", "push", "-q", *dice.choice([[], ["-u"]]))
@@ -340,7 +332,7 @@ def stash(world: World, clone: Clone, dice: random.Random) -> str:
 
 
 def unstash(world: World, clone: Clone, dice: random.Random) -> str:
-    if what_waits_must_stay(clone) or not clone.stashes or clone.under_way or clone.unmerged:
+    if not clone.stashes or clone.under_way or clone.unmerged:
         return ""
     done = clone.git("stash", "pop", "-q")
     if clone.unmerged:
