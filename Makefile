@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 SEED := $(or $(SEED),$(shell date +%s))
 STEPS := $(or $(STEPS),3000)
+KILLS := $(or $(KILLS),60)
 RUN := $(VENV)/bin/
 STAMP := $(VENV)/.filled
 
@@ -25,9 +26,10 @@ explore: $(STAMP)  ## look for new examples that break a law; SEED=N repeats a r
 	@echo "seed $(SEED); repeat with: make explore SEED=$(SEED)"
 	MEMSYNC_EXPLORE=1 $(RUN)python -m pytest -q -n auto -m hypothesis --hypothesis-seed=$(SEED) $(ARGS)
 
-check-model: $(STAMP)  ## let clones meet in STEPS=N random steps; SEED=N repeats a run, SHORTEN=1 finds what it needs to fail
-	@echo "seed $(SEED); repeat with: make check-model STEPS=$(STEPS) SEED=$(SEED)"
-	MEMSYNC_CHECK_STEPS=$(STEPS) MEMSYNC_CHECK_SEED=$(SEED) MEMSYNC_CHECK_SHORTEN=$(SHORTEN) $(RUN)python -m pytest -q -n auto tests/model $(ARGS)
+check-model: $(STAMP)  ## let clones meet in STEPS=N random steps, kill them KILLS=N times; SEED=N repeats it, SHORTEN=1 finds why it fails
+	@echo "seed $(SEED); repeat with: make check-model STEPS=$(STEPS) KILLS=$(KILLS) SEED=$(SEED)"
+	MEMSYNC_CHECK_STEPS=$(STEPS) MEMSYNC_CHECK_KILLS=$(KILLS) MEMSYNC_CHECK_SEED=$(SEED) MEMSYNC_CHECK_SHORTEN=$(SHORTEN) \
+		$(RUN)python -m pytest -q -rP -n auto tests/model tests/processes/test_kill_syncs.py $(ARGS)
 
 lint: $(STAMP)  ## check style and types
 	$(RUN)ruff check .

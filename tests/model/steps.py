@@ -117,7 +117,7 @@ def set_clock(world: World, clone: Clone, dice: random.Random) -> str:
 
 def _find_line(clone: Clone, dice: random.Random) -> tuple[bytes, dict, Shown] | None:
     """Choose a line that counts in the file, unless git left a conflict there."""
-    if not clone.memories.exists() or clone.under_way or clone.unmerged:
+    if not clone.memories.exists() or clone.under_way:
         return None
     rows = {row["id"]: (raw, row) for raw, row in read_rows(clone.memories.read_bytes()) if row and "id" in row}
     live = [(raw, row) for raw, row in rows.values() if "content" in row]
@@ -140,7 +140,7 @@ def edit_by_hand(world: World, clone: Clone, dice: random.Random) -> str:
 
 
 def add_by_hand(world: World, clone: Clone, dice: random.Random) -> str:
-    if clone.under_way or clone.unmerged:
+    if clone.under_way:
         return ""
     text = world.make_text(dice)
     own = f'"x-note":  1.50{world.number}'.encode()
@@ -152,7 +152,7 @@ def add_by_hand(world: World, clone: Clone, dice: random.Random) -> str:
 
 
 def add_junk(world: World, clone: Clone, dice: random.Random) -> str:
-    if clone.under_way or clone.unmerged:
+    if clone.under_way:
         return ""
     world.number += 1
     line = dice.choice([b"# a note %d", b'{"id":"cut-%d","con']) % world.number
@@ -191,7 +191,7 @@ def write_code(world: World, clone: Clone, dice: random.Random) -> str:
 
 
 def commit(world: World, clone: Clone, dice: random.Random) -> str:
-    if clone.under_way or clone.unmerged:
+    if clone.under_way:
         return ""
     kind = dice.choice(["all", "all", "tracked", "staged", "code", "no-verify"])
     if kind in ("all", "no-verify"):
@@ -236,7 +236,7 @@ def use_topic(world: World, clone: Clone, dice: random.Random) -> str:
 
 def end_topic(world: World, clone: Clone, dice: random.Random) -> str:
     """Bring the branch into main: by a merge, a squash, a rebase, cherry-picks or the button; and delete it."""
-    if not clone.topic or clone.under_way or clone.unmerged:
+    if not clone.topic or clone.under_way:
         return ""
     if dice.random() < 0.7:
         commit_all(clone)
@@ -323,7 +323,7 @@ def press_button(world: World, clone: Clone, dice: random.Random) -> str:
 
 
 def stash(world: World, clone: Clone, dice: random.Random) -> str:
-    if clone.under_way or clone.unmerged or clone.stashes > 1:
+    if clone.under_way or clone.stashes > 1:
         return ""
     before = clone.do("stash", "list").count("\n")
     clone.git("stash", "push", "-q", *dice.choice([[], ["-u"]]))
@@ -332,7 +332,7 @@ def stash(world: World, clone: Clone, dice: random.Random) -> str:
 
 
 def unstash(world: World, clone: Clone, dice: random.Random) -> str:
-    if not clone.stashes or clone.under_way or clone.unmerged:
+    if not clone.stashes or clone.under_way:
         return ""
     done = clone.git("stash", "pop", "-q")
     if clone.unmerged:
@@ -347,7 +347,7 @@ def unstash(world: World, clone: Clone, dice: random.Random) -> str:
 
 
 def pull(world: World, clone: Clone, dice: random.Random, *, may_abort: bool = True, rebase: bool | None = None) -> str:
-    if clone.under_way or clone.unmerged or clone.branch != "main":
+    if clone.under_way or clone.branch != "main":
         return ""
     if rebase is None:
         rebase = dice.random() < 0.5

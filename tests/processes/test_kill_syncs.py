@@ -1,6 +1,6 @@
 """Two clones whose users write, commit, pull and push, killed in the middle of it: all that was acknowledged is there.
 
-`make check-model` kills 60 times; MEMSYNC_CHECK_KILLS sets another number, MEMSYNC_CHECK_SEED other moments.
+`make check-model KILLS=500` takes so many rounds, of which each kills both, and SEED=N repeats them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from crew import what_is_known
+from crew import Crew, what_is_known
 from helpers import GitRepo
 
 from memsync import Memsync
@@ -72,24 +72,28 @@ def meet(clones: list[GitRepo]) -> None:
         clone.git("push", "-q")
 
 
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("mode", MODES)
-def test_two_clones_killed_while_they_sync_lose_nothing_that_they_acknowledged(crew, quick_root, mode):
-    dice = random.Random(f"{SEED} {mode}")
-    subprocess.run(["git", "init", "-q", "--bare", str(quick_root / "host.git")], check=True)
-    clones = [make_clone(quick_root, number, mode) for number in (0, 1)]
-    sure: dict[str, str] = {}
-    acknowledged = 0
-    for turn in range(KILLS // len(MODES)):
+class Pair:
+    """Two clones with their users, and what each of them was told is stored or gone."""
+
+    def __init__(self, directory: Path, mode: str) -> None:
+        subprocess.run(["git", "init", "-q", "--bare", str(directory / "host.git")], check=True)
+        self.directory = directory
+        self.clones = [make_clone(directory, number, mode) for number in (0, 1)]
+        self.sure: list[dict[str, str]] = [{}, {}]
+        self.gone: set[str] = set()
+        self.acknowledged = 0
+
+    def work_and_die(self, crew: Crew, dice: random.Random, name: str) -> None:
+        """Let both write, commit, pull and push, and kill them with all that they started."""
         actors = [
             crew.start(
                 "endless_syncer",
                 root=str(clone.root),
-                home=str(quick_root / f"home{number}"),
-                name=f"clone {number} in turn {turn}",
+                home=str(self.directory / f"home{number}"),
+                name=f"clone {number} {name}",
                 seed=dice.randrange(2**32),
             )
-            for number, clone in enumerate(clones)
+            for number, clone in enumerate(self.clones)
         ]
         actors[1].until_it_did(1)
         actors[0].until_it_did(dice.randrange(1, 8))
@@ -97,27 +101,47 @@ def test_two_clones_killed_while_they_sync_lose_nothing_that_they_acknowledged(c
         for actor in actors:
             with suppress(ProcessLookupError):
                 os.killpg(actor.pid, signal.SIGKILL)
-        gone: set[str] = set()
-        for actor in actors:
+        for sure, actor in zip(self.sure, actors, strict=True):
             stored, doing = what_is_known(actor.to_the_end())
-            sure |= stored
+            sure.update(stored)
             if doing:
                 sure.pop(doing["id"] or "", None)
-            acknowledged += sum("did" in said for said in actor.said)
-            gone |= {said["id"] for said in actor.said if said.get("did") == "forget"}
-        for clone in clones:
+            self.acknowledged += sum("did" in said for said in actor.said)
+            self.gone |= {said["id"] for said in actor.said if said.get("did") == "forget"}
+
+    def check_each(self) -> None:
+        """See that each clone has what its user was told, once git's own locks are gone."""
+        for clone, sure in zip(self.clones, self.sure, strict=True):
             clean_up(clone)
-            read_texts(clone)
-        meet(clones)
-        found = read_texts(clones[0])
-        assert read_texts(clones[1]) == found
+            self.check(read_texts(clone), sure)
+
+    def check(self, found: dict[str, str], sure: dict[str, str]) -> None:
         assert {id_: found.get(id_) for id_ in sure} == sure
-        assert gone.isdisjoint(found)
-        assert clones[0].memories.read_bytes() == clones[1].memories.read_bytes()
+        assert self.gone.isdisjoint(found)
         assert len(set(found.values())) == len(found)
-        sure = found
-    for clone in clones:
-        clone.git("fsck", "--no-dangling")
-    print(
-        f"seed {SEED}, {mode}: {KILLS // len(MODES)} times two clones killed, {acknowledged} acknowledged, {len(sure)} there"
-    )
+
+    def check_all(self) -> None:
+        """Let both meet, and see that both have the same, and all of it."""
+        meet(self.clones)
+        found = read_texts(self.clones[0])
+        assert read_texts(self.clones[1]) == found
+        assert self.clones[0].memories.read_bytes() == self.clones[1].memories.read_bytes()
+        self.check(found, self.sure[0] | self.sure[1])
+        for clone in self.clones:
+            clone.git("fsck", "--no-dangling")
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("mode", MODES)
+def test_two_clones_killed_while_they_sync_lose_nothing_that_they_acknowledged(crew, quick_root, mode):
+    dice = random.Random(f"{SEED} {mode}")
+    pair = Pair(quick_root, mode)
+    rounds = KILLS // len(MODES)
+    for turn in range(rounds):
+        pair.work_and_die(crew, dice, f"in turn {turn}")
+        pair.check_each()
+        if turn % 10 == 9:
+            pair.check_all()
+    pair.check_all()
+    told = len({**pair.sure[0], **pair.sure[1]})
+    print(f"seed {SEED}, {mode}: {rounds} rounds, {pair.acknowledged} acknowledged, {told} memories there, all of them")
