@@ -217,6 +217,7 @@ def merge_lines(base: Sequence[Line], ours: Sequence[Line], theirs: Sequence[Lin
     """
     views = b, o, t = _View.of(base), _View.of(ours), _View.of(theirs)
     _tell_apart(b, o, t)
+    _follow_moves(views)
     records, copies = _merge_records(b, o, t)
     repeats = {id_: _merge_counts(*(view.repeats.get(id_, []) for view in views)) for id_ in {*o.repeats, *t.repeats}}
     for id_, raws in repeats.items():
@@ -226,6 +227,20 @@ def merge_lines(base: Sequence[Line], ours: Sequence[Line], theirs: Sequence[Lin
         _put(records, line)
     anchors = sorted({*records, *repeats, *o.loose, *t.loose})
     return list(_order_lines(anchors, records, repeats, views, size))
+
+
+def _follow_moves(views: Sequence[_View]) -> None:
+    """Let an unreadable line whose record is gone, so that it follows another, follow the same one in every version."""
+    found = [[(raw, anchor) for anchor, raws in view.loose.items() for raw in raws] for view in views]
+    places = [dict(rows) for rows in found]
+    for raw in sorted(set().union(*places)):
+        base, *sides = (place.get(raw) for place in places)
+        moved = sorted({anchor for anchor in sides if anchor not in (None, base)})
+        if moved and all(sum(one == raw for one, _ in rows) <= 1 for rows in found):
+            for view, place in zip(views, places, strict=True):
+                if raw in place and place[raw] != moved[0]:
+                    view.loose[place[raw]].remove(raw)
+                    view.loose.setdefault(moved[0], []).append(raw)
 
 
 def _order_lines(

@@ -120,6 +120,14 @@ def test_a_copy_that_one_side_forgot_and_the_other_tagged_is_not_stale():
     assert sorted(row["content"] for row in found.values()) == ["one", "three", "two"]
 
 
+def test_an_unreadable_line_whose_record_is_gone_on_both_sides_stays_once():
+    base, junk = record("b") + record("d"), b"# a note\n"
+    ours, theirs = record("b") + junk, record("b") + record("c") + junk
+    assert merge(base + junk, ours, theirs).data.count(junk) == 1
+    assert merge(base + junk, theirs, ours).data.count(junk) == 1
+    assert junk not in merge(base + junk, ours, base).data
+
+
 def test_another_spelling_is_no_edit():
     spelled = b'{"id":"a", "created_at":"2026-01-01T00:00:00.000Z", "content":"\\u0074ext"}\n'
     assert merged(record("a"), b"", spelled) == {}
