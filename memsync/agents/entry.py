@@ -1,6 +1,6 @@
 """`memsync hook EVENT --client NAME`: what the agents call. Nothing that happens here may cost the user a turn.
 
-Exit code 0 always, JSON or nothing on standard output, two seconds at most.
+Exit code 0 always, JSON or nothing on standard output, two seconds of work at most.
 Reached without click, whose usage errors exit 2, which blocks a prompt in every client.
 """
 
@@ -35,7 +35,8 @@ def main(words: Sequence[str]) -> NoReturn:
     """Answer the hook that *words* name, from a running server of the project or here, and end the process."""
     try:
         event, client = parse(words)
-        _start_clock(wire.bound(os.environ), will_fork=event == "session-end")
+        wait = wire.longest_wait(os.environ, event)
+        _start_clock(wait, own=wire.bound(os.environ), will_fork=event == "session-end")
         gc.disable()  # there is memory for two seconds, and a tenth of them to gain
         if os.environ.get("MEMSYNC_HOOKS") != "off":
             _answer(event, client)
@@ -45,15 +46,18 @@ def main(words: Sequence[str]) -> NoReturn:
         os._exit(0)  # neither threads nor buffers of ours may delay the turn
 
 
-def _start_clock(seconds: float, *, will_fork: bool = False) -> None:
+def _start_clock(seconds: float, *, own: float | None = None, will_fork: bool = False) -> None:
     def give_up() -> int:
         if not _answered:
-            _complain(TimeoutError(f"gave nothing in {seconds:g} seconds; MEMSYNC_HOOK_SECONDS allows more"))
+            time_out = (
+                f"{seconds:g} seconds" if own in (None, seconds) else f"{own:g} seconds of work or {seconds:g} in all"
+            )
+            _complain(TimeoutError(f"gave nothing in {time_out}; MEMSYNC_HOOK_SECONDS allows more"))
         if _at_work:
             _index_apart(_at_work[0])
         return 0
 
-    deadline.start(seconds, give_up, will_fork=will_fork)
+    deadline.start(seconds, give_up, own=own, will_fork=will_fork)
 
 
 def _index_apart(cwd: str) -> None:

@@ -19,14 +19,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-BOUND: Final = 1.8  # seconds that a hook may take; with the start of Python below two
+BOUND: Final = 1.8  # seconds of its own work that a hook may take
+WAIT: Final = 4.0  # seconds by the clock, where the client allows 5: twenty sessions may ask in one instant
+_PATIENT: Final = frozenset({"session-start", "prompt", "pre-compact", "post-compact"})
 LONGEST: Final = 100  # bytes in the path of a socket; macOS takes 103, Linux 107
 USED: Final = b"used\n"
 
 
 def bound(env: Mapping[str, str]) -> float:
-    """Return how many seconds a hook may take; `MEMSYNC_HOOK_SECONDS` says otherwise, for a slow machine."""
+    """Return how many seconds of work a hook may take; `MEMSYNC_HOOK_SECONDS` says otherwise, for a slow machine."""
     return deadline.seconds_of(env, "MEMSYNC_HOOK_SECONDS", BOUND)
+
+
+def longest_wait(env: Mapping[str, str], event: str) -> float:
+    """Return how many seconds by the clock the hook *event* may take: more than its work, where others work too."""
+    seconds = bound(env)
+    return WAIT if event in _PATIENT and "MEMSYNC_HOOK_SECONDS" not in env else seconds
 
 
 def run_dir(root: str, env: Mapping[str, str]) -> str:

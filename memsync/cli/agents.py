@@ -25,7 +25,7 @@ def hook(event: str, client: str) -> None:
     """Answer a hook of Claude Code, Codex or Gemini CLI.
 
     Reads the client's JSON from standard input and prints what it shall add to
-    the context, or nothing. Ends within two seconds with code 0, whatever
+    the context, or nothing. Ends within seconds with code 0, whatever
     happens; .gobby/local/hooks.log says what did.
 
     \b

@@ -11,13 +11,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+_LOOK = 0.02  # seconds between two looks at what was done, at least
 _GRACE = 0.5  # seconds after which the process ends without a word
 _GIT = {"hook": 30.0, "merge": 120.0}  # seconds; a merge is worth waiting for, and has more to read
 
 
-def start(seconds: float, last_words: Callable[[], int], *, will_fork: bool = False) -> None:
-    """End the process after *seconds* with the code that *last_words* returns, whatever it is doing."""
-    start_new_thread(_end, (seconds, last_words))
+def start(seconds: float, last_words: Callable[[], int], *, own: float | None = None, will_fork: bool = False) -> None:
+    """End the process after *seconds* with the code that *last_words* returns, whatever it is doing.
+
+    With *own* also after so many seconds of its own work, its start included: beside others it may be waiting for its turn.
+    """
+    start_new_thread(_end, (seconds, own, last_words))
     if not will_fork:  # a child could never set this clock again
         import faulthandler
 
@@ -25,8 +29,10 @@ def start(seconds: float, last_words: Callable[[], int], *, will_fork: bool = Fa
         faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=2)
 
 
-def _end(seconds: float, last_words: Callable[[], int]) -> None:
-    time.sleep(seconds)
+def _end(seconds: float, own: float | None, last_words: Callable[[], int]) -> None:
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0 and (own is None or (rest := own - time.process_time()) > 0):
+        time.sleep(left if own is None else min(left, max(rest, _LOOK)))
     code = 0
     try:
         if sys.platform != "win32":

@@ -68,6 +68,15 @@ def test_code_in_c_that_keeps_python_from_running_is_ended_too():
     assert done.returncode in (0, 1)
 
 
+@pytest.mark.parametrize("work", ["while True: pass", "time.sleep(60)"])
+def test_a_clock_of_work_ends_who_works_long_before_who_only_waits(work):
+    code = f"from memsync.system import deadline\nimport time\ndeadline.start(8, lambda: 3, own=0.5)\n{work}\n"
+    begun = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code], timeout=_PATIENCE, check=False)
+    took = time.monotonic() - begun
+    assert (done.returncode, took >= 8) == (3, "sleep" in work)
+
+
 @pytest.mark.parametrize("value", ["", "soon", "-1", "nan", "inf"])
 def test_a_clock_that_is_set_to_nonsense_still_runs(tmp_path, repo, value):
     done = memsync("git", "hook", "post-merge", cwd=repo.root, env={"MEMSYNC_GIT_SECONDS": value}, timeout=_PATIENCE)
