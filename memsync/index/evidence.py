@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Per slot: *lexical* score, and the share of the asked identifiers that are there.
+    """Per slot: *lexical* score, and the share of the asked identifiers that are there, each as rare as it is.
 
     *alike* are the words that were taken for one that hardly any record has.
     """
@@ -43,21 +43,21 @@ def gather(query: Query, lexical: Lexical, spelling: Spelling, slots: int) -> Ev
     and a long prompt is not asked to match in full.
     """
     tally = _Tally(lexical, slots)
-    asked = asked_exact = 0.0
+    asked, exact = 0.0, 0
     alike: dict[str, Sequence[tuple[str, float]]] = {}
     for term in query.terms:
         weight = lexical.weight(term)
         asked += weight
         if term.startswith(EXACT):
-            asked_exact += weight
+            exact += 1
             tally.add_exact(term, weight)
         else:
             others = spelling.alike(term, lexical.frequency) if lexical.frequency(term) <= WIDENED else []
             alike[term] = others
             tally.add_best([(term, weight), *((w, x * min(weight, lexical.weight(w))) for w, x in others)])
     tally.scores /= asked + PATIENCE * lexical.ceiling
-    if asked_exact:
-        tally.exact /= asked_exact
+    if exact:
+        tally.exact /= exact * lexical.ceiling
     return Evidence(lexical=tally.scores, exact=tally.exact, alike=alike)
 
 

@@ -99,14 +99,14 @@ class OneShot:
         """Return the lexical score and the share of identifiers by slot, and add the words that were widened to *alike*."""
         scores: dict[int, float] = {}
         exact: dict[int, float] = {}
-        asked = asked_exact = 0.0
+        asked, names = 0.0, 0
         for term in query.terms:
             low, high = self._range(term)
             weight = self._weight(high - low)
             asked += weight
             gains = dict(self._gains(low, high, weight))
             if term.startswith(EXACT):
-                asked_exact += weight
+                names += 1
                 for slot in gains:
                     exact[slot] = exact.get(slot, 0.0) + weight
             elif high - low <= WIDENED:
@@ -118,7 +118,7 @@ class OneShot:
             for slot, gain in gains.items():
                 scores[slot] = scores.get(slot, 0.0) + gain
         whole = asked + PATIENCE * self._weight(0)
-        return {s: x / whole for s, x in scores.items()}, {s: x / asked_exact for s, x in exact.items()}
+        return {s: x / whole for s, x in scores.items()}, {s: x / (names * self._weight(0)) for s, x in exact.items()}
 
     def _weight(self, seen: int) -> float:
         return log1p((self._live + UNSEEN - seen + 0.5) / (seen + 0.5))

@@ -129,9 +129,8 @@ def _pool(
         if (boost := allow(scope, memory)) is None:
             refused.append(Match(scope, memory, parts, 0.0))
         else:
-            if query.phrases and _quotes(query, memory):
-                parts = parts._replace(phrase=PHRASE)
             pool[memory.id] = Match(scope, memory, parts, boost)
+    _raise_quoting(query, pool)
     return sorted(pool.values(), key=lambda match: (-match.order, match.memory.id))
 
 
@@ -141,6 +140,14 @@ def _by_id_where_equal(found: Candidates, ordered: Iterable[tuple[float, int]]) 
         records.sort(key=lambda pair: (pair[0][1].id, SCOPES.index(pair[0][0])))
         for (scope, memory), slot in records:
             yield scope, memory, slot
+
+
+def _raise_quoting(query: Query, pool: dict[str, Match]) -> None:
+    """Raise the matches that have a quoted phrase of *query*: the more, the fewer of them have it."""
+    quoting = [match for match in pool.values() if _quotes(query, match.memory)] if query.phrases else []
+    for match in quoting:
+        parts = match.parts._replace(phrase=PHRASE / len(quoting))
+        pool[match.memory.id] = match._replace(parts=parts)
 
 
 def _quotes(query: Query, memory: Memory) -> bool:

@@ -351,3 +351,12 @@ def test_a_weak_match_does_not_count_as_use(project):
     project.recall(ASK)
     project.close()
     assert [entry.access_count for entry in project.entries()] == [1]
+
+
+def test_the_number_of_lines_is_that_of_the_setting_where_somebody_set_it(repo, clock, line):
+    hosts = "red blue green grey white black pink".split()
+    texts = [f"The {host} staging database of team {host} listens on port {5433 + n}" for n, host in enumerate(hosts)]
+    repo.write_memories("".join(line(f"mm-aaaaa{n}", text) for n, text in enumerate(texts)))
+    assert len(RecallSession(Memsync.open(repo.root, clock=clock), "s1").at_prompt(ASK).entries) == 5
+    (repo.root / ".gobby" / "config.yaml").write_text("memory: {recall_limit: 7}\n")
+    assert len(RecallSession(Memsync.open(repo.root, clock=clock), "s2").at_prompt(ASK).entries) == 7

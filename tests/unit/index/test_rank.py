@@ -185,3 +185,11 @@ def test_of_what_was_not_allowed_is_told_how_sure_it_was_and_nobody_looks_at_mor
     found = ranked(named(0.3, "b"), named(0.1, "a"), named(0.05, "weak"), allow=lambda *_: None, weighed=2)
     assert (ids(found), found.refused) == ([], {"b": confidence(0.3), "a": confidence(0.1)})
     assert confidence(0.3) > confidence(0.1) > 0
+
+
+def test_a_quoted_phrase_that_many_have_hardly_counts():
+    query = parse("why does `make up` fail after a reboot", Tokenizer())
+    crowd = [named(0.1, f"no-{n}", f"`make up` takes option {n}") for n in range(6)]
+    found = ranked(*crowd, named(0.15, "yes", "after a reboot the socket is left"), query=query)
+    assert ids(found)[0] == "yes"
+    assert found.matches[1].parts.phrase == PHRASE / 6
