@@ -103,6 +103,7 @@ class Skills:
             query,
             limit=max(len(entries), 1),
             allow=lambda where, memory: 1.0 if (where, memory.id) in entries else None,
+            weighed=0,
         )
         scores = {(match.scope, match.memory.id): match.parts.score for match in ranking.matches}
         for key, entry in entries.items():
