@@ -97,10 +97,9 @@ def install(layout: Layout) -> list[str]:
 def _note_root(checkout: Checkout, layout: Layout) -> Iterator[str]:
     assert layout.root is not None
     root = layout.root.relative_to(checkout.top).as_posix()
-    for stale in _find_stale_roots(checkout):
-        if stale != root:
-            checkout.do("config", "--local", "--unset-all", ROOTS, f"^{re.escape(stale)}$")
-            yield f"forgot {stale}, which has no memories any more"
+    for stale in _find_stale_roots(layout):
+        checkout.do("config", "--local", "--unset-all", ROOTS, f"^{re.escape(stale)}$")
+        yield f"forgot {stale}, which has no memories any more"
     if root not in (checkout.ask("config", "--local", "--get-all", ROOTS) or "").splitlines():
         checkout.do("config", "--local", "--add", ROOTS, root)
         yield f"noted {root} as a directory with memories in this clone"
@@ -239,7 +238,7 @@ def status(layout: Layout) -> dict[str, Any]:
         "driver": checkout.ask("config", "--get", "merge.memsync.driver"),
         "attribute": merging is not None and merging.here == driver.MERGE,
         "merging": merging,
-        "problems": [*(merging.find_problems() if merging else ()), *list_stale_roots(checkout)],
+        "problems": [*(merging.find_problems() if merging else ()), *list_stale_roots(layout)],
     }
 
 
@@ -253,17 +252,21 @@ def find_rule(layout: Layout) -> MergeRule | None:
     return read_rule(checkout, path) if is_known else None
 
 
-def list_stale_roots(checkout: Checkout) -> list[str]:
+def list_stale_roots(layout: Layout) -> list[str]:
     """Return what to say about noted directories that have no memories any more, as after a move."""
     return [
         f"memories were in {root}, and are not there any more; `memsync git install` notes where they are now"
-        for root in _find_stale_roots(checkout)
+        for root in _find_stale_roots(layout)
     ]
 
 
-def _find_stale_roots(checkout: Checkout) -> list[str]:
-    noted = (checkout.ask("config", "--local", "--get-all", ROOTS) or "").splitlines()
-    return [root for root in noted if not (checkout.top / root / STORE_DIR).is_dir()]
+def _find_stale_roots(layout: Layout) -> list[str]:
+    """Return the noted directories without a store, but for the project's own, which may have none yet."""
+    assert layout.git is not None
+    assert layout.root is not None
+    top = layout.git.root
+    noted = (Checkout(top).ask("config", "--local", "--get-all", ROOTS) or "").splitlines()
+    return [root for root in noted if top / root != layout.root and not (top / root / STORE_DIR).is_dir()]
 
 
 def _find_state(top: Path, hooks: Hooks, name: str, places: list[str], directory: str) -> str:

@@ -202,7 +202,7 @@ def _examine_git(project: Project) -> Iterator[Finding]:
     git = Checkout(project.layout.git.root)
     is_installed = git.ask("config", "--local", "--get-all", ROOTS) is not None
     rule = find_rule(project.layout)
-    for what in (*(rule.find_problems() if rule else ()), *list_stale_roots(git)):
+    for what in (*(rule.find_problems() if rule else ()), *list_stale_roots(project.layout)):
         yield Finding("warning" if is_installed else "note", "git", what)
     if driver.list_misleading(project.layout.git.root):
         what = (
