@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 from contextlib import suppress
@@ -52,8 +53,10 @@ def clean_up(clone: GitRepo) -> None:
     for word in ("merge", "rebase"):
         with suppress(AssertionError):
             clone.git(word, "--abort")
-    for path in (clone.root / ".git").glob("rebase-*"):  # a rebase that was killed before it began
-        subprocess.run(["rm", "-r", str(path)], check=True)
+    for path in (clone.root / ".git").glob("rebase-*"):  # a rebase that was killed before it began cannot be aborted
+        shutil.rmtree(path)
+    if (clone.root / ".git" / "HEAD").read_text() != "ref: refs/heads/main\n":
+        clone.git("checkout", "-q", "-f", "main")  # it has left the branch, on which all commits still are
 
 
 def read_texts(clone: GitRepo) -> dict[str, str]:
