@@ -11,19 +11,11 @@ if TYPE_CHECKING:
     from memsync.agents.session import RecallSession
     from memsync.errors import MemsyncError
     from memsync.memories.filters import Filters
-    from memsync.memories.imports import Candidate
+    from memsync.memories.imports import Candidate, ImportReport, Outcome
+    from memsync.memories.overview import Stats, StoreStatus
     from memsync.memories.project import Memsync, Project
-    from memsync.memories.results import (
-        Entry,
-        Hit,
-        ImportReport,
-        Outcome,
-        Recall,
-        Remembered,
-        Similar,
-        Stats,
-        StoreStatus,
-    )
+    from memsync.memories.results import Entry, Hit, Recall, Remembered
+    from memsync.memories.similar import Similar
     from memsync.records import Memory
 
 __version__ = "0.1.0"
@@ -49,11 +41,16 @@ __all__ = [
 _HOMES = {
     "Candidate": "memories.imports",
     "Filters": "memories.filters",
+    "ImportReport": "memories.imports",
     "Memory": "records",
     "Memsync": "memories.project",
     "MemsyncError": "errors",
+    "Outcome": "memories.imports",
     "Project": "memories.project",
     "RecallSession": "agents.session",
+    "Similar": "memories.similar",
+    "Stats": "memories.overview",
+    "StoreStatus": "memories.overview",
 }
 
 

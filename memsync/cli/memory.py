@@ -21,7 +21,6 @@ from memsync.cli.app import (
 )
 from memsync.errors import UsageError
 from memsync.memories.filters import Filters
-from memsync.memories.overview import find_problems
 from memsync.memories.project import Project
 from memsync.memories.results import Recall, list_entries
 from memsync.records import SCOPES, Scope, shown_id
@@ -61,7 +60,7 @@ def _choose_filters(scope: Scope | None, **chosen: Any) -> Filters:
 
 def _warn_of_problems(project: Project) -> None:
     """Say on stderr, in one line a store, which lines were left out."""
-    for path, (count, number, why) in find_problems(project):
+    for path, (count, number, why) in project.finder.find_problems():
         more = f" (and {count - 1} more)" if count > 1 else ""
         click.echo(f"memsync: {render.one_line(f'{path}:{number}: {why}')}{more}; see `memsync doctor`", err=True)
 

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memsync.memories.results import Entry, ImportReport, Recall, Remembered, Stats, StoreStatus
+from memsync.memories.results import Entry, Recall, Remembered
 from memsync.poison.guard import shown_label, shown_type
 from memsync.records import age, shown_id
 from memsync.system import texts
 
 if TYPE_CHECKING:
     from memsync.history.lost import Found
+    from memsync.memories.imports import ImportReport
+    from memsync.memories.overview import Stats, StoreStatus
     from memsync.memories.sync import Synced
     from memsync.setup.client_status import ClientStatus
     from memsync.setup.doctor import Finding

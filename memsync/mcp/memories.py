@@ -13,9 +13,10 @@ from memsync.mcp import shapes
 from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, open_at, resolve_inside
 from memsync.mcp.tool import ADD, COUNT, READ, Offer, Progress, Spread
 from memsync.memories.filters import Filters
-from memsync.memories.imports import Candidate
+from memsync.memories.imports import Candidate, ImportReport
+from memsync.memories.overview import Stats
 from memsync.memories.project import Project
-from memsync.memories.results import Entry, ImportReport, Remembered, Stats, list_entries
+from memsync.memories.results import Entry, Remembered, list_entries
 from memsync.records import SCOPES
 from memsync.store.changes import Exported
 from memsync.transfer.sources import Source, read

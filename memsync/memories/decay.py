@@ -19,8 +19,11 @@ def effective_importance(memory: Memory, last_used: datetime | None, now: dateti
     max(floor, importance - rate x months since the last use), and never
     more than the importance as written. A write counts as a use.
     """
-    used = max((t for t in (last_used, memory.updated_at, memory.created_at) if t), default=None)
+    used = last_used or memory.updated_at or memory.created_at
     if not settings.decay_enabled or used is None:
         return memory.importance
+    for moment in (memory.updated_at, memory.created_at):  # every memory passes here in a hook: no generator
+        if moment is not None and moment > used:
+            used = moment
     months = max(0.0, (now - used).total_seconds() / 86_400 / DAYS_A_MONTH)
     return max(min(settings.decay_floor, memory.importance), memory.importance - settings.decay_rate * months)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -145,6 +145,14 @@ class Finder:
             "vectors": bool(cached and "vectors.numbers" in cached.views),
             "degraded": self.meaning.failed if self.meaning else "",
         }
+
+    def find_problems(self) -> Iterator[tuple[Path, tuple[int, int, str]]]:
+        """Yield each file with lines that were left out: how many, and the number and the problem of the first."""
+        for scope, store in self._stores.items():
+            # A store that was not read is known by what the cache says of it.
+            first = store.first_problem() if store.stamp is not None else self.problems.get(scope)
+            if first:
+                yield store.place.memories, first
 
     def save(self) -> None:
         """Write the cache if it is not what was written or read last; where that fails, there is none."""

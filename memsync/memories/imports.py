@@ -11,7 +11,6 @@ from memsync.dedup import MERGED, Thresholds, decide
 from memsync.dedup.nominate import Nominees
 from memsync.errors import InvalidMemory
 from memsync.format import codec, versions
-from memsync.memories.results import ImportReport, Outcome
 from memsync.memories.similar import Found, thresholds_of
 from memsync.records import Memory, Scope, check_size, clean_content, clean_tags, content_hash, new_id, tick
 from memsync.store import bystealth
@@ -19,6 +18,34 @@ from memsync.store.state import Dedup
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one item of an import."""
+
+    status: Literal["created", "updated", "duplicate", "skipped"]
+    where: str
+    id: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What an import did, or with `dry_run` would do, item by item."""
+
+    outcomes: tuple[Outcome, ...]
+    dry_run: bool
+
+    def count(self, status: str) -> int:
+        """Return how many items ended as *status*."""
+        return sum(outcome.status == status for outcome in self.outcomes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts, and every item that was not simply created."""
+        counts = {name: self.count(name) for name in ("created", "updated", "duplicate", "skipped")}
+        items = [outcome for outcome in self.outcomes if outcome.status != "created"]
+        return {**counts, "dry_run": self.dry_run, "items": items}
 
 
 def import_candidates(

@@ -1,17 +1,50 @@
-"""What the stores hold, counted, and which of their lines were left out."""
+"""What the stores hold, counted."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memsync.memories.results import Entry, Stats, StoreStatus
+from memsync.memories.results import Entry
+from memsync.records import Scope
 from memsync.store.store import Store
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStatus:
+    """One store at a glance. `pending`: an export would change the file; `waiting` memories wait for a commit.
+
+    `new` were neither written nor shown on this machine; `flagged` read like orders to an agent, and wait for approval.
+    """
+
+    scope: Scope
+    path: Path
+    memories: int
+    problems: int
+    pending: bool
+    waiting: int
+    new: int
+    flagged: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """Counts over the memories in reach."""
+
+    total: int
+    by_type: Mapping[str, int]
+    by_scope: Mapping[str, int]
+    by_source: Mapping[str, int]
+    by_tag: Mapping[str, int]
+    average_importance: float
+    archived: int = 0
+    most_used: tuple[Entry, ...] = field(default=())
 
 
 def count_memories(entries: Sequence[Entry]) -> Stats:
@@ -48,12 +81,3 @@ def survey_store(project: Project, store: Store, flagged: Iterable[Entry]) -> St
         new=sum(project.screening.is_new(project.entry(scope, memory)) for memory in memories),
         flagged=sum(entry.scope == scope for entry in flagged),
     )
-
-
-def find_problems(project: Project) -> Iterator[tuple[Path, tuple[int, int, str]]]:
-    """Yield each file with lines that were left out: how many, and the number and the problem of the first."""
-    for scope, store in project.stores.items():
-        # A store that was not read is known by what the cache says of it.
-        first = store.first_problem() if store.stamp is not None else project.finder.problems.get(scope)
-        if first:
-            yield store.place.memories, first

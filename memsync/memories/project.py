@@ -17,7 +17,6 @@ from memsync.memories.decay import effective_importance
 from memsync.memories.filters import Filters, as_hit, search, sort_by_importance
 from memsync.memories.finder import Finder
 from memsync.memories.journal import Journal, Use
-from memsync.memories.overview import count_memories, survey_store
 from memsync.memories.results import Entry, Recall, Remembered
 from memsync.memories.screening import Screening
 from memsync.memories.stores import Stores
@@ -30,8 +29,8 @@ from memsync.store.state import Action, Usage
 from memsync.store.store import Store
 
 if TYPE_CHECKING:
-    from memsync.memories.imports import Candidate
-    from memsync.memories.results import ImportReport, Stats, StoreStatus
+    from memsync.memories.imports import Candidate, ImportReport
+    from memsync.memories.overview import Stats, StoreStatus
     from memsync.skills.skills import Skills
     from memsync.store.watch import Watcher
 
@@ -265,6 +264,8 @@ class Project:
 
     def stats(self, filters: Filters = _EVERYTHING) -> Stats:
         """Count the memories that pass *filters*."""
+        from memsync.memories.overview import count_memories
+
         return count_memories(list(self.entries(filters)))
 
     def remember(
@@ -382,6 +383,8 @@ class Project:
         Raises:
             StoreUnreadable, OutsideTree
         """
+        from memsync.memories.overview import survey_store
+
         flagged = self.flagged()
         return [survey_store(self, store, flagged) for store in self.stores.values()]
 

@@ -1,17 +1,16 @@
-"""What the calls of `Project` return: plain, frozen values that turn into JSON."""
+"""What most calls of `Project` return: plain, frozen values that turn into JSON. Rarer ones are where they are made."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from memsync.format.codec import fields_of
 from memsync.records import Memory, Scope
 
 if TYPE_CHECKING:
-    from memsync.dedup import Relation, Verdict
+    from memsync.memories.similar import Similar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,25 +127,6 @@ class Recall(Sequence[Hit]):
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Similar(Entry):
-    """A stored memory beside a new text: how alike they are (0-1), what the new text is to it, and why."""
-
-    score: float
-    relation: Relation
-    reason: str
-
-    @classmethod
-    def of(cls, entry: Entry, verdict: Verdict) -> Similar:
-        """Return *entry* with what was found out about it."""
-        return cls(**entry.fields(), score=verdict.similarity, relation=verdict.relation, reason=verdict.reason)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the entry with score, relation and reason."""
-        score = round(self.score, 4)
-        return {**Entry.as_dict(self), "score": score, "relation": self.relation, "reason": self.reason}
-
-
 Status = Literal["created", "updated", "exists", "superseded", "blocked"]
 
 
@@ -163,62 +143,3 @@ class Remembered:
     reason: str = ""
     similar: tuple[Similar, ...] = ()
     degraded: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What became of one item of an import."""
-
-    status: Literal["created", "updated", "duplicate", "skipped"]
-    where: str
-    id: str | None
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportReport:
-    """What an import did, or with `dry_run` would do, item by item."""
-
-    outcomes: tuple[Outcome, ...]
-    dry_run: bool
-
-    def count(self, status: str) -> int:
-        """Return how many items ended as *status*."""
-        return sum(outcome.status == status for outcome in self.outcomes)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the counts, and every item that was not simply created."""
-        counts = {name: self.count(name) for name in ("created", "updated", "duplicate", "skipped")}
-        items = [outcome for outcome in self.outcomes if outcome.status != "created"]
-        return {**counts, "dry_run": self.dry_run, "items": items}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreStatus:
-    """One store at a glance. `pending`: an export would change the file; `waiting` memories wait for a commit.
-
-    `new` were neither written nor shown on this machine; `flagged` read like orders to an agent, and wait for approval.
-    """
-
-    scope: Scope
-    path: Path
-    memories: int
-    problems: int
-    pending: bool
-    waiting: int
-    new: int
-    flagged: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
-    """Counts over the memories in reach."""
-
-    total: int
-    by_type: Mapping[str, int]
-    by_scope: Mapping[str, int]
-    by_source: Mapping[str, int]
-    by_tag: Mapping[str, int]
-    average_importance: float
-    archived: int = 0
-    most_used: tuple[Entry, ...] = field(default=())

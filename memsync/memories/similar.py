@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from memsync.dedup import ALIKE, MERGED, Thresholds, Verdict, decide, on_scale
+from memsync.dedup import ALIKE, MERGED, Relation, Thresholds, Verdict, decide, on_scale
 from memsync.errors import MemsyncError
 from memsync.index.scale import MEANING
-from memsync.memories.results import Similar
+from memsync.memories.results import Entry
 from memsync.records import Memory, Scope
 from memsync.store.state import Dedup
 
@@ -24,6 +25,25 @@ _JUDGED: Final = 8  # candidates that are judged
 _SHOWN: Final = 5  # of them at most shown to the caller
 _OPPOSED: Final = 0.7  # similarity from which the nearest text may be said to contradict; halfway from related to alike
 _ASKED: Final = 2_000  # characters of a long text that look for candidates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similar(Entry):
+    """A stored memory beside a new text: how alike they are (0-1), what the new text is to it, and why."""
+
+    score: float
+    relation: Relation
+    reason: str
+
+    @classmethod
+    def of(cls, entry: Entry, verdict: Verdict) -> Similar:
+        """Return *entry* with what was found out about it."""
+        return cls(**entry.fields(), score=verdict.similarity, relation=verdict.relation, reason=verdict.reason)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the entry with score, relation and reason."""
+        score = round(self.score, 4)
+        return {**Entry.as_dict(self), "score": score, "relation": self.relation, "reason": self.reason}
 
 
 class Found(NamedTuple):

@@ -17,7 +17,6 @@ from searching import BUILTIN, HELD, ask, finder, fresh, index, is_untouched, op
 from memsync.errors import ConfigError, OutsideTree, StoreUnreadable
 from memsync.format.versions import copy_id
 from memsync.index import cache
-from memsync.memories.overview import find_problems
 from memsync.records import Memory
 from memsync.store.places import Place
 from memsync.store.store import Store
@@ -165,10 +164,10 @@ def test_a_record_merged_from_both_sides_of_a_conflict_is_found_though_it_stands
 def test_lines_with_problems_are_reported_though_no_store_was_read(repo, project):
     repo.write_memories(f"{memory_line('a', 'tests')}junk\n")
     project.recall("tests")
-    problems = list(find_problems(project))
+    problems = list(project.finder.find_problems())
     later = type(project).open(repo.root)
     assert len(later.recall("tests")) == 1
-    assert [(path, tuple(first)) for path, first in find_problems(later)] == problems
+    assert [(path, tuple(first)) for path, first in later.finder.find_problems()] == problems
     assert (problems[0][0], problems[0][1][:2]) == (repo.memories, (1, 2))
     assert all(store.stamp is None for store in later.stores.values())
 
