@@ -18,7 +18,7 @@ from memsync.secrets.allowing import Allow, fingerprint
 from memsync.secrets.formats import in_formats, in_seeds
 from memsync.secrets.named import in_names
 from memsync.secrets.rules import Rule, hinted
-from memsync.secrets.unmasking import decoded, joined, shown
+from memsync.secrets.unmasking import decoded, from_base64, joined, shown
 from memsync.secrets.values import entropy, is_hex, is_random, is_shown, is_wordy, possible
 
 __all__ = ["NOTHING", "Allow", "Secret", "describe", "fingerprint", "redact", "scan", "scan_memory", "tidy"]
@@ -43,10 +43,11 @@ _PREFIXED: Final = re.compile(
 )
 # What random letters are for that anybody may know.
 _KNOWN_FOR: Final = re.compile(
-    r"(?i)\b(?:sha\d*|md5|hash\w*|digest|checksum|integrity|commit\w*|revision|etag|fingerprint|public\w*|publishable|nonce|kid|x5t\w*"
-    r"|resolved|ssh-\w+|ecdsa\S*|cert\w*|cache\w*|nanoid|ulid|uuid|guid|alphabet|base\d+|sourcemappingurl|recaptcha\w*|[\w-]*site-verification|site_?key|ids?)\b[^\n]{0,28}$"
+    r"(?i)\b(?:sha\d*|md5|\w*hash\w*|\w*digest\w*|checksum|integrity|commit\w*|revision|etag|fingerprint|\w*public\w*|ca_?bundle|sec-websocket-\w+|signaturevalue|dnskey|applicationserverkey|publishable|nonce|kid|x5t\w*"
+    r"|resolved|ssh-\w+|ecdsa\S*|\w*cert\w*|cache\w*|nanoid|ulid|uuid|guid|alphabet|base\d+|sourcemappingurl|recaptcha\w*|[\w-]*site-verification|site_?key|ids?)\b[^\n]{0,28}$"
     r"|\b(?:[\w-]*_?ids?|id-\d|trace|span|cursor|blob|tree|data|price|customer|event|image|distribution|message|run|h1|go\.mod"
     r"|signature|request|build|tx|contract|project|client|account|session|version|name|file|url|path|did:\w{1,8})[\"'`]?(?: is)?[\s:=\"'`#/<(]{1,4}$"
+    r"|; ?bh?=$|[\"'](?:n|x|y|x5c)[\"']\s?:\s?\[?[\"']$"  # a signed mail, a public JWK
 )
 _UNNAMED: Final = "random-value"
 _CUT_OFF: Final = 60
@@ -58,11 +59,13 @@ _SPACED: Final = re.compile(
 )  # cheap: sixteen pairs hold one such
 _VARIES: Final = re.compile(r"\d|[a-z][A-Z]")
 _NO_KEY: Final = re.compile(
-    r"(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_|(?:age|bc)1[a-z0-9]{25,62}$"
+    r"baf[yk][a-z2-7]{50,}$|(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_|(?:age|bc)1[a-z0-9]{25,62}$"
 )
 # What is long, random, and for everybody: certificates, public keys, images.
 _PUBLIC: Final = re.compile(
-    r"-----BEGIN (?![A-Z ]*PRIVATE)[\s\S]*?-----END [^-]*-----|data:[\w/+.-]+;base64,\S+|\b(?:ssh-|ecdsa-)\S+ AAAA\S+|\bMII[BC]I[jT][\w/+=]+"
+    r"-----BEGIN (?![A-Z ]*PRIVATE)[A-Z0-9 ]+-----(?:\s*(?:Version|Comment|Hash|Charset): [^\n]*\n)*[A-Za-z0-9+/=\s\\]*|data:[\w/+.-]*(?:;[\w-]+=[\w.-]+)*;base64,\S+|\b(?:ssh-|ecdsa-)\S+ AAAA\S+"
+    r"|\b(?:iVBORw0KGgo|R0lGOD|UklGR|H4sI|JVBERi0|UEsDB|d09GM)[\w/+=-]+|/9j/[\w/+=-]+|\bMII[\w+/]{3}CC[AB][\w/+=]+"
+    r"|\b(?:MII[BC]I[jT]|MIGfMA0G|MFkwEwYH|MHYwEAYH|MCowBQYD)[\w/+=]+|\bv=DKIM1;[^\n]{0,60}?\bp=[\w/+=]+"
 )
 
 
@@ -162,7 +165,9 @@ def _candidates(text: str, places: _Places) -> Iterator[tuple[str, int, int]]:
         if _is_long(places):
             yield from _drawn(text)
         yield from in_formats(text, lower)
-        yield from in_names(text, lower, places)
+        for found in in_names(text, lower, places):
+            if not _is_public(text, found[1]):
+                yield found
 
 
 def _is_long(places: _Places) -> bool:
@@ -207,7 +212,8 @@ def _drawn(text: str) -> Iterator[tuple[str, int, int]]:
             value = match[0]
             if is_random(value) and not (is_hex(value) or _NO_KEY.match(value) or is_wordy(value) or is_shown(value)):
                 before = text[max(0, match.start() - _CUT_OFF) : match.start()]
-                if not _KNOWN_FOR.search(before) and not _is_public(text, match.start()):
+                # What is a text in base64 was not drawn; what the text says is looked at for itself.
+                if not (_KNOWN_FOR.search(before) or _is_public(text, match.start()) or from_base64(value)):
                     yield _UNNAMED, *match.span()
 
 

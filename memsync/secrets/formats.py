@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-from memsync.secrets.values import entropy, is_key, is_password, is_random, is_shown, is_wordy
+from memsync.secrets.unmasking import from_base64
+from memsync.secrets.values import LONG, entropy, is_key, is_password, is_random, is_shown, is_wordy
 
 Judge = Literal["as it is", "shown", "password", "strong", "key", "random"]
 
@@ -118,7 +119,8 @@ def is_secret(value: str, judge: Judge) -> bool:
     if is_shown(value) or judge == "shown":
         return not is_shown(value)
     if judge in ("password", "strong"):
-        return is_password(value, is_given=judge == "password")
+        is_text = len(value) >= LONG and from_base64(value)  # which is looked at for itself
+        return not is_text and is_password(value, is_given=judge == "password")
     if judge == "key":
         return is_key(value)
     return is_random(value, 16) and not is_wordy(value)

@@ -32,7 +32,7 @@ _STEMS: Final = tuple(
     dict.fromkeys([*((stem, True) for stem in (*_PASSWORDS, *_PHRASES)), *((stem, False) for stem in _KEYS)])
 )
 _NO_SECRET: Final = re.compile(
-    r"(?i)bypass|compass|pub[_-]?key|cipher[ _-]?(?:list|suites?)|(?:message|routing|row|record|event|object|document|group|shard|dedup\w*|correlation)[ _-]?key|did:key:|pass(?:es|ed|ing|enger|port|through|ive|[- ]?rate|es)|key(?:s|word|board|stroke|frame|note|press|cloak)\b|author|authent|public[ _-]?(?:\w+[ _-])?key|publickey|publishable|cache[\w ]{0,20}key|primary|foreign|partition|sort.?key|hot.?key|cache|idempotency|csrf|tokeni[sz]|host_?key|site_?key"
+    r"(?i)bypass|compass|pub[_-]?key|cipher[ _-]?(?:list|suites?)|(?:message|routing|row|record|event|object|document|group|shard|dedup\w*|correlation)[ _-]?key|did:key:|: enc\[|dnskey|key[ _-]?exchange|websocket-key|application_?server_?key|\b(?:rsa|dsa|ecdsa|eddsa)[ _]key|pass(?:es|ed|ing|enger|port|through|ive|[- ]?rate|es)|key(?:s|word|board|stroke|frame|note|press|cloak)\b|author|authent|public[ _-]?(?:\w+[ _-])?key|publickey|publishable|cache[\w ]{0,20}key|primary|foreign|partition|sort.?key|hot.?key|cache|idempotency|csrf|tokeni[sz]|host_?key|site_?key"
     r"|password(?:less|[_-]?(?:hash|polic|reset|length|min|max|field|input|confirm|strength|manager|encoder|hasher|age|file|timeout|history))"
     r"|(?:key|token|secret|credentials?)s?[_ -]?(?:id|ids|type|types|name|names|file|path|url|uri|endpoint|ttl|length|size|count|limit|version"
     r"|expir\w*|digest|checksum|fingerprint|header|store|ring|word|board|arn|ref|hash|bucket|family|alias|provider|manager|signature)\b"
@@ -64,6 +64,7 @@ _STOP: Final = re.compile(
 _NEAR: Final = 90
 _SAID_BEFORE: Final = 20
 _NUMBER: Final = re.compile(r"0x[0-9a-fA-F]{1,16}")  # of a machine's word: no key is so short
+_SENTENCE: Final = re.compile("\\d{0,3}[\u3040-\u9fff]{2}")  # goes on in the letters of Chinese or Japanese
 _MOST: Final = 4  # values looked at behind one name
 
 
@@ -81,8 +82,9 @@ def in_names(text: str, lower: str, possible: Sequence[tuple[int, int]]) -> Iter
                 place = lower.find(stem, place + len(stem))
                 continue
             begin, end = _name(text, place, place + len(stem))
+            is_reference = text[begin - 2 : begin] == "${" and text[end : end + 1] == "}"
             said = max(0, begin - _SAID_BEFORE, text.rfind(";", 0, begin))  # beyond it is another setting
-            if end not in seen and not _NO_SECRET.search(text, said, min(len(text), end + 12)):
+            if end not in seen and not is_reference and not _NO_SECRET.search(text, said, min(len(text), end + 12)):
                 seen.add(end)
                 yield from _given(text, begin, end, place + len(stem), is_password_name=is_password_name)
             place = lower.find(stem, place + len(stem))
@@ -140,7 +142,7 @@ def _before(text: str, begin: int, rule: str, *, is_password_name: bool) -> Iter
 
 
 def _fits(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool, is_bare: bool) -> bool:
-    if len(value) < 6 or is_shown(value) or _NUMBER.fullmatch(value):
+    if len(value) < 6 or is_shown(value) or _NUMBER.fullmatch(value) or _SENTENCE.match(value):
         return False
     if is_password_name:
         return (

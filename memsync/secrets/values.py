@@ -42,7 +42,7 @@ _FILE: Final = re.compile(
     r"[\w./\\~+-]+\.(?:pem|key|crt|cer|p12|pfx|jks|ya?ml|json|toml|txt|py|js|tsx?|go|rs|java|rb|sh|md|env|cfg|conf|ini|xml|html?|sql|log|lock|gpg|asc|pub|internal|local|com|org|net|io|dev|whl|tar|gz|zip|deb|rpm|jar|so|dll|exe|png|jpe?g|svg|gif|pdf)\d?(?:[:/#?].*)?"
 )
 _HOST: Final = re.compile(
-    r"(?:.*\]\(https?:.*|[a-z][a-z0-9+.-]*://[^@]*|[\w.+-]+@[\w.-]+\.[a-z]{2,8}(?:[:/].*)?|[a-z][a-z0-9._-]*@(?:[a-z][a-z0-9-]*|v?[\d.]+)|[\d.:/]+|[\w-]+(?:\.[\w-]+){2,}(?:[:/].*)?)"
+    r"(?:.*\]\(https?:.*|(?!otpauth:)[a-z][a-z0-9+.-]*://[^@]*|[\w.+-]+@[\w.-]+\.[a-z]{2,8}(?:[:/].*)?|[a-z][a-z0-9._-]*@(?:[a-z][a-z0-9-]*|v?[\d.]+)|[\d.:/]+|[\w-]+(?:\.[\w-]+){2,}(?:[:/].*)?)"
 )
 _SETTING: Final = re.compile(
     r"[A-Z][A-Z_]{2,}=[~$/][\w./${}-]*|[a-z][a-z_]*=(?:[\w.\[\](){}$/#&-]|=)*|[a-z]\w*(?:\.\w+)+=\d*"
@@ -126,6 +126,8 @@ def may_be(value: str) -> bool:
     """Tell whether *value* could be a secret at all, whatever stands around it. Cheap, and wrong on the safe side."""
     if (value.isascii() and value.isalpha() and len(value) < _DIGEST) or _WORD.fullmatch(value):
         return False
+    if "://" in value and "@" in value:
+        return True
     if is_wordy(value):
         return _SPELLED.search(value) is not None
     return not (len(value) < _DIGEST and _HEX.fullmatch(value))

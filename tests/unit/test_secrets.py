@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from base64 import b64encode
 from contextlib import suppress
 
 import pytest
@@ -124,6 +125,65 @@ def test_a_redacted_text_holds_no_secret(seed, shape):
 
 def test_text_without_a_secret_is_redacted_to_itself():
     assert secrets.redact("the tests need docker") == "the tests need docker"
+
+
+KEY = "4ZsMxSmD0dyFKGRKcTVcTXcmQ1XnWYh4Qd2eTbnnxTA0gkRJh2"
+
+
+@pytest.mark.parametrize(
+    ("innocent", "secret"),
+    [
+        (f"//# sourceMappingURL=data:application/json;charset=utf-8;base64,{KEY}", f"//# mapping {KEY}"),
+        (f'<img alt="key" src="data:image/svg+xml;base64,{KEY}">', f'<img alt="key" src="{KEY}">'),
+        (f'mail._domainkey TXT "v=DKIM1; k=rsa; p=MIGfMA0GCSqGSIb3DQEB{KEY}"', f'mail._domainkey TXT "x=1; p={KEY}"'),
+        (f"DKIM-Signature: v=1; s=s1; bh={KEY}", f"Signature v=1; s=s1; ch={KEY}"),
+        (f"-----BEGIN PGP SIGNATURE-----\nVersion: GnuPG v2\n\n{KEY}", f"-----BEGIN NOTE-----\ntoken: {KEY}"),
+        (f"MIIDdzCCAl+gAwIBAgIE{KEY}", f"MIICXQIBAAKBgQDx{KEY}"),
+        (f'{{"kty":"EC","x":"{KEY}","y":"{KEY}"}}', f'{{"kty":"EC","d":"{KEY}"}}'),
+        (f"  caBundle: {KEY}", f"  bundle: {KEY}"),
+        (f"<ds:SignatureValue>{KEY}</ds:SignatureValue>", f"<ds:Value>{KEY}</ds:Value>"),
+        (
+            "signed with RSA key 1C9B79959ABA398235264F0DABCC3F59A8CD4706",
+            "the API key 1C9B79959ABA398235264F0DABCC3F59",
+        ),
+        (
+            "REDIS_URL=redis://:${REDIS_PASSWORD}@redis:6379/0",
+            "REDIS_URL=redis://:${REDIS_PASSWORD:-Tr0ub4dor3k}@redis",
+        ),
+        ("パスワードは8文字以上で入力してください", "パスワードはTr0ub4dor+3k です"),
+        ("key exchange: curve25519-sha256 and others", "the key: curve25519-sha256-Qd2eTbnnxTA0gk"),
+        (f"did:key:z6Mk{KEY}", f"did the key z6Mk{KEY}"),
+        (f"google-site-verification={KEY}", f"google-site={KEY}"),
+        ("the key is 0x7f3ebfc5ea00", "the key is 7f3ebfc5ea007f3ebfc5ea01"),
+        ("password: ENC[AES256_GCM,data:Tr0ub4dor3k,type:str]", "password: AES256_GCM+Tr0ub4dor3k"),
+        ("the document key is 4ZsMxSmD0dyFKGRKcTVc", "the signing key is 4ZsMxSmD0dyFKGRKcTVc"),
+    ],
+)
+def test_what_anybody_may_see_is_no_secret_and_what_looks_alike_is_one(innocent, secret):
+    assert rules(innocent) == []
+    assert len(rules(secret)) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["Dear Bob, the quick brown fox jumps over it.", '{"id": 17, "state": "open", "items": [1,2]}']
+)
+def test_a_text_in_base64_is_read_and_not_taken_for_a_drawn_value(text):
+    assert rules(f"xx {b64encode(text.encode()).decode()}") == []
+    assert rules(f"xx {b64encode(f'{text} token={KEY}'.encode()).decode()}") != []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max_age=60; db_password=Tr0ub4dor+3k",  # what is no secret stands before the semicolon
+        "the password of the old wiki account of ops: Tr0ub4dor+3k",
+        "DB_PW=Tr0ub4dor+3k",
+        "postgres://lynx:JSVcS5mJI?X@db.acme.example:5432/orders",
+        "otpauth://totp/Acme:ops?secret=LQSKYVYPQBQMMKXEPCNCLZBMNFZQUSCA&issuer=Acme",
+    ],
+)
+def test_a_secret_is_found_beside_what_is_none(text):
+    assert len(rules(text)) == 1
 
 
 @pytest.mark.parametrize("mark", ["memsync:allow-secret", "gitleaks:allow", "pragma: allowlist secret"])
