@@ -11,7 +11,7 @@ import click
 
 from memsync.memories.results import Entry, Recall, Remembered
 from memsync.poison.guard import shown_label, shown_type
-from memsync.records import age, shown_id
+from memsync.records import DEFAULT_SOURCE, age, shown_id
 from memsync.system import texts
 
 if TYPE_CHECKING:
@@ -122,13 +122,14 @@ def recall(found: Recall, now: datetime, *, explain: bool) -> str:
 def entry_whole(entry: Entry, now: datetime) -> str:
     """Return everything about one memory."""
     memory = entry.memory
+    said = memory.source_type if memory.source_type != DEFAULT_SOURCE else ""  # as good as nothing: files leave it out
     rows = {
         "id": shown_id(memory.id),
         "type": shown_type(memory.memory_type),
         "importance": f"{memory.importance:g} (today {entry.effective_importance:.2g})",
         "tags": ", ".join(map(shown_label, memory.tags)),
         "scope": entry.scope,
-        "source": " ".join(map(shown_label, filter(None, (memory.source_type, memory.source_session_id)))),
+        "source": " ".join(map(shown_label, filter(None, (said, memory.source_session_id)))),
         "author": shown_label(memory.author or ""),
         "created": _format_time(memory.created_at, now),
         "updated": _format_time(memory.updated_at, now),

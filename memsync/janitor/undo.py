@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from memsync.errors import MemsyncError, Remedy, blaming
+from memsync.errors import MemsyncError, Remedy, StoreUnreadable, blaming
 from memsync.format.codec import decode
 from memsync.janitor import runs
 from memsync.janitor.plan import seal
@@ -16,6 +15,7 @@ from memsync.memories.project import Project
 from memsync.records import SCOPES, Scope, content_hash, format_time, tick
 from memsync.store import files
 from memsync.store.store import Store
+from memsync.system.limits import read_json
 
 
 def undo(project: Project, run: str | None = None) -> list[str]:
@@ -41,7 +41,9 @@ def undo(project: Project, run: str | None = None) -> list[str]:
 
 def _undo_file(project: Project, scope: Scope, path: Path) -> Iterator[str]:
     data, _ = files.read(path)
-    lines = [json.loads(line) for line in data.split(b"\n") if line.endswith(b"}")]
+    lines = [
+        line for raw in data.split(b"\n") if raw.endswith(b"}") and isinstance(line := _read_line(path, raw), dict)
+    ]
     state = project.state(scope)
     for line in lines:
         state.set_reviewed(line.get("logged", ()), "reversed")
@@ -52,6 +54,13 @@ def _undo_file(project: Project, scope: Scope, path: Path) -> Iterator[str]:
         for line in reversed(lines):
             if "step" in line:
                 yield from _undo_step(project, store, line, touched)
+
+
+def _read_line(path: Path, raw: bytes) -> Any:
+    try:
+        return read_json(raw)
+    except ValueError as error:
+        raise StoreUnreadable(path, f"has a line that cannot be read ({error})", "take that line out") from None
 
 
 def _undo_step(project: Project, store: Store, line: Mapping[str, Any], touched: Collection[str]) -> Iterator[str]:

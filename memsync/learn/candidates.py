@@ -258,7 +258,7 @@ class _Folder:
         rows = b"".join(codec.encode(_make_record(one)) + b"\n" for one in proposals)
         was, _ = files.read(path)
         if rows != was:
-            files.replace(path, rows, was=was, temp=path.with_suffix(".tmp"), private=self.place.private)
+            files.rewrite(path, rows, was=was, temp=path.with_suffix(".tmp"), private=self.place.private)
 
     def read_rejected(self) -> set[str]:
         """Return the hashes of the texts that nobody wants proposed again."""

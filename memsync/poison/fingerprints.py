@@ -8,10 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from memsync.errors import StoreError
 from memsync.records import Memory
+from memsync.store import files
 from memsync.store.state import MARK
 from memsync.store.trust import Instruction
+from memsync.system.home import find_own
 
+_KEY: Final = "key"
 _RULES: Final = (Path(__file__).parent, Path(__file__).parents[1] / "secrets")
 
 
@@ -20,7 +24,7 @@ def fingerprint(memory: Memory) -> str:
 
     Not its numbers and times: what it is worth today does not make it new to anybody.
     """
-    return _digest(said(memory)).hex()
+    return _digest(said(memory), _key_of(find_own())).hex()
 
 
 def mark(memory: Memory) -> bytes:
@@ -28,25 +32,48 @@ def mark(memory: Memory) -> bytes:
     return _digest(repr(tuple(memory)).encode("utf-8", "surrogatepass"))
 
 
-@cache
 def version_of_rules() -> str:
-    """Return what tells the rules about secrets and orders, code and data, from any others: what was found by those is void."""
+    """Return what tells the rules about secrets and orders on this machine from any others: what was found by those is void."""
+    return _digest(_read_rules(), _key_of(find_own())).hex()
+
+
+@cache
+def _read_rules() -> bytes:
     told = []
     for directory in _RULES:
         with os.scandir(directory) as entries:
-            files = sorted(entry.path for entry in entries if entry.is_file())
-        for path in files:
+            paths = sorted(entry.path for entry in entries if entry.is_file())
+        for path in paths:
             with open(path, "rb") as file:
                 told += [os.path.basename(path).encode(), _digest(file.read())]
-    return _digest(b"\0".join(told)).hex()
+    return b"\0".join(told)
 
 
-def _digest(data: bytes) -> bytes:
+@cache
+def _key_of(home: str) -> bytes:
+    """Return this machine's key from the store in *home*, made when first needed; empty where there is none.
+
+    An archive can bring a state.db that nobody here has written: without the key its notes fit nothing.
+    """
+    if not home:
+        return b""
+    path = Path(home, "local", _KEY)
+    try:
+        if not (key := files.read(path)[0]):
+            files.make_local(path.parent, private=True)
+            files.create(path, os.urandom(32), private=True)
+            key = files.read(path)[0]
+    except (StoreError, OSError):
+        return b""
+    return key if len(key) == 32 else b""
+
+
+def _digest(data: bytes, key: bytes = b"") -> bytes:
     try:
         from _blake2 import blake2b  # of hashlib, which loads OpenSSL: 2 ms, and a hook has no time
     except ImportError:
         from hashlib import blake2b
-    return blake2b(data, digest_size=MARK).digest()
+    return blake2b(data, digest_size=MARK, key=key).digest()
 
 
 def said(memory: Memory) -> bytes:

@@ -10,16 +10,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from memsync.system.texts import INVISIBLE
+
 _WORD: Final = 24  # characters of a type
 _LABEL: Final = 64  # characters of a tag
 # All are compiled when first needed, which they hardly ever are: a hook has no time.
-# Everything that Unicode calls default-ignorable (a test holds it), other controls, bidi marks
-# and blank letters. U+FE0F stays: it only colours emoji.
-_INVISIBLE: Final = (
-    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff\ud800-\udfff\ue000-\uf8ff"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff]+"
-)
+_INVISIBLE: Final = f"[{INVISIBLE}]+"
 # Whatever a client may take for a tag of its own, its full-width forms too. Before a blank only the names that chat
 # formats have, so that `a < b` stays.
 _TAG: Final = (

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from string import ascii_letters, digits
 from typing import Final, NamedTuple
 
+from memsync.system.texts import INVISIBLE
+
 
 class Unmasked(NamedTuple):
     """A text that was found behind a mask. `places` says where in the masked text each of its characters stands."""
@@ -38,9 +40,9 @@ _BREAK: Final = re.compile(
     r"-?[\"'`]?\s{0,3}[\\\\+.&]?\s{0,3}[\"'`]?|\s{1,3}[\"'`#*>|-]{0,3}\s{0,3}"
     r"|[\"'`]\s?,\s?[\"'`]|\*{1,2}|</?[a-z]{1,6}\s?/?>|<!--[^<>]{0,20}-->"
 )
+# Beside what is not seen: letters that are read as others, and the controls that count as blanks.
 _MASKS: Final = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\u2100-\u214f\u2460-\u24ff\u2800\u3164\ufe00-\ufe0f\ufeff\uff00-\uffef\U0001d400-\U0001d7ff\U000e0000-\U000e0fff]"
+    f"[{INVISIBLE}\x0b\x0c\x1c-\x1f\x85\ufe0f\u2100-\u214f\u2460-\u24ff\uff00-\uffef\U0001d400-\U0001d7ff]"
 )
 
 

@@ -251,7 +251,8 @@ def _save(place: Place, notes: Mapping[str, Any]) -> None:
     path = place.local / _NOTES
     was = files.read(path)[0]
     data = json.dumps(notes, indent=1).encode()  # escaped: a path need not be UTF-8
-    files.replace(path, data, was=was, temp=path.with_name(f"{_NOTES}.{os.getpid()}.tmp"), private=place.private)
+    temp = path.with_name(f"{_NOTES}.{os.getpid()}.tmp")
+    files.rewrite(path, data, was=was, temp=temp, private=place.private)
 
 
 def list_entries(target: Target, text: str) -> list[str]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Final
 
+# What nobody sees, as the inside of a class of letters: everything that Unicode calls default-ignorable (a test
+# holds it), other controls, bidi marks and blank letters. U+FE0F stays: it only colours emoji.
+INVISIBLE: Final = (
+    "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff\ud800-\udfff\ue000-\uf8ff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff"
+)
 _STEERING: Final = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
@@ -24,8 +30,10 @@ def printable(text: str) -> str:
     """Return *text* with control and invisible characters made visible: a memory must not steer a terminal."""
     if text.isprintable():
         return text
+    from unicodedata import category  # hooks import this module, and show nothing on a terminal
+
     return "".join(
-        letter if letter == "\n" or unicodedata.category(letter) not in _STEERING else f"\\u{ord(letter):04x}"
+        letter if letter == "\n" or category(letter) not in _STEERING else f"\\u{ord(letter):04x}"
         for letter in text.replace("\t", "    ")
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import pytest
 from helpers import GitRepo, memory_line, memsync
 
 from memsync.git.hookfile import BLOCKED
+from memsync.git.install import ROOTS
 
 _PATIENCE = 30  # seconds that the test waits; the clock of the hooks is set to one
 
@@ -56,6 +58,30 @@ def test_a_pre_commit_that_gets_stuck_says_that_nothing_was_checked_and_lets_git
     assert done.code == 0
     assert "NOT CHECKED FOR SECRETS" in done.err
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no sh")
+def test_a_secret_that_was_found_before_the_time_ran_out_stops_the_commit(repo, tmp_path, monkeypatch):
+    for name, text in (("aa", "staging: ghp_5up3rS3cr3tT0kenF0rStag1ngTest5Only2"), ("bb", "the tests need docker")):
+        (repo.root / name / ".gobby").mkdir(parents=True)
+        (repo.root / name / ".gobby" / "memories.jsonl").write_text(memory_line(f"mm-{name}", text))
+        repo.git("config", "--add", ROOTS, name)
+    repo.git("add", "-A")
+    slow = tmp_path / "bin" / "git"  # as slow as a disk that is asleep, once the second store is asked for
+    slow.parent.mkdir()
+    real = shutil.which("git")
+    mark = tmp_path / "checking"  # what is staged in the first store is being looked at
+    slow.write_text(
+        f"#!/bin/sh\ncase \"$*\" in *ACMRTU*aa/*) : > '{mark}';; *:bb/*) [ ! -e '{mark}' ] || exec sleep 60;; esac\n"
+        f"exec '{real}' \"$@\"\n"
+    )
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("MEMSYNC_GIT_SECONDS", "8")
+    done = memsync("git", "hook", "pre-commit", cwd=repo.root, timeout=_PATIENCE)
+    assert "did not finish within" in done.err
+    assert "aa/.gobby/memories.jsonl" in done.err
+    assert done.code == BLOCKED
 
 
 def test_code_in_c_that_keeps_python_from_running_is_ended_too():

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from memsync import Memsync
-from memsync.errors import MemsyncError
+from memsync.errors import MemsyncError, StoreUnreadable
 from memsync.janitor import review, runs
 from memsync.janitor.plan import Archive, Confirm, Merge, Reverse
 from memsync.janitor.run import apply
@@ -193,6 +193,20 @@ def test_three_merges_into_one_record_are_taken_back_whole(project, put):
     undo(project)
     after = {id_: found._replace(updated_at=None) for id_, found in project.store("project").memories().items()}
     assert after == before
+
+
+@pytest.mark.parametrize("raw", [b'{"step":' + b"[" * 5000 + b"]" * 5000 + b"}", b"{no json}"])
+def test_a_run_with_a_line_that_cannot_be_read_is_refused_before_anything_is_undone(project, put, raw):
+    put(RICH)
+    put(POOR, start="b")
+    apply(project, survey(project, ["dedup"]).steps)
+    (run,) = runs.names(project)
+    path = runs.directory(project, "project") / f"{run}.jsonl"
+    path.write_bytes(path.read_bytes() + raw + b"\n")
+    with pytest.raises(StoreUnreadable, match="has a line that cannot be read"):
+        undo(project)
+    assert live(project) == {"mm-a": RICH}
+    assert runs.names(project) == [run]
 
 
 def test_later_edits_are_kept(project, put):

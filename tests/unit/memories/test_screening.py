@@ -109,8 +109,8 @@ def test_what_older_rules_found_is_void_and_forgotten(mixed):
 def test_whatever_changes_in_the_rules_makes_them_others(room, monkeypatch, tmp_path):
     rooms = [shutil.copytree(path, tmp_path / path.name) for path in fingerprints._RULES]
     monkeypatch.setattr(fingerprints, "_RULES", tuple(rooms))
-    compute = version_of_rules.__wrapped__
-    assert compute() == version_of_rules(), "a copy has the same rules"
+    compute = fingerprints._read_rules.__wrapped__
+    assert compute() == fingerprints._read_rules(), "a copy has the same rules"
     for path in sorted(path for path in (tmp_path / room).iterdir() if path.is_file()):
         before, data = compute(), path.read_bytes()
         path.write_bytes(data + b"\n")
@@ -170,3 +170,17 @@ def test_too_little_time_keeps_what_was_done(mixed):
     assert mixed.screen_all(seconds=-1) is False
     assert len(screened(mixed)) == 1
     assert mixed.screen_all() is True
+
+
+def test_notes_that_came_with_an_archive_count_for_nothing_on_this_machine(mixed, repo, tmp_path, monkeypatch, clock):
+    mixed.screen_all()
+    mixed.record([mixed.get("mm-good")], "search")
+    mixed.journal.write()
+    assert not mixed.screening.is_new(mixed.get("mm-good"))
+    assert len(screened(mixed)) == 2
+    key = Path(fingerprints.find_own(), "local", "key")
+    assert (len(key.read_bytes()), key.stat().st_mode & 0o77) == (32, 0)
+    monkeypatch.setenv("MEMSYNC_HOME", str(tmp_path / "another"))
+    there = Memsync.open(repo.root, clock=clock)
+    assert there.screening.is_new(there.get("mm-good"))
+    assert screened(there) == {}

@@ -6,12 +6,13 @@ import errno
 import json
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
 from memsync import Memsync
 from memsync.agents.client import CLIENTS
-from memsync.errors import OutsideTree, SettingsRefused, StoreFull
+from memsync.errors import OutsideTree, SettingsRefused, StoreFull, StoreNotWritable
 from memsync.setup import clients, doctor, installing
 from memsync.setup.client_status import survey
 from memsync.store import files
@@ -418,6 +419,23 @@ def test_notes_of_ours_that_are_damaged_stop_nothing_and_write_nothing(repo, hom
     assert json.loads(in_home.read_bytes())["projects"].keys() >= set(CLIENTS)
     uninstall(repo)
     assert status(repo) == dict.fromkeys(CLIENTS, ("missing", "missing"))
+
+
+def test_a_note_that_another_process_writes_in_the_same_moment_is_not_lost(repo, monkeypatch):
+    init(repo)
+    notes = repo.root / ".gobby" / "local" / "clients.json"
+    theirs = notes.read_bytes().replace(b"{", b'{"of another": {},', 1)
+    really_open = os.open
+
+    def open_late(path: Path, *args: int, **at: int) -> int:
+        if Path(path).name.startswith("clients.json.") and Path(path).name.endswith(".tmp"):
+            notes.write_bytes(theirs)
+        return really_open(path, *args, **at)
+
+    monkeypatch.setattr(os, "open", open_late)
+    with pytest.raises(StoreNotWritable, match="changed while it was written; try again"):
+        uninstall(repo)
+    assert notes.read_bytes() == theirs
 
 
 def test_a_settings_file_that_is_too_large_or_too_deep_is_refused(repo):
