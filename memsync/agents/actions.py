@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from re import Match
 from typing import Any, Final, NamedTuple
 
 from memsync.agents import context
-from memsync.agents.session import Injection, RecallSession
+from memsync.agents.injection import Injection
+from memsync.agents.session import RecallSession
 from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.store.trust import VALUE
 from memsync.store.workflow import Step
@@ -17,12 +18,24 @@ from memsync.store.workflow import Step
 log = logging.getLogger(__name__)
 
 
-class Turn:
-    """What the actions of one event work on: the session, and the values that a workflow may name."""
+class Past(NamedTuple):
+    """What a session has of before: all of it, or the ids that `stay`; those that come `first` are needed now."""
 
-    def __init__(self, session: RecallSession, values: Mapping[str, str]) -> None:
+    is_kept: bool = False
+    stay: Sequence[str] = ()
+    first: Sequence[str] = ()
+
+
+_NONE: Final = Past()
+
+
+class Turn:
+    """What the actions of one event work on: the session, the values that a workflow may name, what there is of before."""
+
+    def __init__(self, session: RecallSession, values: Mapping[str, str], past: Past = _NONE) -> None:
         self.session = session
         self.values = values
+        self.past = past
         self.injections: list[Injection] = []
 
     @property
@@ -120,8 +133,13 @@ def _inject(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Give the most important memories; with a query those that it is about."""
     if "query" in params:
         return _recall_relevant(turn, params)
+    if turn.past.is_kept:
+        return _given(turn, Injection(reason="the context is still there"))
     found = turn.session.at_start(
-        limit=params.get("limit"), threshold=params.get("min_importance"), budget=_budget(turn, params)
+        first=turn.past.first,
+        limit=params.get("limit"),
+        threshold=params.get("min_importance"),
+        budget=_budget(turn, params),
     )
     return _given(turn, found)
 
@@ -154,6 +172,7 @@ def _given(turn: Turn, found: Injection) -> Mapping[str, Any]:
 def _reset(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
     """Let every memory be given again."""
     count = turn.session.reset()
+    turn.session.adopt(turn.past.stay)
     log.info("reset_memory_injection_tracking: Cleared %s tracked memories", count)
     return {"memory_tracking_reset": True, "previous_count": count}
 

@@ -9,12 +9,33 @@ from typing import Any, Final, Literal, NamedTuple
 ClientName = Literal["claude", "codex", "gemini"]
 CLIENTS: Final[tuple[ClientName, ...]] = ("claude", "codex", "gemini")
 ANY: Final[Collection[str]] = ()
-EVENTS: Final = ("session-start", "prompt", "pre-compact", "post-compact", "session-end")
-_OWN: Final = {name: name.replace("-", "_") for name in EVENTS if name != "post-compact"}
+# The same words for every client. The answer to those about a subagent or a tool is nothing yet.
+EVENTS: Final = (
+    "session-start",
+    "prompt",
+    "pre-compact",
+    "post-compact",
+    "subagent-start",
+    "pre-tool",
+    "post-tool",
+    "session-end",
+)
+_OWN: Final = {name: name.replace("-", "_") for name in ("session-start", "prompt", "pre-compact", "session-end")}
+# At these the context of before is there again, with all that hooks added to it.
+KEEPS_CONTEXT: Final = ("resume", "fork")
+
+# What clients put into prompts themselves: the word of a subagent that is done, the output of a command.
+_MACHINE_MADE: Final = re.compile(
+    r"\s*<(task-notification|system-reminder|local-command-[a-z]+|command-[a-z]+|bash-[a-z]+|environment_context)>"
+    r".*?(?:</\1>|\Z)",
+    re.DOTALL,
+)
 
 
 def typed(prompt: str) -> str:
-    """Return the prompt as the client reports it."""
+    """Return what the user has typed of *prompt*: without what the client put before it."""
+    while found := _MACHINE_MADE.match(prompt):
+        prompt = prompt[found.end() :]
     return prompt
 
 
@@ -23,7 +44,9 @@ class Client(NamedTuple):
 
     `lost` names the events at which what hooks added is gone from its context, for the given
     values of `source` or `trigger`, or ANY; `ignored` those that mean nothing. `turn` is the key that tells one
-    event from the next. `prompt` takes away what the client puts before a prompt.
+    event from the next. `prompt` takes away what the client puts before a prompt. `repeats_context`: an answer
+    has the context at its top as well, for those that read the client's settings and look only there.
+    `keeps_start`: what was added at the start of a session is there again when it is resumed.
     """
 
     name: ClientName
@@ -32,6 +55,8 @@ class Client(NamedTuple):
     lost: Mapping[str, Collection[str]]
     ignored: Mapping[str, Collection[str]] = {}
     prompt: Callable[[str], str] = typed
+    repeats_context: bool = False
+    keeps_start: bool = True
 
     def output_event(self, event: str) -> str:
         """Return what the client calls *event* in a hook's answer; "" where no answer can add context."""
@@ -61,6 +86,7 @@ CLAUDE = Client(
     prompt_event="UserPromptSubmit",
     turn="prompt_id",
     lost={"session-start": ("compact", "clear")},
+    repeats_context=True,  # for Copilot CLI, which runs the hooks of .claude/settings.json; Claude Code passes the key over
 )
 
 
@@ -81,13 +107,14 @@ CODEX = Client(
 # PreCompress(auto) is sent whether anything is compressed or not, and no event follows one:
 # only the user's own /compress empties the ledger. What is added to a prompt stays in the
 # history of the chat, also when it is resumed (0.61, looked at in its requests), though its documentation says for one turn.
+# What is added at its start does not.
 _CONTEXT: Final = re.compile(r"(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
 
 
 def without_context(prompt: str) -> str:
     """Return *prompt* without what hooks put before it; inside, Gemini has escaped every tag."""
     found = _CONTEXT.match(prompt)
-    return prompt[found.end() :] if found else prompt
+    return typed(prompt[found.end() :] if found else prompt)
 
 
 GEMINI = Client(
@@ -97,6 +124,7 @@ GEMINI = Client(
     lost={"session-start": ("clear",), "pre-compact": ("manual",)},
     ignored={"pre-compact": ("auto",)},
     prompt=without_context,
+    keeps_start=False,
 )
 
 KNOWN: Final[Mapping[str, Client]] = {"claude": CLAUDE, "codex": CODEX, "gemini": GEMINI}

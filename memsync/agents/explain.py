@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from memsync.agents.session import Injection, RecallSession, superseded_by
+from memsync.agents.injection import Injection
+from memsync.agents.session import RecallSession, superseded_by
 from memsync.memories.filters import Filters, least_confidence, sort_by_importance
 from memsync.memories.results import Entry, Hit
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from memsync.agents import hooklog
 from memsync.agents.actions import Outcome, Turn, check, run
 from memsync.agents.client import CLIENTS, EVENTS, KNOWN, Client
+from memsync.agents.past import find_past
 from memsync.agents.session import RecallSession
 from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project
@@ -49,32 +50,50 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
     if event not in EVENTS:
         raise UsageError(f"unknown event {event!r}; choose one of {', '.join(EVENTS)}")
     session = RecallSession(project, session_id(payload))
-    turn = Turn(session, values(project, client, event, payload))
+    turn = Turn(session, values(project, client, event, payload), find_past(session, client, event, payload))
     key = _key(client, event, payload)
     triggers = client.triggers(event, payload) if project.settings.enabled else ()
-    # A twin must not empty the ledger again after this one has filled it, so a loss is claimed before anything is done.
-    is_claimed = "compact" in triggers
-    outcomes: list[Outcome] = []
-    if not is_claimed or session.claim(key):
-        steps = workflow.load(project.layout).steps if triggers else {}
-        with project.journal.in_session(session.id):
-            outcomes = [outcome for trigger in triggers for outcome in run(steps[trigger], turn)]
+    outcomes = _run_triggers(triggers, turn, key)
     text = "\n".join(found.text for found in turn.injections if found.text)
     name = client.output_event(event)
     note = _note(turn, client, event, outcomes)
     message = _notice(project, event)
+
+    def note_down() -> None:
+        _keep_for_later(turn, event, str(payload.get(client.turn) or ""))
+        hooklog.write(project, note)
+
     if not (text and name):
-        return Reply(json.dumps(message) if message else "", lambda: hooklog.write(project, note))
-    if not is_claimed and not session.claim(key):
+        return Reply(json.dumps(message) if message else "", note_down)
+    if "compact" not in triggers and not session.claim(key):
         return Reply("", lambda: hooklog.write(project, {**note, "given": [], "reason": "another hook answered"}))
 
     def used() -> None:
         for found in turn.injections:
             session.commit(found)
-        hooklog.write(project, note)
+        note_down()
 
-    out = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}, **message}
+    also = {"additionalContext": text} if client.repeats_context else {}
+    out = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}, **also, **message}
     return Reply(json.dumps(out), used)
+
+
+def _keep_for_later(turn: Turn, event: str, key: str) -> None:
+    """Keep what a compaction, or a client that drops what it was given at the start, makes necessary again."""
+    if event == "prompt":
+        turn.session.keep_matched(turn.injections, key)
+    if event == "session-start" and any(found.entries for found in turn.injections):
+        turn.session.keep_start(turn.injections)
+
+
+def _run_triggers(triggers: Sequence[str], turn: Turn, key: str) -> list[Outcome]:
+    """Run the steps of *triggers*. A loss is claimed before: a twin must not empty the ledger after this one has filled it."""
+    if not triggers or ("compact" in triggers and not turn.session.claim(key)):
+        return []
+    project = turn.session.project
+    steps = workflow.load(project.layout).steps
+    with project.journal.in_session(turn.session.id):
+        return [outcome for trigger in triggers for outcome in run(steps[trigger], turn)]
 
 
 def _notice(project: Project, event: str) -> dict[str, str]:

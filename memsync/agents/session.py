@@ -13,91 +13,27 @@ from datetime import timedelta
 from heapq import heappush, heappushpop
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from memsync.agents import context
 from memsync.agents.gist import find_gist, split_questions
+from memsync.agents.injection import Injection, Matched, Rules, key_of
 from memsync.agents.lines import choose_lines, notes_of
 from memsync.agents.triage import small_talk
 from memsync.memories.filters import SHOWN, Filters, least_confidence, search, sort_by_importance, together
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit, Recall
-from memsync.records import Scope, content_hash, format_time, parse_time
+from memsync.records import Scope, format_time, parse_time
 from memsync.store.state import State
 
 LEDGER: Final = "injected_memory_ids"
 _COMPACTED: Final = "compacted_at"
 _CLAIMS: Final = "claims"
 _KEPT: Final = "kept"
+_MATCHED: Final = "matched"
+_STARTED: Final = "started"
 _TWIN: Final = timedelta(seconds=3)  # a second hook for the same event comes at once, and no hook lives longer
 _POOL: Final = 3  # memories looked at per memory wanted, where some may be too long or say the same
-
-
-class Injection(NamedTuple):
-    """What to add to an agent's context, or why nothing; `filtered` were given before.
-
-    `left_out` did not fit into the budget. From a `gate` below the `floor` nothing is given.
-    `folded` are the memories that only say again what one of the `entries` does.
-    """
-
-    text: str = ""
-    entries: tuple[Entry, ...] = ()
-    filtered: int = 0
-    reason: str = ""
-    left_out: tuple[Entry, ...] = ()
-    gate: float = 0.0
-    floor: float = 0.0
-    folded: tuple[Entry, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result of seed 000's action."""
-        if not self.entries:
-            return {"injected": False, "count": 0, "filtered": self.filtered}
-        return {
-            "inject_context": self.text,
-            "injected": True,
-            "count": len(self.entries),
-            "filtered": self.filtered,
-        }
-
-
-class Rules(NamedTuple):
-    """Which memories a session may be given now. Pure.
-
-    Where a question was *asked*, relevance decides, and the *threshold* is for the importance as written;
-    without one it is for what decay has left of it.
-    """
-
-    ledger: Mapping[str, str]
-    session_id: str = ""
-    compacted_at: str = ""
-    threshold: float = 0.0
-    asked: bool = False
-
-    def refusal(self, entry: Entry) -> str:
-        """Return the rule that keeps *entry* back; "" if none does."""
-        memory = entry.memory
-        if memory.archived_at is not None:
-            return "archived"
-        if memory.conflict_of is not None:
-            return "conflict"
-        if (memory.importance if self.asked else entry.effective_importance) < self.threshold:
-            return "importance_threshold"
-        if self._is_own(entry):
-            return "session"
-        return "ledger" if memory.id in self.ledger and self.ledger[memory.id] == _key(entry) else ""
-
-    def _is_own(self, entry: Entry) -> bool:
-        """Tell whether the memory was made in this session, whose context still has it (seed 001)."""
-        memory = entry.memory
-        if not self.session_id or memory.source_session_id != self.session_id:
-            return False
-        gate = parse_time(self.compacted_at)
-        return gate is None or memory.created_at is None or memory.created_at > gate
-
-
-def _key(entry: Entry) -> str:
-    return content_hash(entry.memory.content)[:16]
 
 
 class RecallSession:
@@ -137,14 +73,35 @@ class RecallSession:
         return self.reset()
 
     def at_start(
-        self, *, limit: int | None = None, threshold: float | None = None, budget: int | None = None
+        self,
+        *,
+        limit: int | None = None,
+        threshold: float | None = None,
+        budget: int | None = None,
+        first: Sequence[str] = (),
     ) -> Injection:
-        """Return the most important memories that the session does not have, grouped by type."""
+        """Return the most important memories that the session does not have, grouped by type; those of *first* come first."""
         settings = self.project.settings
         rules = self.rules(threshold)
         limit = settings.injection_limit if limit is None else limit
         new, filtered = self._important(rules, limit * _POOL)
+        asked = [entry for entry in self._find(first) if not (rules.refusal(entry) or self.why_withheld(entry))]
+        new = [*asked, *(entry for entry in new if entry.id not in first)]
+        limit = max(limit, len(asked))
         return self._built(new, filtered, limit=limit, budget=budget, grouped=True)
+
+    def _find(self, ids: Sequence[str]) -> list[Entry]:
+        """Return the memories of *ids*, as far as there are any."""
+        if not ids:
+            return []
+        self.project.stores.refresh()
+        found = {
+            id_: self.project.entry(scope, memory)
+            for scope, store in self.project.stores.items()
+            for id_ in ids
+            if (memory := store.memories().get(id_))
+        }
+        return [found[id_] for id_ in ids if id_ in found]
 
     def _important(self, rules: Rules, wanted: int) -> tuple[list[Entry], int]:
         """Return the *wanted* most important memories that pass, and how many the ledger kept back.
@@ -193,12 +150,13 @@ class RecallSession:
         if why := small_talk(prompt):
             return Injection(reason=why)
         limit = self.project.limit_of(SHOWN) if limit is None else limit
-        found, filtered, replaced = self._search(prompt, self.rules(threshold, asked=True), limit)
-        if restart and filtered and found.gate < found.floor:
+        found, known, replaced = self._search(prompt, self.rules(threshold, asked=True), limit)
+        if restart and known and found.gate < found.floor:
             self._forget()
-            found, filtered, replaced = self._search(prompt, self.rules(threshold, asked=True), limit)
+            found, known, replaced = self._search(prompt, self.rules(threshold, asked=True), limit)
         replaced = replaced | superseded_by(hit for hit in found if not found.is_weak(hit))
-        return self._given([hit for hit in found if hit.id not in replaced], found, filtered, limit, budget)
+        done = self._given([hit for hit in found if hit.id not in replaced], found, len(known), limit, budget)
+        return done._replace(known=tuple(known))
 
     def _given(self, hits: Sequence[Hit], found: Recall, filtered: int, limit: int, budget: int | None) -> Injection:
         """Return what of *hits* is given: lines of different facts."""
@@ -209,8 +167,8 @@ class RecallSession:
         folded = tuple(hit for line in lines if line.hit.id in shown for hit in line.alike)
         return done._replace(gate=found.gate, floor=found.floor, folded=folded)
 
-    def _search(self, prompt: str, rules: Rules, limit: int) -> tuple[Recall, int, set[str]]:
-        """Look with the ledger excluded in the query, and count what it kept back that would have passed.
+    def _search(self, prompt: str, rules: Rules, limit: int) -> tuple[Recall, list[str], set[str]]:
+        """Look with the ledger excluded in the query, and list what it kept back that would have passed.
 
         Returned too are the ids that a memory which was kept back replaces: that the session has the new text is no
         reason to give it the old one.
@@ -231,7 +189,8 @@ class RecallSession:
         found = together([search(self.project, text, filters, limit=limit * _POOL) for text in asked])
         surest = max([found.gate, *(found.refused.get(id_, 0.0) for id_ in held)])
         least = least_confidence(surest, found.floor)
-        return found, sum(found.refused.get(id_, 0.0) >= least for id_ in held), replaced
+        known = sorted(id_ for id_ in held if found.refused.get(id_, 0.0) >= least)
+        return found, known, replaced
 
     def _built(
         self,
@@ -275,10 +234,9 @@ class RecallSession:
     def rules(self, threshold: float | None = None, *, asked: bool = False) -> Rules:
         """Return the rules that hold for the session now: at its start, or where something was *asked*."""
         known = self.variables()
-        ledger = known.get(LEDGER)
         return Rules(
             session_id=self.id,
-            ledger=ledger if isinstance(ledger, dict) else {},
+            ledger=_ledger_of(known),
             compacted_at=str(known.get(_COMPACTED, "")),
             threshold=self.project.settings.importance_threshold if threshold is None else threshold,
             asked=asked,
@@ -300,6 +258,47 @@ class RecallSession:
     def kept(self) -> dict[str, str]:
         """Return the texts that were kept for the session."""
         return texts_of(self.variables())
+
+    def has_context(self) -> bool:
+        """Tell whether a session that is resumed has what it was given: unless it is new to us, or a compaction took it."""
+        variables = self.variables()
+        return bool(variables.get(LEDGER)) or (bool(variables) and _COMPACTED not in variables)
+
+    def keep_matched(self, injections: Sequence[Injection], turn: str) -> None:
+        """Keep what the prompt of *turn* was about, for the case that the context is compacted before it is answered."""
+        given = [entry.id for found in injections for entry in found.entries]
+        known = [id_ for found in injections for id_ in found.known]
+        if given or known or self.variables().get(_MATCHED):
+            self._change(lambda variables: {**variables, _MATCHED: [turn, given, known]})
+
+    def matched(self) -> Matched:
+        """Return what the last prompt was about."""
+        match self.variables().get(_MATCHED):
+            case [str(turn), [*given], [*known]]:
+                return Matched(turn, tuple(map(str, given)), tuple(map(str, known)))
+        return Matched()
+
+    def keep_start(self, injections: Sequence[Injection]) -> None:
+        """Keep what was given at the start of the session."""
+        ids = [entry.id for found in injections for entry in found.entries]
+        self._change(lambda variables: {**variables, _STARTED: ids})
+
+    def forget_start(self) -> None:
+        """Take what was given at the start of the session out of the ledger."""
+
+        def forget(variables: dict[str, Any]) -> dict[str, Any] | None:
+            started = variables.get(_STARTED)
+            if not isinstance(started, list):
+                return None
+            left = {id_: key for id_, key in _ledger_of(variables).items() if id_ not in started}
+            return {**variables, LEDGER: left, _STARTED: None}
+
+        self._change(forget)
+
+    def adopt(self, ids: Sequence[str]) -> None:
+        """Note that the context has the memories of *ids* already."""
+        if there := {entry.id: key_of(entry) for entry in self._find(ids)}:
+            self._change(lambda variables: {**variables, LEDGER: {**there, **_ledger_of(variables)}})
 
     def claim(self, event: str) -> bool:
         """Take on *event* (its name and what tells it from the next); False if another process just did.
@@ -327,11 +326,10 @@ class RecallSession:
         """Note what was handed over. Done after the output, so that nothing unseen counts as seen."""
         if not injection.entries:
             return
-        given = {entry.id: _key(entry) for entry in (*injection.entries, *injection.folded)}
+        given = {entry.id: key_of(entry) for entry in (*injection.entries, *injection.folded)}
 
         def add(variables: dict[str, Any]) -> dict[str, Any]:
-            ledger = variables.get(LEDGER)
-            return {**variables, LEDGER: {**(ledger if isinstance(ledger, dict) else {}), **given}}
+            return {**variables, LEDGER: {**_ledger_of(variables), **given}}
 
         self._change(add)
         now = self.project.clock()
@@ -363,6 +361,11 @@ class RecallSession:
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
         if self._state and self.id:
             self._state.change_variables(self.id, self.project.clock(), change)
+
+
+def _ledger_of(variables: Mapping[str, Any]) -> dict[str, str]:
+    ledger = variables.get(LEDGER)
+    return ledger if isinstance(ledger, dict) else {}
 
 
 def texts_of(variables: Mapping[str, Any]) -> dict[str, str]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from memsync.agents.session import Injection, RecallSession
+from memsync.agents.injection import Injection
+from memsync.agents.session import RecallSession
 from memsync.format.codec import encode
 from memsync.memories.project import Project
 from memsync.store.places import locate

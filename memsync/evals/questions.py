@@ -19,7 +19,7 @@ from memsync.records import Memory
 from memsync.store import files
 
 if TYPE_CHECKING:
-    from memsync.agents.session import Injection
+    from memsync.agents.injection import Injection
     from memsync.index.embed import Meaning
 
 METRICS: Final = ("hit@1", "hit@5", "hit@10", "recall@10", "nDCG@5", "nDCG@10", "MRR")

@@ -46,6 +46,87 @@ def test_a_session_start_is_answered_and_its_memories_do_not_come_again(at):
     assert at("session-start", source="resume") is None
 
 
+def test_what_is_told_to_claude_code_is_there_for_copilot_too_and_no_other_client_gets_another_key(repo):
+    memsync("memory", "add", FACT, cwd=repo.root)
+    for client in ("claude", "codex", "gemini"):
+        said = json.dumps({"session_id": client, "cwd": str(repo.root), "prompt": ASK})
+        found = memsync("hook", "prompt", "--client", client, cwd=repo.root, stdin=said).json
+        context = found["hookSpecificOutput"]["additionalContext"]
+        assert found.get("additionalContext") == (context if client == "claude" else None)
+        assert set(found) <= {"hookSpecificOutput", "additionalContext"}
+
+
+def add_others(repo, count: int = 12) -> None:
+    for number in range(count):
+        memsync("memory", "add", f"Sensor {number} is in hall {number * 31}", "--importance", "0.9", cwd=repo.root)
+
+
+def test_a_session_that_is_resumed_is_given_nothing_that_nobody_asked_for(at, repo):
+    add_others(repo)
+    assert at("session-start", source="startup")
+    assert at("session-start", source="resume") is None
+    assert FACT in at("prompt", prompt=ASK)["additionalContext"]
+    assert at("session-start", source="resume") is None
+
+
+def test_gemini_cli_which_loses_what_came_at_the_start_gets_the_same_again_when_it_resumes(at, repo):
+    add_others(repo)
+    memsync("memory", "config", "memory.injection_limit", "2", cwd=repo.root)
+    first = at("session-start", "gemini", source="startup")["additionalContext"]
+    assert FACT in at("prompt", "gemini", prompt=ASK)["additionalContext"]
+    again = at("session-start", "gemini", source="resume")["additionalContext"]
+    assert sorted(again.splitlines()) == sorted(first.splitlines())  # what is of equal worth stands in any order
+    assert at("prompt", "gemini", prompt=f"{ASK} again") is None
+
+
+def test_a_session_that_began_without_us_is_given_the_most_important_when_it_is_resumed(at):
+    assert FACT in at("session-start", source="resume")["additionalContext"]
+
+
+def test_a_fork_has_what_its_parent_was_given_by_the_transcript(at, tmp_path):
+    given = at("session-start", source="startup")["additionalContext"]
+    transcript = tmp_path / "parent.jsonl"
+    transcript.write_text(json.dumps({"type": "attachment", "content": [given]}) + "\n")
+    assert at("session-start", source="fork", session="s2", transcript_path=str(transcript)) is None
+    assert at("prompt", session="s2", prompt=ASK) is None
+    assert at("session-start", source="fork", session="s3", transcript_path=str(tmp_path / "none")) is None
+    assert FACT in at("prompt", session="s3", prompt=ASK)["additionalContext"]
+
+
+def test_what_the_prompt_of_a_compaction_needs_comes_first_and_what_came_with_it_not_again(at, repo):
+    add_others(repo)
+    memsync("memory", "add", "The staging cache listens on port 6380", "--importance", "0.4", cwd=repo.root)
+    memsync("memory", "config", "memory.injection_limit", "2", cwd=repo.root)
+    assert FACT in at("prompt", prompt=ASK, prompt_id="p1")["additionalContext"]
+    # the same turn: what was given with it is still there
+    again = at("session-start", source="compact", prompt_id="p1")["additionalContext"]
+    assert FACT not in again
+    # a later turn that needs it: it was known, and is gone with the context
+    assert at("prompt", prompt=f"{ASK} tell me", prompt_id="p2") is None
+    again = at("session-start", source="compact", prompt_id="p2")["additionalContext"]
+    assert FACT in again
+    assert at("prompt", prompt=f"{ASK} please", prompt_id="p3") is None
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f"<task-notification><task-id>1</task-id><result>{ASK}</result></task-notification>",
+        f"<local-command-stdout>{ASK}</local-command-stdout>",
+        f"<task-notification>\n<result>{ASK}",
+    ],
+)
+@pytest.mark.parametrize("client", ["claude", "codex", "gemini"])
+def test_what_a_client_puts_into_a_prompt_by_itself_is_no_question(at, client, prompt):
+    assert at("prompt", client, prompt=prompt) is None
+    assert FACT in at("prompt", client, prompt=f"<system-reminder>x</system-reminder>\n{ASK}")["additionalContext"]
+
+
+@pytest.mark.parametrize("event", ["subagent-start", "pre-tool", "post-tool"])
+def test_the_events_of_subagents_and_tools_are_known_and_answered_with_nothing(at, event):
+    assert at(event, tool_name="Bash") is None
+
+
 @pytest.mark.parametrize(
     ("client", "lost"),
     [

@@ -61,6 +61,15 @@ def test_a_new_session_gets_everything_anew(client):
         assert client.ask(QUESTION).count(FACT) == 1
 
 
+def test_a_session_that_is_resumed_is_given_nothing_that_nobody_asked_for(client):
+    for number in range(6):
+        remember(client, f"Sensor {number} is in hall {number * 31}")
+    assert client.memsync("memory", "config", "memory.injection_limit", "2").code == 0
+    before = client.ask("Hello there, please introduce yourself.").count("is in hall")
+    assert before == 2
+    assert client.ask("Tell me something about yourself.", again=True).count("is in hall") == before
+
+
 def test_claude_code_is_given_again_what_a_compaction_took(claude):
     remember(claude)
     assert claude.ask(QUESTION).count(FACT) == 1

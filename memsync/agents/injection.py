@@ -1,0 +1,87 @@
+"""What is given to a session, and the rules by which it may be. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from memsync.memories.results import Entry
+from memsync.records import content_hash, parse_time
+
+
+class Injection(NamedTuple):
+    """What to add to an agent's context, or why nothing; `filtered` were given before.
+
+    `left_out` did not fit into the budget. From a `gate` below the `floor` nothing is given.
+    `folded` are the memories that only say again what one of the `entries` does; `known` are the ids
+    of those that fit and were given before.
+    """
+
+    text: str = ""
+    entries: tuple[Entry, ...] = ()
+    filtered: int = 0
+    reason: str = ""
+    left_out: tuple[Entry, ...] = ()
+    gate: float = 0.0
+    floor: float = 0.0
+    folded: tuple[Entry, ...] = ()
+    known: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result of seed 000's action."""
+        if not self.entries:
+            return {"injected": False, "count": 0, "filtered": self.filtered}
+        return {
+            "inject_context": self.text,
+            "injected": True,
+            "count": len(self.entries),
+            "filtered": self.filtered,
+        }
+
+
+class Matched(NamedTuple):
+    """What the last prompt was about: the ids that it was given, and those that the session had."""
+
+    turn: str = ""
+    given: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+
+
+class Rules(NamedTuple):
+    """Which memories a session may be given now. Pure.
+
+    Where a question was *asked*, relevance decides, and the *threshold* is for the importance as written;
+    without one it is for what decay has left of it.
+    """
+
+    ledger: Mapping[str, str]
+    session_id: str = ""
+    compacted_at: str = ""
+    threshold: float = 0.0
+    asked: bool = False
+
+    def refusal(self, entry: Entry) -> str:
+        """Return the rule that keeps *entry* back; "" if none does."""
+        memory = entry.memory
+        if memory.archived_at is not None:
+            return "archived"
+        if memory.conflict_of is not None:
+            return "conflict"
+        if (memory.importance if self.asked else entry.effective_importance) < self.threshold:
+            return "importance_threshold"
+        if self._is_own(entry):
+            return "session"
+        return "ledger" if memory.id in self.ledger and self.ledger[memory.id] == key_of(entry) else ""
+
+    def _is_own(self, entry: Entry) -> bool:
+        """Tell whether the memory was made in this session, whose context still has it (seed 001)."""
+        memory = entry.memory
+        if not self.session_id or memory.source_session_id != self.session_id:
+            return False
+        gate = parse_time(self.compacted_at)
+        return gate is None or memory.created_at is None or memory.created_at > gate
+
+
+def key_of(entry: Entry) -> str:
+    """Return what the ledger has for *entry*: another one once its text is another."""
+    return content_hash(entry.memory.content)[:16]
