@@ -240,8 +240,7 @@ class Store:
         new = [codec.edit(raw, {"id": id_, **fields}) for raw, (id_, fields) in zip(old, edits.items(), strict=True)]
         self._keep_replaced(old)
         memories = list(memories)
-        if any(isinstance(m, bytes) for m in memories):
-            self._close_log()
+        self._close_log([m for m in memories if isinstance(m, bytes)])
         return self._append([m if isinstance(m, bytes) else codec.encode(m) for m in memories] + new)
 
     def adopt(self, other: Store, only: Collection[str] | None = None, *, history: bool = True) -> list[str]:
@@ -252,7 +251,7 @@ class Store:
             lines = [line for id_, line in other._current.items() if line.memory and (only is None or id_ in only)]
         same = [line for line in lines if (mine := self.get(line.id or "")) and mine == line.memory]
         new = [line for line in lines if not self.get(line.id or "")]
-        self._close_log()
+        self._close_log(new)
         self._append([line.raw.rstrip(b"\r") for line in new])
         return [line.id for line in same + new if line.id]
 
@@ -272,7 +271,7 @@ class Store:
         """
         if (raw := raw or self.replaced().get(id_)) is None:
             raise MemoryNotFound(id_, " that was changed or removed on this machine")
-        self._close_log()
+        self._close_log([raw])
         line = self._current.get(id_)
         live = [line.raw] if line and line.memory else []
         self._keep_replaced(live)
@@ -339,9 +338,9 @@ class Store:
         self.in_log_form = False
         return Exported(self.path, changed=changed)
 
-    def _close_log(self) -> None:
-        """Export first where the log replaces something: lines that are older than these must not follow them."""
-        if not self._waits and self._ends[0] != len(self._current):
+    def _close_log(self, old: Sequence[object]) -> None:
+        """Export before *old* lines are added where the log replaces something: none may follow what is later."""
+        if old and not self._waits and self._ends[0] != len(self._current):
             self._export_once(False, None)
             self.refresh()
 
