@@ -74,12 +74,11 @@ def find_clash(one: Hit, other: Hit) -> str:
     """
     if not is_sibling(one, other):
         return ""
-    from memsync.dedup import decide  # most prompts have no two lines alike
+    from memsync.dedup import find_doubt  # most prompts have no two lines alike
 
-    found = decide(one.content, other.content, 1.0)
+    doubt = find_doubt(one.content, other.content)
     is_short = max(len(one.terms), len(other.terms)) <= SHORT
-    is_clash = found.relation == "contradicts" and (is_short or any(map(str.isdigit, found.reason)))
-    return found.reason if is_clash else ""
+    return doubt if is_short or any(map(str.isdigit, doubt)) else ""
 
 
 def notes_of(lines: Sequence[Line]) -> Mapping[str, str]:

@@ -5,11 +5,24 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 from memsync.dedup.conflicts import find_conflict
+from memsync.dedup.contradictions import SWAPPED, find_contradiction
 from memsync.dedup.likeness import REORDERED, holds_all, is_reordered, is_same, keeps_values, shared
-from memsync.dedup.reading import read
+from memsync.dedup.reading import Reading, read
+from memsync.dedup.swaps import find_swapped_clause
 from memsync.records import normal_form
 
-__all__ = ["ALIKE", "MERGED", "Decision", "Relation", "Thresholds", "Verdict", "decide", "keeps_values", "on_scale"]
+__all__ = [
+    "ALIKE",
+    "MERGED",
+    "Decision",
+    "Relation",
+    "Thresholds",
+    "Verdict",
+    "decide",
+    "find_doubt",
+    "keeps_values",
+    "on_scale",
+]
 
 Relation = Literal["duplicate", "contains", "contained", "contradicts", "related", "different"]
 Decision = Literal["hash_exact", "auto_reject", "subsumed", "gray", "keep"]
@@ -17,6 +30,7 @@ Decision = Literal["hash_exact", "auto_reject", "subsumed", "gray", "keep"]
 MERGED: Final[frozenset[Decision]] = frozenset({"hash_exact", "auto_reject", "subsumed"})
 UNRELATED: Final = 0.6
 RELATED: Final = 0.64  # from here on two texts may have to do with each other
+OPPOSED: Final = 0.7  # from here on they may contradict each other
 ALIKE: Final = 0.76  # from here on they do
 _MOST: Final = 0.6  # share of words from which a text may say all that the other says
 _MORE: Final = 1.3  # times as many words, and it says more
@@ -59,34 +73,68 @@ def decide(new: str, old: str, similarity: float, *, thresholds: Thresholds = DE
     one, other = read(new), read(old)
     if same := is_same(one, other):
         return _judge_copy(*same, thresholds)
-    clash = find_conflict(one, other, (new, old))
-    if not clash and is_reordered(one, other):
-        return _judge_copy(REORDERED, "the same words in another order", thresholds)
-    if not clash and holds_all(one, other):
-        return Verdict("contains", "subsumed", similarity, "it says all that the stored text says, and more")
-    if not clash and holds_all(other, one):
-        return Verdict("contained", "subsumed", similarity, "the stored text says all of it, and more")
-    return _judge_unmerged(one.content, other.content, similarity, clash, thresholds)
+    close = max(similarity, on_scale((shared(one.content, other.content) + shared(other.content, one.content)) / 2))
+    if close >= OPPOSED and (clash := find_contradiction(one, other, (new, old), close)):
+        return Verdict("contradicts", "gray", close, clash)
+    return _judge_merge(one, other, close, (new, old), thresholds) or _judge_unmerged(
+        one, other, close, (new, old), thresholds
+    )
+
+
+def find_doubt(new: str, old: str) -> str:
+    """Say why neither text may stand for the other; "" if one may, or if nothing speaks against it.
+
+    A doubt holds back a merge or a fold; only what is surer is told as a contradiction.
+    """
+    one, other = read(new), read(old)
+    return "" if is_same(one, other) else _find_doubt(one, other, (new, old))
 
 
 def _judge_copy(level: float, why: str, thresholds: Thresholds) -> Verdict:
     return Verdict("duplicate", "auto_reject" if level >= thresholds.auto_reject else "gray", level, why)
 
 
+def _judge_merge(
+    one: Reading, other: Reading, close: float, texts: tuple[str, str], thresholds: Thresholds
+) -> Verdict | None:
+    """Return what may be merged; None where something would be lost, or where a guard has its doubts."""
+    if is_reordered(one, other):
+        merged = _judge_copy(REORDERED, "the same words in another order", thresholds)
+    elif holds_all(one, other):
+        merged = Verdict("contains", "subsumed", close, "it says all that the stored text says, and more")
+    elif holds_all(other, one):
+        merged = Verdict("contained", "subsumed", close, "the stored text says all of it, and more")
+    else:
+        return None
+    return None if _find_doubt(one, other, texts) else merged
+
+
 def _judge_unmerged(
-    new: tuple[str, ...], old: tuple[str, ...], similarity: float, clash: str, thresholds: Thresholds
+    one: Reading, other: Reading, close: float, texts: tuple[str, str], thresholds: Thresholds
 ) -> Verdict:
+    if close < RELATED:
+        return Verdict("different", "keep", close, "")
+    relation, reason = _guess_relation(one.content, other.content, is_gray=close >= thresholds.gray_low)
+    if relation != "related" and (doubt := _find_doubt(one, other, texts)):
+        return Verdict("related", "keep", close, f"about the same thing, but {doubt}")
+    return Verdict(
+        relation, "gray" if relation != "related" and close >= thresholds.gray_low else "keep", close, reason
+    )
+
+
+def _guess_relation(new: tuple[str, ...], old: tuple[str, ...], *, is_gray: bool) -> tuple[Relation, str]:
     of_new, of_old = shared(new, old), shared(old, new)
-    similarity = max(similarity, on_scale((of_new + of_old) / 2))
-    if similarity < RELATED:
-        return Verdict("different", "keep", similarity, "")
-    if clash:
-        return Verdict("contradicts", "gray", similarity, clash)
-    doubt: Decision = "gray" if similarity >= thresholds.gray_low else "keep"
     if of_old >= _MOST and len(new) > _MORE * len(old):
-        return Verdict("contains", doubt, similarity, "it may say all that the stored text says, and more")
+        return "contains", "it may say all that the stored text says, and more"
     if of_new >= _MOST and len(old) > _MORE * len(new):
-        return Verdict("contained", doubt, similarity, "the stored text may say all of it, and more")
-    if doubt == "gray" or min(of_new, of_old) >= _MOST:
-        return Verdict("duplicate", doubt, similarity, "it may say the same in other words")
-    return Verdict("related", "keep", similarity, "about the same thing")
+        return "contained", "the stored text may say all of it, and more"
+    if is_gray or min(of_new, of_old) >= _MOST:
+        return "duplicate", "it may say the same in other words"
+    return "related", "about the same thing"
+
+
+def _find_doubt(one: Reading, other: Reading, texts: tuple[str, str]) -> str:
+    """Say why two texts may not stand for each other, though that is not sure enough to tell a contradiction."""
+    if find_swapped_clause(one, other):
+        return SWAPPED
+    return find_conflict(one, other, texts)

@@ -12,7 +12,7 @@ from memsync.dedup.lexicon import CHANGES, DIRECTIONS, OPPOSITES
 from memsync.dedup.likeness import is_swapped
 from memsync.dedup.reading import CONTENT, Reading, Token, stem
 
-_BESIDE: Final = frozenset({"longer", "more", "any", "anymore", "just", "yet", "only", "really", "even"})
+BESIDE: Final = frozenset({"longer", "more", "any", "anymore", "just", "yet", "only", "really", "even"})
 _CLOSE: Final = 0.6  # share of equal words from which what differs is compared word by word
 _LONG: Final = 400
 _CHANGES: Final = re.compile(CHANGES, re.IGNORECASE)
@@ -22,24 +22,24 @@ _STEMS: Final = {
     stem(word): frozenset(stem(other) for same in OPPOSITES if stem(same) == stem(word) for other in OPPOSITES[same])
     for word in OPPOSITES
 }
-_CONDITIONS: Final = frozenset(
+CONDITIONS: Final = frozenset(
     {"without", "ohne", "sans", "sin", "senza", "sem", "zonder", "utan"}
 )  # what fails without it, needs it
 
 
 def find_conflict(new: Reading, old: Reading, texts: tuple[str, str]) -> str:
-    """Say what the two texts disagree in; "" if nothing was found."""
+    """Say what the two texts may disagree in, so that neither stands for the other; "" if nothing was found."""
     return (
-        _find_negation(new, old)
-        or _find_negation(old, new)
-        or _find_opposite(new, old)
+        find_negation(new, old)
+        or find_negation(old, new)
+        or find_opposite(new, old)
         or _find_values(new, old)
         or _compare_in_order(new, old)
-        or _find_change(*texts)
+        or find_change(*texts)
     )
 
 
-def _find_negation(one: Reading, other: Reading) -> str:
+def find_negation(one: Reading, other: Reading) -> str:
     """Find a word that *one* negates and *other* does not."""
     plain = {token.form for token in other.tokens if token.kind in CONTENT} - set(_list_negated(other))
     return next((f"only one of them says 'not {word}'" for word in _list_negated(one) if word in plain), "")
@@ -53,18 +53,18 @@ def _list_negated(reading: Reading) -> list[str]:
         is_open, following = False, ""
         for token in reversed(list(clause)):
             if token.kind == "not":
-                if token.raw not in _CONDITIONS and following != "only":
+                if token.raw not in CONDITIONS and following != "only":
                     found += ahead
                     is_open = is_open or not ahead
             elif token.kind in CONTENT:
                 found += (token.form,) if is_open else ()
                 is_open = False
-                ahead = ahead if token.form in _BESIDE else (token.form, *ahead[:1])
+                ahead = ahead if token.form in BESIDE else (token.form, *ahead[:1])
             following = token.form
     return found
 
 
-def _find_opposite(new: Reading, old: Reading) -> str:
+def find_opposite(new: Reading, old: Reading) -> str:
     """Find a word whose opposite the other text has in its place: beside the same word, or in nearly the same text."""
     here, there = (_list_plain_words(reading) for reading in (new, old))
     for word, (raw, beside) in here.items():
@@ -101,7 +101,7 @@ def _find_values(new: Reading, old: Reading) -> str:
     mine, theirs = ({t.form for t in reading.tokens if t.kind == "value"} for reading in (new, old))
     for slot, value in here.items():
         other = there.get(slot)
-        if other and value not in theirs and other not in mine and _are_alike(value, other):
+        if other and value not in theirs and other not in mine and are_alike(value, other):
             return f"{value!r} against {other!r}"
     return ""
 
@@ -117,7 +117,7 @@ def _list_slots(reading: Reading) -> Iterator[tuple[tuple[str, str], str]]:
                 yield ("before", content[place + 1].form), token.form
 
 
-def _are_alike(one: str, other: str) -> bool:
+def are_alike(one: str, other: str) -> bool:
     """Tell whether two values are of one kind: both numbers, or two names of which neither is part of the other."""
     has_digits = one[:1].isdigit()
     return has_digits == other[:1].isdigit() and (has_digits or (one not in other and other not in one))
@@ -131,7 +131,7 @@ def _compare_in_order(new: Reading, old: Reading) -> str:
         return ""
     one, other = ([token.form for token in tokens] for tokens in (a, b))
     matcher = SequenceMatcher(None, one, other, autojunk=False)
-    if matcher.ratio() < _CLOSE:
+    if matcher.quick_ratio() < _CLOSE or matcher.ratio() < _CLOSE:
         return ""
     for what, i, j, k, m in matcher.get_opcodes():
         if what == "replace" and (found := _find_replaced(a[i:j], b[k:m])):
@@ -148,7 +148,7 @@ def _find_replaced(mine: list[Token], theirs: list[Token]) -> str:
     return ""
 
 
-def _find_change(new: str, old: str) -> str:
+def find_change(new: str, old: str) -> str:
     """Find words in *new* that tell of a change, and that *old* does not have."""
     known = {match[0].lower() for match in _CHANGES.finditer(old)}
     found = (match[0].lower() for match in _CHANGES.finditer(new))

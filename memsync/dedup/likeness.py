@@ -40,7 +40,7 @@ def is_reordered(one: Reading, other: Reading) -> bool:
     return (
         _measure_neighbours(a, b) >= _TOGETHER
         and _count_negations(one) == _count_negations(other)
-        and _list_frame(one) != _list_frame(other)
+        and list_frame(one) != list_frame(other)
         and not is_swapped(a, b)
         and _list_directions(one) == _list_directions(other)
         and _list_sequence(one) == _list_sequence(other)
@@ -177,7 +177,7 @@ def _count_negations(reading: Reading) -> Counter[str]:
     return Counter(token.form for token in reading.tokens if token.kind == "not")
 
 
-def _list_frame(reading: Reading) -> list[str]:
+def list_frame(reading: Reading) -> list[str]:
     """Return the light words in order. A text with roles swapped keeps its frame; a rewording does not."""
     return [token.form for token in reading.tokens if token.kind == "light"]
 

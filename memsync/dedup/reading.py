@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
 from memsync.dedup import lexicon
@@ -88,6 +89,13 @@ def read(text: str) -> Reading:
     """Return *text* in tokens."""
     tokens = tuple(_split_tokens(strip_noise(text)))
     return Reading(tokens, tuple(token.form for token in tokens if token.kind in CONTENT))
+
+
+@lru_cache(maxsize=4096)
+def split_clauses(reading: Reading) -> tuple[Reading, ...]:
+    """Return each clause of *reading* as a reading of its own."""
+    clauses = (tuple(clause) for _, clause in groupby(reading.tokens, key=lambda token: token.clause))
+    return tuple(Reading(each, tuple(t.form for t in each if t.kind in CONTENT)) for each in clauses)
 
 
 def strip_noise(text: str) -> str:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _JUDGED: Final = 8  # candidates that are judged
 _SHOWN: Final = 5  # of them at most shown to the caller
-_OPPOSED: Final = 0.7  # similarity from which the nearest text may be said to contradict; halfway from related to alike
 _ASKED: Final = 2_000  # characters of a long text that look for candidates
 
 
@@ -76,17 +75,18 @@ class Look(NamedTuple):
     degraded: str = ""
 
     def choose_shown(self, besides: str = "") -> tuple[Found, ...]:
-        """Return what the caller should see, without the memory *besides*."""
+        """Return what the caller should see, contradictions first, without the memory *besides*."""
         others = [each for each in self.found if each.memory.id != besides]
-        near = [each for each in others if each.verdict.similarity >= ALIKE]
-        return tuple(near or [_soften(each) for each in others[:1] if each.verdict.relation != "different"])[:_SHOWN]
+        near = sorted((each for each in others if _is_told(each.verdict)), key=_is_agreed)
+        return tuple(near or [each for each in others[:1] if each.verdict.relation != "different"])[:_SHOWN]
 
 
-def _soften(found: Found) -> Found:
-    """Return what is shown where nothing is really alike: a contradiction between texts on two subjects is noise."""
-    verdict = found.verdict
-    is_noise = verdict.relation == "contradicts" and verdict.similarity < _OPPOSED
-    return found._replace(verdict=verdict._replace(relation="related")) if is_noise else found
+def _is_agreed(found: Found) -> bool:
+    return found.verdict.relation != "contradicts"
+
+
+def _is_told(verdict: Verdict) -> bool:
+    return verdict.similarity >= ALIKE or verdict.relation == "contradicts"
 
 
 def find_similar(project: Project, store: Store, content: str, besides: Collection[str] = ()) -> Look | None:

@@ -41,6 +41,8 @@ The retry limit is 3 | The retry limit is 3.5
 Releases are cut in March | Releases are cut in May
 The parser accepts `--strict` | The parser accepts `--strict-mode`
 The report is mailed every Monday | The report is mailed every Tuesday
+Nightly builds are signed | Nightly builds are signed without a timestamp, and are not signed on Sundays
+`src/a/users.py` is generated | `src/a/orders.py` is generated
 Der Importer schreibt in die Warteschlange | Der Importer schreibt nicht in die Warteschlange
 Los tests pueden usar la red | Los tests no pueden usar la red
 サーバーからクライアントへ送信する設定を使う | サーバーへクライアントから送信する設定を使う

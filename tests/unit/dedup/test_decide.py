@@ -30,7 +30,7 @@ def test_the_same_words_in_the_same_order_are_a_copy(new, old):
         ("The API listens on port 8081", "The API listens on port 8080"),
         ("Tests may not use the network", "Tests may use the network"),
         ("Signing is optional for tags", "Signing is required for tags"),
-        ("`src/a/users.py` is generated", "`src/a/orders.py` is generated"),
+        ("The schema is read from `src/a/users.py`", "The schema is read from `src/a/orders.py`"),
         ("Works with Node 20.1", "Works with Node 20.2"),
     ],
 )
@@ -81,7 +81,6 @@ def test_texts_about_different_things_are_different():
     [
         ("Tests may use the network", "Tests may not use the network"),
         ("The worker retries a failed job", "The worker never retries a failed job"),
-        ("Nightly builds are signed", "Nightly builds are signed without a timestamp, and are not signed on Sundays"),
         ("Der Importer schreibt in die Warteschlange", "Der Importer schreibt nicht in die Warteschlange"),
         ("Тесты могут ходить в сеть", "Тесты не могут ходить в сеть"),
     ],

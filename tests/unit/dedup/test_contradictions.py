@@ -1,0 +1,101 @@
+"""What is told as a contradiction: the same subject and slot with another value, a denial, a change, or roles swapped."""
+
+from __future__ import annotations
+
+import pytest
+
+from memsync.dedup import decide, find_doubt
+from memsync.setup.repository import set_value
+
+LONG = """Run the index command by hand after large merges, or ask the daemon to do so at night, and look at the log for what
+it found in the files of each package, since a broken link is only a line there"""
+SWAPS = """
+A loves B | B loves A
+Postgres replaced MySQL | MySQL replaced Postgres
+Prefer tabs over spaces | Prefer spaces over tabs
+main merges into release | release merges into main
+frontend depends on backend | backend depends on frontend
+Run the migrations before restarting the API | Restart the API before running the migrations
+Timeouts are stored in seconds, delays in milliseconds | Timeouts are stored in milliseconds, delays in seconds
+Validate the payload first, then authenticate | Authenticate first, then validate the payload
+Le service droits interroge le service profil | Le service profil interroge le service droits
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("pair", SWAPS)
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_same_words_in_other_roles_contradict(pair, turned):
+    old, new = pair.split(" | ")[:: -1 if turned else 1]
+    verdict = decide(new, old, 1.0)
+    assert (verdict.relation, verdict.decision) == ("contradicts", "gray"), verdict.reason
+
+
+@pytest.mark.parametrize("pair", SWAPS)
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_roles_swapped_are_stored_and_told_whatever_a_setting_or_a_model_says(project, pair, is_strict):
+    set_value(project, "janitor.dedup.strict", "on" if is_strict else "off", is_global=False)
+    project.reload()
+    project.verify = lambda new, old: (True, "the same")
+    old, new = pair.split(" | ")
+    first, done = project.remember(old), project.remember(new)
+    told = [(each.id, each.relation) for each in done.similar]
+    assert (done.status, told) == ("created", [(first.entry.id, "contradicts")])
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("In Makefiles, use tabs", "Use tabs in Makefiles"),
+        ("Before restarting the API, run the migrations", "Run the migrations before restarting the API"),
+        ("Staging needs a client certificate and the VPN", "Staging needs the VPN and a client certificate"),
+        ("Type checks and lint run in CI", "Lint and type checks run in CI"),
+        ("Klara reviews Jan's pull requests", "Jan's pull requests are reviewed by Klara"),
+    ],
+)
+def test_an_order_that_means_the_same_is_no_contradiction(new, old):
+    assert decide(new, old, 1.0).relation in ("duplicate", "related")
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Releases are cut on Mondays", "Releases are cut on Thursdays"),
+        ("The API is written in Rust", "The API is written in Go"),
+        ("Never squash commits before merging", "Always squash commits before merging"),
+        ("The build does not work without network access", "The build works without network access"),
+        ("The codex gate was removed", "The codex gate must pass before a session may stop"),
+        (f"Indexing is not triggered by hooks. {LONG}", f"Indexing is triggered by hooks. {LONG}"),
+    ],
+)
+def test_another_value_a_denial_or_a_change_of_one_subject_contradicts(new, old):
+    assert decide(new, old, 0.9).relation == "contradicts"
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("The production database listens on port 5532", "The staging database listens on port 5433"),
+        ("The linter is run on the test files", "The linter is not run on generated files"),
+        ("The worker writes to the results queue", "The worker reads from the jobs queue"),
+        (
+            "`agents kill` needs a RUN_REF, not a --session flag",
+            "Kill agents by RUN_REF; the --session flag does not exist",
+        ),
+        ("The dispatcher has a stale hint that needs to be removed", "The dispatcher answers every hook in one second"),
+        ("The field is required (validation error in turn 46)", "The field is required (validation error in turn 40)"),
+        ("The build fails if the cache is not mounted", "The cache is mounted by the build"),
+    ],
+)
+def test_another_subject_slot_or_condition_is_no_contradiction(new, old):
+    assert decide(new, old, 0.85).relation != "contradicts"
+
+
+def test_what_is_only_doubted_is_related_and_never_put_to_a_model(project):
+    old = "Reports are mailed to owners by the nightly job, and the job is not started on Sundays or on holidays"
+    new = "Reports are mailed to owners by the nightly job; the job is started on weekdays, Sundays stay quiet, and so do holidays"
+    project.verify = lambda *_: pytest.fail("asked")
+    project.remember(old)
+    done = project.remember(new)
+    assert find_doubt(new, old)
+    assert (done.status, done.similar[0].relation) == ("created", "related")
+    assert done.similar[0].reason.startswith("about the same thing, but ")
