@@ -272,6 +272,7 @@ def test_an_unknown_mode_is_refused_with_the_ones_there_are(hooked):
 
 
 def test_the_status_and_the_doctor_say_what_waits_and_mending_leaves_it_waiting(waiting):
+    (waiting.root / ".git" / "info" / "attributes").write_text(".gobby/memories.jsonl merge=memsync\n")
     remember(waiting.root, "second")
     edit(waiting.root, "mm-aaaaaa", "the first")
     ran = memsync("status", "--json", cwd=waiting.root).json
