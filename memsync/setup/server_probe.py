@@ -55,7 +55,7 @@ def ask_server(start: Path, env: Mapping[str, str]) -> ServerStatus:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return ServerStatus(False, f"nothing came in {_PATIENCE:g} seconds; run `memsync -v mcp` to see where it stays")
+        return ServerStatus(False, f"nothing came in {_PATIENCE:g} seconds; run `memsync mcp` to see where it stays")
     except OSError as error:
         return ServerStatus(False, f"{error}; {origin.advice()} installs memsync again")
     if any(_read_tools(line) for line in done.stdout.splitlines()):

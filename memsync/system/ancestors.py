@@ -35,8 +35,13 @@ def _ask_ps(pid: int) -> tuple[list[str], int] | None:
     from memsync.system import programs
 
     try:
-        command = [programs.find("ps"), "-o", "ppid=,args=", "-p", str(pid)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
+        done = subprocess.run(
+            [programs.find("ps"), "-o", "ppid=,args=", "-p", str(pid)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=5,
+        )
         parent, _, line = done.stdout.strip().partition(" ")
         return line.split(), int(parent)
     except (OSError, ValueError, subprocess.SubprocessError):

@@ -52,7 +52,7 @@ NO_PARAMETER = {
         "yes": "with instructions it is written, as by create_skill; a draft waits for a person",
     },
     "init_memory": {"yes": "what was proposed waits for a person"},
-    "forget_memory": {"purge": "a model must not take away what a person could bring back"},
+    "forget": {"purge": "a model must not take away what a person could bring back"},
     "memory_diff": {"markdown": "says the same for people"},
     "export_memories": dict.fromkeys(
         "output format_ memory_type tags_all tags_any tags_none min_importance archived".split(),
