@@ -51,14 +51,17 @@ _PIECE: Final = re.compile(
     r"v?\d{1,10}(?:[a-z]{1,3}|st|nd)?|[A-Za-z]{0,3}\d{1,4}|[A-Za-z]{2,16}\d[A-Za-z]|[A-Z]{1,24}\d{0,4}|[A-Z]?[a-z]{1,24}\d{0,4}|[a-z]*(?:[A-Z]+[a-z]{2,}\d{0,2})+[A-Z]{0,4}\d{0,4}|\d{1,4}[A-Za-z]{1,2}"
 )
 _CUT: Final = re.compile(r"[-_./\\|:,]+")
-_HEX: Final = re.compile(r"(?:0x)?[0-9a-fA-F]+(?:-[0-9a-fA-F]+)*|[a-z][a-z0-9]{1,11}-[0-9a-f]{8,20}")
+_HEX: Final = re.compile(
+    r"(?:0x)?[0-9a-fA-F]+(?:-[0-9a-fA-F]+)*|[a-z][a-z0-9]{1,11}-[0-9a-f]{8,20}|[0-9a-f]{32,64}\.[a-z]{0,4}"
+)
 # What most of a text consists of: words with what is around them, numbers, plain names and paths.
 _WORD: Final = re.compile(
     r"\W{0,4}(?:[A-Za-z]{1,15}|[a-z_]{1,60}|[A-Z_]{1,15}|\d{1,8}|[a-z]{1,15}(?:[-_./][a-z]{1,15}){0,8}\d{0,2})\W{0,4}",
     re.ASCII,
 )
 _SPELLED: Final = re.compile(r"[A-Za-z]\W?\d{2,}\W{0,3}$|\d[A-Za-z]*$")
-_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+# In a name such as pvc-<uuid>, and at the end of a sentence.
+_UUID: Final = re.compile(r"(?:[a-z]{1,16}-)?[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\.?")
 _SIGNS: Final = re.compile(r"[!#*^?%&$=~(@+)]")
 LONG: Final = 20
 _DIGEST: Final = 16  # hex digits; fewer are the short id of a commit

@@ -252,7 +252,11 @@ def argument(name: str, schema: dict) -> object:
 def use_tools(root: Path) -> tuple[str, set[str]]:
     """Call every tool of the MCP server with what it needs, and then with everything that it takes; return what was said."""
     server = subprocess.Popen(
-        [*OURS, "mcp"], cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [*OURS, "mcp", "--tools", "all", "--whole"],
+        cwd=root,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     assert server.stdin
     assert server.stdout

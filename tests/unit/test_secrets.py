@@ -156,6 +156,11 @@ KEY = "4ZsMxSmD0dyFKGRKcTVcTXcmQ1XnWYh4Qd2eTbnnxTA0gkRJh2"
         (f"google-site-verification={KEY}", f"google-site={KEY}"),
         ("the key is 0x7f3ebfc5ea00", "the key is 7f3ebfc5ea007f3ebfc5ea01"),
         ("password: ENC[AES256_GCM,data:Tr0ub4dor3k,type:str]", "password: AES256_GCM+Tr0ub4dor3k"),
+        (
+            "the volume is pvc-3f2a9b1c-7d4e-4a6b-9c8d-1e2f3a4b5c6d.",
+            "the volume is pvc-4ZsMxSmD0dyFKGRKcTVcTXcmQ1XnWYh4Qd2e",
+        ),
+        ("it loads 9f86d081884c7d659a2feaa0c55ad015.map", "it loads 4ZsMxSmD0dyFKGRKcTVcTXcmQ1XnWYh4.map"),
         ("the document key is 4ZsMxSmD0dyFKGRKcTVc", "the signing key is 4ZsMxSmD0dyFKGRKcTVc"),
     ],
 )
