@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from memsync.errors import StoreError
+from memsync.errors import StoreError, blaming
 from memsync.format import jsonl, pending
 from memsync.format.codec import Line, spell
 from memsync.records import Memory, format_time, parse_time, same_but_for_time, utc_now
@@ -67,10 +67,11 @@ def keep(local: Path, raws: Sequence[bytes], *, private: bool, durable: bool = T
     if not raws:
         return
     path = local / _NEW
-    stamp = files.stamp(path)
-    if stamp.size > _SIZE or (stamp.size > 0 and _is_old(path, stamp.inode)):
-        path.replace(path.with_name(_OLD))
-        stamp = files.ABSENT
+    with blaming(path):
+        stamp = files.stamp(path)
+        if stamp.size > _SIZE or (stamp.size > 0 and _is_old(path, stamp.inode)):
+            path.replace(path.with_name(_OLD))
+            stamp = files.ABSENT
     head = b"" if stamp.size > 0 else b"%s%s}\n" % (_SINCE, spell(format_time(utc_now())).encode())
     data = head + b"".join(raw.rstrip(b"\r") + b"\n" for raw in raws)
     files.append(path, data, private=private, durable=durable)
