@@ -61,7 +61,9 @@ def test_a_server_answers_as_the_hook_itself_does(repo, live, event, client):
     with Endpoint(live) as endpoint:
         seen = answers(endpoint)
         served = hook(repo, event, "served", client=client, prompt=ASK, source="startup")
-        assert hook(repo, event, "served", client=client, prompt=f"{ASK} again", source="resume") == ""
+        again = hook(repo, event, "served", client=client, prompt=f"{ASK} again", source="resume")
+    drops_it = client == "gemini" and event == "session-start"  # a session that Gemini resumes has lost its first block
+    assert again == (served if drops_it else "")
     assert served == alone != ""
     assert len(seen) == 2
 
