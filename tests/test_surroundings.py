@@ -17,7 +17,7 @@ from tools.check_subject import find_fault
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 NAMED = {"ids": lambda path: path.name}
 
@@ -71,7 +71,7 @@ def test_every_make_target_and_file_that_is_called_is_there():
     called = [script for path in WORKFLOWS for script in scripts(path)]
     called += [(ROOT / ".ci" / "run").read_text(encoding="utf-8")]
     called += [hook["entry"] for repo in read(ROOT / ".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]]
-    targets = re.findall(r"(?m)(?:^|[;&|`] ?|exec )make ([a-z]+)", "\n".join(called))
+    targets = re.findall(r"(?m)(?:^|[;&|`] ?|exec )make ([a-z-]+)", "\n".join(called))
     assert {"lint", "test", "explore"} <= set(targets) <= TARGETS
     files = re.findall(r"python3? (\S+\.py)", "\n".join(called))
     assert [name for name in files if not (ROOT / name).is_file()] == []
