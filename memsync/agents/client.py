@@ -21,8 +21,6 @@ EVENTS: Final = (
     "session-end",
 )
 _OWN: Final = {name: name.replace("-", "_") for name in ("session-start", "prompt", "pre-compact", "session-end")}
-# At these the context of before is there again, with all that hooks added to it.
-KEEPS_CONTEXT: Final = ("resume", "fork")
 
 # What clients put into prompts themselves: the word of a subagent that is done, the output of a command.
 _MACHINE_MADE: Final = re.compile(

@@ -322,16 +322,6 @@ def turn_off(project: Project, plan: Off, park: Parked | None) -> list[str]:
     return ["stealth is off for this project", *moved]
 
 
-def _forget_what_stayed(project: Project) -> None:
-    """Take what is private now, or was forgotten while it was, out of the project's local history, which came back as it was."""
-    private, shared = project.store("stealth"), project.store("project")
-    with shared.writing():
-        after, before = (local_history.find_last(store.place.local) for store in (private, shared))
-        gone = {id_ for id_, line in before.items() if line.memory and id_ in after and not after[id_].memory}
-        ids = [id_ for id_ in before if not shared.get(id_) and (private.get(id_) or id_ in gone)]
-        local_history.drop(shared.place.local, ids, private=False)
-
-
 def _move_in(project: Project, plan: Off, park: Parked | None) -> list[str]:
     if park and park.memories and _is_as_it_was(project, plan, park.memories):
         place, path = project.layout.place("project"), project.store("project").path
