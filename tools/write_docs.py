@@ -93,12 +93,13 @@ def compiled_workflows() -> str:
     return json.dumps(found, indent=1, sort_keys=True) + "\n"
 
 
-def first_answers(start: Path) -> str:
+def first_answers(start: Path, memsync: Sequence[str] = (sys.executable, "-m", "memsync")) -> str:
     """Return what `early.ANSWERS` holds: what the SDK answers in *start* before anything is done, in both kinds of protocol."""
+    words = [*memsync, "-C", str(start), "mcp", "--tools", "all"]  # `-C` keeps the first answers out of it
     versions, (stateless,) = list(HANDSHAKE_PROTOCOL_VERSIONS), MODERN_PROTOCOL_VERSIONS
     about = {"capabilities": {}, "clientInfo": {"name": "docs", "version": "1"}}
     hello = {**about, "protocolVersion": versions[-1]}
-    initialize, *lists = _ask_server(start, [("initialize", hello), *((method, {}) for method in _LISTS)])
+    initialize, *lists = _ask_server(words, [("initialize", hello), *((method, {}) for method in _LISTS)])
     meta = {
         "_meta": {
             "io.modelcontextprotocol/protocolVersion": stateless,
@@ -107,7 +108,7 @@ def first_answers(start: Path) -> str:
         }
     }
     methods = ("server/discover", *_LISTS)
-    more = dict(zip(methods, _ask_server(start, [(method, meta) for method in methods]), strict=True))
+    more = dict(zip(methods, _ask_server(words, [(method, meta) for method in methods]), strict=True))
     known = dict(zip(_LISTS, lists, strict=True))
     del initialize["protocolVersion"]
     found = {
@@ -123,9 +124,8 @@ def first_answers(start: Path) -> str:
     return json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _ask_server(start: Path, messages: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
-    """Return the results of *messages*; `-C` keeps the first answers out of it."""
-    words = [sys.executable, "-m", "memsync", "-C", str(start), "mcp", "--tools", "all"]
+def _ask_server(words: Sequence[str], messages: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """Return the results of *messages*, from the server that *words* start."""
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin
         assert server.stdout

@@ -68,7 +68,7 @@ class Wire:
             except TooMuch as error:
                 await self._refuse(str(error))
                 continue
-            self._note(text, self._open.add)
+            self._note(text, self._open.add, of_requests=True)
             yield text
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
@@ -80,7 +80,7 @@ class Wire:
         """Write one line."""
         if not self._is_answered(text):
             await asyncio.to_thread(self._write, text.encode("utf-8", "replace"))
-        self._note(text, self._open.discard)
+        self._note(text, self._open.discard, of_requests=False)
         self._answered.set()
 
     def _is_answered(self, text: str) -> bool:
@@ -106,14 +106,18 @@ class Wire:
         except OSError as error:  # the client is gone; the end of the input tells the rest
             log.info("the answer was not taken: %s", error)
 
-    def _note(self, text: str, note: Callable[[Any], None]) -> None:
+    def _note(self, text: str, note: Callable[[Any], None], *, of_requests: bool) -> None:
         """Tell *note* the id of a request that expects an answer, or of an answer."""
         with suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
             message = json.loads(text)
             method = message.get("method", "")
             if method == "notifications/cancelled":  # never answered
                 self._open.discard(message["params"]["requestId"])
-            elif "id" in message and not method.startswith("subscriptions/"):  # those last as long as the client
+            elif (
+                "id" in message
+                and bool(method) == of_requests
+                and not method.startswith("subscriptions/")  # those last as long as the client
+            ):
                 note(message["id"])
 
 

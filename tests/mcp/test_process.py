@@ -225,3 +225,11 @@ def test_a_frame_that_is_too_deep_or_too_long_is_answered_with_an_error_and_the_
         refused = json.loads(server.process.stdout.readline())
         assert (refused["id"], refused["error"]["code"]) == (None, -32700)
         assert server.call("list_memories")["count"] == 0
+
+
+def test_it_does_not_wait_for_its_own_answer_to_what_is_not_a_request(repo):
+    endless = "from memsync.mcp import wire; wire.PATIENCE = 1e6; from memsync.cli import main; main()"
+    said = b'{"jsonrpc":"2.0","id":5,"result":{}}\n{"jsonrpc":"2.0","id":6}\n'
+    words = [sys.executable, "-c", endless, "mcp"]
+    done = subprocess.run(words, cwd=repo.root, input=said, capture_output=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0

@@ -11,12 +11,22 @@ import pytest
 from clones import GITCONFIG
 from prefork import Prefork
 
+# What git's hooks and drivers load.
+MODULES = (
+    "memsync.cli.app",
+    "memsync.cli.drivers",
+    "memsync.format.merge",
+    "memsync.git.hooks",
+    "memsync.memories.sync",
+    "memsync.store.store",
+)
+
 
 @pytest.fixture(scope="session")
 def prefork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefork]:
     if sys.platform == "win32":
         pytest.skip("Windows can neither fork nor pass files")
-    found = Prefork(tmp_path_factory.mktemp("prefork"))
+    found = Prefork(tmp_path_factory.mktemp("prefork"), *MODULES)
     yield found
     found.close()
 

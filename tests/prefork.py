@@ -1,12 +1,13 @@
-"""memsync for git's hooks and drivers without the price of starting Python each time.
+"""memsync as a command without the price of starting Python each time, for tests that start it often.
 
-git calls a `memsync` that passes its arguments, directory, environment and standard files to one process with
+They call a `memsync` that passes its arguments, directory, environment and standard files to one process with
 memsync loaded, which forks: what runs is the real command, in a process of its own.
 """
 
 from __future__ import annotations
 
 import array
+import importlib
 import os
 import signal
 import socket
@@ -31,16 +32,16 @@ os._exit(code[0] if code else 1)
 
 
 class Prefork:
-    """The process, and a directory for PATH whose `memsync` calls it."""
+    """The process with *modules* loaded, and a directory for PATH whose `memsync` calls it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *modules: str) -> None:
         self.bin = directory / "bin"
         self.bin.mkdir(parents=True)
         path = directory / "line"
         caller = self.bin / "memsync"
         caller.write_text(CALLER.format(python=sys.executable, path=str(path)))
         caller.chmod(0o755)
-        self._process = subprocess.Popen([sys.executable, __file__, str(path)], stdout=subprocess.PIPE)
+        self._process = subprocess.Popen([sys.executable, __file__, str(path), *modules], stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == b"ready\n"
 
@@ -80,18 +81,9 @@ def _answer(call: socket.socket) -> None:
     call.send(bytes([code]))
 
 
-def _load() -> None:
-    """Load what git's hooks and drivers load."""
-    import memsync.cli.app
-    import memsync.cli.drivers
-    import memsync.format.merge
-    import memsync.git.hooks
-    import memsync.memories.sync
-    import memsync.store.store  # noqa: F401
-
-
 def main() -> None:
-    _load()
+    for module in sys.argv[2:]:
+        importlib.import_module(module)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     server.bind(sys.argv[1])
