@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from memsync.index.embed import Meaning, choose
 from memsync.index.rank import Allow, Ranking, Record
 from memsync.index.scale import LEXICON
 from memsync.index.sound import is_sound
-from memsync.records import SCOPES, Memory, Scope
+from memsync.records import SCOPES, Change, Memory, Scope
 from memsync.store import files
 from memsync.store.places import Place
 from memsync.store.store import NOWHERE, Stamps, Store
@@ -69,7 +69,7 @@ class Finder:
         """
         how: dict[str, Any] = {"limit": limit, "allow": allow, "is_mine": is_mine}
         with self._mutex:
-            is_first, self._asked = not self._asked and self._index is None, True
+            is_first, self._asked = not self._asked and self._warm is None, True
         if is_first and (found := self._ask_once(text, how)) is not None:
             return found
         self.refresh()
@@ -84,7 +84,7 @@ class Finder:
             StoreUnreadable, OutsideTree
         """
         how: dict[str, Any] = {"limit": limit, "allow": allow, "is_mine": lambda _: False, "weighed": 0}
-        if (index := self._index) is not None:
+        if (index := self._warm) is not None:
             return index.search(text, **how)
         return self._ask_once(text, how)
 
@@ -95,7 +95,7 @@ class Finder:
             StoreUnreadable, OutsideTree
         """
         with self._mutex:
-            if self._index is None:
+            if self._warm is None:
                 self._index = self._make_index(self._load_arrays())
 
     def refresh(self) -> None:
@@ -107,10 +107,15 @@ class Finder:
     def index(self) -> Index:
         """The warm index, from the cache where that still fits, kept up to date by the stores."""
         with self._mutex:
-            if self._index is None:
-                self._index = self._make_index(self._load_arrays())
+            if (index := self._warm) is None:
+                index = self._index = self._make_index(self._load_arrays())
                 self.save()
-            return self._index
+            return index
+
+    @property
+    def _warm(self) -> Index | None:
+        """The index, unless an update of it was cut off."""
+        return self._index if all(store.is_followed for store in self._stores.values()) else None
 
     def _make_index(self, known: Arrays | None) -> Index:
         from memsync.index.core import Index
@@ -121,8 +126,16 @@ class Finder:
         index = Index([], self.meaning, stop_words=self._stop_words)
         index.start([(scope, memory) for scope in held for memory in held[scope].values()], known)
         for scope, store in self._stores.items():
-            store.follow(partial(index.apply, scope), held[scope])
+            store.follow(partial(self._apply, index, scope), held[scope])
         return index
+
+    def _apply(self, index: Index, scope: Scope, changes: Sequence[Change]) -> None:
+        try:
+            index.apply(scope, changes)
+        except BaseException:  # Ctrl-C: an index that is half up to date must not be told of any store's changes
+            for store in self._stores.values():
+                store.let_go()
+            raise
 
     def rebuild(self) -> int:
         """Rebuild the index from the files, whatever the cache says, and return how many memories it has."""
@@ -156,13 +169,13 @@ class Finder:
 
     def save(self) -> None:
         """Write the cache if it is not what was written or read last; where that fails, there is none."""
-        if self.path is None or self._place is None or self._index is None:
+        if self.path is None or self._place is None or (index := self._warm) is None:
             return
         now = {scope: store.stamp or NOWHERE for scope, store in self._stores.items()}
         if self._describe(now) == self._saved:
             return
         try:
-            found = self._snapshot(self._index)
+            found = self._snapshot(index)
             if found is not None:
                 files.make_local(self._place.local, private=self._place.private, tree=self._place.tree)
                 files.make_dirs(self.path.parent, private=self._place.private)
@@ -190,7 +203,7 @@ class Finder:
         about = {
             **self._describe_kind(),
             "unrelated": self.meaning.unrelated if self.meaning and not self.meaning.failed else None,
-            "made": self._index.made if self._index else None,
+            "made": self._warm.made if self._warm else None,
             "stamps": stamps,
             "problems": {scope: store.first_problem() for scope, store in self._stores.items()},
         }

@@ -78,12 +78,33 @@ class Store:
         return files.resolve_inside(self.place.memories, self.place.tree)
 
     def follow(self, listener: Callable[[Sequence[Change]], None], since: Mapping[str, Memory]) -> None:
-        """Call *listener* (the only one) with what changed *since*, and from now on with every change, in order."""
+        """Call *listener* (the only one) with what changed *since*, and from now on with every change, in order.
+
+        Cut off by an exception, the listener is let go.
+        """
         with self._mutex:
             self.refresh()
             self._listener = listener
             if found := compare_memories(since, self.memories()):
                 listener(found)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether a listener has been told of every change."""
+        return self._listener is not None
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Let the listener go where an exception (Ctrl-C) comes between."""
+        try:
+            yield
+        except BaseException:
+            self.let_go()
+            raise
+
+    def let_go(self) -> None:
+        """Forget the listener: it may have missed a change, and has to follow anew."""
+        self._listener = self._by_hash = None
 
     def refresh(self) -> list[Change]:
         """Read the file again if its stamp changed, and return what is different since the last look.
@@ -91,7 +112,7 @@ class Store:
         Raises:
             StoreUnreadable, OutsideTree
         """
-        with self._mutex:
+        with self._mutex, self._telling():
             if self._stamp is not None and self.look() == self._stamp:
                 return []
             was_whole = self._stamp is not None
@@ -361,9 +382,10 @@ class Store:
         self.in_log_form = not self._waits
         if before != seen[self._waits] or last != len(self._lines) or (self._waits and self.look()[0] != seen[0]):
             return self.refresh()  # somebody without the lock wrote in between, or merged lines are in the way
-        changes = self._take_in(pending.read(data), waiting=self._waits)
-        self._stamp = (seen[0], after) if self._waits else (after, seen[1])
-        return self._announce(changes)
+        with self._telling():
+            changes = self._take_in(pending.read(data), waiting=self._waits)
+            self._stamp = (seen[0], after) if self._waits else (after, seen[1])
+            return self._announce(changes)
 
     def _find_added(self, data: bytes) -> list[Line] | None:
         """Return the lines that *data* has after those we know; None if it differs in another way."""

@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from helpers import memory_line
@@ -105,6 +107,44 @@ def test_a_running_finder_follows_its_stores_and_others(place):
     made.save()
     stores, made = opened(place)
     assert (ask(made, "zebras").ids, is_untouched(stores)) == (["p3"], True)
+
+
+class Interrupt:
+    """Raises KeyboardInterrupt when store and index come to their line number *moment*."""
+
+    def __init__(self, moment: int) -> None:
+        self.left = moment
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> Interrupt | None:
+        if Path(frame.f_code.co_filename).name not in {"core.py", "lexical.py", "store.py"}:
+            return None
+        if event == "line":
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self
+
+
+def test_an_update_that_is_cut_off_at_any_line_leaves_no_wrong_index_and_no_wrong_cache(place):
+    before = {scope: memories(place, scope).read_bytes() for scope in ("project", "global")}
+    for moment in range(1, 500):
+        made = opened(place)[1]
+        assert made.index
+        append(memories(place))
+        interrupt = Interrupt(moment)
+        sys.settrace(interrupt)
+        with suppress(KeyboardInterrupt):
+            made.refresh()
+        sys.settrace(None)
+        made.save()
+        append(memories(place, "global"))
+        made.refresh()
+        assert ask(opened(place)[1], "friday") == ask(made, "friday") == fresh(place, "friday"), moment
+        for scope, data in before.items():
+            memories(place, scope).write_bytes(data)
+        if interrupt.left > 0:
+            return
+    pytest.fail("the update has no end")
 
 
 def test_what_was_written_and_put_in_order_by_one_process_is_cached_for_the_next(project, repo):
