@@ -2,7 +2,8 @@
 
 Everything is decided before anything is written: one file that cannot be
 edited refuses the whole. What was there before is recorded in `local/clients.json`
-of the store, so that an empty list or an empty file of the user comes back as it was.
+of the store, so that an empty list or an empty file of the user comes back as it was;
+and so are the permissions that we gave, because the user may have given the same.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -30,6 +31,7 @@ _NOTES: Final = "clients.json"
 _USERS: Final = (
     "projects"  # in the notes of the home store: client -> keys of the private projects that use its settings
 )
+_GIVEN: Final = "permissions"  # in the note of a file: those that were not there before
 _LINE: Final = re.compile(r"at line (\d+)")
 
 
@@ -123,7 +125,8 @@ def _plan_one_removal(target: Target, note: Mapping[str, Any]) -> Change:
     with _explain_refusal(target):
         kept = note.get("kept")
         stay = {tuple(keys) for keys in kept if keys == _list_texts(keys)} if isinstance(kept, list) else set()
-        new = json_entries.remove(text, stay, target.wanted) if target.wanted else toml_entries.remove(text)
+        given = [one for one in target.wanted if one.value in _list_texts(note.get(_GIVEN))]
+        new = json_entries.remove(text, stay, given) if target.wanted else toml_entries.remove(text)
     if new == text or not _is_blank(new):
         return Change(target, before, new.encode())
     was = note.get("was")
@@ -238,12 +241,18 @@ def _note(place: Place, change: Change) -> None:
     notes = _read_notes(place)
     name = str(change.target.path)
     text = (change.before or b"").decode()
-    had_ours = change.before is not None and bool(list_entries(change.target, text))
-    if not had_ours:
+    after = (change.after or b"").decode()
+    note = notes.get(name, {})
+    given = _list_texts(note.get(_GIVEN))
+    if change.before is None or not _list_ours(change.target, text, given):
         kept = json_entries.empty_containers(text, change.target.wanted) if not _is_blank(text) else []
-        notes[name] = {"was": text if _is_blank(text) and change.before is not None else None, "kept": kept}
-    elif change.after is None or not list_entries(change.target, change.after.decode()):
-        notes.pop(name, None)
+        note = {"was": text if _is_blank(text) and change.before is not None else None, "kept": kept}
+        given = []
+    had, has = (json_entries.list_words(one, change.target.wanted) for one in (text, after))
+    given = [word for word in given if word in has or word not in had] + [word for word in has if word not in had]
+    notes[name] = {**note, _GIVEN: given}
+    if change.after is None or not _list_ours(change.target, after, given):
+        del notes[name]
     _save(place, notes)
 
 
@@ -256,8 +265,13 @@ def _save(place: Place, notes: Mapping[str, Any]) -> None:
 
 
 def list_entries(target: Target, text: str) -> list[str]:
-    """Return the names of our entries in *text*: events, and the server."""
+    """Return the names of our entries in *text*: events, the server, and what is allowed."""
+    return _list_ours(target, text, [one.value for one in target.wanted if one.is_word])
+
+
+def _list_ours(target: Target, text: str, given: Collection[str]) -> list[str]:
+    """Return the names of our entries in *text*; of the permissions those that were *given*."""
     if not target.wanted:
         return ["memsync"] if toml_entries.has(text) else []
-    found = json_entries.compare(text, target.wanted)
+    found = json_entries.compare(text, [one for one in target.wanted if not one.is_word or one.value in given])
     return [*found.present, *found.stale]

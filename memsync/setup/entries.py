@@ -75,7 +75,12 @@ class Wanted(NamedTuple):
     @property
     def kind(self) -> str:
         """What it is, in words."""
-        return "allowed tools" if isinstance(self.value, str) else "hooks" if self.is_element else "MCP server"
+        return "allowed tools" if self.is_word else "hooks" if self.is_element else "MCP server"
+
+    @property
+    def is_word(self) -> bool:
+        """Tell whether it is a word in a list, as a permission is, which the user may have put there as well."""
+        return isinstance(self.value, str)
 
 
 def command(hook: Hook, client: str) -> str:

@@ -155,6 +155,16 @@ def find_owned(root: Node, wanted: Sequence[Wanted] = ()) -> Iterator[Own]:
             yield from (Own(one.keys, words, at, None, one.value) for at in found)
 
 
+def list_words(text: str, wanted: Sequence[Wanted]) -> list[str]:
+    """Return which of the words that are *wanted* are in *text*.
+
+    Raises:
+        NotJson
+    """
+    root = jsonedit.parse(text) if wanted and text.strip(BLANK) else None
+    return [own.word for own in find_owned(root, wanted) if own.word] if root else []
+
+
 def _reach(root: Node, keys: Keys) -> Node | None:
     nodes = _walk(root, keys)
     return nodes[-1] if len(nodes) == len(keys) + 1 else None

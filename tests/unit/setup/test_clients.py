@@ -349,6 +349,40 @@ def test_allowing_tools_writes_what_the_user_alone_consents_to_and_uninstall_tak
     }
 
 
+@pytest.mark.parametrize("stealth", [False, True])
+def test_uninstall_leaves_what_the_user_had_allowed_before(repo, home, stealth):
+    mine = home / ".claude" / "settings.json" if stealth else repo.root / ".claude" / "settings.local.json"
+    gemini = (home if stealth else repo.root) / ".gemini" / "settings.json"
+    before = {
+        mine: '{"permissions": {"allow": ["Bash(ls)", "mcp__memsync__recall"]}}',
+        gemini: '{"tools": {"allowed": ["mcp_memsync_recall"]}}\n',
+    }
+    for path, text in before.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    for allow_tools in (True, False, True):  # again, and with an `init` that does not speak of tools in between
+        with Memsync.open(repo.root) as project:
+            installing.init(project, ["claude", "gemini"], stealth=stealth, dry_run=False, allow_tools=allow_tools)
+        assert all(
+            path.read_text().count("memsync_recall") + path.read_text().count("__recall") == 1 for path in before
+        )
+        assert all("get_memory" in path.read_text() for path in before)
+    uninstall(repo)
+    assert {path: path.read_text() for path in before} == before
+
+
+def test_what_the_user_allows_after_uninstalling_is_the_users(repo):
+    with Memsync.open(repo.root) as project:
+        installing.init(project, ["claude"], stealth=False, dry_run=False, allow_tools=True)
+    uninstall(repo, "claude")
+    mine = repo.root / ".claude" / "settings.local.json"
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text(said := '{"permissions": {"allow": ["mcp__memsync__recall"]}}')
+    init(repo, "claude")
+    uninstall(repo, "claude")
+    assert mine.read_text() == said
+
+
 def test_under_stealth_tools_are_allowed_in_the_settings_of_the_user(repo, home):
     with Memsync.open(repo.root) as project:
         installing.init(project, ["claude"], stealth=True, dry_run=False, allow_tools=True)
