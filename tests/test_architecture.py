@@ -23,7 +23,7 @@ ROWS = (
     {"git", "poison", "llm"},
     {"store"},
     {"format", "index", "dedup"},
-    {"origin", "errors", "records", "net", "secrets", "system"},
+    {"clients", "origin", "errors", "records", "net", "secrets", "system"},
 )
 ROW_OF = {room: number for number, rooms in enumerate(ROWS) for room in rooms}
 

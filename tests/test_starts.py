@@ -14,8 +14,8 @@ import pytest
 from helpers import memsync, until
 
 from memsync import origin
+from memsync.clients import known
 from memsync.git import driver, hookfile
-from memsync.setup.entries import HOOKS
 from memsync.system import programs
 
 PACKAGE = Path(programs.__file__).parents[1]
@@ -83,7 +83,7 @@ def told() -> Iterator[str]:
     yield from driver.settings("/opt/memsync").values()
     for name in hookfile.NAMES:
         yield hookfile.make_script(name, ["."], directory="/opt").decode()
-    yield json.dumps([tuple(hook) for hooks in HOOKS.values() for hook in hooks])
+    yield json.dumps([tuple(hook) for client in known.every() for hook in client.hooks])
 
 
 def test_no_command_line_that_we_write_runs_a_module_from_the_working_directory():

@@ -8,11 +8,13 @@ Everything in `templates/plugin`, `templates/gemini` and the two `marketplace.js
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from memsync import __version__
-from memsync.setup import entries as wanted
+from memsync.clients import codex, gemini
+from memsync.clients.facts import Entry, group, server
 
 ROOT: Final = Path(__file__).parents[1]
 TEMPLATES: Final = Path("templates")
@@ -106,12 +108,12 @@ def _plugin() -> dict[Path, str]:
         "license": "MIT",
         "keywords": ["memory", "skills", "git", "mcp"],
     }
-    server = wanted.server("codex")  # without a type, which not every client knows
+    ours = server()  # without a type, which not every client knows
     return {
         PLUGIN / ".claude-plugin" / "plugin.json": _json(manifest),
         # Codex reads the same file, with a shorter list of sources and events; `auto` asks the event itself.
-        PLUGIN / "hooks" / "hooks.json": _json(_hooks(wanted.list_hooks("codex", "auto"), "memsync: project memory")),
-        PLUGIN / ".mcp.json": _json({server.keys[0]: {server.keys[1]: server.value}}),
+        PLUGIN / "hooks" / "hooks.json": _json(_hooks(group("auto", codex.HOOKS), "memsync: project memory")),
+        PLUGIN / ".mcp.json": _json({ours.keys[0]: {ours.keys[1]: ours.value}}),
         PLUGIN / "README.md": _README,
         PLUGIN / "LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"),
         **{PLUGIN / "skills" / one.name / "SKILL.md": _skill(one) for one in COMMANDS},
@@ -119,16 +121,17 @@ def _plugin() -> dict[Path, str]:
 
 
 def _extension() -> dict[Path, str]:
-    server = wanted.server("gemini")
+    ours = server()
+    hooks = [entry for entry in gemini.CLIENT.files[0].entries if entry.kind == "hooks"]
     manifest = {
         "name": "memsync",
         "version": __version__,
         "description": _ABOUT,
-        server.keys[0]: {server.keys[1]: server.value},
+        ours.keys[0]: {ours.keys[1]: ours.value},
     }
     return {
         EXTENSION / "gemini-extension.json": _json(manifest),
-        EXTENSION / "hooks" / "hooks.json": _json(_hooks(wanted.list_hooks("gemini"))),
+        EXTENSION / "hooks" / "hooks.json": _json(_hooks(hooks)),
         EXTENSION / "LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8"),
         **{EXTENSION / "commands" / f"{one.name}.toml": _toml(one) for one in COMMANDS},
     }
@@ -147,7 +150,7 @@ def _marketplace(source: str) -> dict[str, Any]:
     return {"name": "memsync", "owner": {"name": "The memsync authors"}, "description": _ABOUT, "plugins": [plugin]}
 
 
-def _hooks(entries: list[wanted.Wanted], description: str = "") -> dict[str, Any]:
+def _hooks(entries: Iterable[Entry], description: str = "") -> dict[str, Any]:
     return {
         **({"description": description} if description else {}),
         "hooks": {entry.keys[-1]: [entry.value] for entry in entries},

@@ -19,8 +19,9 @@ from typing import Any, Final, Self
 
 from memsync import __version__
 from memsync.agents import wire
-from memsync.agents.hooks import Reply, answer, client_of
+from memsync.agents.hooks import Reply, answer
 from memsync.agents.live import Live
+from memsync.clients import known
 from memsync.errors import MemsyncError
 from memsync.memories.project import Project
 from memsync.store.files import make_dirs
@@ -121,4 +122,4 @@ class Endpoint:
         asked = locate(Path(request["cwd"]), self._env)
         if (asked.project, asked.stealth) != (project.layout.project, project.layout.stealth):
             return None
-        return answer(project, client_of(request["client"]), request["event"], request["payload"])
+        return answer(project, known.find(request["client"]), request["event"], request["payload"])

@@ -173,11 +173,12 @@ def _ask_server(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -
 
 def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
     _at_work.append(cwd)
-    from memsync.agents.hooks import answer, client_of
+    from memsync.agents.hooks import answer
+    from memsync.clients import known
     from memsync.memories.project import Project
 
     with Project.open(cwd) as project:
-        reply: Reply = answer(project, client_of(client), event, payload)
+        reply: Reply = answer(project, known.find(client), event, payload)
         _print(reply.out)
         reply.used()
         _answered.append(event)

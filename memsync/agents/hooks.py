@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from memsync.agents import hooklog
 from memsync.agents.actions import Outcome, Turn, check, run
-from memsync.agents.client import CLIENTS, EVENTS, KNOWN, Client
 from memsync.agents.past import find_past
 from memsync.agents.session import RecallSession
+from memsync.clients import known
+from memsync.clients.facts import EVENTS, Client
 from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project
 from memsync.records import format_time
@@ -29,17 +30,6 @@ class Reply(NamedTuple):
     used: Callable[[], None]
 
 
-def client_of(name: str) -> Client:
-    """Return the client called *name*.
-
-    Raises:
-        UsageError: the client is unknown.
-    """
-    if name not in CLIENTS:
-        raise UsageError(f"unknown client {name!r}; choose one of {', '.join(CLIENTS)}")
-    return KNOWN[name]
-
-
 def answer(project: Project, client: Client, event: str, payload: Mapping[str, Any]) -> Reply:
     """Return what the hook *event* of *client* prints for *payload*, having run the lifecycle.
 
@@ -49,6 +39,7 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
     """
     if event not in EVENTS:
         raise UsageError(f"unknown event {event!r}; choose one of {', '.join(EVENTS)}")
+    payload = client.read(payload)
     session = RecallSession(project, session_id(payload))
     turn = Turn(session, values(project, client, event, payload), find_past(session, client, event, payload))
     key = _key(client, event, payload)
@@ -73,9 +64,7 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
             session.commit(found)
         note_down()
 
-    also = {"additionalContext": text} if client.repeats_context else {}
-    out = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}, **also, **message}
-    return Reply(json.dumps(out), used)
+    return Reply(json.dumps({**client.answer(name, text), **message}), used)
 
 
 def _keep_for_later(turn: Turn, event: str, key: str) -> None:
@@ -168,7 +157,7 @@ def run_trigger(project: Project, trigger: str, *, session_id: str, prompt: str)
     if name is None:
         raise UsageError(f"unknown trigger {trigger!r}; choose one of {', '.join(workflow.TRIGGERS)}")
     payload = {"session_id": session_id, "prompt": prompt, "cwd": str(project.layout.start)}
-    turn = Turn(RecallSession(project, session_id), values(project, client_of("claude"), name, payload))
+    turn = Turn(RecallSession(project, session_id), values(project, known.find("claude"), name, payload))
     with project.journal.in_session(session_id):
         outcomes = run(workflow.load(project.layout).steps[name], turn)
     for found in turn.injections:

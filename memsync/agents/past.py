@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memsync.agents.actions import Past
-from memsync.agents.client import Client
 from memsync.agents.session import RecallSession
+from memsync.clients.facts import Client
 
 _LINE: Final = re.compile(rb"- \[([A-Za-z0-9-]{4,64})\] \(")  # as `context.line` begins, in whatever a client keeps it
 _LONGEST: Final = 32 * 1024 * 1024  # bytes of a transcript, from its end

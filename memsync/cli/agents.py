@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from memsync.agents.client import EVENTS
 from memsync.agents.explain import MEANINGS, Explained
 from memsync.agents.explain import explain as explained
 from memsync.agents.session import RecallSession
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
+from memsync.clients.facts import EVENTS
 from memsync.memories.project import Project
 
 _session_option = click.option("--session", "session_id", default="", metavar="ID", help="The agent session it is for.")

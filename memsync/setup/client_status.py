@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from memsync.agents.client import CLIENTS, ClientName
+from memsync.clients import known
+from memsync.clients.claude import LOCAL_SERVER
+from memsync.clients.facts import SERVER, Client
 from memsync.errors import MemsyncError
 from memsync.memories.project import Project
-from memsync.setup import json_entries, toml_entries
-from memsync.setup.clients import read
-from memsync.setup.entries import SERVER, is_server
+from memsync.setup import toml_entries
+from memsync.setup.clients import editor_of, read
+from memsync.setup.entries import is_server, name_of
 from memsync.setup.server_probe import ServerStatus, ask_server
 from memsync.setup.settings_files import Target, detect, home_of, list_targets
 from memsync.store import checkout, files
 from memsync.system import limits
 
-Wiring = Literal["installed", "stale", "missing"]
-LOCAL_SERVER: Final = "claude mcp add --scope local memsync -- memsync mcp"
+Wiring = Literal["installed", "stale", "missing", "none"]
 
 
 class Source(NamedTuple):
@@ -34,7 +35,7 @@ class Source(NamedTuple):
 class ClientStatus:
     """How one client is wired. `where`: the files, or the plugin, that say so; `notes`: what to do."""
 
-    client: ClientName
+    client: str
     used: bool
     hooks: Wiring
     mcp: Wiring
@@ -45,7 +46,7 @@ class ClientStatus:
 def survey(project: Project) -> list[ClientStatus]:
     """Return the status of every client."""
     used = detect(project)
-    return [_survey_one(project, client, used=client in used) for client in CLIENTS]
+    return [_survey_one(project, client, used=client.name in used) for client in known.every()]
 
 
 def check_server(project: Project, found: Iterable[ClientStatus]) -> ServerStatus | None:
@@ -55,7 +56,7 @@ def check_server(project: Project, found: Iterable[ClientStatus]) -> ServerStatu
     return ask_server(project.layout.start, project.env)
 
 
-def _survey_one(project: Project, client: ClientName, *, used: bool) -> ClientStatus:
+def _survey_one(project: Project, client: Client, *, used: bool) -> ClientStatus:
     sources: list[Source] = []
     notes: list[str] = []
     for target in [*list_targets(client, project, stealth=False), *list_targets(client, project, stealth=True)]:
@@ -69,11 +70,12 @@ def _survey_one(project: Project, client: ClientName, *, used: bool) -> ClientSt
     sources += _look_elsewhere(project, client)
     order: tuple[Wiring, ...] = ("installed", "stale", "missing")
     hooks: Wiring = min((source.hooks for source in sources), key=order.index, default="missing")
+    hooks = hooks if client.hooks else "none"
     server: Wiring = "installed" if any(source.server for source in sources) else "missing"
     if used or sources:
         notes += _advise(client, hooks, server, is_wired=bool(sources), stealth=project.settings.stealth)
     where = tuple(source.where for source in sources)
-    return ClientStatus(client=client, used=used, hooks=hooks, mcp=server, where=where, notes=tuple(notes))
+    return ClientStatus(client=client.name, used=used, hooks=hooks, mcp=server, where=where, notes=tuple(notes))
 
 
 def _find_leaks(project: Project, sources: Iterable[Source]) -> Iterator[str]:
@@ -84,24 +86,20 @@ def _find_leaks(project: Project, sources: Iterable[Source]) -> Iterator[str]:
                 yield f"stealth is on, but {path} is in the work tree; `memsync init --stealth` moves what belongs to memsync"
 
 
-def _advise(client: ClientName, hooks: Wiring, server: Wiring, *, is_wired: bool, stealth: bool) -> Iterator[str]:
-    again = f"`memsync init --agent {client}`"
+def _advise(client: Client, hooks: Wiring, server: Wiring, *, is_wired: bool, stealth: bool) -> Iterator[str]:
+    again = f"`memsync init --agent {client.name}`"
     if not is_wired:
         yield f"{again} connects it"
-    elif hooks != "installed":
+    elif hooks not in ("installed", "none"):
         yield f"{again} writes its hooks{' anew' if hooks == 'stale' else ''}"
     elif server != "installed":
-        yield f"`{LOCAL_SERVER}` adds the tools" if client == "claude" and stealth else f"{again} adds the tools"
+        yield f"`{LOCAL_SERVER}` adds the tools" if client.name == "claude" and stealth else f"{again} adds the tools"
 
 
 def _look_in_file(target: Target) -> Iterator[Source]:
     _, text = read(target)
-    if not target.wanted:
-        if toml_entries.has(text):
-            yield Source(str(target.path), "missing", server=True)
-        return
-    found = json_entries.compare(text, target.wanted)
-    wanted = [one.keys[-1] for one in target.wanted if one.kind == "hooks"]
+    found = editor_of(target).compare(text, target.wanted)
+    wanted = [name_of(one) for one in target.wanted if one.kind == "hooks"]
     present = [event for event in found.present if event in wanted]
     if found.present or found.stale:
         whole = present == wanted and not found.stale
@@ -109,16 +107,16 @@ def _look_in_file(target: Target) -> Iterator[Source]:
         yield Source(str(target.path), hooks, server=SERVER in found.present)
 
 
-def _look_elsewhere(project: Project, client: ClientName) -> Iterator[Source]:
+def _look_elsewhere(project: Project, client: Client) -> Iterator[Source]:
     """Yield what tells *client* of memsync and is not ours to write: a plugin, Claude Code's own registry."""
     home = home_of(client, project.env)
     if home is None:
         return
-    if client == "gemini" and (home / "extensions" / "memsync" / "gemini-extension.json").is_file():
+    if client.name == "gemini" and (home / "extensions" / "memsync" / "gemini-extension.json").is_file():
         yield Source(f"{home / 'extensions' / 'memsync'}", "installed", server=True)
-    if client == "codex" and _enables(_read_mapping(home / "config.toml").get("plugins"), "enabled"):
+    if client.name == "codex" and _enables(_read_mapping(home / "config.toml").get("plugins"), "enabled"):
         yield Source(f"{home / 'config.toml'} (plugin)", "installed", server=True)
-    if client == "claude":
+    if client.name == "claude":
         yield from _look_elsewhere_in_claude(home, project.layout.root)
 
 

@@ -11,20 +11,22 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
-from memsync.agents.client import ClientName
+from memsync.clients import known
+from memsync.clients.facts import Entry
 from memsync.errors import SettingsRefused, StoreError, blaming
 from memsync.memories.project import Project
-from memsync.setup import json_entries, toml_entries
-from memsync.setup.entries import NAMES
-from memsync.setup.jsonedit import NotJson, first_comment
+from memsync.setup import json_entries, text_entries, toml_entries, yaml_entries
+from memsync.setup.entries import Look
+from memsync.setup.jsonedit import EditRefused, NotJson, first_comment
 from memsync.setup.settings_files import Target, list_targets
 from memsync.store import files
 from memsync.store.places import Place
+from memsync.store.yamltext import NotYaml
 from memsync.system.limits import LARGEST_SETTINGS, TooMuch, check_size, read_json
 
 _NOTES: Final = "clients.json"
@@ -33,6 +35,22 @@ _USERS: Final = (
 )
 _GIVEN: Final = "permissions"  # in the note of a file: those that were not there before
 _LINE: Final = re.compile(r"at line (\d+)")
+
+
+class Editor(Protocol):
+    """Our entries in settings of one form: text in, text out."""
+
+    def add(self, text: str, wanted: Sequence[Entry]) -> str: ...  # noqa: D102
+    def remove(self, text: str, wanted: Sequence[Entry]) -> str: ...  # noqa: D102
+    def compare(self, text: str, wanted: Sequence[Entry]) -> Look: ...  # noqa: D102
+
+
+EDITORS: Final[Mapping[str, Editor]] = {
+    "json": json_entries,
+    "toml": toml_entries,
+    "yaml": yaml_entries,
+    "text": text_entries,
+}
 
 
 class Change(NamedTuple):
@@ -44,7 +62,7 @@ class Change(NamedTuple):
 
     def __str__(self) -> str:
         """Return what is done, in words."""
-        name, path = NAMES[self.target.client], self.target.path
+        name, path = self.target.client.title, self.target.path
         if self.after is None:
             return f"{name}: removed {path}, which held nothing else"
         verb = "wrote" if self.before is None else "changed"
@@ -52,11 +70,11 @@ class Change(NamedTuple):
 
 
 def _describe(target: Target) -> str:
-    kinds = {one.kind for one in target.wanted} or {"MCP server"}
+    kinds = {one.kind for one in target.wanted}
     return " and ".join(kind for kind in ("hooks", "MCP server", "allowed tools") if kind in kinds)
 
 
-def plan(project: Project, clients: Iterable[ClientName], *, stealth: bool, allow_tools: bool = False) -> list[Change]:
+def plan(project: Project, clients: Iterable[str], *, stealth: bool, allow_tools: bool = False) -> list[Change]:
     """Return what has to change so that *clients* know memsync; nothing for what is in place already.
 
     With *allow_tools* they may also read with it without asking.
@@ -66,8 +84,8 @@ def plan(project: Project, clients: Iterable[ClientName], *, stealth: bool, allo
     """
     found = [
         target
-        for client in clients
-        for target in list_targets(client, project, stealth=stealth, allow_tools=allow_tools)
+        for client in map(known.find, clients)
+        for target in list_targets(client, project, stealth=stealth or client.is_personal, allow_tools=allow_tools)
     ]
     return [change for change in map(_plan_addition, found) if change.before != change.after]
 
@@ -75,11 +93,21 @@ def plan(project: Project, clients: Iterable[ClientName], *, stealth: bool, allo
 def _plan_addition(target: Target) -> Change:
     before, text = read(target)
     with _explain_refusal(target):
-        new = json_entries.add(text, target.wanted) if target.wanted else toml_entries.add(text)
+        begun = text if text.strip(json_entries.BLANK) or not target.file.base else _spell_base(target)
+        new = editor_of(target).add(begun, target.wanted)
     return Change(target, before, new.encode())
 
 
-def plan_removal(project: Project, clients: Iterable[ClientName], *, stealth: bool) -> list[Change]:
+def _spell_base(target: Target) -> str:
+    return json.dumps(target.file.base, indent=2) + "\n"
+
+
+def editor_of(target: Target) -> Editor:
+    """Return what edits files of the form of *target*."""
+    return EDITORS[target.file.form]
+
+
+def plan_removal(project: Project, clients: Iterable[str], *, stealth: bool) -> list[Change]:
     """Return what has to change so that *clients* do not know memsync any more.
 
     Raises:
@@ -87,13 +115,15 @@ def plan_removal(project: Project, clients: Iterable[ClientName], *, stealth: bo
     """
     notes = _read_notes(_choose_place(project, stealth=stealth))
     found = [
-        target for client in clients for target in list_targets(client, project, stealth=stealth, allow_tools=True)
+        target
+        for client in map(known.find, clients)
+        for target in list_targets(client, project, stealth=stealth, allow_tools=True)
     ]
     changes = [_plan_one_removal(target, notes.get(str(target.path), {})) for target in found]
     return [change for change in changes if change.before != change.after]
 
 
-def enroll(project: Project, clients: Iterable[ClientName], *, leave: bool = False) -> None:
+def enroll(project: Project, clients: Iterable[str], *, leave: bool = False) -> None:
     """Note that this private project uses the user's own settings of *clients*, or, to *leave*, does not any more.
 
     Raises:
@@ -109,7 +139,7 @@ def enroll(project: Project, clients: Iterable[ClientName], *, leave: bool = Fal
     _save(place, {**notes, _USERS: {name: sorted(keys) for name, keys in users.items()}})
 
 
-def find_users(project: Project, client: ClientName) -> tuple[bool, int]:
+def find_users(project: Project, client: str) -> tuple[bool, int]:
     """Return whether this project uses the user's own settings of *client*, and how many others do."""
     if project.layout.global_ is None or project.layout.stealth is None:
         return False, 0
@@ -125,16 +155,22 @@ def _plan_one_removal(target: Target, note: Mapping[str, Any]) -> Change:
     with _explain_refusal(target):
         kept = note.get("kept")
         stay = {tuple(keys) for keys in kept if keys == _list_texts(keys)} if isinstance(kept, list) else set()
-        given = [one for one in target.wanted if one.value in _list_texts(note.get(_GIVEN))]
-        new = json_entries.remove(text, stay, given) if target.wanted else toml_entries.remove(text)
-    if new == text or not _is_blank(new):
+        ours = _choose_ours(target, _list_texts(note.get(_GIVEN)))
+        is_json = target.file.form == "json"
+        new = json_entries.remove(text, ours, stay) if is_json else editor_of(target).remove(text, ours)
+    if new == text or not _is_blank(new, target):
         return Change(target, before, new.encode())
     was = note.get("was")
-    return Change(target, before, was.encode() if isinstance(was, str) and _is_blank(was) else None)
+    return Change(target, before, was.encode() if isinstance(was, str) and _is_blank(was, target) else None)
 
 
-def _is_blank(text: str) -> bool:
-    return text.strip(json_entries.BLANK) in ("", "{}")
+def _is_blank(text: str, target: Target) -> bool:
+    """Tell whether *text* says no more than an empty file of this kind does."""
+    bare = text.strip(json_entries.BLANK)
+    if target.file.base and bare:
+        with suppress(ValueError):
+            return bool(read_json(bare) == target.file.base)
+    return bare in ("", "{}")
 
 
 @contextmanager
@@ -145,8 +181,12 @@ def _explain_refusal(target: Target) -> Iterator[None]:
         yield
     except NotJson as error:
         raise SettingsRefused(path, error.line, f"not JSON ({error})", "fix it") from None
-    except json_entries.Misfit as error:
+    except EditRefused as error:
         raise SettingsRefused(path, error.line, str(error), "make it one, or remove it") from None
+    except text_entries.NotOurs as error:
+        raise SettingsRefused(path, None, str(error), "rename or remove it") from None
+    except NotYaml as error:
+        raise SettingsRefused(path, error.line, f"not YAML that can be edited ({error})", "fix it") from None
     except toml_entries.NotToml as error:
         line = _LINE.search(str(error))
         why = f"not TOML that can be edited ({error})"
@@ -170,21 +210,22 @@ def read(target: Target) -> tuple[bytes | None, str]:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise SettingsRefused(target.path, line, "not UTF-8", "save it as UTF-8") from None
-    if target.wanted and not target.allows_comments and (at := first_comment(text)):
-        name = NAMES[target.client]
+    ignores = target.file.form == "json" and not target.file.reads_comments
+    if ignores and (at := first_comment(text)):
+        name = target.client.title
         raise SettingsRefused(target.path, at, f"a comment, because of which {name} ignores the file", "remove it")
     return data, text
 
 
-def apply(project: Project, changes: Iterable[Change], *, stealth: bool) -> None:
+def apply(project: Project, changes: Iterable[Change]) -> None:
     """Write *changes*; each file is replaced atomically, with its mode.
 
     Raises:
         SettingsRefused: a file changed in between.
         StoreError: this file and those after it are as they were.
     """
-    place = _choose_place(project, stealth=stealth)
     for change in changes:
+        place = _choose_place(project, stealth=change.target.tree is None)
         files.make_local(place.local, private=place.private, tree=place.tree)
         _note(place, change)
         _write(change, place)
@@ -214,7 +255,7 @@ def _remove(path: Path, *, stays: bool) -> None:
 
 
 def _choose_place(project: Project, *, stealth: bool) -> Place:
-    """Return the store whose notes tell of the files: the project's if it has one, else the home store."""
+    """Return the store whose notes tell of the files: the project's if it has one, else the home store, as for the user's own."""
     shared = project.layout.project
     return shared if shared and shared.directory.is_dir() and not stealth else project.layout.place("global")
 
@@ -244,11 +285,13 @@ def _note(place: Place, change: Change) -> None:
     after = (change.after or b"").decode()
     note = notes.get(name, {})
     given = _list_texts(note.get(_GIVEN))
+    is_json = change.target.file.form == "json"
     if change.before is None or not _list_ours(change.target, text, given):
-        kept = json_entries.empty_containers(text, change.target.wanted) if not _is_blank(text) else []
-        note = {"was": text if _is_blank(text) and change.before is not None else None, "kept": kept}
+        is_blank = _is_blank(text, change.target)
+        kept = json_entries.empty_containers(text, change.target.wanted) if is_json and not is_blank else []
+        note = {"was": text if is_blank and change.before is not None else None, "kept": kept}
         given = []
-    had, has = (json_entries.list_words(one, change.target.wanted) for one in (text, after))
+    had, has = (json_entries.list_words(one, change.target.wanted) if is_json else [] for one in (text, after))
     given = [word for word in given if word in has or word not in had] + [word for word in has if word not in had]
     notes[name] = {**note, _GIVEN: given}
     if change.after is None or not _list_ours(change.target, after, given):
@@ -271,7 +314,9 @@ def list_entries(target: Target, text: str) -> list[str]:
 
 def _list_ours(target: Target, text: str, given: Collection[str]) -> list[str]:
     """Return the names of our entries in *text*; of the permissions those that were *given*."""
-    if not target.wanted:
-        return ["memsync"] if toml_entries.has(text) else []
-    found = json_entries.compare(text, [one for one in target.wanted if not one.is_word or one.value in given])
+    found = editor_of(target).compare(text, _choose_ours(target, given))
     return [*found.present, *found.stale]
+
+
+def _choose_ours(target: Target, given: Collection[str]) -> list[Entry]:
+    return [one for one in target.wanted if not one.is_word or one.value in given]

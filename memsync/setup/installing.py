@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from memsync.agents.client import CLIENTS, ClientName
+from memsync.clients import known
 from memsync.errors import MemsyncError, StoreError
 from memsync.git import attributes
 from memsync.git.hookfile import NAMES as HOOKS
@@ -19,22 +18,10 @@ from memsync.memories.project import Project
 from memsync.records import Scope
 from memsync.setup import clients as install
 from memsync.setup import parked, repository, stealth
-from memsync.setup.client_status import LOCAL_SERVER
 from memsync.setup.clients import Change
-from memsync.setup.entries import NAMES
 from memsync.setup.server_probe import ServerStatus, ask_server
 from memsync.setup.settings_files import detect
 from memsync.store import checkout, files
-
-_NEXT: Final = {
-    "claude": "start Claude Code here, and allow its MCP server memsync when it asks",
-    "codex": "start Codex here, trust the directory, and approve the hooks of memsync in /hooks",
-    "gemini": "start Gemini CLI here, and trust the folder when it asks",
-}
-_NEXT_STEALTH: Final = {
-    "claude": f"run `{LOCAL_SERVER}` here, which adds the tools to Claude Code for you alone",
-    "codex": "start Codex, and approve the hooks of memsync in /hooks",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,23 +29,24 @@ class Installed:
     """What was done, or would be; whether the server answers; what the user has to do; how to take it back."""
 
     done: tuple[str, ...]
-    clients: tuple[ClientName, ...] = ()
+    clients: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     undo: str = ""
     server: ServerStatus | None = None
     dry_run: bool = False
 
 
-def choose(project: Project, names: Sequence[str]) -> list[ClientName]:
+def choose(project: Project, names: Sequence[str]) -> list[str]:
     """Return the clients that *names* (all, none, or their own) mean; without one, those that are used here."""
     if not names:
         return detect(project)
-    return [client for client in CLIENTS if client in names or "all" in names]
+    meant = {*names, *(known.ALL if "all" in names else ())}
+    return [name for name in known.list_names() if name in meant]
 
 
 def init(
     project: Project,
-    clients: Sequence[ClientName],
+    clients: Sequence[str],
     *,
     stealth: bool,
     dry_run: bool,
@@ -75,7 +63,7 @@ def init(
     """
     scope: Scope = "stealth" if stealth else "project"
     moves_out, stay = _plan_leaving(project) if stealth else ([], [])
-    clients = [client for client in CLIENTS if client in clients or client in _list_clients(moves_out)]
+    clients = [name for name in known.list_names() if name in clients or name in _list_clients(moves_out)]
     changes = install.plan(project, clients, stealth=stealth, allow_tools=allow_tools)
     steps = list(repository.steps(project, scope))
     is_switched = stealth and not project.settings.stealth
@@ -104,10 +92,10 @@ def init(
     )
 
 
-def _connect(project: Project, clients: Sequence[ClientName], changes: Sequence[Change], *, stealth: bool) -> None:
-    install.apply(project, changes, stealth=stealth)
-    if stealth and clients:
-        install.enroll(project, clients)
+def _connect(project: Project, clients: Sequence[str], changes: Sequence[Change], *, stealth: bool) -> None:
+    install.apply(project, changes)
+    if users := [name for name in clients if stealth or known.find(name).is_personal]:
+        install.enroll(project, users)
 
 
 def turn_stealth(project: Project, on: bool, *, move: bool, plan: stealth.Off | None = None) -> list[str]:
@@ -149,30 +137,32 @@ def _turn_off(project: Project, plan: stealth.Off, *, move: bool) -> list[str]:
     done = stealth.turn_off(project, plan if move else stealth.Off(), back.park if back else None)
     if back:
         done += _put_back_what_changed(project, back.changed)
-        clients = [client for client in CLIENTS if client in back.park.clients]
+        clients = [name for name in known.list_names() if name in back.park.clients]
         done += map(str, _leave_home(project, clients))
     return [*done, *stealth.finish(project)]
 
 
 def _put_back_what_changed(project: Project, paths: Sequence[Path]) -> list[str]:
     """Add our entries anew to files that somebody changed while they were out."""
-    changes = [change for change in install.plan(project, CLIENTS, stealth=False) if change.target.path in paths]
-    install.apply(project, changes, stealth=False)
+    changes = [
+        change for change in install.plan(project, known.list_names(), stealth=False) if change.target.path in paths
+    ]
+    install.apply(project, changes)
     hooks = _install_git_hooks(project, dry_run=False) if any(path.name in HOOKS for path in paths) else ([], [])
     return [*map(str, changes), *hooks[0], *hooks[1]]
 
 
-def _leave_home(project: Project, clients: Sequence[ClientName]) -> list[Change]:
+def _leave_home(project: Project, clients: Sequence[str]) -> list[Change]:
     """Take our entries out of the user's own settings of *clients*, unless other private projects use them."""
     others = _count_others(project, clients)
     changes = install.plan_removal(project, [client for client, count in others.items() if not count], stealth=True)
-    install.apply(project, changes, stealth=True)
+    install.apply(project, changes)
     if others:
         install.enroll(project, list(others), leave=True)
     return changes
 
 
-def _count_others(project: Project, clients: Sequence[ClientName]) -> dict[ClientName, int]:
+def _count_others(project: Project, clients: Sequence[str]) -> dict[str, int]:
     """Return how many other private projects use the user's own settings of each of *clients* that this one uses."""
     users = {client: install.find_users(project, client) for client in clients}
     return {client: count for client, (is_used, count) in users.items() if is_used}
@@ -198,8 +188,8 @@ def _install_git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], l
     return [*done, *([f"git: {driver.PLAIN}"] if misleading else [])], []
 
 
-def _make_undo(clients: Sequence[ClientName], *, hooked: bool) -> str:
-    if len(clients) == len(CLIENTS):
+def _make_undo(clients: Sequence[str], *, hooked: bool) -> str:
+    if set(clients) >= set(known.ALL):
         return "memsync uninstall"
     agents = " ".join(["memsync uninstall", *(f"--agent {client}" for client in clients)])
     return " && ".join(filter(None, (agents if clients else "", "memsync git uninstall" if hooked else "")))
@@ -209,7 +199,7 @@ def _plan_leaving(project: Project) -> tuple[list[Change], list[str]]:
     """Return how our entries leave the work tree, and which stay because git tracks the file."""
     if project.layout.root is None:
         return [], []
-    changes = install.plan_removal(project, CLIENTS, stealth=False)
+    changes = install.plan_removal(project, known.list_names(), stealth=False)
     tracked = [change for change in changes if project.layout.git and _is_everybodys(change)]
     stay = [f"{change.target.path} is tracked by git and stays as it is" for change in tracked]
     return [change for change in changes if change not in tracked], stay
@@ -221,17 +211,18 @@ def _is_everybodys(change: Change) -> bool:
     return text is not None and bool(install.list_entries(change.target, text.decode("utf-8", "replace")))
 
 
-def _list_next_steps(clients: Sequence[ClientName], changes: Sequence[Change], *, stealth: bool) -> list[str]:
-    after = _NEXT_STEALTH if stealth else _NEXT
-    changed = _list_clients(changes)
-    return [f"next: {after[client]}" for client in clients if client in changed and client in after]
+def _list_next_steps(clients: Sequence[str], changes: Sequence[Change], *, stealth: bool) -> list[str]:
+    found = [known.find(name) for name in clients if name in _list_clients(changes)]
+    after = [client.after_private if stealth else client.after for client in found]
+    return [f"next: {text}" for text in after if text]
 
 
-def _list_clients(changes: Sequence[Change]) -> list[ClientName]:
-    return [client for client in CLIENTS if any(change.target.client == client for change in changes)]
+def _list_clients(changes: Sequence[Change]) -> list[str]:
+    changed = {change.target.client.name for change in changes}
+    return [name for name in known.list_names() if name in changed]
 
 
-def _ask_server(project: Project, clients: Sequence[ClientName], *, dry_run: bool) -> tuple[ServerStatus | None, str]:
+def _ask_server(project: Project, clients: Sequence[str], *, dry_run: bool) -> tuple[ServerStatus | None, str]:
     """Return whether the server answers that *clients* were told of, and a line about it; nothing where nothing was done."""
     if not clients:
         return None, "no agent was found here; `memsync init --agent claude` (or codex, gemini, all) connects one"
@@ -251,7 +242,7 @@ def _warn(project: Project, changes: Sequence[Change]) -> list[str]:
     ]
 
 
-def uninstall(project: Project, clients: Sequence[ClientName], *, dry_run: bool, git_hooks: bool = False) -> Installed:
+def uninstall(project: Project, clients: Sequence[str], *, dry_run: bool, git_hooks: bool = False) -> Installed:
     """Take our entries out of the settings of *clients*: the project's, and the user's if only this project needs them.
 
     With *git_hooks* those of git as well.
@@ -264,12 +255,12 @@ def uninstall(project: Project, clients: Sequence[ClientName], *, dry_run: bool,
     others = _count_others(project, clients)
     of_user = install.plan_removal(project, [client for client, count in others.items() if not count], stealth=True)
     notes = [
-        f"{NAMES[client]}: your own settings keep memsync, because {count} other private projects use it"
+        f"{known.find(client).title}: your own settings keep memsync, because {count} other private projects use it"
         for client, count in others.items()
         if count
     ]
     if not dry_run:
-        install.apply(project, in_tree, stealth=False)
+        install.apply(project, in_tree)
         _leave_home(project, clients)
     hooks = _remove_git_hooks(project, dry_run=dry_run) if git_hooks else []
     done = (*map(str, [*in_tree, *of_user]), *hooks)

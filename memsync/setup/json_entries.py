@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
+from memsync.clients.facts import Entry, guard
 from memsync.setup import jsonedit
-from memsync.setup.entries import SERVER, Wanted, guard, hook_of, is_server, is_unguarded
+from memsync.setup.entries import Look, hook_of, is_server, is_unguarded, look
 from memsync.setup.jsonedit import Child, Node
 
 BLANK: Final = "\ufeff \t\r\n"
@@ -28,7 +29,7 @@ class Own(NamedTuple):
     word: str = ""
 
 
-def add(text: str, wanted: Sequence[Wanted]) -> str:
+def add(text: str, wanted: Sequence[Entry]) -> str:
     """Return *text* with every entry of *wanted*, and without hooks of ours that are not wanted any more.
 
     An entry that is there keeps its spelling: somebody may have given it a path or a longer time limit. Only the
@@ -38,30 +39,32 @@ def add(text: str, wanted: Sequence[Wanted]) -> str:
         NotJson, Misfit: it cannot be done without destroying something.
     """
     text = text if text.strip(BLANK) else _EMPTY
-    text = _drop(text, lambda own: own.does is not None and not any(_is_wanted_by(own, one) for one in wanted), ())
-    text = _guard(text)
+    text = _drop(
+        text, lambda own: own.does is not None and not any(_is_wanted_by(own, one) for one in wanted), (), wanted
+    )
+    text = _guard(text, wanted)
     for one in wanted:
         text = _add(text, one)
     return text
 
 
-def _guard(text: str) -> str:
-    for _, command in reversed(list(_find_unguarded(jsonedit.parse(text)))):
+def _guard(text: str, wanted: Sequence[Entry]) -> str:
+    for _, command in reversed(list(_find_unguarded(jsonedit.parse(text), wanted))):
         text = jsonedit.replace(text, command, guard(command.scalar))
     return text
 
 
-def _find_unguarded(root: Node) -> Iterator[tuple[str, Node]]:
+def _find_unguarded(root: Node, wanted: Sequence[Entry]) -> Iterator[tuple[str, Node]]:
     """Yield the event and the command of each hook of ours that is spelled as it was before there was a guard."""
-    for event in _children(root.get("hooks"), "{"):
-        for group in _children(event.node, "["):
-            for handler in _children(group.node.get("hooks"), "["):
+    for keys, event in _find_events(root, wanted):
+        for item in _children(event, "["):
+            for handler in _children(item.node.get("hooks"), "[") or (item,):
                 command = handler.node.get("command")
                 if command and is_unguarded(command.scalar):
-                    yield event.key or "", command
+                    yield keys[-1], command
 
 
-def _add(text: str, wanted: Wanted) -> str:
+def _add(text: str, wanted: Entry) -> str:
     nodes = _walk(jsonedit.parse(text), wanted.keys)
     for depth, node in enumerate(nodes):
         is_list = wanted.is_element and depth == len(wanted.keys)
@@ -82,27 +85,31 @@ def _check(text: str, node: Node, kind: str, keys: Keys) -> None:
         raise Misfit(f"{'.'.join(keys) or 'the file'} is not {name}", text.count("\n", 0, node.start) + 1)
 
 
-def _is_wanted_by(own: Own, wanted: Wanted) -> bool:
+def _is_wanted_by(own: Own, wanted: Entry) -> bool:
     if not wanted.is_element:
         return own.keys == wanted.keys[:-1] and own.does is None
     if isinstance(wanted.value, str):
         return own.keys == wanted.keys and own.word == wanted.value
-    return own.keys == wanted.keys and own.does == hook_of(wanted.value["hooks"][0])
+    return own.keys == wanted.keys and own.does == _what_does(wanted.value)
 
 
-def remove(text: str, kept: Collection[Keys] = (), words: Sequence[Wanted] = ()) -> str:
+def _what_does(item: Mapping[str, Any]) -> tuple[str, str] | None:
+    return hook_of(item["hooks"][0] if "hooks" in item else item)
+
+
+def remove(text: str, wanted: Sequence[Entry], kept: Collection[Keys] = ()) -> str:
     """Return *text* without anything of ours, nor the containers that this empties, except those *kept*.
 
-    A word in a list, such as a permission, is ours if it is among *words*.
+    Ours are hooks where *wanted* has some, the server, and the words of *wanted* in lists, such as permissions.
 
     Raises:
         NotJson
     """
-    return _drop(text, lambda _: True, kept, words)
+    return _drop(text, lambda _: True, kept, wanted)
 
 
-def _drop(text: str, is_meant: Callable[[Own], bool], kept: Collection[Keys], words: Sequence[Wanted] = ()) -> str:
-    while own := next(filter(is_meant, find_owned(jsonedit.parse(text), words)), None):
+def _drop(text: str, is_meant: Callable[[Own], bool], kept: Collection[Keys], wanted: Sequence[Entry]) -> str:
+    while own := next(filter(is_meant, find_owned(jsonedit.parse(text), wanted)), None):
         text = _prune(jsonedit.drop(text, own.container, own.at), own.keys, kept)
     return text
 
@@ -129,7 +136,7 @@ def _walk(node: Node, keys: Keys) -> list[Node]:
     return nodes
 
 
-def empty_containers(text: str, wanted: Sequence[Wanted]) -> list[Keys]:
+def empty_containers(text: str, wanted: Sequence[Entry]) -> list[Keys]:
     """Return which of the containers that our entries go to are there, and empty: they are the user's."""
     found: list[Keys] = []
     root = jsonedit.parse(text) if wanted else None
@@ -140,22 +147,33 @@ def empty_containers(text: str, wanted: Sequence[Wanted]) -> list[Keys]:
     return sorted(found)
 
 
-def find_owned(root: Node, wanted: Sequence[Wanted] = ()) -> Iterator[Own]:
-    """Yield every entry of ours in the settings *root*: hooks, the server, and the words of *wanted*."""
-    for event in _children(root.get("hooks"), "{"):
-        for at, group in enumerate(_children(event.node, "[")):
-            yield from _find_owned_in_group(("hooks", event.key or ""), event.node, at, group.node)
-    servers = root.get("mcpServers")
-    for at, child in enumerate(_children(servers, "{")):
-        if servers and child.key == SERVER and is_server(child.node.value):
-            yield Own(("mcpServers",), servers, at, None)
+def find_owned(root: Node, wanted: Sequence[Entry]) -> Iterator[Own]:
+    """Yield every entry of ours in the settings *root*, in the places of *wanted*: hooks, the server, words."""
+    for keys, event in _find_events(root, wanted):
+        for at, item in enumerate(_children(event, "[")):
+            yield from _find_owned_in_item(keys, event, at, item.node)
     for one in wanted:
-        if isinstance(one.value, str) and (words := _reach(root, one.keys)):
-            found = (at for at, child in enumerate(_children(words, "[")) if child.node.scalar == one.value)
-            yield from (Own(one.keys, words, at, None, one.value) for at in found)
+        place, name = (one.keys, "") if one.is_element else (one.keys[:-1], one.keys[-1])
+        if node := _reach(root, place):
+            yield from _find_owned_value(one, Own(place, node, 0, None), name)
 
 
-def list_words(text: str, wanted: Sequence[Wanted]) -> list[str]:
+def _find_owned_value(one: Entry, own: Own, name: str) -> Iterator[Own]:
+    for at, child in enumerate(own.container.children):
+        if not one.is_element and child.key == name and is_server(child.node.value):
+            yield own._replace(at=at)
+        elif one.is_word and child.key is None and child.node.scalar == one.value:
+            yield own._replace(at=at, word=one.value)
+
+
+def _find_events(root: Node, wanted: Sequence[Entry]) -> Iterator[tuple[Keys, Node]]:
+    """Yield every event, with its keys, of the objects in which *wanted* has hooks."""
+    for place in dict.fromkeys(one.keys[:-1] for one in wanted if one.kind == "hooks"):
+        for event in _children(_reach(root, place), "{"):
+            yield (*place, event.key or ""), event.node
+
+
+def list_words(text: str, wanted: Sequence[Entry]) -> list[str]:
     """Return which of the words that are *wanted* are in *text*.
 
     Raises:
@@ -174,6 +192,13 @@ def _children(node: Node | None, kind: str) -> tuple[Child, ...]:
     return node.children if node and node.kind == kind else ()
 
 
+def _find_owned_in_item(keys: Keys, event: Node, at: int, item: Node) -> Iterator[Own]:
+    """Yield what is ours of *item*: a handler, or a group of them, of which it may hold others too."""
+    if does := hook_of(item.value):
+        yield Own(keys, event, at, does)
+    yield from _find_owned_in_group(keys, event, at, item)
+
+
 def _find_owned_in_group(keys: Keys, event: Node, at: int, group: Node) -> Iterator[Own]:
     handlers = group.get("hooks")
     does = [hook_of(child.node.value) for child in _children(handlers, "[")]
@@ -183,15 +208,7 @@ def _find_owned_in_group(keys: Keys, event: Node, at: int, group: Node) -> Itera
         yield from (Own(keys, handlers, index, one) for index, one in enumerate(does) if one)
 
 
-class Look(NamedTuple):
-    """What of ours is in a file: names of hooks and servers that are there, that are missing, that should not be."""
-
-    present: list[str]
-    missing: list[str]
-    stale: list[str]
-
-
-def compare(text: str, wanted: Sequence[Wanted]) -> Look:
+def compare(text: str, wanted: Sequence[Entry]) -> Look:
     """Compare *text* with *wanted*.
 
     Raises:
@@ -200,7 +217,6 @@ def compare(text: str, wanted: Sequence[Wanted]) -> Look:
     root = jsonedit.parse(text if text.strip(BLANK) else _EMPTY)
     found = list(find_owned(root, wanted))
     present = [one for one in wanted if any(_is_wanted_by(own, one) for own in found)]
-    missing = [one for one in wanted if one not in present]
     stale = [own.keys[-1] for own in found if not any(_is_wanted_by(own, one) for one in wanted)]
-    stale += [event for event, _ in _find_unguarded(root) if event not in stale]
-    return Look([one.keys[-1] for one in present], [one.keys[-1] for one in missing], stale)
+    stale += [event for event, _ in _find_unguarded(root, wanted) if event not in stale]
+    return look(wanted, present, stale)

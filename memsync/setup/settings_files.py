@@ -7,78 +7,61 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from memsync.agents.client import CLIENTS, ClientName
+from memsync.clients import known
+from memsync.clients.facts import Client, Entry, File
 from memsync.memories.project import Project
-from memsync.setup import entries
-from memsync.setup.entries import Wanted
 from memsync.system.home import find_home
-
-_HOMES = {
-    "claude": ("CLAUDE_CONFIG_DIR", ".claude"),
-    "codex": ("CODEX_HOME", ".codex"),
-    "gemini": ("GEMINI_CLI_HOME", ".gemini"),
-}
-_SIGNS = {
-    "claude": (".claude", "CLAUDE.md", ".mcp.json"),
-    "codex": (".codex",),
-    "gemini": (".gemini", "GEMINI.md"),
-}
 
 
 class Target(NamedTuple):
-    """One settings file and what it must hold; without *wanted* it is Codex's TOML.
+    """One settings file of a client and what it must hold. *tree* is what its links may not leave; None for a file of the user."""
 
-    *tree* is what its links may not leave; None for a file of the user.
-    """
-
-    client: ClientName
+    client: Client
     path: Path
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[Entry, ...]
     tree: Path | None
-    allows_comments: bool = False
+    file: File
 
 
-def home_of(client: ClientName, env: Mapping[str, str]) -> Path | None:
+def home_of(client: Client, env: Mapping[str, str]) -> Path | None:
     """Return the directory in which *client* keeps what is the user's."""
-    name, default = _HOMES[client]
-    if chosen := env.get(name):
-        # Gemini's variable names what .gemini is in.
-        return Path(os.path.abspath(os.path.expanduser(chosen))) / (default if client == "gemini" else "")
+    if chosen := env.get(client.home.variable):
+        return Path(os.path.abspath(os.path.expanduser(chosen))) / client.home.inner
     home = find_home(env)
-    return Path(home) / default if home else None
+    return Path(home) / client.home.folder if home else None
 
 
-def detect(project: Project) -> list[ClientName]:
-    """Return the clients that the user has used, or that the project has files of."""
+def detect(project: Project) -> list[str]:
+    """Return the clients with hooks that the user has used, or that the project has files of."""
     root = project.layout.root
 
-    def is_used(client: ClientName) -> bool:
+    def is_used(client: Client) -> bool:
         home = home_of(client, project.env)
-        in_project = root is not None and any((root / sign).exists() for sign in _SIGNS[client])
+        in_project = root is not None and any((root / sign).exists() for sign in client.signs)
         return in_project or (home is not None and home.is_dir())
 
-    return [client for client in CLIENTS if is_used(client)]
+    return [client.name for client in known.every() if client.hooks and is_used(client)]
 
 
-def list_targets(client: ClientName, project: Project, *, stealth: bool, allow_tools: bool = False) -> list[Target]:
+def list_targets(client: Client, project: Project, *, stealth: bool, allow_tools: bool = False) -> list[Target]:
     """Return the files of *client*: the project's or, as nothing of ours may be in the tree then, the user's.
 
     With *allow_tools* also what lets the client use the reading tools without asking.
     """
     tree = None if stealth else project.layout.root
-    folder = tree / _HOMES[client][1] if tree else home_of(client, project.env) if stealth else None
-    if folder is None:
-        return []
-    hooks, server = tuple(entries.list_hooks(client)), entries.server(client)
-    allowed = entries.list_permissions(client, stealth=stealth) if allow_tools else ()
-    if client == "claude":
-        # Its MCP servers for the user alone are in ~/.claude.json, which a running Claude Code rewrites all the time:
-        # it must add ours itself.
-        if tree is None:
-            return [Target(client, folder / "settings.json", (*hooks, *allowed), tree)]
-        mine = [Target(client, folder / "settings.local.json", allowed, tree)] if allowed else []
-        hooked = Target(client, folder / "settings.json", hooks, tree)
-        return [hooked, Target(client, tree / ".mcp.json", (server,), tree), *mine]
-    if client == "codex":
-        return [Target(client, folder / "hooks.json", hooks, tree), Target(client, folder / "config.toml", (), tree)]
-    return [Target(client, folder / "settings.json", (*hooks, server, *allowed), tree, allows_comments=True)]
+    folder = tree or (home_of(client, project.env) if stealth else None)
+    found: dict[Path, Target] = {}
+    for file in client.files if folder else ():
+        path = _choose_path(folder, file, stealth=stealth) if folder else None
+        wanted = tuple(entry for entry in file.entries if allow_tools or entry.kind != "allowed tools")
+        if path and wanted:
+            before = found[path].wanted if path in found else ()
+            found[path] = Target(client, path, (*before, *wanted), tree, file)
+    return list(found.values())
+
+
+def _choose_path(folder: Path, file: File, *, stealth: bool) -> Path | None:
+    name = file.user if stealth else file.project
+    others = () if stealth else file.also
+    there = next((folder / other for other in others if (folder / other).exists()), None)
+    return there or (folder / name if name else None)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from helpers import GitRepo, memory_line
 
-from memsync.agents.client import EVENTS
+from memsync.clients.facts import EVENTS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks, FIFOs and links")
 

@@ -14,7 +14,7 @@ from mcp import MCPError
 from mcp.types import ResourceTemplateReference
 
 from memsync import Memsync
-from memsync.setup import entries
+from memsync.clients.facts import READ_TOOLS
 
 READS = set(
     "recall list_memories get_memory memory_stats memory_history memory_diff memory_blame dedup_log list_skills search_skills get_skill skill_stats".split()
@@ -25,7 +25,7 @@ TOGGLES = {"restore_memory", "restore_skill", "dedup_reverse", "apply_skill"}
 
 def test_every_tool_says_what_it_does_to_the_store(server):
     hints = {name: tool.annotations for name, tool in server.tools().items()}
-    assert {name for name, hint in hints.items() if hint.read_only_hint} == READS == set(entries.READ_TOOLS)
+    assert {name for name, hint in hints.items() if hint.read_only_hint} == READS == set(READ_TOOLS)
     assert {name for name, hint in hints.items() if hint.destructive_hint} == OVERWRITES
     assert {name for name, hint in hints.items() if hint.idempotent_hint is False} == TOGGLES
     asking = {name for name, hint in hints.items() if hint.open_world_hint}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from memsync import Memsync
-from memsync.agents.hooks import answer, client_of
+from memsync.agents.hooks import answer
+from memsync.clients import known
 
 FACT = "The staging database listens on port 5433"
 PROMPT = {"session_id": "s1", "prompt_id": "p1", "prompt": "which port does the staging database use?"}
@@ -15,7 +16,7 @@ COMPACTED = {"session_id": "s1", "source": "compact"}
 def twins(project: Memsync, event: str, payload: dict[str, str]) -> list[str]:
     """Return what each of two hooks for one event prints, neither knowing of the other."""
     opened = [Memsync.open(project.layout.start, clock=project.clock) for _ in range(2)]
-    return [answer(one, client_of("claude"), event, payload).out for one in opened]
+    return [answer(one, known.find("claude"), event, payload).out for one in opened]
 
 
 def test_of_two_hooks_for_one_prompt_one_prints(project):

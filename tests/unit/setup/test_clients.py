@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memsync import Memsync
-from memsync.agents.client import CLIENTS
+from memsync.clients.known import ALL as CLIENTS
 from memsync.errors import OutsideTree, SettingsRefused, StoreFull, StoreNotWritable
 from memsync.setup import clients, doctor, installing
 from memsync.setup.client_status import survey
@@ -416,7 +416,7 @@ def test_doctor_tells_of_connected_clients_that_need_something_and_of_no_other(r
 def test_entries_that_came_into_the_tree_under_stealth_are_told(repo):
     init(repo, "codex", stealth=True)
     with Memsync.open(repo.root) as project:
-        clients.apply(project, clients.plan(project, ["codex"], stealth=False), stealth=False)
+        clients.apply(project, clients.plan(project, ["codex"], stealth=False))
     codex = survey(Memsync.open(repo.root))[1]
     assert sum("is in the work tree; `memsync init --stealth` moves" in note for note in codex.notes) == 2
     init(repo, "codex", stealth=True)

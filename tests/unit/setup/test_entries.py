@@ -8,15 +8,25 @@ import subprocess
 
 import pytest
 
-from memsync.agents.client import CLIENTS
+from memsync.clients import known
+from memsync.clients.facts import command as command_of
 from memsync.setup import entries
 
 GUARD = "" if os.name == "nt" else " 2>/dev/null || exit 0"
 
 
-def commands(client: str, spoken_to: str | None = None) -> list[tuple]:
+def entries_of(client: str, kind: str) -> list:
+    return [one for file in known.find(client).files for one in file.entries if one.kind == kind]
+
+
+def server_of(client: str):
+    (found,) = entries_of(client, "MCP server")
+    return found.value
+
+
+def commands(client: str) -> list[tuple]:
     found = []
-    for one in entries.list_hooks(client, spoken_to):
+    for one in entries_of(client, "hooks"):
         (run,) = one.value["hooks"]
         found.append((one.keys[-1], one.value.get("matcher"), run["command"], run["timeout"]))
     return found
@@ -29,7 +39,7 @@ def test_the_commands_of_claude_code_never_change():
         ("PreCompact", None, f"memsync hook pre-compact --client claude{GUARD}", 5),
         ("SessionEnd", None, f"memsync hook session-end --client claude{GUARD}", 5),
     ]
-    assert entries.server("claude").value == {
+    assert server_of("claude") == {
         "type": "stdio",
         "command": "memsync",
         "args": ["mcp"],
@@ -45,13 +55,13 @@ def test_the_commands_of_codex_never_change():
         ("PostCompact", None, f"memsync hook post-compact --client codex{GUARD}", 5),
         ("SessionEnd", None, f"memsync hook session-end --client codex{GUARD}", 3),
     ]
-    assert entries.server("codex").value == {"command": "memsync", "args": ["mcp"]}
+    assert server_of("codex") == {"command": "memsync", "args": ["mcp"], "startup_timeout_sec": 30}
 
 
 def test_codex_is_told_what_to_run_on_windows_where_no_shell_knows_the_guard():
-    handlers = [one.value["hooks"][0] for one in entries.list_hooks("codex")]
+    handlers = [one.value["hooks"][0] for one in entries_of("codex", "hooks")]
     assert [handler["commandWindows"] for handler in handlers] == [
-        f"memsync hook {hook.name} --client codex" for hook in entries.HOOKS["codex"]
+        f"memsync hook {hook.name} --client codex" for hook in known.find("codex").hooks
     ]
 
 
@@ -61,12 +71,14 @@ def test_the_commands_of_gemini_cli_never_change_and_count_milliseconds():
         ("BeforeAgent", None, f"memsync hook prompt --client gemini{GUARD}", 5_000),
         ("SessionEnd", None, f"memsync hook session-end --client gemini{GUARD}", 5_000),
     ]
-    names = [one.value["hooks"][0]["name"] for one in entries.list_hooks("gemini")]
+    names = [one.value["hooks"][0]["name"] for one in entries_of("gemini", "hooks")]
     assert names == ["memsync-session-start", "memsync-prompt", "memsync-session-end"]
 
 
 def test_hooks_are_in_shell_form_because_codex_drops_args():
-    handlers = [one.value["hooks"][0] for client in CLIENTS for one in entries.list_hooks(client)]
+    handlers = [
+        one.value["hooks"][0] for client in ("claude", "codex", "gemini") for one in entries_of(client, "hooks")
+    ]
     assert {tuple(sorted(handler)) for handler in handlers} == {
         ("command", "timeout", "type"),
         ("command", "commandWindows", "timeout", "type"),
@@ -113,7 +125,7 @@ def test_a_hook_whose_program_is_gone_or_dead_or_old_says_nothing_and_ends_with_
         (tmp_path / "memsync").write_text(program)
         (tmp_path / "memsync").chmod(0o755)
     ran = subprocess.run(
-        [shutil.which(shell), "-c", entries.command(entries.HOOKS["gemini"][1], "gemini")],
+        [shutil.which(shell), "-c", command_of(known.find("gemini").hooks[1], "gemini")],
         env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
         capture_output=True,
         check=False,

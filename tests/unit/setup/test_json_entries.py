@@ -8,11 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync.setup import entries, json_entries, jsonedit
+from memsync.clients import known
+from memsync.clients.facts import READ_TOOLS
+from memsync.setup import json_entries, jsonedit
 from memsync.setup.json_entries import Misfit
 
-EVERYTHING = (*entries.list_hooks("claude"), entries.server("claude"))
-WITH_TOOLS = (*EVERYTHING, *entries.list_permissions("claude"))
+CLAUDE = known.find("claude")
+HOOKS, (SERVER,), ALLOWED = (file.entries for file in CLAUDE.files[:3])
+EVERYTHING = (*HOOKS, SERVER)
+WITH_TOOLS = (*EVERYTHING, *ALLOWED)
 FOREIGN = st.sampled_from(["lint", "memsync doctor", "prettier --write", 'echo "memsync"'])
 HANDLERS = st.fixed_dictionaries({"type": st.just("command"), "command": FOREIGN}, optional={"timeout": st.integers()})
 GROUPS = st.fixed_dictionaries({"hooks": st.lists(HANDLERS, max_size=2)}, optional={"matcher": st.text(max_size=3)})
@@ -42,7 +46,7 @@ def texts(draw):
 def test_taking_our_entries_out_gives_back_what_the_user_had(text):
     kept = json_entries.empty_containers(text, EVERYTHING)
     added = json_entries.add(text, EVERYTHING)
-    assert json_entries.remove(added, kept) == text
+    assert json_entries.remove(added, EVERYTHING, kept) == text
 
 
 @given(texts(), st.lists(st.sampled_from(["Bash(ls)", "mcp__github__*"]), max_size=2))
@@ -52,10 +56,10 @@ def test_what_the_user_allowed_stays_when_our_tools_are_no_longer_allowed(text, 
     kept = json_entries.empty_containers(text, WITH_TOOLS)
     added = json_entries.add(text, WITH_TOOLS)
     allowed = json.loads(added)["permissions"]["allow"]
-    assert allowed == [*theirs, *(f"mcp__memsync__{tool}" for tool in entries.READ_TOOLS)]
+    assert allowed == [*theirs, *(f"mcp__memsync__{tool}" for tool in READ_TOOLS)]
     assert json_entries.add(added, WITH_TOOLS) == added
     assert json_entries.add(added, EVERYTHING) == added  # an `init` without the option takes nothing back
-    assert json_entries.remove(added, kept, WITH_TOOLS) == text
+    assert json_entries.remove(added, WITH_TOOLS, kept) == text
 
 
 @given(texts())
@@ -76,15 +80,17 @@ def test_putting_our_entries_in_keeps_everything_and_does_nothing_the_second_tim
 def test_what_the_user_adds_between_install_and_removal_stays(text, new):
     added = json_entries.add(text, EVERYTHING)
     edited = jsonedit.add(added, jsonedit.parse(added), "added later", new)
-    left = jsonedit.parse(json_entries.remove(edited, json_entries.empty_containers(text, EVERYTHING))).value
+    left = jsonedit.parse(
+        json_entries.remove(edited, EVERYTHING, json_entries.empty_containers(text, EVERYTHING))
+    ).value
     assert left == {**jsonedit.parse(text).value, "added later": new}
 
 
 def test_an_empty_file_gets_a_readable_one():
-    assert json.loads(json_entries.add("", [entries.server("claude")])) == {
+    assert json.loads(json_entries.add("", [SERVER])) == {
         "mcpServers": {"memsync": {"type": "stdio", "command": "memsync", "args": ["mcp"], "alwaysLoad": True}}
     }
-    assert json_entries.add("", [entries.server("claude")]).endswith("  }\n}\n")
+    assert json_entries.add("", [SERVER]).endswith("  }\n}\n")
 
 
 def test_a_hook_that_somebody_gave_a_path_and_more_time_stays_as_it_is():
@@ -92,7 +98,7 @@ def test_a_hook_that_somebody_gave_a_path_and_more_time_stays_as_it_is():
     text = json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "mine"}, prompt]}]}})
     added = json.loads(json_entries.add(text, EVERYTHING))
     assert added["hooks"]["UserPromptSubmit"] == [{"hooks": [{"type": "command", "command": "mine"}, prompt]}]
-    assert json.loads(json_entries.remove(json.dumps(added))) == {
+    assert json.loads(json_entries.remove(json.dumps(added), EVERYTHING)) == {
         "hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "mine"}]}]}
     }
 
@@ -101,9 +107,7 @@ def test_a_hook_that_is_not_wanted_any_more_is_replaced():
     old = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "memsync hook stop --client claude"}]}]}}
     text = json.dumps(old)
     assert json_entries.compare(text, EVERYTHING).stale == ["Stop"]
-    assert list(json.loads(json_entries.add(text, EVERYTHING))["hooks"]) == [
-        hook.event for hook in entries.HOOKS["claude"]
-    ]
+    assert list(json.loads(json_entries.add(text, EVERYTHING))["hooks"]) == [hook.event for hook in CLAUDE.hooks]
 
 
 def test_a_hook_from_before_there_was_a_guard_gets_one_and_keeps_all_else():
@@ -120,8 +124,8 @@ def test_a_hook_from_before_there_was_a_guard_gets_one_and_keeps_all_else():
 
 def test_a_server_named_memsync_that_is_not_ours_is_left_alone():
     text = json.dumps({"mcpServers": {"memsync": {"command": "uvx", "args": ["memsync", "mcp"]}}})
-    assert json_entries.add(text, [entries.server("claude")]) == text
-    assert json_entries.remove(text) == text
+    assert json_entries.add(text, [SERVER]) == text
+    assert json_entries.remove(text, EVERYTHING) == text
 
 
 @pytest.mark.parametrize(

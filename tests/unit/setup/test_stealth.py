@@ -13,7 +13,7 @@ import secret_shapes as shapes
 from helpers import GitRepo, memsync
 
 from memsync import Memsync
-from memsync.agents.client import CLIENTS
+from memsync.clients.known import ALL as CLIENTS
 from memsync.errors import ConfigError
 from memsync.git import install
 from memsync.janitor import review

@@ -1,0 +1,237 @@
+"""What is to know about a client, as data: its words for things, its settings files, when its context is lost.
+
+A client is one module with one `Client`; `known` lists them. Other packages add
+theirs by an entry point of the group `memsync.clients`, which names such an object.
+Users have approved the commands and entries by their very strings, so no release may change them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+ANY: Final[Collection[str]] = ()
+SERVER: Final = "memsync"
+# The same words for every client. The answer to those about a subagent or a tool is nothing yet.
+EVENTS: Final = (
+    "session-start",
+    "prompt",
+    "pre-compact",
+    "post-compact",
+    "subagent-start",
+    "pre-tool",
+    "post-tool",
+    "session-end",
+)
+_OWN: Final = {name: name.replace("-", "_") for name in ("session-start", "prompt", "pre-compact", "session-end")}
+
+# Where memsync is gone (another machine, another environment) the client goes on without a word. Gemini CLI blocks
+# the prompt for every code but 0 and 1, and the others print the failure each time. For POSIX shells and fish; on
+# Windows each client has a shell of its own, and PowerShell knows neither half of it.
+_GUARD: Final = "" if os.name == "nt" else " 2>/dev/null || exit 0"
+
+# The tools that change nothing, which a user may allow once and for all.
+READ_TOOLS: Final = tuple(
+    "recall get_memory search_skills list_memories memory_stats memory_history memory_diff memory_blame dedup_log"
+    " list_skills get_skill skill_stats".split()
+)
+
+# What clients put into prompts themselves: the word of a subagent that is done, the output of a command.
+_MACHINE_MADE: Final = re.compile(
+    r"\s*<(task-notification|system-reminder|local-command-[a-z]+|command-[a-z]+|bash-[a-z]+|environment_context)>"
+    r".*?(?:</\1>|\Z)",
+    re.DOTALL,
+)
+
+
+def typed(prompt: str) -> str:
+    """Return what the user has typed of *prompt*: without what the client put before it."""
+    while found := _MACHINE_MADE.match(prompt):
+        prompt = prompt[found.end() :]
+    return prompt
+
+
+# hooks, and the settings that name them
+
+
+class Hook(NamedTuple):
+    """One event of a client, by its word and by ours, and how many seconds what is run on it may take."""
+
+    event: str
+    name: str
+    limit: int
+    matcher: str | None = None
+
+
+Kind = Literal["hooks", "MCP server", "allowed tools"]
+
+
+class Entry(NamedTuple):
+    """A value that a settings file must hold: the member at *keys*, or an element of the list there.
+
+    Without *keys* the value is the text of the whole file, which is ours alone.
+    """
+
+    keys: tuple[str, ...]
+    value: Any
+    kind: Kind
+    is_element: bool = False
+
+    @property
+    def is_word(self) -> bool:
+        """Tell whether it is a word in a list, as a permission is, which the user may have put there as well."""
+        return self.kind == "allowed tools"
+
+
+class File(NamedTuple):
+    """A settings file: its path in a project and in the client's directory in the home, "" where there is none.
+
+    `form` is how it is written. A client that reads no comments ignores a file that has some. `base` is
+    what an empty one says. `also` are other names of the file in the project; the first that is there counts.
+    """
+
+    project: str
+    user: str
+    entries: tuple[Entry, ...]
+    form: Literal["json", "toml", "yaml", "text"] = "json"
+    reads_comments: bool = False
+    base: Mapping[str, Any] = {}
+    also: tuple[str, ...] = ()
+
+
+class Home(NamedTuple):
+    """Where a client keeps what is the user's: `folder` of the home, or what `variable` names, and `inner` in that."""
+
+    folder: str
+    variable: str = ""
+    inner: str = ""
+
+
+def command(hook: Hook, client: str) -> str:
+    """Return what *client* runs on *hook*."""
+    return guard(spell(hook, client))
+
+
+def spell(hook: Hook, client: str) -> str:
+    """Return the command of *hook* without the guard."""
+    return f"memsync hook {hook.name} --client {client}"
+
+
+def guard(text: str) -> str:
+    """Return the command *text* so that it always ends with 0, and without a word where memsync is gone."""
+    return text + _GUARD
+
+
+def run(hook: Hook, client: str) -> dict[str, Any]:
+    """Return the handler of *hook* as most clients spell one; the time limit is in seconds."""
+    return {"type": "command", "command": command(hook, client), "timeout": hook.limit}
+
+
+def group(
+    client: str, hooks: Iterable[Hook], handler: Callable[[Hook, str], Mapping[str, Any]] = run
+) -> tuple[Entry, ...]:
+    """Return *hooks* as entries in groups with a matcher, the form that Claude Code began."""
+    return tuple(
+        Entry(
+            ("hooks", hook.event),
+            {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [handler(hook, client)]},
+            "hooks",
+            is_element=True,
+        )
+        for hook in hooks
+    )
+
+
+def server(*keys: str, kind: str = "", **more: Any) -> Entry:
+    """Return our MCP server in the object at *keys*, with its type if *kind* says one, and with *more*."""
+    first = {"type": kind} if kind else {}
+    value = {**first, "command": "memsync", "args": ["mcp"], **more}
+    return Entry((*(keys or ("mcpServers",)), SERVER), value, "MCP server")
+
+
+def allow(*keys: str, pattern: str, names: Iterable[str] = READ_TOOLS) -> tuple[Entry, ...]:
+    """Return what lets a client use the tools *names* without asking, as words in the list at *keys*."""
+    return tuple(Entry(keys, pattern.format(name), "allowed tools", is_element=True) for name in names)
+
+
+# the answers of hooks
+
+
+def nested(event: str, text: str) -> dict[str, Any]:
+    """Return the answer that most clients read."""
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def flat(_: str, text: str) -> dict[str, Any]:
+    """Return the answer of clients that look at the top only."""
+    return {"additionalContext": text}
+
+
+def both(event: str, text: str) -> dict[str, Any]:
+    """Return an answer for a client whose settings others read as well, that look at the top only."""
+    return {**nested(event, text), **flat(event, text)}
+
+
+def as_it_is(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *payload*: of a client that uses our names."""
+    return payload
+
+
+class Client(NamedTuple):
+    """One client: what it is called, where its settings are, and how its hooks speak.
+
+    `signs` are files of a project that it is used in. `after` says what the user has to do after `init`,
+    `after_private` the same after `init --stealth`. `detects`: `init` connects it unasked where it is found.
+
+    `lost` names the events at which what hooks added is gone from its context, for the given
+    values of `source` or `trigger`, or ANY; `ignored` those that mean nothing. `turn` is the key that tells one
+    event from the next. `read` gives a payload the names that we use, `prompt` takes away what the client
+    puts before a prompt, `answer` spells what is added on an event.
+    `keeps_start`: what was added at the start of a session is there again when it is resumed.
+    `keeps_prompts`: what was added to a prompt stays; else it is there for one request to the model.
+    """
+
+    name: str
+    title: str
+    home: Home
+    files: tuple[File, ...]
+    signs: tuple[str, ...] = ()
+    after: str = ""
+    after_private: str = ""
+    hooks: tuple[Hook, ...] = ()
+    turn: str = "prompt_id"
+    lost: Mapping[str, Collection[str]] = {}
+    ignored: Mapping[str, Collection[str]] = {}
+    read: Callable[[Mapping[str, Any]], Mapping[str, Any]] = as_it_is
+    prompt: Callable[[str], str] = typed
+    answer: Callable[[str, str], dict[str, Any]] = nested
+    keeps_start: bool = True
+    keeps_prompts: bool = True
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether only the user has settings of this client, and no project."""
+        return not any(file.project for file in self.files)
+
+    def output_event(self, event: str) -> str:
+        """Return what the client calls *event* in a hook's answer; "" where no answer can add context."""
+        if event not in ("session-start", "prompt"):
+            return ""
+        return next((hook.event for hook in self.hooks if hook.name == event), "")
+
+    def triggers(self, event: str, payload: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return which triggers of the lifecycles *event* pulls, in order."""
+        if _is_among(event, payload, self.ignored):
+            return ()
+        own = (_OWN[event],) if event in _OWN else ()
+        if not _is_among(event, payload, self.lost):
+            return own
+        return ("compact", *own) if event == "session-start" else (*own, "compact")
+
+
+def _is_among(event: str, payload: Mapping[str, Any], table: Mapping[str, Collection[str]]) -> bool:
+    if event not in table:
+        return False
+    return table[event] == ANY or (payload.get("source") or payload.get("trigger")) in table[event]

@@ -1,0 +1,59 @@
+"""Gemini CLI: announces a compression before every request, and passes earlier context on as part of the prompt.
+
+PreCompress(auto) is sent whether anything is compressed or not, and no event follows one:
+only the user's own /compress empties the ledger. So nothing of ours runs on it. What is added to a prompt stays in the
+history of the chat, also when it is resumed (0.61, looked at in its requests), though its documentation says for one turn.
+What is added at its start does not.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from memsync.clients.facts import Client, File, Home, Hook, allow, group, run, server, typed
+
+_HOOKS: Final = (
+    Hook("SessionStart", "session-start", 10, "*"),
+    Hook("BeforeAgent", "prompt", 5),
+    Hook("SessionEnd", "session-end", 5),
+)
+_CONTEXT: Final = re.compile(r"(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
+
+
+def _handler(hook: Hook, client: str) -> dict[str, Any]:
+    """Return the handler: Gemini counts in milliseconds, and asks the user about a hook by its name."""
+    return {"name": f"memsync-{hook.name}", **run(hook, client), "timeout": hook.limit * 1000}
+
+
+def without_context(prompt: str) -> str:
+    """Return *prompt* without what hooks put before it; inside, Gemini has escaped every tag."""
+    found = _CONTEXT.match(prompt)
+    return typed(prompt[found.end() :] if found else prompt)
+
+
+CLIENT: Final = Client(
+    name="gemini",
+    title="Gemini CLI",
+    home=Home(".gemini", "GEMINI_CLI_HOME", ".gemini"),  # its variable names what .gemini is in
+    signs=(".gemini", "GEMINI.md"),
+    hooks=_HOOKS,
+    files=(
+        File(
+            ".gemini/settings.json",
+            "settings.json",
+            (
+                *group("gemini", _HOOKS, _handler),
+                server(),
+                *allow("tools", "allowed", pattern="mcp_memsync_{}"),
+            ),
+            reads_comments=True,
+        ),
+    ),
+    after="start Gemini CLI here, and trust the folder when it asks",
+    turn="timestamp",
+    lost={"session-start": ("clear",), "pre-compact": ("manual",)},
+    ignored={"pre-compact": ("auto",)},
+    prompt=without_context,
+    keeps_start=False,
+)

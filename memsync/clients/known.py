@@ -1,0 +1,57 @@
+"""Which clients there are: ours by name, and those that other packages bring by an entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from memsync.clients.facts import Client
+from memsync.errors import UsageError
+
+# Those with hooks, which `all` means; then those that are told of the MCP server only.
+ALL: Final = ("claude", "codex", "gemini")
+SERVER_ONLY: Final[tuple[str, ...]] = ()
+NAMES: Final = (*ALL, *SERVER_ONLY)
+GROUP: Final = "memsync.clients"
+
+
+@cache
+def find(name: str) -> Client:
+    """Return the client called *name*. Ours are found without a look at the installed packages, for which a hook has no time.
+
+    Raises:
+        UsageError: the client is unknown.
+    """
+    if name in NAMES:
+        found: Client = import_module(f"memsync.clients.{name}").CLIENT
+        return found
+    others = {client.name: client for client in _list_others()}
+    if name not in others:
+        raise UsageError(f"unknown client {name!r}; choose one of {', '.join((*NAMES, *others))}")
+    return others[name]
+
+
+def list_names() -> tuple[str, ...]:
+    """Return the name of every client, in the order in which they are told of."""
+    return (*NAMES, *(client.name for client in _list_others()))
+
+
+def every() -> tuple[Client, ...]:
+    """Return every client."""
+    return (*map(find, NAMES), *_list_others())
+
+
+@cache
+def _list_others() -> tuple[Client, ...]:
+    """Return the clients of other packages; none can take the name of one of ours."""
+    from importlib.metadata import entry_points
+
+    def load() -> Iterator[Client]:
+        for point in entry_points(group=GROUP):
+            found = point.load()
+            if isinstance(found, Client) and found.name not in NAMES:
+                yield found
+
+    return tuple(sorted(load(), key=lambda client: client.name))
