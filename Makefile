@@ -8,7 +8,7 @@ RUN := $(VENV)/bin/
 STAMP := $(VENV)/.filled
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick explore check-model lint lock package bench docs clean
+.PHONY: help demo test quick explore check-model lint style types types-windows lock package bench docs clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1	/' | expand -t 20
@@ -17,7 +17,7 @@ demo: $(STAMP)  ## show memsync at work in a temporary repository
 	@$(RUN)memsync demo
 
 test: $(STAMP)  ## run every test
-	$(RUN)python -m pytest -q -n auto $(ARGS)
+	$(RUN)python -m pytest -q -n auto --dist worksteal $(ARGS)
 
 quick: $(STAMP)  ## run the tests that are not slow
 	$(RUN)python -m pytest -q -n auto -m "not slow" $(ARGS)
@@ -31,10 +31,16 @@ check-model: $(STAMP)  ## let clones meet in STEPS=N random steps, kill them KIL
 	MEMSYNC_CHECK_STEPS=$(STEPS) MEMSYNC_CHECK_KILLS=$(KILLS) MEMSYNC_CHECK_SEED=$(SEED) MEMSYNC_CHECK_SHORTEN=$(SHORTEN) \
 		$(RUN)python -m pytest -q -rP -n auto tests/model tests/processes/test_kill_syncs.py $(ARGS)
 
-lint: $(STAMP)  ## check style and types
+lint: style types types-windows  ## check style and types; with -j3 at the same time
+
+style: $(STAMP)
 	$(RUN)ruff check .
 	$(RUN)ruff format --check .
+
+types: $(STAMP)
 	$(RUN)mypy
+
+types-windows: $(STAMP)
 	$(RUN)mypy --platform win32 --cache-dir .mypy_cache/win32
 
 package: $(STAMP)  ## build the wheel and the sdist, install each and try it
