@@ -7,41 +7,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise, product
+from itertools import product
 from typing import Final
 
 from memsync.dedup.conflicts import BESIDE, CONDITIONS, are_alike, find_change, find_negation, find_opposite
 from memsync.dedup.lexicon import MODALS
-from memsync.dedup.likeness import shared
 from memsync.dedup.reading import CONTENT, Reading, Token, split_clauses
 from memsync.dedup.swaps import find_swap
 
 SWAPPED: Final = "the same words in other roles, or in another order"
-_BRIEF: Final = 14  # words of content of a text that only tells of a change
-_PLAIN: Final = 20  # words of content of a text that a mere "now" changes
-_SHORT: Final = 16  # words of content up to which a text says one thing
-_MANY: Final = 200  # words of content from which a text says too much to be set right by another
-_NEAR: Final = 0.88  # likeness from which two long texts are compared
-_NEARLY: Final = 0.7  # share of words from which another name in one place is another value, and no other subject
-_ONE_THING: Final = 30  # words of content up to which a change of the subject changes the whole text
-_SURELY: Final = 0.8  # likeness from which a change is told to a longer one
+_SHORT: Final = 14  # words of content up to which a text says one thing
+_PLAIN: Final = 20  # words of content up to which a change of one thing changes the whole text
+_FEW: Final = 2  # words by which two texts that say nearly the same differ
+_SURELY: Final = 0.8  # likeness from which a change is told of what is not the subject, or of a longer text
+_AGREE: Final = 0.5  # share of equal words from which two statements are about the same
+_SHARED: Final = 2  # words that two statements on one subject have in common
 _WEAK: Final = re.compile(
     r"'(?:now|nowadays|changed|deprecated|upgraded|bumped|previously|formerly|used to|dropped|lifted|jetzt|maintenant|ahora)'"
 )  # who tells of these may correct nothing: a number must have changed too
 _UNDONE: Final = re.compile(
     r"\b(?:be|not)(?: \w+){0,3} (?:replaced|moved|removed|retired|renamed|dropped|changed|rewritten)\b"
 )
-_ALIKE: Final = 0.76  # likeness from which a text may tell of a change in what it names last
-_AGREE_SHORT: Final = 0.5  # share of equal words from which two statements are about the same
-_AGREE_LONG: Final = 0.75  # in long texts, where every other negation is about something else
-_SHARED: Final = 2  # words that two statements on one subject have in common, in long texts one more
 _HYPOTHETIC: Final = CONDITIONS | frozenset(
     {"if", "when", "whenever", "unless", "until", "wenn", "falls", "si", "cuando", "quand"}
 )
 _LOOSE: Final = frozenset({*MODALS.values(), *MODALS, "always", "immer", "toujours", "siempre"})
-_VERBAL: Final = frozenset(
-    {*MODALS, *"do does did is are was were be been has have had ist sind wird est sont es son".split()}
-)
 _SEEN: Final = frozenset({"turn", "session", "task", "issu", "commit", "pr"})
 _EXACT: Final = frozenset({"value", "name"})
 
@@ -50,21 +40,19 @@ def find_contradiction(new: Reading, old: Reading, texts: tuple[str, str], simil
     """Say what *new* contradicts *old* in; "" if nothing was found that is probably true."""
     if find_swap(new, old):
         return SWAPPED
-    if len(new.content) <= _BRIEF and (found := _find_change(new, old, texts, similarity)):
-        return found
-    longest = max(len(new.content), len(old.content))
-    is_short = longest <= _SHORT
-    if longest > _MANY or (not is_short and similarity < _NEAR):
+    if len(new.content) <= _SHORT and (told := _find_change(new, old, texts, similarity)):
+        return told
+    is_near, is_short = _is_near(new, old), max(len(new.content), len(old.content)) <= _SHORT
+    if not is_near and not is_short:
         return ""
-    is_near = is_short and _is_near(new, old)
-    return next(filter(None, (_compare(*pair, is_short, is_near) for pair in _pair_statements(new, old, is_short))), "")
+    has_slots = is_near and is_short  # where another name is another value, and no other subject
+    return next(filter(None, (_compare(*pair, has_slots) for pair in _pair_statements(new, old))), "")
 
 
 def _is_near(new: Reading, old: Reading) -> bool:
-    """Tell whether two short texts have the same words but one, or nearly the same."""
+    """Tell whether two texts say the same but for a word or two."""
     here, there = set(new.content), set(old.content)
-    nearly = min(shared(new.content, old.content), shared(old.content, new.content)) >= _NEARLY
-    return nearly or max(len(here - there), len(there - here)) == 1
+    return max(len(here - there), len(there - here)) <= _FEW
 
 
 def _find_change(new: Reading, old: Reading, texts: tuple[str, str], similarity: float) -> str:
@@ -84,39 +72,37 @@ def _find_told(statement: Reading, old: Reading, similarity: float) -> str:
     is_plain = len(old.content) <= _PLAIN
     if _WEAK.search(told) and not (is_plain and _list_numbers(statement) - _list_numbers(old) and _list_numbers(old)):
         return ""
-    if len(old.content) > _ONE_THING:
+    if not is_plain:
         return told if similarity >= _SURELY and all(known[:2]) else ""
-    return told if known[0] or (is_plain and similarity >= _ALIKE and 3 * sum(known) > len(known)) else ""
+    return told if known[0] or (similarity >= _SURELY and 3 * sum(known) > len(known)) else ""
 
 
 def _list_numbers(reading: Reading) -> set[str]:
     return {token.form for token in reading.tokens if token.kind == "value" and token.form[:1].isdigit()}
 
 
-def _pair_statements(new: Reading, old: Reading, is_short: bool) -> Iterator[tuple[Reading, Reading]]:
+def _pair_statements(new: Reading, old: Reading) -> Iterator[tuple[Reading, Reading]]:
     """Yield the statements of both that are about the same."""
-    least = _AGREE_SHORT if is_short else _AGREE_LONG
     theirs = [(each, set(each.content)) for each in split_clauses(old)]
     for mine in split_clauses(new):
         words = set(mine.content)
         for other, others in theirs:
             common = len(words & others)
-            is_enough = common >= (_SHARED if min(len(words), len(others)) > 2 else 1) + (not is_short)
-            if is_enough and 2 * common >= least * (len(words) + len(others)):
+            is_enough = common >= (_SHARED if min(len(words), len(others)) > 2 else 1)
+            if is_enough and 2 * common >= _AGREE * (len(words) + len(others)):
                 yield mine, other
 
 
-def _compare(mine: Reading, other: Reading, is_short: bool, is_near: bool) -> str:
-    ahead = 2 if is_short else 1
-    has_subject = _has_any(other, mine.content[:ahead]) and _has_any(mine, other.content[:ahead])
+def _compare(mine: Reading, other: Reading, has_slots: bool) -> str:
+    has_subject = _has_any(other, mine.content[:2]) and _has_any(mine, other.content[:2])
     if not has_subject or _list_conditions(mine) != _list_conditions(other):
         return ""
-    if denied := _find_denial(mine, other, is_short) or _find_denial(other, mine, is_short):
+    if denied := _find_denial(mine, other) or _find_denial(other, mine):
         return denied
-    if is_short and (opposed := find_opposite(mine, other)) and _is_one_slot(mine, other, 1):
+    if (opposed := find_opposite(mine, other)) and _is_one_slot(mine, other, 1):
         return opposed
     value = _find_value(mine, other)
-    return value if is_near or value.strip("'")[:1].isdigit() else ""
+    return value if has_slots or value.strip("'")[:1].isdigit() else ""
 
 
 def _has_any(reading: Reading, words: tuple[str, ...]) -> bool:
@@ -133,14 +119,15 @@ def _is_one_slot(mine: Reading, other: Reading, allowed: int) -> bool:
     return min(len(here - there), len(there - here)) <= allowed
 
 
-def _find_denial(one: Reading, other: Reading, is_short: bool) -> str:
-    """Find what *one* denies and *other* says; by a verb, "does not need", and not as an aside, ", not a flag"."""
-    is_denied = any(token.kind == "not" and token.raw not in CONDITIONS for token in other.tokens)
-    if is_denied or one.tokens[0].raw == "not" or not _is_one_slot(one, other, 0):
+def _find_denial(one: Reading, other: Reading) -> str:
+    """Find what *one* denies and *other* says."""
+    if _is_denied(other) or one.tokens[0].raw == "not" or not _is_one_slot(one, other, 0):
         return ""
-    before = (token.raw for token, ahead in pairwise(one.tokens) if ahead.kind == "not")
-    is_verbal = is_short or any(raw in _VERBAL for raw in before)
-    return find_negation(one, other) if is_verbal and _list_denied(one) & set(other.content) else ""
+    return find_negation(one, other) if _list_denied(one) & set(other.content) else ""
+
+
+def _is_denied(statement: Reading) -> bool:
+    return any(token.kind == "not" and token.raw not in CONDITIONS for token in statement.tokens)
 
 
 def _list_denied(statement: Reading) -> set[str]:
@@ -157,7 +144,9 @@ def _list_denied(statement: Reading) -> set[str]:
 
 
 def _find_value(mine: Reading, other: Reading) -> str:
-    """Find a value in the place of another one, where the rest of one statement is in the other."""
+    """Find a value in the place of another one, where the rest of one statement is in the other and both say or deny it."""
+    if _is_denied(mine) != _is_denied(other):
+        return ""
     here, there = set(mine.content), set(other.content)
     a = [(before, token) for before, token in _list_slots(mine) if token.form not in there]
     b = [(before, token) for before, token in _list_slots(other) if token.form not in here]

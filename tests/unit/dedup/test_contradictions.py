@@ -84,6 +84,7 @@ def test_another_value_a_denial_or_a_change_of_one_subject_contradicts(new, old)
         ("The dispatcher has a stale hint that needs to be removed", "The dispatcher answers every hook in one second"),
         ("The field is required (validation error in turn 46)", "The field is required (validation error in turn 40)"),
         ("The build fails if the cache is not mounted", "The cache is mounted by the build"),
+        ("The API listens on port 8081", "The API does not listen on port 8080"),
     ],
 )
 def test_another_subject_slot_or_condition_is_no_contradiction(new, old):
