@@ -210,9 +210,7 @@ def versions(root: Path, path: str) -> Iterator[bytes]:
     Raises:
         NoHistory: git failed.
     """
-    if not (revs := [*([head(root)] if head(root) else []), *_list_stashes(root)]):
-        return
-    revs += EVERYWHERE
+    revs = list_all(root)
     paths = [f":(top,literal){name}" for name in names_of(root, path, revs)]
     rows = (line for line in _lines(root, "log", *_RAW, "--format=", *revs, "--", *paths) if line)
     with objects(root) as read_object:
@@ -221,10 +219,12 @@ def versions(root: Path, path: str) -> Iterator[bytes]:
                 yield data
 
 
-def _list_stashes(root: Path) -> list[str]:
+def list_all(root: Path) -> list[str]:
+    """Return words for `git log` that name all that a branch, tag or stash leads to, the older stashes too."""
+    stashes: list[str] = []
     with suppress(NoHistory):
-        return _lines(root, "rev-list", "--walk-reflogs", "refs/stash", "--")
-    return []
+        stashes = _lines(root, "rev-list", "--walk-reflogs", "refs/stash", "--")
+    return [*stashes, *EVERYWHERE]
 
 
 def _versions(line: str) -> tuple[list[str], str]:

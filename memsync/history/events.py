@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -164,6 +164,17 @@ def _read_events(project: Project, files: Files, ref: str | None, *, everywhere:
     (committed,) = history.read(files.root, [("HEAD", files.path)])
     found += [event for event in differences(live_lines(committed), lines_now(project)) if matches(event.id)]
     return found[::-1]
+
+
+def find_removed(project: Project, ids: Collection[str]) -> set[str]:
+    """Return which of *ids* some commit of a branch, tag or stash took out of the file."""
+    if not ids or project.layout.git is None:
+        return set()
+    files = files_of(project)
+    revs = history.list_all(files.root)
+    names, pick = history.names_of(files.root, files.path, revs), partial(history.rows_with, ids)
+    steps = history.steps(files.root, names, revs=revs, pick=pick)
+    return {event.id for event in _read_steps(files.root, steps, ids.__contains__) if event.kind == "removed"}
 
 
 def _narrow(

@@ -1,6 +1,7 @@
-"""Memories that were written here and are gone from file and commits: found by the local history, and brought back.
+"""What was written or forgotten here and is gone from file and commits: found by the local history, and brought back.
 
-A `git checkout .`, a `reset --hard`, the roll-back of a hook manager or a lost merge take them away without a word.
+A `git checkout .`, a `reset --hard`, the roll-back of a hook manager, a lost merge or a killed pull take it away
+without a word.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from typing import Any, NamedTuple
 
 from memsync.errors import MemsyncError
 from memsync.format import jsonl
-from memsync.format.codec import Line
+from memsync.format.codec import NEVER, Line
 from memsync.git import history
+from memsync.history.events import files_of, find_removed
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
 from memsync.records import Memory, Scope, content_hash, same_but_for_time
@@ -19,7 +21,7 @@ from memsync.store import local_history
 
 
 class Lost(NamedTuple):
-    """A memory that is neither in the store of *scope* nor in a commit, as it was written here last."""
+    """A memory whose last change here git took away: as it was written, or as it is back after it was forgotten."""
 
     scope: Scope
     memory: Memory
@@ -45,20 +47,54 @@ def find_lost(project: Project) -> list[Lost]:
     Raises:
         NoHistory, StoreError
     """
-    project.stores.refresh()
-    last = {scope: local_history.find_last(store.place.local) for scope, store in project.stores.items()}
+    last = _read_last(project)
     found: list[Lost] = []
     for scope, store in project.stores.items():
-        lost = local_history.find_lost(store.place.local, store.get)
         others = [other for other in project.stores if other != scope]
         gone = {
             id_: line.memory
-            for id_, line in lost.items()
-            if line.memory and not any(_accounts_for(project, other, last[other], line) for other in others)
+            for id_, line in last[scope].items()
+            if line.memory
+            and _is_gone(line.memory, store.get(id_))
+            and not any(_accounts_for(project, other, last[other], line) for other in others)
         }
         known = _find_committed(project, gone) if scope == "project" else set()
         found += [Lost(scope, memory) for id_, memory in sorted(gone.items()) if id_ not in known]
     return [one for one in found if not _is_said(project, one)]
+
+
+def find_returned(project: Project) -> list[Lost]:
+    """Return the memories that were forgotten here and are in a store again as they were, though no commit took them out.
+
+    What somebody brought back, or has edited since, is not among them.
+
+    Raises:
+        NoHistory, StoreError
+    """
+    last = _read_last(project)
+    found: list[Lost] = []
+    for scope, store in project.stores.items():
+        removed = {id_: line.moment for id_, line in last[scope].items() if line.deleted_at}
+        back = {
+            id_: memory
+            for id_, moment in removed.items()
+            if (memory := store.get(id_)) and (memory.written_at or NEVER) <= moment
+        }
+        known = find_removed(project, back) if scope == "project" else set()
+        found += [Lost(scope, memory) for id_, memory in sorted(back.items()) if id_ not in known]
+    return found
+
+
+def _read_last(project: Project) -> dict[Scope, dict[str, Line]]:
+    project.stores.refresh()
+    return {scope: local_history.find_last(store.place.local) for scope, store in project.stores.items()}
+
+
+def _is_gone(memory: Memory, now: Memory | None) -> bool:
+    """Tell whether *memory* is not there *now*, or only as it was before."""
+    if now is None or same_but_for_time(now, memory):
+        return now is None
+    return bool(memory.written_at and (now.written_at is None or now.written_at < memory.written_at))
 
 
 def _accounts_for(project: Project, scope: Scope, last: Mapping[str, Line], line: Line) -> bool:
@@ -90,8 +126,6 @@ def _is_wanted(line: Line, memory: Memory | None) -> bool:
 
 
 def _read_versions(project: Project) -> Iterator[bytes]:
-    from memsync.history.events import files_of
-
     files = files_of(project)
     yield from history.versions(files.root, files.path)
 

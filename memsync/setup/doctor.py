@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -91,19 +91,28 @@ def _find_secrets(project: Project) -> list[Finding]:
 
 
 def _find_lost(project: Project) -> Iterator[Finding]:
-    from memsync.history.lost import find_lost
+    from memsync.history.lost import find_lost, find_returned
 
     try:
-        lost = find_lost(project)
+        lost, returned = find_lost(project), find_returned(project)
     except MemsyncError:
         return  # a file or a repository that cannot be read, which another finding says
     for scope, store in project.stores.items():
+        where, in_git = str(store.place.memories), scope == "project"
         if ids := [shown_id(one.memory.id) for one in lost if one.scope == scope]:
             are = "memory that was written here is" if len(ids) == 1 else "memories that were written here are"
-            where = "neither in the file nor in any commit" if scope == "project" else "not in the file"
-            more = f", {', '.join(ids[:_NAMED])}{', …' if len(ids) > _NAMED else ''}"
-            what = f"{len(ids)} {are} {where}{more}; `memsync memory restore` brings them back, `memsync memory forget --purge ID` forgets one for good"
-            yield Finding("note", str(store.place.memories), what)
+            gone = "neither in the file nor in any commit" if in_git else "not in the file"
+            what = f"{len(ids)} {are} {gone}, {_name(ids)}; `memsync memory restore` brings them back, `memsync memory forget --purge ID` forgets one for good"
+            yield Finding("note", where, what)
+        if ids := [shown_id(one.memory.id) for one in returned if one.scope == scope]:
+            are = "memory that was forgotten here is" if len(ids) == 1 else "memories that were forgotten here are"
+            why = ", and no commit has the removal" if in_git else ""
+            what = f"{len(ids)} {are} back{why}, {_name(ids)}; `memsync memory forget ID` forgets one again"
+            yield Finding("note", where, what)
+
+
+def _name(ids: Sequence[str]) -> str:
+    return f"{', '.join(ids[:_NAMED])}{', …' if len(ids) > _NAMED else ''}"
 
 
 def _examine_store(project: Project, store: Store) -> Iterator[Finding]:

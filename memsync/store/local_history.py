@@ -42,17 +42,6 @@ def find_last(local: Path) -> dict[str, Line]:
     return {line.id: line for line in _read_lines(local) if line.id}
 
 
-def find_lost(local: Path, get: Callable[[str], Memory | None]) -> dict[str, Line]:
-    """Return, by id, the last line of each that *get* does not know, or only as it was before that line."""
-    return {id_: line for id_, line in find_last(local).items() if line.memory and _is_lost(line.memory, get(id_))}
-
-
-def _is_lost(memory: Memory, now: Memory | None) -> bool:
-    if now is None or same_but_for_time(now, memory):
-        return now is None
-    return bool(memory.written_at and (now.written_at is None or now.written_at < memory.written_at))
-
-
 def _read_lines(local: Path) -> Iterator[Line]:
     for name in (_OLD, _NEW):
         yield from jsonl.read_lines(files.read(local / name)[0])

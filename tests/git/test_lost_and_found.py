@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
 from datetime import timedelta
 
 import pytest
@@ -91,6 +93,55 @@ def test_a_memory_that_the_roll_back_of_a_hook_takes_is_named(hooked):
     hooked.git("add", "README")
     hooked.git("commit", "-qm", "work")
     assert (TEXT in shown(hooked.root), lost(hooked)) == (False, {TEXT})
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no process groups")
+def test_what_a_killed_pull_took_away_is_named_and_brought_back(hooked):
+    """Before it says that it refuses, `git merge` resets the tree and puts what was changed back by `git stash apply`."""
+    edit(hooked.root, "mm-aaaaaa", "edited by others")
+    hooked.git("switch", "-qc", "others")
+    hooked.git("commit", "-qam", "others")
+    hooked.git("switch", "-q", "main")
+    hooked.git("commit", "-q", "--allow-empty", "-m", "ours")
+    remember(hooked.root, TEXT)
+    forget(hooked.root, "mm-aaaaaa")
+    hook = hooked.root / ".git" / "hooks" / "post-index-change"
+    hook.write_text(f"#!/bin/sh\ngrep -q '{TEXT}' {hooked.memories} || kill -9 0\n")  # git, and all that it started
+    hook.chmod(0o755)
+    words = ["git", "merge", "-q", "--no-edit", "others"]
+    ran = subprocess.run(words, cwd=hooked.root, start_new_session=True, capture_output=True, check=False)
+    hook.unlink()
+    assert (ran.returncode, shown(hooked.root), lost(hooked)) == (-signal.SIGKILL, {"first"}, {TEXT})
+    assert "1 memory that was forgotten here is back, and no commit has the removal, mm-aaaaaa; " in doctor(hooked)
+    assert memsync("memory", "restore", cwd=hooked.root).code == 0
+    forget(hooked.root, "mm-aaaaaa")
+    assert (shown(hooked.root), " here is " in doctor(hooked)) == ({TEXT}, False)
+
+
+@pytest.mark.parametrize("how", ["checkout", "commit"])
+def test_a_forgotten_memory_that_is_back_is_named_unless_git_has_the_removal(hooked, how):
+    forget(hooked.root, "mm-aaaaaa")
+    assert "forgotten here" not in doctor(hooked)
+    for words in AWAY[how]:
+        hooked.git(*words)
+    assert (shown(hooked.root), "forgotten here is back" in doctor(hooked)) == ({"first"}, True)
+
+
+def test_a_forgotten_memory_that_was_brought_back_or_is_on_another_branch_is_not_named(hooked):
+    hooked.git("branch", "before")
+    forget(hooked.root, "mm-aaaaaa")
+    assert memsync("memory", "restore", "mm-aaaaaa", cwd=hooked.root).code == 0
+    assert "forgotten here" not in doctor(hooked)
+    forget(hooked.root, "mm-aaaaaa")
+    hooked.git("stash", "-q")
+    (hooked.root / "README").write_text("another stash\n")
+    hooked.git("stash", "-q")
+    assert (shown(hooked.root), "forgotten here" in doctor(hooked)) == ({"first"}, False)
+    hooked.git("stash", "drop", "-q")
+    hooked.git("stash", "pop", "-q")
+    hooked.git("commit", "-qam", "forgotten")
+    hooked.git("switch", "-q", "before")
+    assert (shown(hooked.root), "forgotten here" in doctor(hooked)) == ({"first"}, False)
 
 
 def test_what_was_removed_or_thrown_away_on_purpose_is_not_lost(hooked):
