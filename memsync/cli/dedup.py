@@ -13,7 +13,7 @@ import click
 from memsync.cli import render
 from memsync.cli.app import Answer, command, wants_json
 from memsync.cli.memory import memory
-from memsync.cli.worddiff import compare
+from memsync.format.worddiff import compare
 from memsync.janitor import review as reviewing
 from memsync.janitor.review import Row
 from memsync.memories.project import Project

@@ -10,9 +10,10 @@ from typing import Final
 
 import click
 
-from memsync.cli import render, worddiff
+from memsync.cli import render
 from memsync.cli.app import Answer, command
 from memsync.cli.memory import memory
+from memsync.format import worddiff
 from memsync.history import diff as difference
 from memsync.history import events
 from memsync.history.diff import Difference, SkillChange

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync.cli.worddiff import compare
+from memsync.format.worddiff import compare
 
 TEXT = st.text(st.sampled_from("ab 1.\n-é"), max_size=40)
 
