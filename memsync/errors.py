@@ -4,6 +4,7 @@ MemsyncError (1)
 ├── UsageError (2)            an argument that cannot be used
 ├── MemoryNotFound            no memory has that id
 ├── AmbiguousId               a prefix fits several ids
+├── Changed                   what is to be written over is not what was read
 ├── InvalidMemory             a record that may not be written
 │   └── SecretFound           a text that looks like it holds a secret
 ├── SkillNotFound             no skill has that id or name
@@ -119,6 +120,13 @@ class AmbiguousId(MemsyncError):
         shown = ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
         super().__init__(f"{ref!r} fits {len(ids)} memories ({shown}); give more of the id")
         self.ref, self.ids = ref, tuple(ids)
+
+
+class Changed(MemsyncError):
+    """Something was changed since the caller read it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} was changed since you read it; nothing was written. Read it again")
 
 
 class InvalidMemory(MemsyncError):

@@ -19,6 +19,10 @@ _PATH: Final = re.compile(r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|[\w-]+(?:\
 _MOST: Final = 5
 # Bytes of a file that is read; a larger one counts as unchanged.
 _LARGEST: Final = 2_000_000
+# Lines of an excerpt, those of them that come before the symbol, and characters of one.
+_EXCERPT: Final = 12
+_BEFORE: Final = 2
+_WIDEST: Final = 200
 
 
 class Anchor(NamedTuple):
@@ -84,12 +88,36 @@ def find_stale(texts: Iterable[str], root: Path) -> tuple[str, ...]:
     return tuple(filter(None, (_explain_change(anchor, root) for anchor in inside)))
 
 
+class Excerpt(NamedTuple):
+    """Some lines of a file as they are now, and the number of the first."""
+
+    first: int
+    text: str
+
+
+def read_excerpt(text: str, root: Path) -> Excerpt | None:
+    """Return the lines around the symbol of the anchor *text*, else the first of its file; None if there are none to show."""
+    anchor = parse(text)
+    data = _read(root / anchor.path) if _is_inside(anchor.path, root) else None
+    if data is None or b"\0" in data:
+        return None
+    rows = data.decode("utf-8", "replace").splitlines()
+    named = re.compile(_whole_word(anchor.symbol)) if anchor.symbol else None
+    at = next((number for number, row in enumerate(rows) if named.search(row)), 0) if named else 0
+    first = max(at - _BEFORE, 0)
+    return Excerpt(first + 1, "\n".join(row[:_WIDEST] for row in rows[first : first + _EXCERPT]))
+
+
+def _whole_word(symbol: str) -> str:
+    return rf"(?<!\w){re.escape(symbol)}(?!\w)"
+
+
 def _explain_change(anchor: Anchor, root: Path) -> str:
     path = root / anchor.path
     if not path.exists():
         return f"{anchor.path} is gone"
     data = _read(path) if anchor.symbol else None
-    if data is not None and not re.search(rf"(?<!\w){re.escape(anchor.symbol)}(?!\w)", data.decode("utf-8", "replace")):
+    if data is not None and not re.search(_whole_word(anchor.symbol), data.decode("utf-8", "replace")):
         return f"{anchor.path} no longer has {anchor.symbol}"
     if anchor.blob and (now := _hash_blob(path)) and now != anchor.blob:
         return f"{anchor.path} has changed"

@@ -304,18 +304,20 @@ class Project:
         tags: Collection[str] | None = None,
         scope: Scope | None = None,
         supersedes: Collection[str] = (),
+        was: Memory | None = None,
     ) -> Remembered:
         """Change the given fields of one memory; every other value of its line keeps its bytes.
 
-        What it *supersedes* from now on is archived, as by `remember`.
+        What it *supersedes* from now on is archived, as by `remember`. With *was*, what somebody
+        has read, only if the memory is still that.
 
         Raises:
-            MemoryNotFound, AmbiguousId, InvalidMemory, StoreError: nothing was written.
+            MemoryNotFound, AmbiguousId, Changed, InvalidMemory, StoreError: nothing was written.
         """
         from memsync.memories.remember import update
 
         given = {"content": content, "memory_type": memory_type, "importance": importance, "tags": tags}
-        return update(self, ref, scope, given, supersedes)
+        return update(self, ref, scope, given, supersedes, was)
 
     def forget(self, ref: str, scope: Scope | None = None) -> Entry:
         """Remove one memory, and return it; `restore` brings it back.

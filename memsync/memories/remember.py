@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.dedup import MERGED, Verdict, decide, keeps_values
+from memsync.errors import Changed
 from memsync.format import codec
 from memsync.memories.anchors import anchors_of
 from memsync.memories.edits import (
@@ -31,6 +32,7 @@ from memsync.records import (
     clean_type,
     content_hash,
     new_id,
+    shown_id,
     tick,
 )
 from memsync.store import bystealth
@@ -265,7 +267,12 @@ def _find_changes(project: Project, scope: Scope, old: Memory, wanted: Mapping[s
 
 
 def update(
-    project: Project, ref: str, scope: Scope | None, given: Mapping[str, Any], supersedes: Collection[str] = ()
+    project: Project,
+    ref: str,
+    scope: Scope | None,
+    given: Mapping[str, Any],
+    supersedes: Collection[str] = (),
+    was: Memory | None = None,
 ) -> Remembered:
     """Change the fields of one memory that are *given*; say what a new text is like. `Project.update` says more.
 
@@ -280,6 +287,8 @@ def update(
     while True:
         with store.writing():
             old = get_live(store, entry.id)
+            if was not in (None, old):
+                raise Changed(shown_id(old.id))
             changes = _find_changes(project, entry.scope, old, wanted)
             look: Look | None = Look(())
             if content := changes.get("content"):

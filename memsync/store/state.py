@@ -90,6 +90,14 @@ class Dedup(NamedTuple):
     number: int = 0
 
 
+class SessionUse(NamedTuple):
+    """What happened to a memory in an agent session, and when."""
+
+    session_id: str
+    action: Action
+    at: datetime | None
+
+
 class State:
     """The state.db of one store. Each call opens, does its work and closes, so processes never wait long."""
 
@@ -188,6 +196,13 @@ class State:
         """Return the ids to which *action* happened in the session, oldest first."""
         query = "SELECT memory_id FROM session_memories WHERE session_id = ? AND action = ? ORDER BY id"
         return [id_ for (id_,) in self._select(query, (session_id, action))]
+
+    def uses_of(self, id_: str) -> list[SessionUse]:
+        """Return in which sessions something happened to a memory, the latest first."""
+        query = (
+            "SELECT session_id, action, created_at FROM session_memories WHERE memory_id = ? ORDER BY id DESC LIMIT 50"
+        )
+        return [SessionUse(session, action, parse_time(at)) for session, action, at in self._select(query, (id_,))]
 
     def log_dedup(self, rows: Iterable[Dedup]) -> list[int]:
         """Append decisions to the dedup log and return their numbers; 0 for each that could not be written."""

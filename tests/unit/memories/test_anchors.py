@@ -111,3 +111,28 @@ def test_doctor_lists_it_and_the_janitor_only_guesses(code, project):
 def test_global_memories_speak_of_no_project(code, project):
     project.remember("I like src/client.py", scope="global")
     assert [entry.memory.anchors for entry in project.memories(Filters(scopes=("global",)))] == [()]
+
+
+@pytest.mark.parametrize(
+    ("anchor", "first", "row"),
+    [("src/long.py#NEEDLE", 39, "NEEDLE = 1"), ("src/long.py", 1, "line 1"), ("src/long.py#absent", 1, "line 1")],
+)
+def test_an_excerpt_is_of_the_lines_around_the_symbol(tmp_path, anchor, first, row):
+    (tmp_path / "src").mkdir()
+    rows = [f"line {number}" for number in range(1, 60)]
+    rows[40] = "NEEDLE = 1"
+    (tmp_path / "src" / "long.py").write_text("\n".join(rows) + "\n")
+    found = anchors.read_excerpt(anchor, tmp_path)
+    assert found is not None
+    assert (found.first, row in found.text.splitlines()) == (first, True)
+    assert len(found.text.splitlines()) == 12
+
+
+def test_there_is_no_excerpt_of_what_is_not_a_text_of_the_repository(tmp_path):
+    root = tmp_path / "repo"
+    root.mkdir()
+    (tmp_path / "out.py").write_text("out\n")
+    (root / "link.py").symlink_to(tmp_path / "out.py")
+    (root / "data.bin").write_bytes(b"a\0b")
+    for anchor in ("../out.py", "link.py", "data.bin", "gone.py", "", str(tmp_path / "out.py")):
+        assert anchors.read_excerpt(anchor, root) is None

@@ -6,7 +6,7 @@ import pytest
 
 import memsync
 from memsync import Memsync, Project
-from memsync.errors import ConfigError
+from memsync.errors import Changed, ConfigError
 from memsync.records import Memory
 from memsync.store import config
 from memsync.store.places import locate
@@ -61,3 +61,13 @@ def test_what_is_exported_is_there_and_memsync_is_the_project():
     assert all(getattr(memsync, name) for name in memsync.__all__)
     assert Memsync is Project
     assert Memsync.list is Memsync.memories
+
+
+def test_an_update_of_what_was_read_is_refused_when_it_was_changed_since(project):
+    read = project.remember("CI needs Node 20").entry.memory
+    project.update(read.id, content="CI needs Node 22")
+    with pytest.raises(Changed, match="was changed since you read it; nothing was written"):
+        project.update(read.id, importance=0.9, was=read)
+    now = project.get(read.id).memory
+    assert (now.content, now.importance) == ("CI needs Node 22", read.importance)
+    assert project.update(read.id, importance=0.9, was=now).status == "updated"
