@@ -85,6 +85,7 @@ def test_every_group_and_command_is_in_the_tree():
         "status",
         "sync",
         "trust",
+        "ui",
         "uninstall",
         "workflow",
     }

@@ -81,6 +81,7 @@ class LazyGroup(click.Group):
         ("janitor", "janitor"),
         ("evaluate", "eval"),
         ("mcp", "mcp"),
+        ("ui", "ui"),
         ("index", "index"),
         ("project", "demo completion"),
     ),

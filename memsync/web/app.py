@@ -1,0 +1,59 @@
+"""Every page and form of the desk, behind the gate."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from memsync.agents.live import Live
+from memsync.web import bulk, edits, memories, pages
+from memsync.web.changes import Changes
+from memsync.web.desk import Desk
+from memsync.web.gate import Gate
+from memsync.web.keys import Keys
+from memsync.web.shelf import Shelf
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+
+def build(live: Live, keys: Keys, changes: Changes) -> Gate:
+    """Return the application that shows the project of *live* to who has the *keys*."""
+    desk, shelf = Desk(live, keys, changes), Shelf()
+
+    async def stream(_: Request) -> StreamingResponse:
+        return StreamingResponse(changes.listen(), media_type="text/event-stream")
+
+    routes = [
+        *memory_routes(desk, shelf),
+        Route("/events", stream, methods=["GET"]),
+        Mount("/static", StaticFiles(directory=pages.STATIC)),
+    ]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: desk.refuse})
+    return Gate(app, keys)
+
+
+def memory_routes(desk: Desk, shelf: Shelf) -> list[Route]:
+    """Return the pages about memories, and their forms."""
+    return [
+        desk.reads("/", partial(memories.show_list, shelf)),
+        desk.reads("/memory", partial(memories.show_record, shelf)),
+        desk.reads("/memory/history", memories.show_history),
+        desk.reads("/memory/new", partial(edits.show_new, shelf)),
+        desk.writes("/memory/new", partial(edits.create, shelf)),
+        desk.writes("/memory/edit", partial(edits.edit, shelf)),
+        desk.writes("/memory/supersede", edits.supersede),
+        desk.writes("/memory/forget", edits.forget),
+        desk.writes("/memory/restore", edits.restore),
+        desk.writes("/memory/share", edits.share),
+        desk.writes("/memory/unshare", edits.unshare),
+        desk.writes("/memory/approve", edits.approve),
+        desk.writes("/bulk", bulk.preview),
+        desk.writes("/bulk/do", bulk.apply),
+    ]

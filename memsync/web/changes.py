@@ -1,0 +1,61 @@
+"""Telling open pages that the files have changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Final
+
+from memsync.store.places import Layout
+
+_PATIENCE: Final = 20.0  # seconds without a word, after which one shows whether somebody still listens
+
+
+class Changes:
+    """Counts the changes of what the pages show, for whoever waits for the next one in the event loop."""
+
+    def __init__(self) -> None:
+        self.count = 1
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._next = asyncio.Event()
+        self._is_over = False
+
+    def add(self) -> None:
+        """Count one change; from any thread."""
+        self.count += 1
+        self._wake()
+
+    def end(self) -> None:
+        """Let everybody who listens go; from any thread."""
+        self._is_over = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._ring)
+
+    def _ring(self) -> None:
+        self._next.set()
+        self._next = asyncio.Event()
+
+    async def listen(self) -> AsyncIterator[str]:
+        """Yield events for a browser: the count now, and each time it grows."""
+        self._loop = asyncio.get_running_loop()
+        told = 0
+        while not self._is_over:
+            bell = self._next
+            if self.count != told:
+                told = self.count
+                yield f"event: change\ndata: {told}\n\n"
+            try:
+                await asyncio.wait_for(bell.wait(), _PATIENCE)
+            except TimeoutError:
+                yield ": still here\n\n"
+
+
+def find_watched(layout: Layout, add: Callable[[], object]) -> dict[Path, Callable[[], object]]:
+    """Return what to watch so that *add* is called when anything that the pages show may have changed."""
+    places = filter(None, (layout.project, layout.stealth, layout.global_))
+    paths = [(p.memories, p.pending, p.config, p.skills, p.local / "candidates") for p in places]
+    return {path: add for some in paths for path in some}

@@ -1,0 +1,199 @@
+"""From a function over `Project` to an answer of HTTP: how pages are asked for, how forms write, how failures are told."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlencode
+
+import anyio.to_thread
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from memsync.agents.live import Live
+from memsync.errors import AmbiguousId, Changed, MemoryNotFound, MemsyncError, SkillNotFound, StoreError
+from memsync.memories.project import Project
+from memsync.records import utc_now
+from memsync.web import pages
+from memsync.web.changes import Changes
+from memsync.web.keys import Keys
+
+if TYPE_CHECKING:
+    from starlette.datastructures import FormData, QueryParams
+    from starlette.requests import Request
+
+log = logging.getLogger(__name__)
+
+_FIELDS: Final = 20_000  # of one form
+_KEPT: Final = 50  # notices of what was done
+
+# Address, name and key of each page in the head.
+TABS: Final[Sequence[tuple[str, str, str]]] = (("/", "Memories", "1"),)
+
+
+class Given:
+    """What a request says, as text; the last of several values counts, `every` has them all."""
+
+    def __init__(self, said: QueryParams | FormData) -> None:
+        self._said = said
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return the value of *name*, without white space around it."""
+        return self.raw(name, default).strip()
+
+    def raw(self, name: str, default: str = "") -> str:
+        """Return the value of *name* with lines as files have them: browsers send CRLF."""
+        value = self._said.get(name, default)
+        return plain_lines(value) if isinstance(value, str) else default
+
+    def every(self, name: str) -> list[str]:
+        """Return all values of *name*."""
+        return [value for value in self._said.getlist(name) if isinstance(value, str)]
+
+    def number(self, name: str, default: int, *, most: int) -> int:
+        """Return the whole number *name*, from 0 to *most*."""
+        value = self.get(name)
+        return min(int(value), most) if value.isascii() and value.isdecimal() and len(value) < 10 else default
+
+    def share(self, name: str) -> float:
+        """Return the number *name*, 0 to 1; 0 where it is none."""
+        with suppress(ValueError):
+            return min(max(float(self.get(name)), 0.0), 1.0)
+        return 0.0
+
+
+def plain_lines(text: str) -> str:
+    """Return *text* as it comes back from a browser's form when nobody has changed it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+
+
+class Page(NamedTuple):
+    """A template and what it shows."""
+
+    template: str
+    view: Mapping[str, Any]
+    status: int = 200
+
+
+class Undo(NamedTuple):
+    """The form that takes back what was done: where it goes, and its fields."""
+
+    path: str
+    fields: Mapping[str, str]
+
+
+class Done(NamedTuple):
+    """What a form did: a sentence, the page to show next, and the commands that do the same."""
+
+    said: str
+    url: str
+    commands: Sequence[str] = ()
+    undo: Undo | None = None
+    also: Sequence[str] = ()  # what else to know
+
+
+Reader = Callable[[Project, Given], Page]
+Writer = Callable[[Project, Given], "Done | Page"]
+
+
+class Desk:
+    """Where requests line up for the project, without holding up the event loop."""
+
+    def __init__(self, live: Live, keys: Keys, changes: Changes) -> None:
+        self._live = live
+        self.keys = keys
+        self.changes = changes
+        self._turn = anyio.CapacityLimiter(1)
+        self._notices: dict[str, Done] = {}
+        self._numbers = itertools.count(1)
+
+    def reads(self, path: str, reader: Reader) -> Route:
+        """Return the route that shows what *reader* returns."""
+
+        async def answer(request: Request) -> Response:
+            given = Given(request.query_params)
+            return await self._answer(request, lambda project: reader(project, given))
+
+        return Route(path, answer, methods=["GET"])
+
+    def writes(self, path: str, writer: Writer) -> Route:
+        """Return the route of a form: what it did is told on the next page; a page is shown as it is."""
+
+        async def answer(request: Request) -> Response:
+            async with request.form(max_files=0, max_fields=_FIELDS) as form:
+                given = Given(form)
+            if given.get("form") != self.keys.form:
+                raise HTTPException(403, "this form is not from a page of this desk; open it again. Nothing was done")
+            return await self._answer(request, lambda project: writer(project, given))
+
+        return Route(path, answer, methods=["POST"])
+
+    async def _answer(self, request: Request, work: Callable[[Project], Page | Done]) -> Response:
+        def respond(project: Project) -> Response:
+            try:
+                found = work(project)
+            except (MemsyncError, OSError) as error:
+                found = fail(error)
+            return self._redirect(found) if isinstance(found, Done) else self._render(request, project, found)
+
+        try:
+            return await anyio.to_thread.run_sync(self._live.call, respond, limiter=self._turn)
+        except MemsyncError as error:  # the project itself cannot be opened
+            return self._render(request, None, fail(error))
+        except Exception as error:  # the boundary: a page says it, and the terminal shows where
+            log.exception("%s", request.url.path)
+            said = f"unexpected {type(error).__name__}: {error}; the terminal of `memsync ui` shows more"
+            return self._render(request, None, Page("failure.html", {"said": said}, 500))
+
+    def _redirect(self, done: Done) -> Response:
+        number = str(next(self._numbers))
+        self._notices[number] = done
+        for old in list(self._notices)[:-_KEPT]:
+            del self._notices[old]
+        joint = "&" if "?" in done.url else "?"
+        return RedirectResponse(f"{done.url}{joint}{urlencode({'done': number})}", 303)
+
+    def _render(self, request: Request, project: Project | None, page: Page) -> Response:
+        root = self._live.start if project is None or project.layout.root is None else project.layout.root
+        frame = {
+            "tabs": TABS,
+            "tab": next((path for path, _, _ in TABS[1:] if request.url.path.startswith(path)), TABS[0][0]),
+            "self": _find_self(request),
+            "name": root.name,
+            "form": self.keys.form,
+            "changes": self.changes.count,
+            "notice": self._notices.get(request.query_params.get("done", "")),
+            "now": project.clock() if project else utc_now(),
+        }
+        return HTMLResponse(pages.render(page.template, frame=frame, **page.view), page.status)
+
+    async def refuse(self, request: Request, error: Exception) -> Response:
+        """Answer where there is no such page, or where a form is refused."""
+        assert isinstance(error, HTTPException)
+        return self._render(request, None, Page("failure.html", {"said": str(error.detail)}, error.status_code))
+
+
+def _find_self(request: Request) -> str:
+    """Return the address at which the page is read again; that of a form is not, nor is what was done told twice."""
+    if request.method != "GET":
+        return "/"
+    said = [(name, value) for name, value in request.query_params.multi_items() if name not in ("done", "token")]
+    return f"{request.url.path}?{urlencode(said)}" if said else request.url.path
+
+
+def fail(error: MemsyncError | OSError) -> Page:
+    """Return the page that tells of *error*."""
+    return Page("failure.html", {"said": str(error)}, status_of(error))
+
+
+def status_of(error: MemsyncError | OSError) -> int:
+    """Return the status of HTTP for *error*."""
+    if isinstance(error, MemoryNotFound | AmbiguousId | SkillNotFound):
+        return 404
+    if isinstance(error, Changed):
+        return 409
+    return 500 if isinstance(error, OSError | StoreError) else 422

@@ -1,0 +1,196 @@
+"""What the forms about single memories do: one call each, after a look whether the memory is still what was on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from memsync.errors import Changed, InvalidMemory, MemsyncError
+from memsync.history import events
+from memsync.memories import sharing
+from memsync.memories.project import Project
+from memsync.memories.results import Entry, Remembered
+from memsync.records import DEFAULT_TYPE, Scope, shown_id
+from memsync.system.texts import one_line
+from memsync.web import spell
+from memsync.web.desk import Done, Given, Page, Undo, status_of
+from memsync.web.memories import find_entry, link_to, record_page, values_of, version_of
+from memsync.web.shelf import Shelf
+
+_FIELDS: Final = ("content", "type", "importance", "tags", "private", "supersedes")
+_TOLD: Final = {
+    "contradicts": "contradicts",
+    "duplicate": "is perhaps the same as",
+    "contains": "perhaps says more than",
+    "contained": "is perhaps a part of",
+}
+
+
+def find_unchanged(project: Project, given: Given) -> Entry:
+    """Return the memory that a form names, if it is still the version that the form was made from.
+
+    Raises:
+        Changed, MemoryNotFound, AmbiguousId, NoStore
+    """
+    entry = find_entry(project, given)
+    if version_of(entry.memory) != given.get("was"):
+        raise Changed(shown_id(entry.id))
+    return entry
+
+
+def edit(shelf: Shelf, project: Project, given: Given) -> Done | Page:
+    """Change the fields of a memory that were changed in its form."""
+    entry = find_unchanged(project, given)
+    said = {name: given.raw(name) for name in values_of(entry.memory)}
+    try:
+        return _write_edit(project, entry, said)
+    except MemsyncError as error:
+        return record_page(
+            shelf, project, project.get(entry.id, entry.scope), said=said, error=str(error), status=status_of(error)
+        )
+
+
+def _write_edit(project: Project, entry: Entry, said: dict[str, str]) -> Done:
+    changed = {name: value for name, value in said.items() if value != values_of(entry.memory)[name]}
+    content, kind, importance, tags = (changed.get(name) for name in ("content", "type", "importance", "tags"))
+    result = project.update(
+        entry.id,
+        content=content,
+        memory_type=kind,
+        importance=None if importance is None else read_importance(importance),
+        tags=None if tags is None else tags.split(","),
+        scope=entry.scope,
+        was=entry.memory,
+    )
+    options = [*spell.option("content", content), *spell.option("type", kind), *spell.option("importance", importance)]
+    words = ("memory", "update", *options, *spell.option("tags", tags), *spell.content(entry.id))
+    return tell(
+        f"{result.status} {shown_id(entry.id)}: {result.reason}", result, [spell.command(*words)], undo="restore"
+    )
+
+
+def read_importance(text: str) -> float:
+    """Return the number that somebody typed.
+
+    Raises:
+        InvalidMemory
+    """
+    try:
+        return float(text.strip().replace(",", "."))
+    except ValueError:
+        raise InvalidMemory(f"importance {one_line(text, 20)!r} is not a number from 0 to 1") from None
+
+
+def tell(said: str, result: Remembered, commands: Sequence[str], undo: str = "") -> Done:
+    """Return what a write did, what else is much like it, and how to take it back by the form *undo*."""
+    entry = result.entry
+    also = [
+        f"{_TOLD[other.relation]} {shown_id(other.id)} ({other.reason}): {one_line(other.content, 200)}"
+        for other in result.similar
+        if other.relation in _TOLD
+    ]
+    also += [f"compared by words only, because {result.degraded}"] if result.degraded else []
+    return Done(
+        said, link_to(entry), commands, make_undo(undo, entry) if undo and result.status != "exists" else None, also
+    )
+
+
+def make_undo(path: str, entry: Entry) -> Undo:
+    """Return the form that undoes a write, as long as *entry* stays what it became."""
+    return Undo(f"/memory/{path}", {"id": entry.id, "scope": entry.scope, "was": version_of(entry.memory)})
+
+
+def show_new(shelf: Shelf, project: Project, given: Given) -> Page:
+    """Return the form for a new memory."""
+    return _new_page(shelf, project, {name: given.raw(name) for name in _FIELDS})
+
+
+def _new_page(shelf: Shelf, project: Project, said: dict[str, str], error: str = "", status: int = 200) -> Page:
+    values = {**said, "type": said["type"] or DEFAULT_TYPE}
+    return Page("new.html", {"values": values, "error": error, "types": shelf.choices(project).types}, status)
+
+
+def create(shelf: Shelf, project: Project, given: Given) -> Done | Page:
+    """Remember a new text, which may supersede a memory."""
+    said = {name: given.raw(name) for name in _FIELDS}
+    try:
+        return _write_new(project, said)
+    except MemsyncError as error:
+        return _new_page(shelf, project, said, str(error), status_of(error))
+
+
+def _write_new(project: Project, said: dict[str, str]) -> Done:
+    importance, old = said["importance"].strip(), said["supersedes"].split()
+    scope: Scope | None = "stealth" if said["private"] else None
+    result = project.remember(
+        said["content"],
+        memory_type=said["type"],
+        importance=read_importance(importance) if importance else None,
+        tags=said["tags"].split(","),
+        scope=scope,
+        supersedes=old,
+    )
+    options = [*spell.option("type", said["type"]), *spell.option("importance", importance or None)]
+    options += [*spell.option("tags", said["tags"].strip() or None), *(["--private"] if scope else [])]
+    options += [word for id_ in old for word in ("--supersedes", id_)]
+    command = spell.command("memory", "remember", *options, *spell.content(said["content"]))
+    why = f" ({result.reason})" if result.reason else ""
+    return tell(
+        f"{result.status}{why}: {shown_id(result.entry.id)}",
+        result,
+        [command],
+        "forget" if result.status == "created" else "",
+    )
+
+
+def supersede(project: Project, given: Given) -> Done:
+    """Let a memory stand for another from now on, which is archived."""
+    entry = find_unchanged(project, given)
+    old = given.get("other")
+    result = project.update(entry.id, scope=entry.scope, supersedes=[old], was=entry.memory)
+    command = spell.command("memory", "update", "--supersedes", old, *spell.content(entry.id))
+    return tell(f"{shown_id(entry.id)} supersedes {one_line(old, 64)}, which is archived", result, [command])
+
+
+def forget(project: Project, given: Given) -> Done:
+    """Remove a memory."""
+    gone = project.forget((entry := find_unchanged(project, given)).id, entry.scope)
+    undo = Undo("/memory/restore", {"id": gone.id, "scope": gone.scope, "was": ""})
+    return Done(f"forgot {shown_id(gone.id)}", "/", [spell.command("memory", "forget", *spell.content(gone.id))], undo)
+
+
+def restore(project: Project, given: Given) -> Done:
+    """Undo the last removal or change of a memory, or bring an archived one back."""
+    ref, scope = given.raw("id"), given.get("scope")
+    if given.get("was"):
+        find_unchanged(project, given)
+    where = next((one for one in project.stores if one == scope), None)
+    result = events.undo(project, ref, where)
+    return tell(
+        f"{shown_id(result.entry.id)}: {result.reason}",
+        result,
+        [spell.command("memory", "restore", *spell.content(ref))],
+    )
+
+
+def share(project: Project, given: Given) -> Done:
+    """Move a private memory into the project."""
+    (moved,) = sharing.share(project, [find_unchanged(project, given).id])
+    command = spell.command("memory", "share", *spell.content(moved.id))
+    return Done(f"shared {shown_id(moved.id)}", link_to(moved), [command], make_undo("unshare", moved))
+
+
+def unshare(project: Project, given: Given) -> Done:
+    """Move a memory of the project out of the work tree."""
+    (moved,) = sharing.unshare(project, [find_unchanged(project, given).id])
+    kept = ["git keeps what was committed of it; commit the removal"] if sharing.is_committed(project, moved.id) else []
+    command = spell.command("memory", "unshare", *spell.content(moved.id))
+    return Done(f"{shown_id(moved.id)} is private now", link_to(moved), [command], make_undo("share", moved), kept)
+
+
+def approve(project: Project, given: Given) -> Done:
+    """Let agents be given a flagged memory: somebody has read it on this page."""
+    entry = find_unchanged(project, given)
+    project.screening.approve(entry)
+    command = spell.command("memory", "approve", *spell.content(entry.id))
+    return Done(f"approved {shown_id(entry.id)}", link_to(entry), [command])

@@ -1,0 +1,99 @@
+"""Who is let in, and what each answer tells the browser: the desk shows private memories, and changes them.
+
+Any page in the browser can send requests to this machine. So an answer needs
+the token that only the terminal showed, a request must name our own host, one
+that says where it comes from must come from here, and a write must carry what
+only our own pages hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
+from secrets import compare_digest
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+
+from memsync.web.keys import Keys
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LARGEST: Final = 4_000_000  # bytes of a form: the longest text, and a few thousand chosen rows
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Verdict(NamedTuple):
+    """Whether a request goes on (status 0), else with what it ends; `is_new`: the browser is given the cookie."""
+
+    status: int = 0
+    why: str = ""
+    is_new: bool = False
+
+
+def judge(keys: Keys, headers: Mapping[str, str], query: bytes) -> Verdict:
+    """Decide about a request by its *headers* and its *query*."""
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if host not in keys.hosts:
+        return Verdict(421, f"this is {' or '.join(sorted(keys.hosts))}, and nothing else")
+    if origin is not None and origin != f"http://{host}":
+        return Verdict(403, "this comes from another page; nothing was done")
+    if not headers.get("content-length", "0").isdecimal() or int(headers.get("content-length", "0")) > LARGEST:
+        return Verdict(413, f"more than {LARGEST:,} bytes; nothing was done")
+    if compare_digest(_find_pass(headers, keys.cookie), keys.pass_.encode()):
+        return Verdict()
+    said = parse_qs(query.decode("latin-1")).get("token", [""])[0]
+    if compare_digest(said.encode(), keys.token.encode()):
+        return Verdict(is_new=True)
+    return Verdict(403, "open the address that `memsync ui` printed; it is another one after each start")
+
+
+def _find_pass(headers: Mapping[str, str], name: str) -> bytes:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return b""
+    return found.value.encode() if found else b""
+
+
+class Gate:
+    """Asks `judge` about every request to *app*, and puts our headers on every answer."""
+
+    def __init__(self, app: ASGIApp, keys: Keys) -> None:
+        self._app = app
+        self._keys = keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        verdict = judge(self._keys, Headers(scope=scope), scope["query_string"])
+
+        async def send_more(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                if verdict.is_new:
+                    cookie = f"{self._keys.cookie}={self._keys.pass_}; HttpOnly; SameSite=Strict; Path=/"
+                    headers.append("Set-Cookie", cookie)
+            await send(message)
+
+        app = PlainTextResponse(f"{verdict.why}\n", verdict.status) if verdict.status else self._app
+        await app(scope, receive, send_more)

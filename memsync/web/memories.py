@@ -1,0 +1,303 @@
+"""The pages *Memories* and of one record: what they show. What the forms on them do is in `edits` and `bulk`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
+
+from memsync.errors import MemsyncError, NoHistory
+from memsync.history import events
+from memsync.memories import anchors
+from memsync.memories.filters import Filters
+from memsync.memories.project import Project
+from memsync.memories.results import Entry, Hit
+from memsync.poison.fingerprints import mark
+from memsync.records import SCOPES, Memory
+from memsync.web import spell
+from memsync.web.desk import Given, Page, plain_lines
+from memsync.web.shelf import Shelf
+
+_ROWS: Final = 50
+_MOST: Final = 100_000  # rows of one answer: what is on the screen already is asked for at once
+_PARTS: Final = ("lexical", "semantic", "identifier", "phrase")
+_SHORT: Final = 4  # characters of an id that may be a word
+_ID: Final = re.compile(rf"[\w-]{{{_SHORT + 1},}}")
+_AGES: Final[Mapping[str, tuple[str, int]]] = {
+    "1": ("today", 1),
+    "7": ("last 7 days", 7),
+    "30": ("last 30 days", 30),
+    "365": ("last year", 365),
+    "old": ("older than a year", 365),
+}
+SORTS: Final[Mapping[str, tuple[str, Callable[[Entry], Any]]]] = {
+    "importance": ("most important", lambda entry: (-entry.effective_importance, entry.id, entry.scope)),
+    "new": ("last written", lambda entry: (-_when(entry), entry.id)),
+    "old": ("first written", lambda entry: (_when(entry), entry.id)),
+    "used": ("most recalled", lambda entry: (-entry.access_count, -entry.effective_importance, entry.id)),
+    "type": ("type", lambda entry: (entry.memory.memory_type, -entry.effective_importance, entry.id)),
+    "text": ("text", lambda entry: (entry.content.casefold(), entry.id)),
+}
+
+
+def _when(entry: Entry) -> float:
+    moment = entry.memory.written_at
+    return moment.timestamp() if moment else 0.0
+
+
+def version_of(memory: Memory) -> str:
+    """Return what tells *memory* from any other version of it: a form says which one it was made from."""
+    return mark(memory).hex()
+
+
+def link_to(entry: Entry, path: str = "/memory") -> str:
+    """Return the address of the page of *entry*. An id may hold anything, so it is no part of the path."""
+    return f"{path}?{urlencode({'id': entry.id, 'scope': entry.scope})}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A memory in a list; `why` says where its score comes from, `weak` that it only shares words with the query."""
+
+    entry: Entry
+    why: str = ""
+    weak: bool = False
+
+    @property
+    def url(self) -> str:
+        """The page of the memory."""
+        return link_to(self.entry)
+
+    @property
+    def pick(self) -> str:
+        """What a form sends of a chosen row: which memory, and which version of it was on the screen."""
+        return f"{self.entry.scope} {version_of(self.entry.memory)} {self.entry.id}"
+
+
+class Found(NamedTuple):
+    """Some of the memories that were asked for: `total` is None where only the best were looked for."""
+
+    rows: Sequence[Row]
+    total: int | None
+    more: bool
+    degraded: str = ""
+
+
+def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
+    """Return the page *Memories*."""
+    offset = given.number("offset", 0, most=_MOST)
+    limit = max(given.number("shown", _ROWS, most=_MOST), _ROWS)
+    filters = read_filters(project, given)
+    query = given.get("q")
+    found = (
+        _search(project, query, filters, offset, limit)
+        if query
+        else _list(shelf, project, given, filters, offset, limit)
+    )
+    asked = {name: given.get(name) for name in ("q", *FIELDS)}
+    said = {name: value for name, value in asked.items() if value}
+    return Page(
+        "memories.html",
+        {
+            "found": found,
+            "asked": asked,
+            "is_narrow": bool(said.keys() - {"sort", "archived"}),
+            "choices": shelf.choices(project),
+            "scopes": [scope for scope in SCOPES if scope in project.stores],
+            "ages": {name: text for name, (text, _) in _AGES.items()},
+            "sorts": {name: text for name, (text, _) in SORTS.items()},
+            "next": f"/?{urlencode({**said, 'offset': str(offset + limit)})}" if found.more else "",
+            "command": _spell_list(said),
+            "problems": list_problems(project),
+        },
+    )
+
+
+FIELDS: Final = ("type", "tag", "scope", "author", "age", "least", "file", "archived", "sort")
+
+
+def read_filters(project: Project, given: Given) -> Filters:
+    """Return the filters that the list's form says."""
+    scope, chosen = given.get("scope"), _choose(project, given)
+    return Filters(
+        scopes=tuple(one for one in SCOPES if scope in ("", one)),
+        memory_type=given.get("type") or None,
+        tags_all=[given.get("tag")] if given.get("tag") else (),
+        min_importance=given.share("least"),
+        archived=bool(given.get("archived")),
+        keep=chosen if given.get("author") or given.get("age") or given.get("file") else None,
+    )
+
+
+def _choose(project: Project, given: Given) -> Callable[[Entry], bool]:
+    """Return whether an entry has the author, the age and the file that are asked for."""
+    author, age, file = given.get("author"), given.get("age"), given.get("file")
+    days = _AGES.get(age, ("", 0))[1]
+    since = (project.clock() - timedelta(days=days)).timestamp()
+
+    def keep(entry: Entry) -> bool:
+        return (
+            (not author or entry.memory.author == author)
+            and (not days or (_when(entry) > 0 and (_when(entry) < since) == (age == "old")))
+            and (not file or any(file in anchors.parse(anchor).path for anchor in entry.memory.anchors))
+        )
+
+    return keep
+
+
+def _search(project: Project, query: str, filters: Filters, offset: int, limit: int) -> Found:
+    found = project.search(query, filters, limit=offset + limit + 1)
+    rows = [Row(hit, _explain(hit), found.is_weak(hit)) for hit in found[offset : offset + limit]]
+    return Found(rows, None, len(found) > offset + limit, found.degraded)
+
+
+def _explain(hit: Hit) -> str:
+    parts = " + ".join(f"{name} {hit.parts[name]:.2f}" for name in _PARTS if hit.parts.get(name))
+    boost = f", importance ×{hit.parts['boost']:.2f}" if "boost" in hit.parts else ""
+    return f"confidence {hit.confidence:.2f} · score {hit.score:.2f} = {parts or '0'}{boost}"
+
+
+def _list(shelf: Shelf, project: Project, given: Given, filters: Filters, offset: int, limit: int) -> Found:
+    chosen = [entry for entry in shelf.entries(project) if filters.allow(entry)]
+    chosen.sort(key=SORTS.get(given.get("sort"), SORTS["importance"])[1])
+    rows = [Row(project.mark(entry)) for entry in chosen[offset : offset + limit]]
+    return Found(rows, len(chosen), len(chosen) > offset + limit)
+
+
+def _spell_list(asked: Mapping[str, str]) -> str:
+    """Return the command that shows the same, as far as the command line has the filter."""
+    words = ["memory", "search", *spell.content(asked["q"])] if asked.get("q") else ["memory", "list"]
+    named = {"type": "type", "tag": "tag", "least": "min-importance", "scope": "scope"}
+    options = [word for name, option in named.items() for word in spell.option(option, asked.get(name))]
+    return spell.command(*words[:2], *options, *(["--archived"] if asked.get("archived") else []), *words[2:])
+
+
+def list_problems(project: Project) -> list[str]:
+    """Return, in one line a store, which lines of its file could not be read: what is missing is said where it is missed."""
+    told = []
+    for store in project.stores.values():
+        if found := store.first_problem():
+            count, number, why = found
+            told.append(f"{store.place.memories}:{number}: {why}" + (f" (and {count - 1} more)" if count > 1 else ""))
+    return told
+
+
+class Anchored(NamedTuple):
+    """An anchor, what has become of it ("" if nothing), and the code that it names now."""
+
+    anchor: str
+    stale: str
+    code: anchors.Excerpt | None
+
+
+class Relative(NamedTuple):
+    """Another memory, and how it is linked with this one."""
+
+    how: str
+    entry: Entry
+
+
+def find_entry(project: Project, given: Given) -> Entry:
+    """Return the memory that a page or a form names.
+
+    Raises:
+        MemoryNotFound, AmbiguousId, NoStore
+    """
+    scope = given.get("scope")
+    return project.get(given.raw("id"), next((one for one in SCOPES if one == scope), None))
+
+
+def show_record(shelf: Shelf, project: Project, given: Given) -> Page:
+    """Return the page of one memory."""
+    return record_page(shelf, project, find_entry(project, given))
+
+
+def record_page(
+    shelf: Shelf,
+    project: Project,
+    entry: Entry,
+    *,
+    said: Mapping[str, str] | None = None,
+    error: str = "",
+    status: int = 200,
+) -> Page:
+    """Return the page of *entry*; after an *error* the form holds what was *said*."""
+    memory = entry.memory
+    return Page(
+        "memory.html",
+        {
+            "entry": entry,
+            "row": Row(entry),
+            "version": version_of(memory),
+            "values": said or values_of(memory),
+            "error": error,
+            "types": shelf.choices(project).types,
+            "anchored": _read_anchors(project, entry),
+            "relatives": list(_find_relatives(project, shelf, entry)),
+            "given": project.state(entry.scope).uses_of(entry.id) if entry.scope in project.stores else [],
+            "ref": memory.id,
+            "has_history": entry.scope == "project" and project.layout.git is not None,
+            "history": f"/memory/history?{urlencode({'id': entry.id})}",
+        },
+        status,
+    )
+
+
+def values_of(memory: Memory) -> dict[str, str]:
+    """Return what the form of *memory* holds before anybody types."""
+    return {
+        "content": plain_lines(memory.content),
+        "type": memory.memory_type,
+        "importance": f"{memory.importance:g}",
+        "tags": ", ".join(memory.tags),
+    }
+
+
+def _read_anchors(project: Project, entry: Entry) -> list[Anchored]:
+    root = project.layout.root
+    if root is None or entry.scope == "global":
+        return [Anchored(text, "", None) for text in entry.memory.anchors]
+    return [
+        Anchored(text, "".join(anchors.find_stale([text], root)), anchors.read_excerpt(text, root))
+        for text in entry.memory.anchors
+    ]
+
+
+def _find_relatives(project: Project, shelf: Shelf, entry: Entry) -> Iterator[Relative]:
+    """Yield the memories that *entry* names, and those that name it."""
+    one = entry.memory
+    named = set(_ID.findall(one.content))
+    for other in shelf.entries(project):
+        two = other.memory
+        if two.id == one.id:
+            continue
+        if two.id in one.supersedes:
+            yield Relative("supersedes", other)
+        if one.id in two.supersedes:
+            yield Relative("superseded by", other)
+        if one.conflict_of == two.id or two.conflict_of == one.id:
+            yield Relative("in conflict with", other)
+        if two.id in named:
+            yield Relative("mentions", other)
+        if len(one.id) > _SHORT and one.id in two.content and one.id in _ID.findall(two.content):
+            yield Relative("mentioned by", other)
+
+
+def show_history(project: Project, given: Given) -> Page:
+    """Return what became of one memory in git, with who set each field."""
+    ref = given.raw("id")
+    view: dict[str, Any] = {"ref": ref, "events": [], "blame": [], "notes": [], "error": ""}
+    try:
+        view["events"] = events.events(project, ref)
+        view["notes"] = events.notes(project)
+        view["blame"] = events.blame(project, ref)
+    except NoHistory as error:
+        view["error"] = str(error)
+    except MemsyncError as error:
+        if not view["events"]:
+            raise
+        view["error"] = str(error)  # it is gone by now, and so nobody has set its fields
+    return Page("history.html", view)

@@ -1,0 +1,78 @@
+"""From a view to HTML. Nothing here decides anything, and everything is escaped: memories come from pull requests."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from memsync.format import worddiff
+from memsync.memories.results import Entry
+from memsync.poison.guard import shown_type
+from memsync.records import age, shown_id
+from memsync.system.texts import one_line, printable
+
+STATIC: Final = Path(__file__).parent / "static"
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+_LABEL: Final = 64  # characters of a tag or a name
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {
+        "text": printable,
+        "line": one_line,
+        "label": lambda text: one_line(text, _LABEL),
+        "kind": shown_type,
+        "id": shown_id,
+        "marks": list_marks,
+        "words": lambda pair: worddiff.compare(printable(pair[0]), printable(pair[1])),
+        "scope": lambda scope: "private" if scope == "stealth" else scope,
+        "day": lambda moment: f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "",
+        "markdown": render_markdown,
+    }
+    environment.globals["age"] = _age
+    return environment
+
+
+def render(template: str, **view: Any) -> str:
+    """Return the page that *template* makes of *view*."""
+    return _environment().get_template(template).render(**view)
+
+
+def list_marks(entry: Entry) -> list[str]:
+    """Return what somebody should know about *entry* before anything else."""
+    memory = entry.memory
+    marks = [f"flagged: {entry.flagged}"] if entry.flagged else []
+    marks += [f"out of date: {', '.join(map(one_line, entry.stale))}"] if entry.stale else []
+    marks += [f"in conflict with {shown_id(memory.conflict_of)}"] if memory.conflict_of else []
+    return [*marks, *(["archived"] if memory.archived_at else [])]
+
+
+def _age(moment: datetime | None, now: datetime) -> str:
+    return age(moment, now)
+
+
+@cache
+def _markdown() -> Any:
+    from markdown_it import MarkdownIt
+
+    # No HTML of the author's, and no pictures: they would be requests to wherever the text says.
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+
+
+def render_markdown(text: str) -> Markup:
+    """Return *text* as HTML, in which nothing of it is HTML, and links lead to the web or nowhere."""
+    return Markup(_markdown().render(printable(text)))  # noqa: S704 - the renderer escapes, as its preset with `html` off promises

@@ -1,0 +1,88 @@
+"""The process of `memsync ui`: a port of this machine and a line with the address, before anything heavy is loaded."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from memsync.errors import Remedy, UsageError
+from memsync.store.places import locate
+from memsync.system import programs
+from memsync.web.keys import Keys
+
+_FIRST: Final = 17_000  # of the ports that projects are given: below those that systems hand out themselves
+_PORTS: Final = 15_000
+_TRIES: Final = 20
+
+
+def serve(start: Path, *, port: int | None, opens: bool, say: Callable[[str], None]) -> None:
+    """Show the project that *start* is in to this machine's browser, until a signal ends it; *say* tells the address.
+
+    Raises:
+        UsageError: *port* is taken.
+    """
+    layout = locate(start)
+    with ExitStack() as stack:
+        listener = stack.enter_context(listen(layout.root or layout.start, port))
+        keys = Keys(listener.getsockname()[1])
+        say(keys.url)
+        if opens and _has_screen():
+            stack.enter_context(_opened(keys.url))
+        from memsync.web.server import run  # a browser waits meanwhile, on a port that listens already
+
+        run(start, layout, keys, listener)
+
+
+def listen(root: Path, port: int | None) -> socket.socket:
+    """Return a socket of this machine alone that listens: on *port*, else on the project's own, else near it.
+
+    Raises:
+        UsageError: *port* is taken.
+    """
+    own = _FIRST + zlib.crc32(os.fsencode(root)) % _PORTS
+    for one in (port,) if port is not None else range(own, own + _TRIES):
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if os.name == "posix":  # elsewhere it would let two processes have one port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", one))
+            listener.listen(128)
+        except OSError as error:
+            listener.close()
+            last = error
+        else:
+            return listener
+    taken = f"port {port}" if port is not None else f"each port from {own} to {own + _TRIES - 1}"
+    raise UsageError(f"{taken} cannot be had ({last.strerror}); ", Remedy("ui --port 0"), " takes any that is free")
+
+
+def _has_screen() -> bool:
+    """Tell whether somebody would see a browser that we open."""
+    if not sys.stdout.isatty():
+        return False
+    return (
+        os.name == "nt"
+        or sys.platform == "darwin"
+        or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    )
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[None]:
+    """Open *url* by a file that only the user can read: the command line of a browser is there for everybody."""
+    import webbrowser
+    from html import escape
+
+    with tempfile.TemporaryDirectory(prefix="memsync-ui-") as directory:
+        page = Path(directory, "open.html")
+        page.write_text(f'<meta http-equiv="refresh" content="0;url={escape(url)}">', encoding="utf-8")
+        os.environ.update(programs.child_env())  # a browser is looked for in PATH
+        webbrowser.open(page.as_uri())
+        yield

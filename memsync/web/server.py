@@ -1,0 +1,67 @@
+"""The server itself: the pages, watched files, and an end within two seconds of being told."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+
+from memsync.agents.live import Live
+from memsync.store.watch import Watcher
+from memsync.web.app import build
+from memsync.web.changes import Changes, find_watched
+
+if TYPE_CHECKING:
+    import socket
+    from pathlib import Path
+    from types import FrameType
+
+    from starlette.types import ASGIApp
+
+    from memsync.store.places import Layout
+    from memsync.web.keys import Keys
+
+_GRACE: Final = 1  # seconds that a running answer has when we are told to end
+
+
+def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> None:
+    """Answer on *listener* until a signal ends us; what was written is put in order before."""
+    live, changes = Live(start), Changes()
+    try:
+        with Watcher(find_watched(layout, changes.add)):
+            asyncio.run(_Server(build(live, keys, changes), changes).serve(sockets=[listener]))
+    finally:
+        live.close()
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn, which ends as a call and not as a signal, so that what was written is put in order."""
+
+    def __init__(self, app: ASGIApp, changes: Changes) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                lifespan="off",
+                server_header=False,
+                timeout_graceful_shutdown=_GRACE,
+            )
+        )
+        self._changes = changes
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take the signals that end us."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.handle_exit)
+        yield
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End; whoever waits for changes is let go at once."""
+        super().handle_exit(sig, frame)
+        self._changes.end()

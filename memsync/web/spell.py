@@ -1,0 +1,21 @@
+"""The command that does the same as a button."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+
+def command(*words: str) -> str:
+    """Return *words* of a `memsync` command as a shell takes them."""
+    return shlex.join(["memsync", *words])
+
+
+def option(name: str, value: str | None) -> Sequence[str]:
+    """Return an option with its value; nothing where it was not given."""
+    return () if value is None else (f"--{name}", value)
+
+
+def content(text: str) -> Sequence[str]:
+    """Return the argument that a *text* is; one that begins with a dash would pass for an option, or for standard input."""
+    return ("--", text) if text.startswith("-") else (text,)

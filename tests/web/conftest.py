@@ -1,0 +1,107 @@
+"""A desk on a real repository, answered in this process, and pages taken apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from memsync.agents.live import Live
+from memsync.web.app import build
+from memsync.web.changes import Changes
+from memsync.web.keys import Keys
+
+
+class Html(HTMLParser):
+    """The elements of a page with their attributes, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.said: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        if not (self.elements and self.elements[-1][0] == "textarea"):  # what is edited is as it is
+            self.said.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.said).split())
+
+    @property
+    def shape(self) -> list[tuple[str, tuple[str, ...]]]:
+        """What the page is made of, whatever it says."""
+        return [(tag, tuple(sorted(attributes))) for tag, attributes in self.elements]
+
+    def every(self, tag: str, **wanted: str) -> list[dict[str, str | None]]:
+        return [has for name, has in self.elements if name == tag and wanted.items() <= has.items()]
+
+
+class Browser:
+    """What a browser does here: it keeps the cookie, sends the fields of a form, and follows where it is led."""
+
+    def __init__(self, root: Path) -> None:
+        self.live, self.keys, self.changes = Live(root), Keys(17_000), Changes()
+        self.app = build(self.live, self.keys, self.changes)
+        self.client = TestClient(self.app, base_url="http://127.0.0.1:17000")
+        self.client.get(self.keys.url)
+        self.status = 0
+
+    def get(self, path: str, **query: str) -> Html:
+        return self._read(self.client.get(path, params=query or None))
+
+    def post(self, path: str, **fields: str | list[str]) -> Html:
+        return self._read(self.client.post(path, data={"form": self.keys.form, **fields}))
+
+    def _read(self, response) -> Html:
+        self.status = response.status_code
+        return Html(response.text)
+
+    def names(self, id_: str, scope: str = "project") -> dict[str, str]:
+        """Return what the forms of a memory's page say which memory they are about."""
+        page = self.get("/memory", id=id_, scope=scope)
+        return {name: page.every("input", name=name)[0]["value"] for name in ("id", "scope", "was")}
+
+    def edit(self, id_: str, **changed: str) -> Html:
+        """Open the page of a memory, change its form, and send all of it as a browser does."""
+        page = self.get("/memory", id=id_)
+        fields = {name: page.every("input", name=name)[0]["value"] for name in ("id", "scope", "was")}
+        fields |= {name: page.every("input", name=name)[0]["value"] for name in ("type", "importance", "tags")}
+        text = self.client.get("/memory", params={"id": id_}).text
+        fields["content"] = unescaped(re.search(r"<textarea[^>]*>\n(.*?)</textarea>", text, re.DOTALL)[1])
+        sent = {name: value.replace("\n", "\r\n") for name, value in (fields | changed).items()}
+        return self.post("/memory/edit", **sent)
+
+
+def unescaped(text: str) -> str:
+    page = Html(f"<p>{text}</p>")
+    return "".join(page.said)
+
+
+@pytest.fixture
+def browse() -> Iterator[Callable[[Path], Browser]]:
+    """Return what opens the desk of a directory."""
+    opened: list[Browser] = []
+
+    def browse(root: Path) -> Browser:
+        opened.append(Browser(root))
+        return opened[-1]
+
+    yield browse
+    for one in opened:
+        one.client.close()
+        one.live.close()
+
+
+@pytest.fixture
+def desk(repo, browse) -> Browser:
+    """Return the desk of a repository without memories."""
+    return browse(repo.root)

@@ -1,0 +1,167 @@
+"""The page of all memories: what it shows, finds, filters and sorts, also without any script."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from memsync.cli import app
+
+WORDS = "alpha bravo carol delta echo foxtrot golf hotel india julia".split()
+
+
+def ids(page) -> list[str]:
+    return [one["data-id"].partition(" ")[2] for one in page.every("li") if "data-id" in one]
+
+
+@pytest.fixture
+def some(repo, line, browse):
+    """Return a desk with four memories, one of them private and one archived."""
+    rows = [
+        line("mm-aaaaaa", "CI needs Node 20", memory_type="fact", importance=0.9, tags=["ci"], author="Ann", created_at="2020-01-01T00:00:00.000Z"),
+        line("mm-bbbbbb", "Prices are integers in cents", memory_type="preference", importance=0.5, tags=["payments"], anchors=["src/price.py"], author="Bob"),
+        line("mm-cccccc", "The old server was in Oslo", importance=0.2, archived_at="2025-01-01T00:00:00.000Z"),
+    ]  # fmt: skip
+    repo.write_memories("".join(rows))
+    desk = browse(repo.root)
+    desk.post(
+        "/memory/new",
+        content="the staging box is mine alone",
+        type="fact",
+        importance="0.7",
+        tags="",
+        supersedes="",
+        private="1",
+    )
+    return desk
+
+
+def test_the_first_page_has_the_memories_with_the_most_important_first(some):
+    page = some.get("/")
+    assert len(ids(page)) == 3
+    assert ids(page)[-1] == "mm-aaaaaa"  # it has faded
+    assert "Prices are integers in cents" in page.text
+    assert "3 memories" in page.text
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"type": "preference"}, {"mm-bbbbbb"}),
+        ({"tag": "ci"}, {"mm-aaaaaa"}),
+        ({"author": "Ann"}, {"mm-aaaaaa"}),
+        ({"age": "old"}, {"mm-aaaaaa"}),
+        ({"file": "price"}, {"mm-bbbbbb"}),
+        ({"scope": "project", "least": "0.4"}, {"mm-bbbbbb"}),
+        ({"scope": "project", "archived": "1"}, {"mm-aaaaaa", "mm-bbbbbb", "mm-cccccc"}),
+        ({"q": "node"}, {"mm-aaaaaa"}),
+        ({"q": "node", "tag": "payments"}, set()),
+        ({"q": "oslo", "archived": "1"}, {"mm-cccccc"}),
+    ],
+)
+def test_a_list_is_narrowed_by_each_filter_and_by_a_search(some, query, found):
+    assert set(ids(some.get("/", **query))) == found
+
+
+def test_each_order_lists_all_and_an_unknown_one_is_the_usual(some):
+    usual = ids(some.get("/"))
+    for order in ("importance", "new", "old", "used", "type", "text", "nonsense"):
+        assert sorted(ids(some.get("/", sort=order))) == sorted(usual)
+    assert ids(some.get("/", sort="text"))[0] == "mm-aaaaaa"
+    assert ids(some.get("/", sort="nonsense")) == usual
+
+
+def test_a_search_shows_where_the_score_comes_from_and_does_not_count_as_a_use(some):
+    page = some.get("/", q="node")
+    assert "confidence" in page.text
+    assert "lexical" in page.text
+    assert "recalled 1×" not in some.get("/").text
+
+
+def test_a_long_list_comes_in_parts_that_lead_to_each_other(repo, line, browse):
+    repo.write_memories("".join(line(f"mm-{n:06d}", f"{WORDS[n % 10]} is number {n}") for n in range(120)))
+    desk, seen, path = browse(repo.root), [], "/"
+    for _ in range(3):
+        page = desk.get(path)
+        seen += ids(page)
+        path = ((page.every("a") and [one["href"] for one in page.every("a") if one.get("hx-trigger")]) or [""])[0]
+    assert len(seen) == len(set(seen)) == 120
+    assert path == ""
+    assert len(ids(desk.get("/", shown="120"))) == 120  # what was on the screen, when the files have changed
+
+
+def test_what_the_file_says_now_is_shown(repo, some, line):
+    some.get("/")
+    repo.memories.write_text(repo.memories.read_text() + line("mm-dddddd", "written by hand just now"))
+    assert "mm-dddddd" in ids(some.get("/"))
+
+
+def test_a_line_that_cannot_be_read_is_told_beside_the_rest(repo, some):
+    repo.memories.write_text(repo.memories.read_text() + "{broken\n")
+    page = some.get("/")
+    assert f"{repo.memories}:4" in page.text
+    assert "mm-bbbbbb" in ids(page)
+
+
+def test_a_store_that_cannot_be_read_is_told_on_the_page(repo, some):
+    repo.memories.write_bytes("{}".encode("utf-16"))
+    page = some.get("/")
+    assert some.status == 500
+    assert "is UTF-16; save it as UTF-8" in page.text
+
+
+def test_the_command_beside_a_list_shows_the_same(some, monkeypatch, capsys, repo):
+    monkeypatch.chdir(repo.root)
+    for query in (
+        {"tag": "ci"},
+        {"type": "preference", "least": "0.1"},
+        {"scope": "project", "archived": "1"},
+        {"q": "-node 20"},
+    ):
+        page = some.get("/", **query)
+        (command,) = [text for text in page.said if text.startswith("memsync memory ")]
+        words = shlex.split(command)[1:]
+        assert app.run([*words[:2], "--json", *words[2:]]) == 0
+        out = capsys.readouterr().out
+        assert all(f'"{id_}"' in out for id_ in ids(page))
+        assert out.count('"content"') == len(ids(page))
+
+
+def test_a_record_has_its_anchors_its_code_its_relatives_and_its_history(repo, line, browse):
+    (repo.root / "src").mkdir()
+    (repo.root / "src" / "price.py").write_text("import x\n\n\nCENTS = 100\n")
+    repo.write_memories(
+        line("mm-aaaaaa", "Prices are in cents, see mm-bbbbbb", anchors=["src/price.py#CENTS", "src/gone.py", "../out"])
+        + line("mm-bbbbbb", "Prices were in euros", supersedes=["mm-aaaaaa"])
+    )
+    repo.git("add", ".")
+    repo.git("commit", "-qm", "Remember the unit")
+    repo.write_memories(repo.memories.read_text().replace("in cents", "in integer cents"))
+    desk = browse(repo.root)
+    page = desk.get("/memory", id="mm-aaaaaa")
+    assert "CENTS = 100" in page.text
+    assert "src/gone.py is gone" in page.text
+    assert "superseded by mm-bbbbbb" in page.text
+    assert "mentions mm-bbbbbb" in page.text
+    history = desk.get("/memory/history", id="mm-aaaaaa")
+    assert ("ins", {}) in history.elements
+    assert "Remember the unit" in history.text
+    assert "not committed yet" in history.text
+
+
+def test_the_sessions_that_a_memory_was_given_to_are_shown(repo, some):
+    from memsync import Memsync
+
+    with Memsync.open(repo.root) as project:
+        project.state("project").record_session("session-1", [("mm-aaaaaa", "injected", project.clock())])
+    assert "given unasked session-1" in some.get("/memory", id="mm-aaaaaa").text
+
+
+def test_a_code_excerpt_never_leaves_the_repository(repo, line, browse, tmp_path):
+    (tmp_path / "secret.txt").write_text("OUTSIDE\n")
+    (repo.root / "link.txt").symlink_to(tmp_path / "secret.txt")
+    repo.write_memories(
+        line("mm-aaaaaa", "a fact", anchors=["../secret.txt", "link.txt", str(tmp_path / "secret.txt")])
+    )
+    assert "OUTSIDE" not in browse(repo.root).get("/memory", id="mm-aaaaaa").text

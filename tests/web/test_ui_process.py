@@ -1,0 +1,76 @@
+"""`memsync ui` as a user runs it: a process of its own, asked over a real socket."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx2
+import pytest
+from helpers import memsync
+
+PATIENCE = 60
+
+
+@contextmanager
+def running(root, *words: str) -> Iterator[tuple[subprocess.Popen, str]]:
+    """Run the desk of *root*, and give out the process and the address that it prints."""
+    started = [sys.executable, "-m", "memsync", "ui", "--no-open", *words]
+    with subprocess.Popen(started, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def test_the_desk_shows_the_memories_hears_of_an_edit_and_ends_when_told(repo, line):
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
+    with running(repo.root, "--port", "0") as (process, url), httpx2.Client(timeout=PATIENCE) as client:
+        assert url.startswith("http://127.0.0.1:")
+        base = url.partition("?")[0]
+        assert client.get(base).status_code == 403
+        page = client.get(url)
+        assert "CI needs Node 20" in page.text
+        assert client.get(base, headers={"Host": "evil.example"}).status_code == 421
+        with client.stream("GET", f"{base}events") as events:
+            heard = (row for row in events.iter_lines() if row.startswith("data: "))
+            first = next(heard)
+            repo.write_memories(line("mm-aaaaaa", "CI needs Node 22"))
+            assert next(heard) != first
+            assert "CI needs Node 22" in client.get(base).text
+            process.send_signal(signal.SIGTERM)  # while somebody still listens
+            assert process.wait(PATIENCE) == 0
+        assert process.stderr.read() == ""
+    assert repo.status() == "?? .gobby/\n"
+
+
+def test_a_project_keeps_its_port_and_gets_another_one_while_that_is_taken(repo):
+    with running(repo.root) as (_, first), running(repo.root) as (_, second):
+        assert first.partition("?")[0] != second.partition("?")[0]
+    with running(repo.root) as (_, third):
+        assert third.partition("?")[0] == first.partition("?")[0]
+        assert third != first  # another token
+
+
+def test_a_port_that_is_taken_is_told(repo):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = memsync("ui", "--no-open", "--port", port, cwd=repo.root)
+    assert done.code == 2
+    assert done.err.startswith(f"memsync: port {port} cannot be had (")
+    assert done.err.endswith("`memsync ui --port 0` takes any that is free\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address of this machine")
+def test_no_other_address_of_this_machine_answers(repo):
+    with running(repo.root, "--port", "0") as (_, url):
+        port = int(url.partition("/?")[0].rpartition(":")[2])
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", port), timeout=PATIENCE)
