@@ -19,11 +19,15 @@ log = logging.getLogger(__name__)
 
 
 class Past(NamedTuple):
-    """What a session has of before: all of it, or the ids that `stay`; those that come `first` are needed now."""
+    """What a session has of before: all of it, or the ids that `stay`; those that come `first` are needed now.
+
+    `alone`: and nothing but those.
+    """
 
     is_kept: bool = False
     stay: Sequence[str] = ()
     first: Sequence[str] = ()
+    alone: bool = False
 
 
 _NONE: Final = Past()
@@ -137,7 +141,7 @@ def _inject(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
         return _given(turn, Injection(reason="the context is still there"))
     found = turn.session.at_start(
         first=turn.past.first,
-        limit=params.get("limit"),
+        limit=0 if turn.past.alone else params.get("limit"),
         threshold=params.get("min_importance"),
         budget=_budget(turn, params),
     )

@@ -28,6 +28,7 @@ _AGAIN = 300.0  # seconds after which an index that took too long is tried again
 _at_work: list[str] = []  # where this process answers by itself
 _answered: list[str] = []  # what this process has answered
 _LONG = 600.0  # seconds that the work at the end of a session may take
+_NEAR = 2  # processes up from a hook: a shell, and the client
 _LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
 
 
@@ -116,6 +117,10 @@ def _answer(event: str, client: str) -> None:
     cwd = cwd if isinstance(cwd, str) and os.path.isdir(cwd) else os.getcwd()
     if event == "session-end":
         _leave()
+    if event == "session-start":
+        from memsync.system.ancestors import find_pids
+
+        payload["client_pids"] = find_pids(_NEAR)
     if event == "session-end" or not _ask_server(event, client, cwd, payload):
         _answer_here(event, client, cwd, payload)
 

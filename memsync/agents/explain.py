@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from memsync.agents.injection import Injection
+from memsync.agents.injection import Injection, key_of
 from memsync.agents.session import RecallSession, superseded_by
 from memsync.memories.filters import Filters, least_confidence, sort_by_importance
 from memsync.memories.results import Entry, Hit
@@ -86,7 +86,7 @@ def explain(session: RecallSession, prompt: str | None) -> Explained:
     given = {entry.id for entry in found.entries}
     verdicts = []
     for entry in sorted(near, key=lambda entry: entry.id not in given)[:_LOOKED_AT]:
-        rule = "given" if entry.id in given else _rule(entry, found, replaced)
+        rule = "given" if entry.id in given else _rule(entry, found, replaced, rules.ledger)
         refusal = rules.refusal(entry) or session.why_withheld(entry)
         how = (entry.score, entry.confidence) if isinstance(entry, Hit) and prompt is not None else (None, None)
         verdicts.append(Verdict(entry, rule if rule in ("given", "triage") else refusal or rule, *how))
@@ -96,12 +96,13 @@ def explain(session: RecallSession, prompt: str | None) -> Explained:
     return Explained(found, tuple(verdicts))
 
 
-def _rule(entry: Entry, found: Injection, replaced: set[str]) -> str:
+def _rule(entry: Entry, found: Injection, replaced: set[str], ledger: Mapping[str, str]) -> str:
     if found.reason in ("empty", "command", "small talk"):
         return "triage"
     if entry.id in replaced:
         return "superseded"
-    if entry.id in {other.id for other in found.folded}:
+    told = {*ledger.values(), *map(key_of, found.entries)}
+    if entry.id in {other.id for other in found.folded} or key_of(entry) in told:
         return "alike"
     if isinstance(entry, Hit) and entry.confidence < least_confidence(found.gate, found.floor):
         return "floor"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.agents.session import state_scope
+from memsync.agents.ledger import state_scope
 from memsync.errors import StoreError
 from memsync.memories.project import Project
 from memsync.store import files

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memsync.agents import hooklog
 from memsync.agents.actions import Outcome, Turn, check, run
+from memsync.agents.identity import parent_id, session_id
+from memsync.agents.ledger import CLIENT
 from memsync.agents.past import find_past
 from memsync.agents.session import RecallSession
+from memsync.agents.triage import small_talk
 from memsync.clients import known
 from memsync.clients.facts import EVENTS, Client
 from memsync.errors import MemsyncError, UsageError
@@ -20,7 +22,6 @@ from memsync.memories.project import Project
 from memsync.records import format_time
 from memsync.store import files, workflow
 from memsync.store.trust import notice, why_no_step
-from memsync.system.limits import read_json
 
 
 class Reply(NamedTuple):
@@ -45,6 +46,7 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
     key = _key(client, event, payload)
     triggers = client.triggers(event, payload) if project.settings.enabled else ()
     outcomes = _run_triggers(triggers, turn, key)
+    _note_surroundings(session, event, payload)
     text = "\n".join(found.text for found in turn.injections if found.text)
     name = client.output_event(event)
     note = _note(turn, client, event, outcomes)
@@ -67,9 +69,17 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
     return Reply(json.dumps({**client.answer(name, text), **message}), used)
 
 
+def _note_surroundings(session: RecallSession, event: str, payload: Mapping[str, Any]) -> None:
+    """Note which processes the session runs in, and whether a subagent is at work for it."""
+    if event == "session-start" and isinstance(pids := payload.get(CLIENT), list):
+        session.note_client(pids)
+    if event == "subagent-start":
+        RecallSession(session.project, parent_id(payload)).begin_helper()
+
+
 def _keep_for_later(turn: Turn, event: str, key: str) -> None:
     """Keep what a compaction, or a client that drops what it was given at the start, makes necessary again."""
-    if event == "prompt":
+    if event == "prompt" and not small_talk(turn.values["user_prompt"]):
         turn.session.keep_matched(turn.injections, key)
     if event == "session-start" and any(found.entries for found in turn.injections):
         turn.session.keep_start(turn.injections)
@@ -122,29 +132,6 @@ def values(project: Project, client: Client, event: str, payload: Mapping[str, A
         "event": event,
         "project": str(project.layout.root or project.layout.start),
     }
-
-
-def session_id(payload: Mapping[str, Any]) -> str:
-    """Return the id of the session: the client's, else the MD5 of the time of its first message (seed 001), else ""."""
-    if isinstance(given := payload.get("session_id"), str) and given:
-        return given
-    first = _first_time(str(payload.get("transcript_path") or ""))
-    if not first:
-        return ""
-    from hashlib import md5
-
-    return md5(first.encode(), usedforsecurity=False).hexdigest()
-
-
-def _first_time(transcript: str) -> str:
-    """Return when the first message of *transcript* (JSON lines) says it was sent."""
-    with suppress(OSError, ValueError), open(transcript, encoding="utf-8", errors="replace") as lines:
-        for _, line in zip(range(50), lines, strict=False):
-            with suppress(ValueError):
-                found = read_json(line)
-                if isinstance(found, dict) and (when := found.get("timestamp") or found.get("startTime")):
-                    return str(when)
-    return ""
 
 
 def run_trigger(project: Project, trigger: str, *, session_id: str, prompt: str) -> list[Outcome]:

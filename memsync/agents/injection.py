@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from memsync.memories.results import Entry
 from memsync.records import content_hash, parse_time
+
+E = TypeVar("E", bound=Entry)
 
 
 class Injection(NamedTuple):
@@ -80,6 +82,20 @@ class Rules(NamedTuple):
             return False
         gate = parse_time(self.compacted_at)
         return gate is None or memory.created_at is None or memory.created_at > gate
+
+
+def drop_copies(entries: Iterable[E], ledger: Mapping[str, str]) -> list[E]:
+    """Return *entries* without those whose text the session has, or an entry before them, under another id.
+
+    A memory may be in the project, in its private store and in the user's home at once.
+    """
+    seen = set(ledger.values())
+    new: list[E] = []
+    for entry in entries:
+        if (key := key_of(entry)) not in seen:
+            seen.add(key)
+            new.append(entry)
+    return new
 
 
 def key_of(entry: Entry) -> str:

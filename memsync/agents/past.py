@@ -1,4 +1,4 @@
-"""What a session that goes on has of before: after a resume, in a fork, when its context was compacted."""
+"""What a session has of before: after a resume, in a fork, when its context was compacted, as a subagent."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memsync.agents.actions import Past
+from memsync.agents.identity import parent_id
+from memsync.agents.injection import Matched
 from memsync.agents.session import RecallSession
 from memsync.clients.facts import Client
 
@@ -17,22 +19,34 @@ _LONGEST: Final = 32 * 1024 * 1024  # bytes of a transcript, from its end
 
 
 def find_past(session: RecallSession, client: Client, event: str, payload: Mapping[str, Any]) -> Past:
-    """Return what *session* has at *event*; a fork takes over what its parent was given, which its transcript has."""
-    source = payload.get("source")
-    if event != "session-start" or source not in ("resume", "fork", "compact"):
-        return Past()
-    if source == "resume" and not client.keeps_start:
-        session.forget_start()
-        return Past()
+    """Return what *session* has at *event*.
+
+    A fork takes over what its parent was given, which its transcript has. A subagent has nothing, and needs
+    what its parent's prompt was about.
+    """
+    if event == "subagent-start":
+        matched = RecallSession(session.project, parent_id(payload)).matched()
+        asked = (*matched.given, *matched.known)
+        return Past(first=asked, alone=bool(asked))
+    source = payload.get("source") if event == "session-start" else ""
     if source == "resume":
-        return Past(is_kept=session.has_context())
+        return _find_past_of_resumed(session, client)
     if source == "fork":
         session.adopt(read_given(str(payload.get("transcript_path") or "")))
         return Past(is_kept=True)
-    matched = session.matched()
-    if matched.turn and matched.turn == payload.get(
-        client.turn
-    ):  # compacted within the turn: what came with it is there
+    return _find_past_of_compacted(session.matched(), payload.get(client.turn)) if source == "compact" else Past()
+
+
+def _find_past_of_resumed(session: RecallSession, client: Client) -> Past:
+    if client.keeps_start:
+        return Past(is_kept=session.has_context())
+    session.forget_start()
+    return Past()
+
+
+def _find_past_of_compacted(matched: Matched, turn: object) -> Past:
+    """Return what is needed now; what came with the very *turn* that is compacted is still there."""
+    if matched.turn and matched.turn == turn:
         return Past(stay=matched.given, first=matched.known)
     return Past(first=(*matched.given, *matched.known))
 

@@ -1,42 +1,26 @@
-"""What one agent session is given of the memories, once: the ledger, its rules and its resets.
-
-The ledger is `injected_memory_ids` in the session's workflow variables (seed
-000), as id -> hash of the text, so that an edited memory comes again. It lives
-in state.db, where every process of the session sees it.
-"""
+"""What one agent session is given of the memories, once."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappush, heappushpop
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from memsync.agents import context
 from memsync.agents.gist import find_gist, split_questions
-from memsync.agents.injection import Injection, Matched, Rules, key_of
+from memsync.agents.injection import Injection, Rules, drop_copies, key_of
+from memsync.agents.ledger import COMPACTED, HELPED, LEDGER, Ledger, ledger_of
 from memsync.agents.lines import choose_lines, notes_of
 from memsync.agents.triage import small_talk
 from memsync.memories.filters import SHOWN, Filters, least_confidence, search, sort_by_importance, together
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit, Recall
-from memsync.records import Scope, format_time, parse_time
-from memsync.store.state import State
 
-LEDGER: Final = "injected_memory_ids"
-_COMPACTED: Final = "compacted_at"
-_CLAIMS: Final = "claims"
-_KEPT: Final = "kept"
-_MATCHED: Final = "matched"
-_STARTED: Final = "started"
-_TWIN: Final = timedelta(seconds=3)  # a second hook for the same event comes at once, and no hook lives longer
 _POOL: Final = 3  # memories looked at per memory wanted, where some may be too long or say the same
 
 
-class RecallSession:
+class RecallSession(Ledger):
     """The memories that one session of an agent has been given.
 
     For a host with its own loop: `on_turn` when the user has said something,
@@ -46,8 +30,7 @@ class RecallSession:
     """
 
     def __init__(self, project: Project, session_id: str) -> None:
-        self.project = project
-        self.id = session_id
+        super().__init__(project, session_id)
         self._turn = Injection(reason="no turn has begun")
 
     # a host's own loop (seed 003)
@@ -86,13 +69,12 @@ class RecallSession:
         limit = settings.injection_limit if limit is None else limit
         new, filtered = self._important(rules, limit * _POOL)
         asked = [entry for entry in self._find(first) if not (rules.refusal(entry) or self.why_withheld(entry))]
-        new = [*asked, *(entry for entry in new if entry.id not in first)]
-        limit = max(limit, len(asked))
-        return self._built(new, filtered, limit=limit, budget=budget, grouped=True)
+        new = drop_copies((*asked, *(entry for entry in new if entry.id not in first)), rules.ledger)
+        return self._built(new, filtered, limit=max(limit, len(asked)), budget=budget, grouped=True)
 
-    def _find(self, ids: Sequence[str]) -> list[Entry]:
+    def _find(self, ids: Iterable[str]) -> list[Entry]:
         """Return the memories of *ids*, as far as there are any."""
-        if not ids:
+        if not (ids := list(ids)):
             return []
         self.project.stores.refresh()
         found = {
@@ -150,12 +132,15 @@ class RecallSession:
         if why := small_talk(prompt):
             return Injection(reason=why)
         limit = self.project.limit_of(SHOWN) if limit is None else limit
-        found, known, replaced = self._search(prompt, self.rules(threshold, asked=True), limit)
+        rules = self.rules(threshold, asked=True)
+        found, known, replaced = self._search(prompt, rules, limit)
         if restart and known and found.gate < found.floor:
             self._forget()
-            found, known, replaced = self._search(prompt, self.rules(threshold, asked=True), limit)
+            rules = rules._replace(ledger={})
+            found, known, replaced = self._search(prompt, rules, limit)
         replaced = replaced | superseded_by(hit for hit in found if not found.is_weak(hit))
-        done = self._given([hit for hit in found if hit.id not in replaced], found, len(known), limit, budget)
+        hits = drop_copies((hit for hit in found if hit.id not in replaced), rules.ledger)
+        done = self._given(hits, found, len(known), limit, budget)
         return done._replace(known=tuple(known))
 
     def _given(self, hits: Sequence[Hit], found: Recall, filtered: int, limit: int, budget: int | None) -> Injection:
@@ -236,91 +221,24 @@ class RecallSession:
         known = self.variables()
         return Rules(
             session_id=self.id,
-            ledger=_ledger_of(known),
-            compacted_at=str(known.get(_COMPACTED, "")),
+            ledger=ledger_of(known),
+            compacted_at=str(known.get(COMPACTED, "")),
             threshold=self.project.settings.importance_threshold if threshold is None else threshold,
             asked=asked,
         )
 
-    @property
-    def _state(self) -> State | None:
-        scope = state_scope(self.project)
-        return self.project.state(scope) if scope else None
+    def note_shown(self, ids: Iterable[str]) -> None:
+        """Note that the agent was shown the memories of *ids* because it asked, or has stored them itself.
 
-    def variables(self) -> dict[str, Any]:
-        """Return the session's workflow variables."""
-        return self._state.variables(self.id) if self._state and self.id else {}
+        Nothing is noted while a subagent is at work: what only that has seen must not be kept from the session.
+        """
+        if self.id and not self.variables().get(HELPED):
+            self.adopt(ids)
 
-    def keep(self, name: str, text: str) -> None:
-        """Keep *text* as a variable of the session, which a workflow may name in braces."""
-        self._change(lambda variables: {**variables, _KEPT: {**texts_of(variables), name: text}})
-
-    def kept(self) -> dict[str, str]:
-        """Return the texts that were kept for the session."""
-        return texts_of(self.variables())
-
-    def has_context(self) -> bool:
-        """Tell whether a session that is resumed has what it was given: unless it is new to us, or a compaction took it."""
-        variables = self.variables()
-        return bool(variables.get(LEDGER)) or (bool(variables) and _COMPACTED not in variables)
-
-    def keep_matched(self, injections: Sequence[Injection], turn: str) -> None:
-        """Keep what the prompt of *turn* was about, for the case that the context is compacted before it is answered."""
-        given = [entry.id for found in injections for entry in found.entries]
-        known = [id_ for found in injections for id_ in found.known]
-        if given or known or self.variables().get(_MATCHED):
-            self._change(lambda variables: {**variables, _MATCHED: [turn, given, known]})
-
-    def matched(self) -> Matched:
-        """Return what the last prompt was about."""
-        match self.variables().get(_MATCHED):
-            case [str(turn), [*given], [*known]]:
-                return Matched(turn, tuple(map(str, given)), tuple(map(str, known)))
-        return Matched()
-
-    def keep_start(self, injections: Sequence[Injection]) -> None:
-        """Keep what was given at the start of the session."""
-        ids = [entry.id for found in injections for entry in found.entries]
-        self._change(lambda variables: {**variables, _STARTED: ids})
-
-    def forget_start(self) -> None:
-        """Take what was given at the start of the session out of the ledger."""
-
-        def forget(variables: dict[str, Any]) -> dict[str, Any] | None:
-            started = variables.get(_STARTED)
-            if not isinstance(started, list):
-                return None
-            left = {id_: key for id_, key in _ledger_of(variables).items() if id_ not in started}
-            return {**variables, LEDGER: left, _STARTED: None}
-
-        self._change(forget)
-
-    def adopt(self, ids: Sequence[str]) -> None:
+    def adopt(self, ids: Iterable[str]) -> None:
         """Note that the context has the memories of *ids* already."""
         if there := {entry.id: key_of(entry) for entry in self._find(ids)}:
-            self._change(lambda variables: {**variables, LEDGER: {**there, **_ledger_of(variables)}})
-
-    def claim(self, event: str) -> bool:
-        """Take on *event* (its name and what tells it from the next); False if another process just did.
-
-        The same hook may be installed twice, by a project and by a plugin, and then runs twice at once.
-        """
-        now = self.project.clock()
-        taken = False
-
-        def take(variables: dict[str, Any]) -> dict[str, Any] | None:
-            nonlocal taken
-            claims = variables.get(_CLAIMS)
-            claims = {
-                name: at
-                for name, at in (claims.items() if isinstance(claims, dict) else ())
-                if (when := parse_time(at)) and abs(now - when) < _TWIN
-            }
-            taken = event in claims
-            return None if taken else {**variables, _CLAIMS: {**claims, event: format_time(now)}}
-
-        self._change(take)
-        return not taken
+            self._change(lambda variables: {**variables, LEDGER: {**there, **ledger_of(variables)}})
 
     def commit(self, injection: Injection) -> None:
         """Note what was handed over. Done after the output, so that nothing unseen counts as seen."""
@@ -329,7 +247,7 @@ class RecallSession:
         given = {entry.id: key_of(entry) for entry in (*injection.entries, *injection.folded)}
 
         def add(variables: dict[str, Any]) -> dict[str, Any]:
-            return {**variables, LEDGER: {**_ledger_of(variables), **given}}
+            return {**variables, LEDGER: {**ledger_of(variables), **given}}
 
         self._change(add)
         now = self.project.clock()
@@ -342,55 +260,7 @@ class RecallSession:
             if self.id:
                 state.record_session(self.id, [(id_, "injected", now) for id_ in shown])
 
-    def reset(self) -> int:
-        """Empty the ledger because the context is gone, open the session filter, and return how many ids there were."""
-        return self._forget({_COMPACTED: format_time(self.project.clock())})
-
-    def _forget(self, also: Mapping[str, Any] | None = None) -> int:
-        count = 0
-
-        def empty(variables: dict[str, Any]) -> dict[str, Any]:
-            nonlocal count
-            count = len(variables.get(LEDGER) or ())
-            return {**variables, LEDGER: {}, **(also or {})}
-
-        if self._state and self._state.path.parents[1].is_dir():  # else there is no store, and nothing was ever noted
-            self._change(empty)
-        return count
-
-    def _change(self, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
-        if self._state and self.id:
-            self._state.change_variables(self.id, self.project.clock(), change)
-
-
-def _ledger_of(variables: Mapping[str, Any]) -> dict[str, str]:
-    ledger = variables.get(LEDGER)
-    return ledger if isinstance(ledger, dict) else {}
-
-
-def texts_of(variables: Mapping[str, Any]) -> dict[str, str]:
-    """Return the texts kept among the *variables* of a session."""
-    found = variables.get(_KEPT)
-    return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
-
 
 def superseded_by(entries: Iterable[Entry]) -> set[str]:
     """Return the ids that a memory among *entries* says it replaces."""
     return {old for entry in entries for old in entry.memory.supersedes}
-
-
-def state_scope(project: Project) -> Scope | None:
-    """Return the scope beside whose store sessions are noted: never a directory that the project does not have yet.
-
-    Where the project cannot be written to (a mounted one, another user's), that is the home store.
-    """
-    layout = project.layout
-    is_there = layout.project is not None and layout.project.directory.is_dir() and not project.settings.stealth
-    if is_there and (layout.stealth is None or _is_writable(project.state("project").path)):
-        return "project"
-    return "stealth" if layout.stealth else None
-
-
-def _is_writable(database: Path) -> bool:
-    there = [path for path in (database, database.parent, database.parent.parent) if path.exists()]
-    return all(os.access(path, os.W_OK) for path in there)

@@ -13,6 +13,7 @@ _HOOKS: Final = (
     Hook("SessionStart", "session-start", 10, "startup|resume|clear|compact|fork"),
     Hook("UserPromptSubmit", "prompt", 5),
     Hook("PreCompact", "pre-compact", 5),
+    Hook("SubagentStart", "subagent-start", 5),
     Hook("SessionEnd", "session-end", 5),
 )
 _ALLOWED: Final = allow("permissions", "allow", pattern="mcp__memsync__{}")

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 ANY: Final[Collection[str]] = ()
 SERVER: Final = "memsync"
-# The same words for every client. The answer to those about a subagent or a tool is nothing yet.
+# The same words for every client. The answer to those about a tool is nothing yet.
 EVENTS: Final = (
     "session-start",
     "prompt",
@@ -25,7 +25,8 @@ EVENTS: Final = (
     "post-tool",
     "session-end",
 )
-_OWN: Final = {name: name.replace("-", "_") for name in ("session-start", "prompt", "pre-compact", "session-end")}
+_PULLING: Final = ("session-start", "prompt", "pre-compact", "subagent-start", "session-end")
+_OWN: Final = {name: name.replace("-", "_") for name in _PULLING}
 
 # Where memsync is gone (another machine, another environment) the client goes on without a word. Gemini CLI blocks
 # the prompt for every code but 0 and 1, and the others print the failure each time. For POSIX shells and fish; on
@@ -217,7 +218,7 @@ class Client(NamedTuple):
 
     def output_event(self, event: str) -> str:
         """Return what the client calls *event* in a hook's answer; "" where no answer can add context."""
-        if event not in ("session-start", "prompt"):
+        if event not in ("session-start", "prompt", "subagent-start"):
             return ""
         return next((hook.event for hook in self.hooks if hook.name == event), "")
 

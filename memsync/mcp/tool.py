@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_args
 
@@ -17,6 +17,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
+from memsync.agents.identity import find_caller
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.format.as_json import as_json
@@ -25,6 +26,9 @@ from memsync.memories.project import Project
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
 from memsync.records import shown_id
 from memsync.secrets import Allow, redact
+from memsync.system.ancestors import find_pids
+
+_NEAR: Final = 2  # processes up from the server: the client, or a shell before it
 
 T = TypeVar("T")
 Function = Callable[..., Any]  # to what `as_json` takes
@@ -87,6 +91,7 @@ class Desk:
         self.whole = whole
         self._tools = {offer.command: offer.name for offer in offers}
         self._turn = anyio.CapacityLimiter(1)
+        self.pids = find_pids(_NEAR)
 
     async def ask(self, work: Callable[[Project], T]) -> T:
         """Return what *work* makes of the project: in a thread, one after another, each to its end."""
@@ -147,7 +152,10 @@ def tool(offer: Offer, desk: Desk) -> Tool:
             anyio.from_thread.run(ctx.report_progress, done, total)
 
         def work(project: Project) -> Any:
-            found = as_plain(function(project, **given, progress=progress), project.vetting.allowed)
+            session = find_caller(project, dict(ctx.request_context.meta or {}), desk.pids)
+            with project.journal.in_session(session.id):
+                found = as_plain(function(project, **given, progress=progress), project.vetting.allowed)
+                session.note_shown(_ids_in(found))
             return found if desk.whole else brief.tell(found, project.clock())
 
         try:
@@ -171,6 +179,16 @@ def tool(offer: Offer, desk: Desk) -> Tool:
     options.update(_spell_options(offer, made.parameters["properties"]))
     made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema) if desk.whole else None
     return made
+
+
+def _ids_in(found: Any) -> Iterator[str]:
+    """Yield the ids of the memories whose text is in an answer."""
+    if isinstance(found, Mapping):
+        if isinstance(id_ := found.get("id"), str) and "content" in found:
+            yield id_
+        found = list(found.values())
+    for part in found if isinstance(found, list) else ():
+        yield from _ids_in(part)
 
 
 def _slim(schema: Any, *, of_parameters: bool = False) -> Any:

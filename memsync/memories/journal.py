@@ -16,13 +16,14 @@ _LATE: Final = 1.0  # seconds that a decision may wait for others before it is l
 
 
 class Use(NamedTuple):
-    """What happened to a memory, and the fingerprint by which it is known from then on."""
+    """What happened to a memory in which agent session, and the fingerprint by which it is known from then on."""
 
     scope: Scope
     id: str
     action: Action
     at: datetime
     known: str
+    session: str | None = None
 
 
 class Journal:
@@ -59,8 +60,8 @@ class Journal:
         return self._session or self._env.get("MEMSYNC_SESSION_ID") or self._env.get("CLAUDE_CODE_SESSION_ID") or None
 
     def add_use(self, use: Use) -> None:
-        """Note *use*; `write` writes it."""
-        self._uses.append(use)
+        """Note *use*, which is the present session's; `write` writes it."""
+        self._uses.append(use._replace(session=self.session_id))
 
     def add_decision(self, scope: Scope, row: Dedup) -> None:
         """Note a decision on a new text: at once if a different text was rejected, else in batches."""
@@ -77,7 +78,7 @@ class Journal:
             self._state_of(scope).log_dedup(row for where, row in decisions if where == scope)
 
     def write(self) -> None:
-        """Write all that waits, the uses as those of the agent session that this runs in."""
+        """Write all that waits."""
         self.write_decisions()
         uses, self._uses = self._uses, []
         for scope in dict.fromkeys(use.scope for use in uses):
@@ -85,5 +86,7 @@ class Journal:
             state = self._state_of(scope)
             counted = [(use.id, use.at) for use in mine if use.action in ("accessed", "injected")]
             state.record_use(counted, {use.id: use.known for use in mine})
-            if session_id := self.session_id:
-                state.record_session(session_id, [(use.id, use.action, use.at) for use in mine])
+            for session in dict.fromkeys(use.session for use in mine):
+                if session:
+                    rows = [(use.id, use.action, use.at) for use in mine if use.session == session]
+                    state.record_session(session, rows)

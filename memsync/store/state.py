@@ -141,7 +141,7 @@ class State:
             found = self._read[query, values] = stamps, make(self._select(query, values))
         return found[1]
 
-    def _select(self, query: str, values: Sequence[str] = ()) -> list[tuple[Any, ...]]:
+    def _select(self, query: str, values: Sequence[str | int] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of *query*; none where there is no database yet, which reading does not make."""
         rows: list[tuple[Any, ...]] = []
         if self.path.exists():
@@ -265,6 +265,11 @@ class State:
     def variables(self, session_id: str) -> dict[str, Any]:
         """Return the workflow variables of the session; none if it has none."""
         return _read_variables(self._select(_VARIABLES, (session_id,)))
+
+    def sessions(self, most: int) -> list[tuple[str, dict[str, Any], str]]:
+        """Return id, variables and time of the sessions that were touched last, the latest first."""
+        query = "SELECT session_id, variables, updated_at FROM workflow_state ORDER BY updated_at DESC LIMIT ?"
+        return [(id_, _read_variables([(text,)]), at) for id_, text, at in self._select(query, (most,))]
 
     def change_variables(
         self, session_id: str, now: datetime, change: Callable[[dict[str, Any]], dict[str, Any] | None]

@@ -1,4 +1,4 @@
-"""Lifecycles: which actions run when a session begins, at a prompt, when a context is compacted, when a session ends.
+"""Lifecycles: which actions run when a session or a subagent begins, at a prompt, at a compaction, at the end.
 
 They are YAML files: those of the package, and the project's in
 `.gobby/workflows/`, where a file of the same name replaces ours once the user has
@@ -34,6 +34,7 @@ TRIGGERS: Final[Mapping[str, tuple[str, ...]]] = {
     "prompt": ("before_agent", "user_prompt", "user_prompt_submit", "prompt_submit"),
     "pre_compact": ("pre_compress",),
     "compact": ("post_compact", "clear"),
+    "subagent_start": (),
     "session_end": (),
 }
 _NAMES: Final = {alias: name for name, aliases in TRIGGERS.items() for alias in (name, *aliases)}

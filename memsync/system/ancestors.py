@@ -1,9 +1,10 @@
-"""The command lines of the processes that started us."""
+"""The processes that started us: their numbers and their command lines."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 _FARTHEST = 12  # a hook manager puts a shell or two, and itself, between git and us
@@ -11,12 +12,22 @@ _FARTHEST = 12  # a hook manager puts a shell or two, and itself, between git an
 
 def find_command_lines() -> Iterator[list[str]]:
     """Yield the command line of our parent, of its parent and so on, as far as the system tells."""
+    yield from (words for _, words in _walk_up())
+
+
+def find_pids(most: int) -> list[int]:
+    """Return the number of our parent, of its parent and so on: at most *most*."""
+    return [pid for pid, _ in islice(_walk_up(), most)]
+
+
+def _walk_up() -> Iterator[tuple[int, list[str]]]:
     pid = os.getppid()
     for _ in range(_FARTHEST):
         if pid <= 1 or (found := _read_proc(pid) or _ask_ps(pid)) is None:
             return
-        words, pid = found
-        yield words
+        words, parent = found
+        yield pid, words
+        pid = parent
 
 
 def _read_proc(pid: int) -> tuple[list[str], int] | None:

@@ -122,9 +122,41 @@ def test_what_a_client_puts_into_a_prompt_by_itself_is_no_question(at, client, p
     assert FACT in at("prompt", client, prompt=f"<system-reminder>x</system-reminder>\n{ASK}")["additionalContext"]
 
 
-@pytest.mark.parametrize("event", ["subagent-start", "pre-tool", "post-tool"])
-def test_the_events_of_subagents_and_tools_are_known_and_answered_with_nothing(at, event):
-    assert at(event, tool_name="Bash") is None
+@pytest.mark.parametrize("event", ["pre-tool", "post-tool"])
+@pytest.mark.parametrize("client", ["claude", "codex", "gemini"])
+def test_the_events_of_tools_are_known_and_answered_with_nothing(at, client, event):
+    assert at(event, client, tool_name="Bash") is None
+
+
+@pytest.mark.parametrize("client", ["claude", "codex"])
+def test_a_subagent_is_given_what_the_prompt_of_its_session_was_about_in_a_ledger_of_its_own(at, client, repo):
+    add_others(repo)
+    memsync("memory", "config", "memory.injection_limit", "2", cwd=repo.root)
+    assert at("prompt", client, prompt=ASK)
+    for agent in ("a1", "a2"):
+        found = at("subagent-start", client, agent_id=agent, agent_type="Explore")
+        assert found["hookEventName"] == "SubagentStart"
+        assert FACT in found["additionalContext"]
+        assert "Sensor" not in found["additionalContext"]
+    assert at("subagent-start", client, agent_id="a1", agent_type="Explore") is None
+    assert at("prompt", client, prompt=f"{ASK} please") is None
+
+
+def test_a_subagent_of_a_prompt_that_was_about_nothing_is_given_the_most_important_few(at, repo):
+    add_others(repo)
+    at("prompt", prompt="hello")
+    found = at("subagent-start", agent_id="a1", agent_type="Explore")["additionalContext"]
+    assert found.count("- [mm-") == 5
+    assert FACT in at("prompt", prompt=ASK)["additionalContext"]  # the session itself was not given it
+
+
+def test_the_same_text_from_three_stores_is_given_once(at, repo):
+    for option in ("--global", "--private"):
+        memsync("memory", "add", FACT, option, cwd=repo.root)
+    assert at("session-start", source="startup")["additionalContext"].count(FACT) == 1
+    assert at("prompt", prompt=ASK) is None
+    assert at("prompt", session="s2", prompt=ASK)["additionalContext"].count(FACT) == 1
+    assert at("prompt", session="s2", prompt=f"{ASK} again") is None
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,9 @@ SESSION = [
 ]
 
 
+_PATIENT = ("--connect-timeout", "90000")  # it would wait 15 seconds, in which a busy machine has not loaded the SDK
+
+
 class Inspector:
     """The command line of the MCP Inspector, which starts our server anew for each call."""
 
@@ -74,7 +77,15 @@ class Inspector:
     def ask(self, method: str, *words: str) -> dict[str, Any]:
         """Call a method of the protocol; the Inspector exits with 5 for a failed tool and with 6 for a wrong schema."""
         done = subprocess.run(
-            [folder("mcp-inspector") / "mcp-inspector", "--cli", "memsync-whole", "--method", method, *words],
+            [
+                folder("mcp-inspector") / "mcp-inspector",
+                "--cli",
+                "memsync-whole",
+                *_PATIENT,
+                "--method",
+                method,
+                *words,
+            ],
             cwd=self._client.root,
             env=self._client.env,
             capture_output=True,

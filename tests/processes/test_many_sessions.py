@@ -11,7 +11,8 @@ import pytest
 from helpers import memsync, until
 
 from memsync import Memsync
-from memsync.agents.session import LEDGER, RecallSession
+from memsync.agents.ledger import LEDGER
+from memsync.agents.session import RecallSession
 
 SESSIONS = 20
 FACT = "The staging database listens on port 5433"

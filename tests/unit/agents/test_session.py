@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from memsync import Memsync
 from memsync.agents.actions import Turn, run
 from memsync.agents.injection import Injection, Rules
-from memsync.agents.session import LEDGER, RecallSession, superseded_by
+from memsync.agents.ledger import LEDGER
+from memsync.agents.session import RecallSession, superseded_by
 from memsync.memories.results import Entry
 from memsync.records import Memory, format_time
 from memsync.store.workflow import Step

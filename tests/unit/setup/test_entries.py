@@ -37,6 +37,7 @@ def test_the_commands_of_claude_code_never_change():
         ("SessionStart", "startup|resume|clear|compact|fork", f"memsync hook session-start --client claude{GUARD}", 10),
         ("UserPromptSubmit", None, f"memsync hook prompt --client claude{GUARD}", 5),
         ("PreCompact", None, f"memsync hook pre-compact --client claude{GUARD}", 5),
+        ("SubagentStart", None, f"memsync hook subagent-start --client claude{GUARD}", 5),
         ("SessionEnd", None, f"memsync hook session-end --client claude{GUARD}", 5),
     ]
     assert server_of("claude") == {
@@ -53,6 +54,7 @@ def test_the_commands_of_codex_never_change():
         ("UserPromptSubmit", None, f"memsync hook prompt --client codex{GUARD}", 5),
         ("PreCompact", None, f"memsync hook pre-compact --client codex{GUARD}", 5),
         ("PostCompact", None, f"memsync hook post-compact --client codex{GUARD}", 5),
+        ("SubagentStart", None, f"memsync hook subagent-start --client codex{GUARD}", 5),
         ("SessionEnd", None, f"memsync hook session-end --client codex{GUARD}", 3),
     ]
     assert server_of("codex") == {"command": "memsync", "args": ["mcp"], "startup_timeout_sec": 30}

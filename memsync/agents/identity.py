@@ -1,0 +1,70 @@
+"""Which session of an agent something belongs to: by a hook's payload, by a call over MCP, by the processes around us."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from memsync.agents.ledger import CLIENT, state_scope
+from memsync.agents.session import RecallSession
+from memsync.memories.project import Project
+from memsync.system.limits import read_json
+
+_LOOKED_AT = 50  # sessions, the latest first
+
+
+def session_id(payload: Mapping[str, Any]) -> str:
+    """Return the id under which the session of *payload* is noted; of a subagent its own, below its parent's."""
+    agent, parent = payload.get("agent_id"), parent_id(payload)
+    return f"{parent}/{agent}" if parent and agent and isinstance(agent, str) else parent
+
+
+def parent_id(payload: Mapping[str, Any]) -> str:
+    """Return the client's id of the session, else the MD5 of the time of its first message (seed 001), else ""."""
+    if isinstance(given := payload.get("session_id"), str) and given:
+        return given
+    first = _first_time(str(payload.get("transcript_path") or ""))
+    if not first:
+        return ""
+    from hashlib import md5
+
+    return md5(first.encode(), usedforsecurity=False).hexdigest()
+
+
+def _first_time(transcript: str) -> str:
+    """Return when the first message of *transcript* (JSON lines) says it was sent."""
+    with suppress(OSError, ValueError), open(transcript, encoding="utf-8", errors="replace") as lines:
+        for _, line in zip(range(50), lines, strict=False):
+            with suppress(ValueError):
+                found = read_json(line)
+                if isinstance(found, dict) and (when := found.get("timestamp") or found.get("startTime")):
+                    return str(when)
+    return ""
+
+
+def find_caller(project: Project, meta: Mapping[str, Any], pids: Sequence[int]) -> RecallSession:
+    """Return the session that calls a tool: the one that *meta* of the call names, or whose client is among our *pids*.
+
+    Codex names its session and, for a subagent, the thread. Claude Code and Gemini CLI name none; Claude Code's is
+    in the environment, until the user begins another one in the same client.
+    """
+    named = _named_in(meta)
+    if not named and "MEMSYNC_SESSION_ID" not in project.env:
+        named = _find_by_client(project, pids)
+    return RecallSession(project, named or project.journal.session_id or "")
+
+
+def _named_in(meta: Mapping[str, Any]) -> str:
+    session, thread = meta.get("sessionId"), meta.get("threadId")
+    if not (isinstance(session, str) and session):
+        return ""
+    return f"{session}/{thread}" if isinstance(thread, str) and thread not in ("", session) else session
+
+
+def _find_by_client(project: Project, pids: Sequence[int]) -> str:
+    """Return the session that began last in the nearest of the processes *pids*."""
+    scope = state_scope(project)
+    found = project.state(scope).sessions(_LOOKED_AT) if scope and pids else []
+    running = [(id_, variables.get(CLIENT)) for id_, variables, _ in found]
+    return next((id_ for pid in pids for id_, noted in running if isinstance(noted, list) and pid in noted), "")

@@ -1,0 +1,174 @@
+"""What is noted of one agent session, in the state.db of the store, where every process of the session sees it.
+
+The ledger is `injected_memory_ids` in the session's workflow variables (seed
+000), as id -> hash of the text, so that an edited memory comes again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from memsync.agents.injection import Injection, Matched
+from memsync.memories.project import Project
+from memsync.records import Scope, format_time, parse_time
+from memsync.store.state import State
+
+LEDGER: Final = "injected_memory_ids"
+COMPACTED: Final = "compacted_at"
+_CLAIMS: Final = "claims"
+_KEPT: Final = "kept"
+_MATCHED: Final = "matched"
+_STARTED: Final = "started"
+HELPED: Final = "helped"
+CLIENT: Final = "client_pids"  # of the processes that started the hook of a session's start, the nearest first
+_TWIN: Final = timedelta(seconds=3)  # a second hook for the same event comes at once, and no hook lives longer
+
+
+class Ledger:
+    """The notes on the session *session_id* of the project; without an id nothing is noted."""
+
+    def __init__(self, project: Project, session_id: str) -> None:
+        self.project = project
+        self.id = session_id
+
+    @property
+    def _state(self) -> State | None:
+        scope = state_scope(self.project)
+        return self.project.state(scope) if scope else None
+
+    @property
+    def _has_store(self) -> bool:
+        return self._state is not None and self._state.path.parents[1].is_dir()
+
+    def variables(self) -> dict[str, Any]:
+        """Return the session's workflow variables."""
+        return self._state.variables(self.id) if self._state and self.id else {}
+
+    def keep(self, name: str, text: str) -> None:
+        """Keep *text* as a variable of the session, which a workflow may name in braces."""
+        self._change(lambda variables: {**variables, _KEPT: {**texts_of(variables), name: text}})
+
+    def kept(self) -> dict[str, str]:
+        """Return the texts that were kept for the session."""
+        return texts_of(self.variables())
+
+    def has_context(self) -> bool:
+        """Tell whether a session that is resumed has what it was given: unless it is new to us, or a compaction took it."""
+        variables = self.variables()
+        return bool(variables.get(LEDGER)) or (bool(variables) and COMPACTED not in variables)
+
+    def keep_matched(self, injections: Sequence[Injection], turn: str) -> None:
+        """Keep what the prompt of *turn* was about, for the case that the context is compacted before it is answered."""
+        given = [entry.id for found in injections for entry in found.entries]
+        known = [id_ for found in injections for id_ in found.known]
+        if given or known or {_MATCHED, HELPED} & self.variables().keys():
+            self._change(lambda variables: {**variables, _MATCHED: [turn, given, known], HELPED: False})
+
+    def matched(self) -> Matched:
+        """Return what the last prompt was about."""
+        match self.variables().get(_MATCHED):
+            case [str(turn), [*given], [*known]]:
+                return Matched(turn, tuple(map(str, given)), tuple(map(str, known)))
+        return Matched()
+
+    def note_client(self, pids: Sequence[int]) -> None:
+        """Note in which processes the session runs, where there is a store."""
+        if self._has_store:
+            self._change(lambda variables: {**variables, CLIENT: pids})
+
+    def begin_helper(self) -> None:
+        """Note that a subagent is at work until the user speaks: its calls to the server look like the session's own."""
+        if self._has_store:
+            self._change(lambda variables: {**variables, HELPED: True})
+
+    def keep_start(self, injections: Sequence[Injection]) -> None:
+        """Keep what was given at the start of the session."""
+        ids = [entry.id for found in injections for entry in found.entries]
+        self._change(lambda variables: {**variables, _STARTED: ids})
+
+    def forget_start(self) -> None:
+        """Take what was given at the start of the session out of the ledger."""
+
+        def forget(variables: dict[str, Any]) -> dict[str, Any] | None:
+            started = variables.get(_STARTED)
+            if not isinstance(started, list):
+                return None
+            left = {id_: key for id_, key in ledger_of(variables).items() if id_ not in started}
+            return {**variables, LEDGER: left, _STARTED: None}
+
+        self._change(forget)
+
+    def claim(self, event: str) -> bool:
+        """Take on *event* (its name and what tells it from the next); False if another process just did.
+
+        The same hook may be installed twice, by a project and by a plugin, and then runs twice at once.
+        """
+        now = self.project.clock()
+        taken = False
+
+        def take(variables: dict[str, Any]) -> dict[str, Any] | None:
+            nonlocal taken
+            claims = variables.get(_CLAIMS)
+            claims = {
+                name: at
+                for name, at in (claims.items() if isinstance(claims, dict) else ())
+                if (when := parse_time(at)) and abs(now - when) < _TWIN
+            }
+            taken = event in claims
+            return None if taken else {**variables, _CLAIMS: {**claims, event: format_time(now)}}
+
+        self._change(take)
+        return not taken
+
+    def reset(self) -> int:
+        """Empty the ledger because the context is gone, open the session filter, and return how many ids there were."""
+        return self._forget({COMPACTED: format_time(self.project.clock())})
+
+    def _forget(self, also: Mapping[str, Any] | None = None) -> int:
+        count = 0
+
+        def empty(variables: dict[str, Any]) -> dict[str, Any]:
+            nonlocal count
+            count = len(variables.get(LEDGER) or ())
+            return {**variables, LEDGER: {}, **(also or {})}
+
+        if self._has_store:  # else nothing was ever noted
+            self._change(empty)
+        return count
+
+    def _change(self, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
+        if self._state and self.id:
+            self._state.change_variables(self.id, self.project.clock(), change)
+
+
+def ledger_of(variables: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the session was given, among its *variables*."""
+    ledger = variables.get(LEDGER)
+    return ledger if isinstance(ledger, dict) else {}
+
+
+def texts_of(variables: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts kept among the *variables* of a session."""
+    found = variables.get(_KEPT)
+    return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
+
+
+def state_scope(project: Project) -> Scope | None:
+    """Return the scope beside whose store sessions are noted: never a directory that the project does not have yet.
+
+    Where the project cannot be written to (a mounted one, another user's), that is the home store.
+    """
+    layout = project.layout
+    is_there = layout.project is not None and layout.project.directory.is_dir() and not project.settings.stealth
+    if is_there and (layout.stealth is None or _is_writable(project.state("project").path)):
+        return "project"
+    return "stealth" if layout.stealth else None
+
+
+def _is_writable(database: Path) -> bool:
+    there = [path for path in (database, database.parent, database.parent.parent) if path.exists()]
+    return all(os.access(path, os.W_OK) for path in there)
