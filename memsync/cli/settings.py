@@ -94,9 +94,7 @@ def _turn_off(project: Project, move: bool | None, *, ask: bool) -> dict[str, An
 
 def _spell_value(value: object) -> str:
     """Spell a value as the YAML file would."""
-    if isinstance(value, tuple):
-        value = " ".join(value)
-    return str(value).lower() if isinstance(value, bool) else str(value) or '""'
+    return settings.spell(value) or '""'
 
 
 def _show_settings(project: Project) -> Answer:

@@ -121,6 +121,13 @@ def get(settings: Settings, key: str) -> Any:
     return getattr(settings, find_spec(key).name)
 
 
+def spell(value: object) -> str:
+    """Return *value* as somebody types it."""
+    if isinstance(value, tuple):
+        value = " ".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def name_of(key: str) -> str:
     """Return the name of the setting that *key* or an alias of it means.
 

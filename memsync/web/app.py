@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from memsync.agents.live import Live
-from memsync.web import bulk, edits, memories, pages
+from memsync.web import bulk, edits, health, memories, pages, skills
 from memsync.web.changes import Changes
 from memsync.web.desk import Desk
 from memsync.web.gate import Gate
@@ -32,6 +32,8 @@ def build(live: Live, keys: Keys, changes: Changes) -> Gate:
 
     routes = [
         *memory_routes(desk, shelf),
+        *skill_routes(desk),
+        *health_routes(desk),
         Route("/events", stream, methods=["GET"]),
         Mount("/static", StaticFiles(directory=pages.STATIC)),
     ]
@@ -56,4 +58,29 @@ def memory_routes(desk: Desk, shelf: Shelf) -> list[Route]:
         desk.writes("/memory/approve", edits.approve),
         desk.writes("/bulk", bulk.preview),
         desk.writes("/bulk/do", bulk.apply),
+    ]
+
+
+def skill_routes(desk: Desk) -> list[Route]:
+    """Return the pages about skills, and their forms."""
+    return [
+        desk.reads("/skills", skills.show_list),
+        desk.reads("/skills/one", skills.show_skill),
+        desk.reads("/skills/new", skills.show_new),
+        desk.writes("/skills/new", skills.create),
+        desk.writes("/skills/edit", skills.edit),
+        desk.writes("/skills/delete", skills.delete),
+        desk.writes("/skills/restore", skills.restore),
+        desk.writes("/skills/approve", skills.approve),
+        desk.writes("/skills/reject", skills.reject),
+    ]
+
+
+def health_routes(desk: Desk) -> list[Route]:
+    """Return the page about health and settings, and its forms."""
+    return [
+        desk.reads("/health", health.show),
+        desk.reads("/health/doctor", health.show_findings),
+        desk.writes("/health/fix", health.fix),
+        desk.writes("/health/set", health.set_setting),
     ]

@@ -32,7 +32,11 @@ _FIELDS: Final = 20_000  # of one form
 _KEPT: Final = 50  # notices of what was done
 
 # Address, name and key of each page in the head.
-TABS: Final[Sequence[tuple[str, str, str]]] = (("/", "Memories", "1"),)
+TABS: Final[Sequence[tuple[str, str, str]]] = (
+    ("/", "Memories", "1"),
+    ("/skills", "Skills", "2"),
+    ("/health", "Health", "3"),
+)
 
 
 class Given:

@@ -85,7 +85,7 @@ document.addEventListener("htmx:responseError", () => { $("#stale").hidden = fal
 const isTyping = (target) => target.matches("input:not([type=checkbox]), textarea, select, [contenteditable]");
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (event.key === "Escape" && isTyping(event.target)) { event.target.blur(); return; }
+  if (event.key === "Escape" && isTyping(event.target)) { event.preventDefault(); event.target.blur(); return; }
   if (isTyping(event.target)) return;
   const act = {
     j: () => move(1),
@@ -100,7 +100,7 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("click", (event) => {
   const opener = event.target.closest("[data-show]");
-  if (opener) { const box = $(opener.dataset.show); box.open = true; $("textarea, input, select", box)?.focus(); }
+  if (opener) { const box = $(opener.dataset.show); box.open = true; $("textarea, input:not([type=hidden])", box)?.focus(); }
   if (event.target.closest("[data-all]")) { for (const row of rows()) chosen.add(row.dataset.id); showChosen(); }
   if (event.target.closest("[data-none]")) { chosen.clear(); showChosen(); }
 });

@@ -1,0 +1,50 @@
+"""The page about health: what the commands say, and settings that are set as by the command."""
+
+from __future__ import annotations
+
+import pytest
+
+from memsync import Memsync
+
+
+def test_the_stores_the_index_git_and_the_doctor_are_shown(repo, desk, line):
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20") + "{broken\n")
+    page = desk.get("/health")
+    assert str(repo.memories) in page.text
+    assert "pre-commit" in page.text
+    assert "1 problems" in page.text
+    assert f"{repo.memories}:2" in desk.get("/health/doctor").text
+
+
+def test_what_is_safe_to_fix_is_fixed(repo, desk, line):
+    repo.write_memories(line("mm-bbbbbb", "second") + line("mm-aaaaaa", "first"))
+    assert "not in canonical form yet" in desk.get("/health/doctor").text
+    assert "fixed what is safe" in desk.post("/health/fix").text
+    assert "not in canonical form" not in desk.get("/health/doctor").text
+
+
+def test_a_setting_is_set_and_set_back(repo, desk):
+    page = desk.post("/health/set", key="memory.recall_limit", value="7")
+    assert "memory.recall_limit is 7 now" in page.text
+    assert "memsync memory config -- memory.recall_limit 7" in page.text
+    with Memsync.open(repo.root) as project:
+        assert project.settings.recall_limit == 7
+    undo = {name: page.every("input", name=name)[0]["value"] for name in ("key", "value")}
+    desk.post("/health/set", **undo)
+    with Memsync.open(repo.root) as project:
+        assert project.settings.recall_limit == 15
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("memory.recall_limit", "many", "memory.recall_limit"),
+        ("memory.nonsense", "1", "unknown setting"),
+        ("memory_sync.stealth", "true", "stealth also moves memories"),
+    ],
+)
+def test_a_value_that_cannot_be_is_told_and_nothing_is_set(repo, desk, key, value, why):
+    page = desk.post("/health/set", key=key, value=value)
+    assert desk.status == 422
+    assert why in page.text
+    assert not (repo.root / ".gobby" / "config.yaml").exists()

@@ -1,0 +1,122 @@
+"""The pages of skills, and their forms."""
+
+from __future__ import annotations
+
+import pytest
+
+from memsync import Memsync
+from memsync.learn.candidates import Candidates
+
+BODY = "1. Run `make test`.\n2. Read the *first* failure.\n"
+
+
+@pytest.fixture
+def one(repo, desk):
+    """Return a desk with the skill run-tests."""
+    with Memsync.open(repo.root) as project:
+        project.skills.create("run-tests", BODY, description="How to run the tests", tags=["ci"])
+    return desk
+
+
+def fields(desk, name="run-tests") -> dict[str, str]:
+    page = desk.get("/skills/one", name=name)
+    names = ("ref", "scope", "was", "name", "description", "trigger_pattern", "tags")
+    last = {key: page.every("input", name=key)[-1]["value"] for key in names}
+    with Memsync.open(desk.live.start) as project:
+        return {**last, "instructions": project.skills.get(name).skill.instructions.replace("\n", "\r\n")}
+
+
+def skill(repo, name="run-tests"):
+    with Memsync.open(repo.root) as project:
+        return project.skills.get(name).skill
+
+
+def test_skills_are_listed_found_and_rendered(one):
+    assert "run-tests How to run the tests" in one.get("/skills").text
+    assert "run-tests" in one.get("/skills", q="how do I test").text
+    page = one.get("/skills/one", name="run-tests")
+    assert ("ol", {}) in page.elements
+    assert ("em", {}) in page.elements
+    assert ("code", {}) in page.elements
+
+
+def test_the_text_of_a_skill_is_no_html_and_asks_no_other_host(one, repo):
+    hostile = '<script>alert(1)</script>\n\n![x](https://evil.example/x.png)\n\n[go](javascript:alert(1)) <b onclick="x">b</b>\n\n<div hx-get="/memory/forget" hx-trigger="load">\n'
+    with Memsync.open(repo.root) as project:
+        project.skills.update("run-tests", instructions=hostile)
+    page = one.get("/skills/one", name="run-tests")
+    known = one.get("/skills/new")
+    assert page.every("script") == known.every("script")
+    assert not page.every("img")
+    assert not page.every("b")
+    assert not [has for _, has in page.elements if "onclick" in has or has.get("hx-get") == "/memory/forget"]
+    assert not [has for has in page.every("a") if (has.get("href") or "").startswith("javascript:")]
+
+
+def test_an_edit_of_a_skill_changes_what_was_changed(one, repo):
+    before = skill(repo)
+    one.post("/skills/edit", **fields(one))
+    assert skill(repo) == before
+    page = one.post("/skills/edit", **{**fields(one), "description": "How to test", "tags": "ci, quick"})
+    assert "description, tags changed in run-tests" in page.text
+    now = skill(repo)
+    assert (now.description, now.tags, now.instructions) == ("How to test", ("ci", "quick"), before.instructions)
+    undone = {name: page.every("input", name=name)[0]["value"] for name in ("name", "scope", "was")}
+    one.post("/skills/restore", **undone)
+    assert skill(repo) == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"name": "Run Tests"}, "is not a valid skill name"),
+        ({"description": " "}, "the description is empty"),
+        ({"trigger_pattern": "(a"}, "trigger"),
+        ({"was": "000000000000"}, "was changed since"),
+    ],
+)
+def test_a_skill_that_may_not_be_written_is_told_and_what_was_typed_is_kept(one, repo, changed, why):
+    before = skill(repo)
+    page = one.post("/skills/edit", **{**fields(one), "instructions": "an hour of work", **changed})
+    assert one.status == 422
+    assert why in page.text
+    assert skill(repo) == before
+
+
+def test_a_skill_is_made_deleted_and_brought_back(one, repo):
+    page = one.post(
+        "/skills/new",
+        name="release",
+        description="How to release",
+        instructions="1. make release",
+        trigger_pattern="",
+        tags="",
+    )
+    assert "created the skill release" in page.text
+    names = {key: value for key, value in fields(one, "release").items() if key in ("name", "scope", "was")}
+    page = one.post("/skills/delete", **names)
+    assert "deleted the skill release" in page.text
+    one.post("/skills/restore", name="release", scope="project", was="")
+    assert skill(repo, "release").description == "How to release"
+    assert (
+        "already exists"
+        in one.post("/skills/new", name="release", description="x", instructions="y", trigger_pattern="", tags="").text
+    )
+
+
+def test_a_skill_that_waits_is_shown_with_what_it_would_change_and_decided_as_shown(one, repo):
+    with Memsync.open(repo.root) as project:
+        waiting = Candidates(project)
+        for name in ("deploy", "clean"):
+            waiting.propose_skill(name, f"---\nname: {name}\ndescription: How to {name}\n---\n\nSlowly.\n".encode())
+    page = one.get("/skills")
+    assert "+description: How to deploy" in page.text
+    versions = {}
+    for number, has in enumerate(page.every("input", name="was")):
+        versions[page.every("input", name="name")[number]["value"]] = has["value"]
+    one.post("/skills/approve", name="deploy", was=versions["clean"])
+    assert one.status == 409
+    one.post("/skills/approve", name="deploy", was=versions["deploy"])
+    assert skill(repo, "deploy").description == "How to deploy"
+    one.post("/skills/reject", name="clean", was=versions["clean"])
+    assert "Waiting" not in one.get("/skills").text
