@@ -27,6 +27,7 @@ _REST = 0.25  # of the time, for reading what others wrote, once the answer is o
 _AGAIN = 300.0  # seconds after which an index that took too long is tried again
 _at_work: list[str] = []  # where this process answers by itself
 _answered: list[str] = []  # what this process has answered
+_claimed: list[str] = []  # the mark by which others know that this process does what they had no time for
 _LONG = 600.0  # seconds that the work at the end of a session may take
 _NEAR = 2  # processes up from a hook: a shell, and the client
 _LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
@@ -39,6 +40,7 @@ def main(words: Sequence[str]) -> NoReturn:
         wait = wire.longest_wait(os.environ, event)
         _start_clock(wait, own=wire.bound(os.environ), will_fork=event == "session-end")
         gc.disable()  # there is memory for two seconds, and a tenth of them to gain
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting others takes as long
         if os.environ.get("MEMSYNC_HOOKS") != "off":
             _answer(event, client)
     except BaseException as error:  # noqa: BLE001 - the boundary of all: the user's turn goes on
@@ -54,23 +56,34 @@ def _start_clock(seconds: float, *, own: float | None = None, will_fork: bool = 
                 f"{seconds:g} seconds" if own in (None, seconds) else f"{own:g} seconds of work or {seconds:g} in all"
             )
             _complain(TimeoutError(f"gave nothing in {time_out}; MEMSYNC_HOOK_SECONDS allows more"))
-        if _at_work:
+        if _at_work and _claim(_at_work[0]):
             _index_apart(_at_work[0])
         return 0
 
     deadline.start(seconds, give_up, own=own, will_fork=will_fork)
 
 
+def _claim(cwd: str) -> bool:
+    """Tell whether this hook, of all that run now, is to see to what none of them had time for."""
+    from pathlib import Path
+
+    from memsync.errors import StoreError
+    from memsync.store.lock import lock
+
+    if _claimed:
+        return True
+    mark = f"{wire.run_dir(os.path.realpath(cwd), os.environ)}.indexing"
+    with contextlib.suppress(OSError, StoreError):
+        os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
+        with lock(Path(f"{mark}.lock"), wait=0.0):
+            if not os.path.exists(mark) or time.time() - os.stat(mark).st_mtime >= _AGAIN:
+                with open(mark, "w", encoding="ascii"):
+                    _claimed.append(mark)
+    return bool(_claimed)
+
+
 def _index_apart(cwd: str) -> None:
     """Let a process of its own make the index for which there was no time here, so that a later hook has it."""
-    mark = f"{wire.run_dir(os.path.realpath(cwd), os.environ)}.indexing"
-    try:
-        if time.time() - os.stat(mark).st_mtime < _AGAIN:
-            return
-    except OSError:
-        os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
-    with open(mark, "w", encoding="ascii"):
-        pass
     words = programs.own("-C", cwd, "index", "rebuild")
     if sys.platform == "win32":
         from subprocess import DETACHED_PROCESS, DEVNULL, Popen
@@ -187,8 +200,11 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
         _print(reply.out)
         reply.used()
         _answered.append(event)
-        if project.is_behind and not project.screen_all(seconds=_REST * wire.bound(os.environ)):
-            _index_apart(cwd)
+        if project.is_behind and _claim(cwd):
+            if not project.screen_all(seconds=_REST * wire.bound(os.environ)):
+                _index_apart(cwd)
+            else:
+                os.unlink(_claimed.pop())
 
 
 def _print(text: str) -> None:

@@ -19,6 +19,7 @@ from memsync.skills import check, file
 from memsync.skills.entries import SkillEntry
 from memsync.skills.store import SKILL_FILE
 from memsync.store import files
+from memsync.store.lock import lock
 from memsync.store.places import Place
 
 _MEMORIES: Final = "memories.jsonl"
@@ -223,7 +224,7 @@ class _Folder:
     def writing(self) -> Iterator[None]:
         """Hold the lock; the folder is made if it is not there."""
         self._make(self.path)
-        with files.lock(self.path / "lock"):
+        with lock(self.path / "lock"):
             yield
 
     def _make(self, directory: Path) -> None:

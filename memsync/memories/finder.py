@@ -10,7 +10,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -24,6 +24,7 @@ from memsync.index.scale import LEXICON
 from memsync.index.sound import is_sound
 from memsync.records import SCOPES, Change, Memory, Scope
 from memsync.store import files
+from memsync.store.lock import lock
 from memsync.store.places import Place
 from memsync.store.store import NOWHERE, Stamps, Store
 
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 Files = tuple[BinaryIO | None, BinaryIO | None]
 
 _BUILT: Final = frozenset({"builtin", "none"})
+_PATIENCE: Final = 60.0  # seconds; a hook's own clock is shorter
 
 
 class Finder:
@@ -72,6 +74,8 @@ class Finder:
             is_first, self._asked = not self._asked and self._warm is None, True
         if is_first and (found := self._ask_once(text, how)) is not None:
             return found
+        if is_first and not self._make_in_turn() and (found := self._ask_once(text, how)) is not None:
+            return found
         self.refresh()
         return self.index.search(text, **how)
 
@@ -96,7 +100,10 @@ class Finder:
         """
         with self._mutex:
             if self._warm is None:
-                self._index = self._make_index(self._load_arrays())
+                with self._turn():
+                    self._index = self._make_index(self._load_arrays())
+                    if self.is_made_anew:
+                        self.save()
 
     def refresh(self) -> None:
         """Take in what changed in the stores; the index follows them."""
@@ -108,9 +115,28 @@ class Finder:
         """The warm index, from the cache where that still fits, kept up to date by the stores."""
         with self._mutex:
             if (index := self._warm) is None:
-                index = self._index = self._make_index(self._load_arrays())
-                self.save()
+                with self._turn():
+                    index = self._index = self._make_index(self._load_arrays())
+                    self.save()
             return index
+
+    def _make_in_turn(self) -> bool:
+        """Have the warm index ready, unless another process has just saved one that fits the files; whether it is."""
+        with self._mutex, self._turn():
+            if self._warm is None and (self._spec not in _BUILT or not self._is_fresh(self._load_cache())):
+                self._index = self._make_index(self._load_arrays())
+                self.save()
+            return self._warm is not None
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Let one process make the index, while others wait for what it saves; nothing depends on it but time."""
+        with ExitStack() as stack:
+            if self._place and self.path:
+                with suppress(OSError, StoreError):
+                    self._make_room(self._place, self.path)
+                    stack.enter_context(lock(self.path.with_name("lock"), wait=_PATIENCE, is_told=False))
+            yield
 
     @property
     def _warm(self) -> Index | None:
@@ -139,7 +165,7 @@ class Finder:
 
     def rebuild(self) -> int:
         """Rebuild the index from the files, whatever the cache says, and return how many memories it has."""
-        with self._mutex:
+        with self._mutex, self._turn():
             self._index = self._make_index(None)
             self._saved = ""
             self.save()
@@ -148,12 +174,11 @@ class Finder:
     def status(self) -> dict[str, Any]:
         """Return where the cache is, whether it fits the files, and what finds by meaning."""
         cached = self._load_cache()
-        stamps = {scope: _as_lists(store.look()) for scope, store in self._stores.items()}
         return {
             "path": str(self.path) if self.path else None,
             "memories": len(cached.views["keys"]) if cached else 0,
             "bytes": self.path.stat().st_size if cached and self.path else 0,
-            "fresh": bool(cached and self._is_made_alike(cached) and cached.about["stamps"] == stamps),
+            "fresh": self._is_fresh(cached),
             "embedder": self._describe_kind()["embedder"] or "none",
             "vectors": bool(cached and "vectors.numbers" in cached.views),
             "degraded": self.meaning.failed if self.meaning else "",
@@ -177,12 +202,16 @@ class Finder:
         try:
             found = self._snapshot(index)
             if found is not None:
-                files.make_local(self._place.local, private=self._place.private, tree=self._place.tree)
-                files.make_dirs(self.path.parent, private=self._place.private)
+                self._make_room(self._place, self.path)
                 cache.save(self.path, found[1], json.loads(found[0]), private=self._place.private)
                 self._saved = found[0]
         except (OSError, StoreError) as error:
             log.info("the index is not cached: %s", error)
+
+    @staticmethod
+    def _make_room(place: Place, path: Path) -> None:
+        files.make_local(place.local, private=place.private, tree=place.tree)
+        files.make_dirs(path.parent, private=place.private)
 
     def _snapshot(self, index: Index) -> tuple[str, dict[str, Any]] | None:
         """Return the header of a cache and its arrays; None if a write is under way."""
@@ -216,6 +245,11 @@ class Finder:
         """Tell whether *cached* was made as we would make it, in everything or in what *names* say."""
         kind = self._describe_kind()
         return all(cached.about.get(name) == kind[name] for name in names or kind)
+
+    def _is_fresh(self, cached: cache.Cached | None) -> bool:
+        """Tell whether *cached* was made as we would make it, and from the files as they are now."""
+        stamps = {scope: _as_lists(store.look()) for scope, store in self._stores.items()}
+        return cached is not None and self._is_made_alike(cached) and cached.about["stamps"] == stamps
 
     def _load_cache(self) -> cache.Cached | None:
         """Return the cache, if its arrays can be those of an index."""

@@ -19,6 +19,7 @@ from memsync.skills import file as skillfile
 from memsync.skills.file import SkillFile
 from memsync.store import files
 from memsync.store.files import Stamp
+from memsync.store.lock import lock
 from memsync.store.places import Place
 from memsync.system import local
 
@@ -103,7 +104,7 @@ class SkillStore:
             LockTimeout, StoreNotWritable, OutsideTree
         """
         files.make_local(self.place.local, private=self.place.private, tree=self.place.tree)
-        with files.lock(self.place.local / "skills.lock"):
+        with lock(self.place.local / "skills.lock"):
             yield
 
     def create(self, name: str, data: bytes) -> None:

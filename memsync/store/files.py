@@ -1,4 +1,4 @@
-"""Files that survive a crash: stamps, append with fsync, atomic replace, the lock.
+"""Files that survive a crash: stamps, append with fsync, atomic replace.
 
 Knows nothing of what is in them. Every write either happens whole or leaves
 the file as it was.
@@ -6,17 +6,14 @@ the file as it was.
 
 from __future__ import annotations
 
-import logging
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from memsync.errors import (
-    LockTimeout,
     OutsideTree,
     StoreError,
     StoreNotWritable,
@@ -26,12 +23,6 @@ from memsync.errors import (
 )
 from memsync.store import places
 from memsync.system import local as below
-
-log = logging.getLogger(__name__)
-
-LOCK_WAIT: Final = 60.0  # seconds: eight writers of 200,000 records on a busy machine
-_SILENCE: Final = 2.0  # after which whoever waits is told
-_POLL: Final = 0.002
 
 
 class Stamp(NamedTuple):
@@ -338,38 +329,3 @@ def _sync_dir(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-@contextmanager
-def lock(path: Path, *, wait: float = LOCK_WAIT) -> Iterator[None]:
-    """Hold the inter-process lock *path* (a file of its own, made when missing).
-
-    The kernel drops it when a process dies, so no lock is ever left behind.
-
-    Raises:
-        LockTimeout: another process held it for *wait* seconds.
-        StoreNotWritable: the lock file cannot be made.
-    """
-    from filelock import FileLock, Timeout
-
-    below.refuse_links(path)  # the lock itself follows none in the last place
-    mode = below.file_mode(path, private=True)
-    held = FileLock(path, timeout=wait, poll_interval=_POLL, mode=mode)
-    try:
-        try:
-            held.acquire(timeout=min(wait, _SILENCE))
-        except Timeout:
-            if wait <= _SILENCE:
-                raise
-            log.warning("waiting for another memsync process, which is writing beside %s", path)
-            held.acquire(timeout=wait - _SILENCE)
-    except Timeout:
-        raise LockTimeout(
-            path, f"another process held the lock for {wait:g} s", "try again, or look for a stopped memsync process"
-        ) from None
-    except OSError as error:
-        raise write_failed(path, error) from error
-    try:
-        yield
-    finally:
-        held.release()

@@ -23,6 +23,7 @@ from memsync.format.jsonl import Problem
 from memsync.records import Change, Memory, format_time
 from memsync.store import checkout, files, local_history
 from memsync.store.changes import Exported, Hashes, compare_lines, compare_memories, refuse_loss
+from memsync.store.lock import lock
 from memsync.store.places import Place
 
 log = logging.getLogger(__name__)
@@ -233,7 +234,7 @@ class Store:
         """
         with self._mutex:
             files.make_local(self.place.local, private=self.place.private, tree=self.place.tree)
-            with files.lock(self.place.local / "lock"):
+            with lock(self.place.local / "lock"):
                 self.refresh()
                 self._waits = self.on_commit or bool(self.hold())
                 if not self._waits and (self._is_split or self.is_due()):

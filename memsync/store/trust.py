@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from memsync.errors import NoStore
 from memsync.store import files
+from memsync.store.lock import lock
 from memsync.store.places import Layout
 from memsync.system.limits import read_json
 
@@ -242,7 +243,7 @@ class Approvals:
         if self._path is None:
             raise NoStore("no home directory is known, so nothing can be approved; set HOME or MEMSYNC_HOME")
         files.make_dirs(self._path.parent, private=True)
-        with files.lock(self._path.parent / "lock"):
+        with lock(self._path.parent / "lock"):
             self._read_once = None
             was, _ = files.read(self._path)
             noted = {word: dict(hashes) for word, hashes in self._noted.items()}

@@ -17,6 +17,7 @@ from memsync.format import jsonl
 from memsync.records import Change, Memory, content_hash, find_id
 from memsync.store import files
 from memsync.store.changes import Exported
+from memsync.store.lock import lock
 from memsync.store.places import locate
 from memsync.store.store import Store
 
@@ -184,9 +185,9 @@ def test_lines_are_adopted_byte_for_byte_and_a_different_text_under_the_same_id_
 
 
 def test_only_one_writer_holds_the_lock_and_another_says_which_file_it_waited_for(store):
-    with store.writing(), pytest.raises(LockTimeout, match="lock"), files.lock(store.place.local / "lock", wait=0.01):
+    with store.writing(), pytest.raises(LockTimeout, match="lock"), lock(store.place.local / "lock", wait=0.01):
         pass
-    with files.lock(store.place.local / "lock", wait=0.01):
+    with lock(store.place.local / "lock", wait=0.01):
         pass
 
 

@@ -10,14 +10,14 @@ import pytest
 from crew import Actor, what_is_known
 
 from memsync import Memsync
-from memsync.store import files
+from memsync.store.lock import lock
 
 
 def check_the_place(root: Path) -> None:
     """No temporary file where git looks, and the lock is free."""
     assert {path.name for path in (root / ".gobby").iterdir()} <= {"config.yaml", "local", "memories.jsonl"}
     if (root / ".gobby" / "local").is_dir():
-        with files.lock(root / ".gobby" / "local" / "lock", wait=1.0):
+        with lock(root / ".gobby" / "local" / "lock", wait=1.0):
             pass
 
 

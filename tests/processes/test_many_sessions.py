@@ -35,7 +35,7 @@ def session(root: Path, number: int) -> list[str]:
     out = [hook("session-start", source="startup")]
     added = memsync("memory", "add", TEXTS[number], cwd=root, env={"MEMSYNC_SESSION_ID": f"s{number}"})
     assert added.code == 0
-    assert not added.err or "waiting for another memsync process" in added.err  # on a machine as busy as this one
+    assert not added.err or "waiting for another memsync" in added.err  # on a machine as busy as this one
     out += [hook("prompt", prompt=prompt, prompt_id="1"), hook("session-end", reason="exit")]
     return out
 

@@ -7,12 +7,11 @@ import stat
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 
 import pytest
 
-from memsync.errors import LockTimeout, OutsideTree, StoreNotWritable, StoreUnreadable
+from memsync.errors import OutsideTree, StoreNotWritable, StoreUnreadable
 from memsync.store import files
 from memsync.store.files import ABSENT
 
@@ -268,55 +267,3 @@ def test_a_new_file_never_replaces_one_that_is_there(path):
     assert files.create(path, b"mine\n", private=False)
     assert not files.create(path, b"yours\n", private=False)
     assert path.read_bytes() == b"mine\n"
-
-
-def test_a_lock_that_another_holds_is_waited_for_only_so_long(path):
-    seen = []
-
-    def second() -> None:
-        with (
-            pytest.raises(LockTimeout, match=r"another process held the lock for 0[.]01 s"),
-            files.lock(path, wait=0.01),
-        ):
-            pass
-        seen.append("refused")
-
-    with files.lock(path):
-        other = threading.Thread(target=second)
-        other.start()
-        other.join()
-    with files.lock(path, wait=0.01):
-        seen.append("free again")
-    assert seen == ["refused", "free again"]
-
-
-def test_a_lock_of_a_process_that_died_is_free(path):
-    code = f"from memsync.store import files; import os\nwith files.lock({str(path)!r}): os.kill(os.getpid(), 9)"
-    subprocess.run([sys.executable, "-c", code], check=False)
-    with files.lock(path, wait=0.01):
-        assert path.exists()
-
-
-def test_a_lock_in_a_place_that_cannot_be_written_gives_a_clear_error(path):
-    path.write_bytes(b"")
-    with pytest.raises(StoreNotWritable), files.lock(path / "lock"):
-        pass
-
-
-def test_who_waits_for_a_lock_is_told_and_gets_it(tmp_path, caplog):
-    path, held, done = tmp_path / "lock", threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with files.lock(path):
-            held.set()
-            done.wait(20)
-
-    holder = threading.Thread(target=hold)
-    holder.start()
-    assert held.wait(20)
-    threading.Timer(2.5, done.set).start()
-    with files.lock(path):
-        assert [record.getMessage() for record in caplog.records] == [
-            f"waiting for another memsync process, which is writing beside {path}"
-        ]
-    holder.join()

@@ -1,0 +1,125 @@
+"""The lock between processes: who came first has it first, and the kernel drops what a dead process held."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from memsync.errors import LockTimeout, write_failed
+from memsync.system import local as below
+
+log = logging.getLogger(__name__)
+
+WAIT: Final = 60.0  # seconds: eight writers of 200,000 records on a busy machine
+_SILENCE: Final = 2.0  # after which whoever waits is told
+_DIGITS: Final = 10  # at most in the process id of the holder, which the file has
+
+
+@contextmanager
+def lock(path: Path, *, wait: float = WAIT, is_told: bool = True) -> Iterator[None]:
+    """Hold the inter-process lock *path* (a file of its own, made when missing).
+
+    The user is told of a long wait, if *is_told*.
+
+    Raises:
+        LockTimeout: another process held it for *wait* seconds.
+        StoreNotWritable: the lock file cannot be made.
+        OutsideTree: a link stands on the way below `.gobby/local`.
+    """
+    with _hold(path, wait, is_told=is_told):
+        yield
+
+
+def _refuse(path: Path, holder: str, wait: float) -> LockTimeout:
+    why = f"another process{holder} held the lock for {wait:g} s"
+    return LockTimeout(path, why, "try again, or look for a stopped memsync process")
+
+
+if sys.platform == "win32":
+
+    @contextmanager
+    def _hold(path: Path, wait: float, *, is_told: bool) -> Iterator[None]:
+        from filelock import FileLock, Timeout
+
+        below.refuse_links(path)
+        held = FileLock(path, poll_interval=0.002)
+        try:
+            try:
+                held.acquire(timeout=min(wait, _SILENCE))
+            except Timeout:
+                if is_told and wait > _SILENCE:
+                    log.warning("waiting for another memsync that is writing")
+                held.acquire(timeout=max(0.0, wait - _SILENCE))
+        except Timeout:
+            raise _refuse(path, "", wait) from None
+        except OSError as error:
+            raise write_failed(path, error) from error
+        try:
+            yield
+        finally:
+            held.release()
+else:
+    import fcntl
+
+    @contextmanager
+    def _hold(path: Path, wait: float, *, is_told: bool) -> Iterator[None]:
+        end, is_held = time.monotonic() + wait, False
+        while not is_held:
+            fd = _open(path)
+            try:
+                if not _take(fd, end, is_told=is_told):
+                    raise _refuse(path, _name_holder(fd), wait)
+                if is_held := _is_there(fd, path):
+                    _note_holder(fd)
+                    yield
+            finally:
+                fcntl.flock(fd, fcntl.LOCK_UN)  # even where a child has a copy of it
+                os.close(fd)
+
+    def _open(path: Path) -> int:
+        try:
+            return below.open_file(path, os.O_RDWR | os.O_CREAT, below.file_mode(path, private=True))
+        except OSError as error:
+            raise write_failed(path, error) from error
+
+    def _is_there(fd: int, path: Path) -> bool:
+        """Tell whether *path* is still the file *fd*: somebody may remove `.gobby/local` while we wait."""
+        with suppress(OSError):
+            return os.path.samestat(os.fstat(fd), os.stat(path))
+        return False
+
+    def _take(fd: int, end: float, *, is_told: bool) -> bool:
+        """Lock the file *fd* before *end*; False if others had it all the time."""
+        with suppress(BlockingIOError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        own, is_ours = os.dup(fd), threading.Event()
+
+        def stand_in_line() -> None:
+            fcntl.flock(own, fcntl.LOCK_EX)
+            is_ours.set()
+            os.close(own)  # and the lock with it, if nobody waits for it any more
+
+        # The queue is the kernel's, and knows no time limit.
+        threading.Thread(target=stand_in_line, name="memsync-lock", daemon=True).start()
+        if is_ours.wait(max(0.0, min(_SILENCE, end - time.monotonic()))):
+            return True
+        if is_told and time.monotonic() < end:
+            log.warning("waiting for another memsync that is writing%s", _name_holder(fd))
+        return is_ours.wait(max(0.0, end - time.monotonic()))
+
+    def _note_holder(fd: int) -> None:
+        with suppress(OSError):  # the disk is full, and only who waits would read it
+            os.pwrite(fd, str(os.getpid()).ljust(_DIGITS).encode(), 0)
+
+    def _name_holder(fd: int) -> str:
+        with suppress(OSError, ValueError):
+            return f" (pid {int(os.pread(fd, _DIGITS, 0))})"
+        return ""
