@@ -126,8 +126,7 @@ def _answer(event: str, client: str) -> None:
         raise TypeError("the payload is not an object")
     if client == "auto":
         client = find_sender(payload)
-    cwd = payload.get("cwd")
-    cwd = cwd if isinstance(cwd, str) and os.path.isdir(cwd) else os.getcwd()
+    cwd = find_place(payload)
     if event == "session-end":
         _leave()
     if event == "session-start":
@@ -136,6 +135,15 @@ def _answer(event: str, client: str) -> None:
         payload["client_pids"] = find_pids(_NEAR)
     if event == "session-end" or not _ask_server(event, client, cwd, payload):
         _answer_here(event, client, cwd, payload)
+
+
+def find_place(payload: Mapping[str, Any]) -> str:
+    """Return the directory that *payload* is about; a client may name several, or none and stand in it."""
+    roots = payload.get("workspacePaths")
+    for path in (payload.get("cwd"), *(roots if isinstance(roots, list) else ())):
+        if isinstance(path, str) and os.path.isdir(path):
+            return path
+    return os.getcwd()
 
 
 def find_sender(payload: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from memsync.agents import hooklog
 from memsync.agents.actions import Outcome, Turn, check, run
 from memsync.agents.identity import parent_id, session_id
+from memsync.agents.injection import Injection
 from memsync.agents.ledger import CLIENT
 from memsync.agents.past import find_past
 from memsync.agents.session import RecallSession
@@ -63,7 +64,7 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
 
     def used() -> None:
         for found in turn.injections:
-            session.commit(found)
+            _commit(session, client, found)
         note_down()
 
     return Reply(json.dumps({**client.answer(name, text), **message}), used)
@@ -75,6 +76,14 @@ def _note_surroundings(session: RecallSession, event: str, payload: Mapping[str,
         session.note_client(pids)
     if event == "subagent-start":
         RecallSession(session.project, parent_id(payload)).begin_helper()
+
+
+def _commit(session: RecallSession, client: Client, found: Injection) -> None:
+    """Note what was handed over; where it is gone with the next request, only that it was used, once a turn."""
+    if client.keeps_prompts:
+        session.commit(found)
+    elif session.matched().given != tuple(entry.id for entry in found.entries):
+        session.record(found)
 
 
 def _keep_for_later(turn: Turn, event: str, key: str) -> None:

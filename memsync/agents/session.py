@@ -250,6 +250,10 @@ class RecallSession(Ledger):
             return {**variables, LEDGER: {**ledger_of(variables), **given}}
 
         self._change(add)
+        self.record(injection)
+
+    def record(self, injection: Injection) -> None:
+        """Count what was handed over as used, and note it as shown, but not as what the session has."""
         now = self.project.clock()
         for scope in dict.fromkeys(entry.scope for entry in injection.entries):
             shown = {

@@ -20,9 +20,9 @@ _session_option = click.option("--session", "session_id", default="", metavar="I
 
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 @click.argument("event", metavar="|".join(EVENTS))
-@click.option("--client", metavar="claude|codex|gemini", default="claude", help="Whose hook it is.")
+@click.option("--client", metavar="NAME", default="claude", help="Whose hook it is.")
 def hook(event: str, client: str) -> None:
-    """Answer a hook of Claude Code, Codex or Gemini CLI.
+    """Answer a hook of an agent client.
 
     Reads the client's JSON from standard input and prints what it shall add to
     the context, or nothing. Ends within seconds with code 0, whatever

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,34 @@ from memsync.cli.app import Answer, cli, command
 from memsync.format.as_json import as_json
 from memsync.memories.project import Project
 
-_AGENTS = click.Choice(["claude", "codex", "gemini", "all"])
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class _Agent(click.ParamType[str]):
+    """The name of a client, also of one that another package brings, or one of *words*."""
+
+    name = "agent"
+
+    def __init__(self, *words: str) -> None:
+        self._words = words
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from memsync.clients import known
+
+        names = (*known.list_names(), *self._words)
+        if value not in names:
+            self.fail(f"{value!r} is not one of {', '.join(names)}.", param, ctx)
+        return value
+
+    def shell_complete(self, _: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names that begin with *incomplete*."""
+        from click.shell_completion import CompletionItem
+
+        from memsync.clients import known
+
+        names = (*known.list_names(), *self._words)
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 @command(cli)
@@ -19,8 +46,9 @@ _AGENTS = click.Choice(["claude", "codex", "gemini", "all"])
     "--agent",
     "agents",
     multiple=True,
-    type=click.Choice([*_AGENTS.choices, "none"]),
-    help="Connect this client (repeat for more). Default: those found here.",
+    type=_Agent("all", "none"),
+    metavar="NAME",
+    help="Connect this client (repeat for more), or all, or none. Default: those found here.",
 )
 @click.option("--stealth", is_flag=True, help="Keep everything out of the work tree.")
 @click.option("--allow-tools", is_flag=True, help="Let the clients read with our tools without asking you.")
@@ -37,14 +65,18 @@ def init(
 ) -> Answer:
     """Make this repository ready for memories, and connect your agents. Safe to run again.
 
-    Writes hooks and the MCP server into the project's settings of each client:
-    .claude/settings.json and .mcp.json, .codex/, .gemini/settings.json; with
-    --stealth into your own settings. What is not ours keeps every byte. Hooks
-    of git take memories into your commits.
+    Writes hooks and the MCP server into the project's settings of each client
+    (docs/clients.md says which files); with --stealth into your own settings.
+    What is not ours keeps every byte. Hooks of git take memories into your
+    commits.
+
+    With hooks, and all of them by `all`: claude codex gemini copilot opencode
+    qwen antigravity. The MCP server only: cursor vscode zed cline crush goose
+    windsurf amp droid.
 
     Starts the MCP server once, and says whether it answers. --allow-tools
-    approves it in .claude/settings.local.json and .gemini/settings.json, for
-    the tools that change nothing; Codex asks for none of these.
+    lets Claude Code, Gemini CLI and Qwen Code use the tools that change
+    nothing without asking; Codex asks for none of these.
 
     Undo: `memsync uninstall`; `memsync memory config --stealth on` takes the
     memories out of the work tree and keeps them.
@@ -74,7 +106,9 @@ def init(
 
 
 @command(cli)
-@click.option("--agent", "agents", multiple=True, type=_AGENTS, help="Only this client (repeat for more).")
+@click.option(
+    "--agent", "agents", multiple=True, type=_Agent("all"), metavar="NAME", help="Only this client (repeat for more)."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 def uninstall(project: Project, /, agents: tuple[str, ...], dry_run: bool) -> Answer:
     """Take memsync out of your agents' settings; memories stay.
@@ -87,10 +121,11 @@ def uninstall(project: Project, /, agents: tuple[str, ...], dry_run: bool) -> An
       memsync uninstall
       memsync uninstall --agent codex --dry-run
     """
+    from memsync.clients import known
     from memsync.setup import installing
 
     result = installing.uninstall(
-        project, installing.choose(project, agents or ("all",)), dry_run=dry_run, git_hooks=not agents
+        project, installing.choose(project, agents or known.list_names()), dry_run=dry_run, git_hooks=not agents
     )
     return Answer(result, render.installed(result, []))
 

@@ -283,7 +283,8 @@ def clients(found: Sequence[ClientStatus]) -> list[str]:
     lines = []
     for one in found:
         if one.used or one.where:
-            lines.append(f"{one.client:8} hooks {one.hooks}, MCP {one.mcp}  {', '.join(one.where)}".rstrip())
+            hooks = "" if one.hooks == "none" else f"hooks {one.hooks}, "
+            lines.append(f"{one.client:8} {hooks}MCP {one.mcp}  {', '.join(one.where)}".rstrip())
             lines += [f"  {note}" for note in one.notes]
     return lines or ["no agent is connected; `memsync init --agent claude` (or codex, gemini, all) does it"]
 

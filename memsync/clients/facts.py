@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
@@ -89,15 +90,14 @@ class Entry(NamedTuple):
 class File(NamedTuple):
     """A settings file: its path in a project and in the client's directory in the home, "" where there is none.
 
-    `form` is how it is written. A client that reads no comments ignores a file that has some. `base` is
-    what an empty one says. `also` are other names of the file in the project; the first that is there counts.
+    `form` is how it is written: a client ignores a file with comments, or a comma too many, that it does not read.
+    `base` is what an empty one says. `also` are other names of the file in the project, of which one that is there counts.
     """
 
     project: str
     user: str
     entries: tuple[Entry, ...]
-    form: Literal["json", "toml", "yaml", "text"] = "json"
-    reads_comments: bool = False
+    form: Literal["json", "json+comments", "jsonc", "toml", "yaml", "text"] = "json"
     base: Mapping[str, Any] = {}
     also: tuple[str, ...] = ()
 
@@ -108,6 +108,16 @@ class Home(NamedTuple):
     folder: str
     variable: str = ""
     inner: str = ""
+
+
+def find_settings(folder: str, elsewhere: str = "") -> Home:
+    """Return where a program of the desktop keeps settings called *folder*, or on systems other than Windows *elsewhere*."""
+    if os.name == "nt":
+        return Home(f"AppData/Roaming/{folder}", "APPDATA", folder)
+    if sys.platform == "darwin":
+        return Home(elsewhere or f"Library/Application Support/{folder}")
+    inner = elsewhere.removeprefix(".config/") or folder
+    return Home(f".config/{inner}", "XDG_CONFIG_HOME", inner)
 
 
 def command(hook: Hook, client: str) -> str:

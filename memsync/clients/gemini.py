@@ -47,7 +47,7 @@ CLIENT: Final = Client(
                 server(),
                 *allow("tools", "allowed", pattern="mcp_memsync_{}"),
             ),
-            reads_comments=True,
+            form="json+comments",
         ),
     ),
     after="start Gemini CLI here, and trust the folder when it asks",

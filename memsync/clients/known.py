@@ -11,8 +11,8 @@ from memsync.clients.facts import Client
 from memsync.errors import UsageError
 
 # Those with hooks, which `all` means; then those that are told of the MCP server only.
-ALL: Final = ("claude", "codex", "gemini")
-SERVER_ONLY: Final[tuple[str, ...]] = ()
+ALL: Final = ("claude", "codex", "gemini", "copilot", "opencode", "qwen", "antigravity")
+SERVER_ONLY: Final = ("cursor", "vscode", "zed", "cline", "crush", "goose", "windsurf", "amp", "droid")
 NAMES: Final = (*ALL, *SERVER_ONLY)
 GROUP: Final = "memsync.clients"
 

@@ -22,7 +22,7 @@ from memsync.errors import SettingsRefused, StoreError, blaming
 from memsync.memories.project import Project
 from memsync.setup import json_entries, text_entries, toml_entries, yaml_entries
 from memsync.setup.entries import Look
-from memsync.setup.jsonedit import EditRefused, NotJson, first_comment
+from memsync.setup.jsonedit import EditRefused, NotJson, first_comment, first_loose_comma
 from memsync.setup.settings_files import Target, list_targets
 from memsync.store import files
 from memsync.store.places import Place
@@ -47,6 +47,8 @@ class Editor(Protocol):
 
 EDITORS: Final[Mapping[str, Editor]] = {
     "json": json_entries,
+    "json+comments": json_entries,
+    "jsonc": json_entries,
     "toml": toml_entries,
     "yaml": yaml_entries,
     "text": text_entries,
@@ -156,7 +158,7 @@ def _plan_one_removal(target: Target, note: Mapping[str, Any]) -> Change:
         kept = note.get("kept")
         stay = {tuple(keys) for keys in kept if keys == _list_texts(keys)} if isinstance(kept, list) else set()
         ours = _choose_ours(target, _list_texts(note.get(_GIVEN)))
-        is_json = target.file.form == "json"
+        is_json = target.file.form.startswith("json")
         new = json_entries.remove(text, ours, stay) if is_json else editor_of(target).remove(text, ours)
     if new == text or not _is_blank(new, target):
         return Change(target, before, new.encode())
@@ -210,10 +212,11 @@ def read(target: Target) -> tuple[bytes | None, str]:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise SettingsRefused(target.path, line, "not UTF-8", "save it as UTF-8") from None
-    ignores = target.file.form == "json" and not target.file.reads_comments
-    if ignores and (at := first_comment(text)):
-        name = target.client.title
+    name = target.client.title
+    if target.file.form == "json" and (at := first_comment(text)):
         raise SettingsRefused(target.path, at, f"a comment, because of which {name} ignores the file", "remove it")
+    if target.file.form in ("json", "json+comments") and (at := first_loose_comma(text)):
+        raise SettingsRefused(target.path, at, "not JSON (a comma before the end)", "fix it")
     return data, text
 
 
@@ -285,7 +288,7 @@ def _note(place: Place, change: Change) -> None:
     after = (change.after or b"").decode()
     note = notes.get(name, {})
     given = _list_texts(note.get(_GIVEN))
-    is_json = change.target.file.form == "json"
+    is_json = change.target.file.form.startswith("json")
     if change.before is None or not _list_ours(change.target, text, given):
         is_blank = _is_blank(text, change.target)
         kept = json_entries.empty_containers(text, change.target.wanted) if is_json and not is_blank else []

@@ -1,6 +1,6 @@
 """Edits of JSON text that keep every byte that is not theirs: order, indentation, comments, line ends.
 
-Reads what `JSON.parse` reads and comments too; what it cannot read it refuses.
+Reads what `JSON.parse` reads, comments, and a comma after the last of a container; what it cannot read it refuses.
 `drop` takes out exactly what `add` put in.
 """
 
@@ -15,6 +15,7 @@ _SPACE: Final = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _STRING_OR_COMMENT: Final = re.compile(rf"{_STRING.pattern}|({_COMMENT.pattern})", re.DOTALL)
+_LOOSE_COMMA: Final = re.compile(rf"{_STRING.pattern}|{_COMMENT.pattern}|(,{_SPACE.pattern}(?=[}}\]]))", re.DOTALL)
 _SCALAR: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null")
 _INDENT: Final = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 _BLANKS: Final = " \t\r\n"
@@ -119,7 +120,7 @@ def _read_container(text: str, start: int, opening: str, depth: int) -> Node:
     closing = "}" if opening == "{" else "]"
     children: list[Child] = []
     at = _skip(text, start + 1)
-    while text[at : at + 1] != closing or children:
+    while text[at : at + 1] != closing:
         child = _read_child(text, at, opening, depth)
         children.append(child)
         at = _skip(text, child.node.end)
@@ -193,6 +194,8 @@ def drop(text: str, container: Node, index: int) -> str:
         comma = _skip(text, children[index - 1].node.end)
         before = text[:comma] + text[comma + 1 : start]
     else:
+        comma = _skip(text, end)
+        after = text[end:comma] + text[comma + 1 :] if text[comma] == "," else after
         after = _drop_line_end(after, _find_indent(text, container.start))
     since = children[index - 1].node.end if index else container.start + 1
     if _ends_in_line_comment(text, since, start) and not after.lstrip(" \t").startswith(("\r", "\n")):
@@ -223,4 +226,12 @@ def first_comment(text: str) -> int | None:
     for found in _STRING_OR_COMMENT.finditer(text):
         if found[1]:
             return text.count("\n", 0, found.start()) + 1
+    return None
+
+
+def first_loose_comma(text: str) -> int | None:
+    """Return the line, counted from 1, of the first bracket in *text* that a comma stands before; None without one."""
+    for found in _LOOSE_COMMA.finditer(text):
+        if found[1]:
+            return text.count("\n", 0, found.end()) + 1
     return None

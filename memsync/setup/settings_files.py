@@ -62,6 +62,5 @@ def list_targets(client: Client, project: Project, *, stealth: bool, allow_tools
 
 def _choose_path(folder: Path, file: File, *, stealth: bool) -> Path | None:
     name = file.user if stealth else file.project
-    others = () if stealth else file.also
-    there = next((folder / other for other in others if (folder / other).exists()), None)
-    return there or (folder / name if name else None)
+    names = [folder / other for other in (name, *(() if stealth else file.also)) if other]
+    return next((path for path in names if path.exists()), names[0] if names else None)

@@ -11,11 +11,17 @@ from pathlib import Path
 import pytest
 
 from memsync import Memsync
-from memsync.clients.known import ALL as CLIENTS
+from memsync.clients import known
 from memsync.errors import OutsideTree, SettingsRefused, StoreFull, StoreNotWritable
 from memsync.setup import clients, doctor, installing
 from memsync.setup.client_status import survey
 from memsync.store import files
+
+CLIENTS = (
+    "claude",
+    "codex",
+    "gemini",
+)  # in which each way to keep settings is; tests/unit/setup/test_every_client.py has them all
 
 
 def init(repo, *clients: str, stealth: bool = False, dry_run: bool = False) -> installing.Installed:
@@ -29,7 +35,7 @@ def uninstall(repo, *clients: str, dry_run: bool = False) -> installing.Installe
 
 
 def status(repo) -> dict[str, tuple[str, str]]:
-    return {one.client: (one.hooks, one.mcp) for one in survey(Memsync.open(repo.root))}
+    return {one.client: (one.hooks, one.mcp) for one in survey(Memsync.open(repo.root)) if one.client in CLIENTS}
 
 
 def tree(*roots) -> dict[str, bytes]:
@@ -302,7 +308,8 @@ def test_the_clients_that_were_used_here_are_chosen_when_none_is_named(repo, hom
     (repo.root / "GEMINI.md").write_text("hello\n")
     (home / ".codex").mkdir()
     assert installing.choose(project, ()) == ["codex", "gemini"]
-    assert installing.choose(project, ("all",)) == ["claude", "codex", "gemini"]
+    assert installing.choose(project, ("all",)) == list(known.ALL)
+    assert installing.choose(project, ("zed", "codex")) == ["codex", "zed"]
     assert installing.choose(project, ("none",)) == []
 
 

@@ -88,7 +88,8 @@ def test_what_is_added_is_spelled_as_the_rest_is():
     ("text", "line"),
     [
         ("", 1),
-        ('{"a": 1,\n}', 2),
+        ('{"a": 1,,\n}', 1),
+        ("{,}", 1),
         ('{\n"a" 1}', 2),
         ('{"a": 1}\n\nx', 3),
         ("[1 2]", 1),

@@ -13,7 +13,6 @@ import secret_shapes as shapes
 from helpers import GitRepo, memsync
 
 from memsync import Memsync
-from memsync.clients.known import ALL as CLIENTS
 from memsync.errors import ConfigError
 from memsync.git import install
 from memsync.janitor import review
@@ -26,6 +25,9 @@ from memsync.setup import doctor, installing
 from memsync.store import bystealth, config
 
 SECRET = "the staging password is " + shapes.password(1)
+
+
+CLIENTS = ("claude", "codex", "gemini")
 
 
 def switch(repo, on: bool, *, move: bool = True) -> list[str]:

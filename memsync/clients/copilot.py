@@ -1,0 +1,51 @@
+"""GitHub Copilot CLI: camel-case names, answers with the context at the top, and says before it compacts, not after.
+
+It runs the hooks of `.claude/settings.json` as well, with Claude Code's names but its own session ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from memsync.clients.facts import ANY, Client, Entry, File, Home, Hook, command, flat, server, spell
+
+_HOOKS: Final = (
+    Hook("sessionStart", "session-start", 10),
+    Hook("userPromptSubmitted", "prompt", 5),
+    Hook("preCompact", "pre-compact", 5),
+    Hook("sessionEnd", "session-end", 5),
+)
+_NAMES: Final = {"sessionId": "session_id", "transcriptPath": "transcript_path"}
+
+
+def _handler(hook: Hook) -> dict[str, Any]:
+    shells = {"bash": command(hook, "copilot"), "powershell": spell(hook, "copilot")}
+    return {"type": "command", **shells, "timeoutSec": hook.limit}
+
+
+def _read(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {_NAMES.get(name, name): value for name, value in payload.items()}
+
+
+CLIENT: Final = Client(
+    name="copilot",
+    title="Copilot CLI",
+    home=Home(".copilot", "COPILOT_HOME"),
+    signs=(".github/hooks", ".github/copilot-instructions.md"),
+    hooks=_HOOKS,
+    files=(
+        File(
+            ".github/hooks/memsync.json",
+            "hooks/memsync.json",
+            tuple(Entry(("hooks", hook.event), _handler(hook), "hooks", is_element=True) for hook in _HOOKS),
+            base={"version": 1},
+        ),
+        File(".github/mcp.json", "mcp-config.json", (server(kind="local", tools=["*"]),)),
+    ),
+    after="start Copilot CLI here, and trust the folder when it asks",
+    lost={"session-start": ("clear",), "pre-compact": ANY},
+    read=_read,
+    answer=flat,
+    keeps_start=False,  # 1.0.102: what was added to a prompt is there when it is resumed, what was added at its start is not
+)

@@ -1,0 +1,15 @@
+"""Crush: told of the MCP server only. From its documents, not tried."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from memsync.clients.facts import Client, File, Home, server
+
+CLIENT: Final = Client(
+    name="crush",
+    title="Crush",
+    home=Home(".config/crush", "XDG_CONFIG_HOME", "crush"),
+    files=(File("crush.json", "crush.json", (server("mcp", kind="stdio"),), also=(".crush.json",)),),
+    after="start Crush in the project",
+)

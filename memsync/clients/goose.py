@@ -1,0 +1,21 @@
+"""Goose: told of the MCP server only, in the user's own settings, which are YAML. From its documents, not tried."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from memsync.clients.facts import Client, Entry, File, find_settings
+
+_SERVER: Final = Entry(
+    ("extensions", "memsync"),
+    {"name": "memsync", "type": "stdio", "cmd": "memsync", "args": ["mcp"], "enabled": True, "timeout": 300},
+    "MCP server",
+)
+
+CLIENT: Final = Client(
+    name="goose",
+    title="Goose",
+    home=find_settings("Block/goose/config", ".config/goose"),
+    files=(File("", "config.yaml", (_SERVER,), form="yaml"),),
+    after="start goose in the project: it starts its extensions where it was started",
+)

@@ -1,0 +1,86 @@
+"""opencode: has no hooks but plugins, so a small one asks ours; what it adds to a message stays with the session.
+
+The plugin cannot tell a new session from one that is resumed. To memsync it says the latter: a session
+that was never given anything is given what a new one is.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from memsync.clients.facts import ANY, Client, Entry, File, Home, Hook, flat
+
+_PLUGIN: Final = """\
+// memsync: gives opencode the memories of this project. `memsync uninstall` removes this file.
+import { spawn } from "node:child_process"
+
+const ask = (event, payload) =>
+  new Promise((done) => {
+    const child = spawn("memsync", ["hook", event, "--client", "opencode"], {
+      stdio: ["pipe", "pipe", "ignore"],
+      timeout: 5000,
+    })
+    let said = ""
+    child.on("error", () => done("")) // memsync is not here: opencode goes on
+    child.stdin.on("error", () => {})
+    child.stdout.on("data", (part) => (said += part))
+    child.on("close", () => {
+      try {
+        done(JSON.parse(said).additionalContext ?? "")
+      } catch {
+        done("")
+      }
+    })
+    child.stdin.end(JSON.stringify(payload))
+  })
+
+export const Memsync = async ({ directory }) => {
+  const begun = new Set()
+  return {
+    "chat.message": async ({ sessionID }, { message, parts }) => {
+      const about = { session_id: sessionID, cwd: directory, prompt_id: message.id }
+      const typed = parts.filter((part) => part.type === "text" && !part.synthetic)
+      const prompt = typed.map((part) => part.text).join("\\n")
+      const first = begun.has(sessionID) ? "" : await ask("session-start", { ...about, source: "resume" })
+      begun.add(sessionID)
+      const text = [first, await ask("prompt", { ...about, prompt })].filter(Boolean).join("\\n")
+      if (!text || !parts.length) return
+      const id = `${parts[parts.length - 1].id}m`
+      parts.push({ id, sessionID, messageID: message.id, type: "text", synthetic: true, text })
+    },
+    event: async ({ event }) => {
+      if (event.type !== "session.compacted") return
+      await ask("post-compact", { session_id: event.properties.sessionID, cwd: directory })
+    },
+  }
+}
+"""
+
+CLIENT: Final = Client(
+    name="opencode",
+    title="opencode",
+    home=Home(".config/opencode", "XDG_CONFIG_HOME", "opencode"),
+    signs=(".opencode", "opencode.json", "opencode.jsonc"),
+    hooks=(
+        Hook("SessionStart", "session-start", 5),
+        Hook("ChatMessage", "prompt", 5),
+        Hook("SessionCompacted", "post-compact", 5),
+    ),
+    files=(
+        File(".opencode/plugins/memsync.js", "plugins/memsync.js", (Entry((), _PLUGIN, "hooks"),), form="text"),
+        File(
+            "opencode.json",
+            "opencode.json",
+            (
+                Entry(
+                    ("mcp", "memsync"), {"type": "local", "command": ["memsync", "mcp"], "enabled": True}, "MCP server"
+                ),
+            ),
+            form="jsonc",
+            also=("opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
+        ),
+    ),
+    after="start opencode here",
+    lost={"post-compact": ANY},
+    answer=flat,
+)

@@ -1,0 +1,15 @@
+"""Windsurf: told of the MCP server only, in the user's own settings. From its documents, not tried."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from memsync.clients.facts import Client, File, Home, server
+
+CLIENT: Final = Client(
+    name="windsurf",
+    title="Windsurf",
+    home=Home(".codeium/windsurf"),
+    files=(File("", "mcp_config.json", (server(),)),),
+    after="open Windsurf, and refresh its MCP servers",
+)
