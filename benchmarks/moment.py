@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from memsync.evals.moments import open_session
-from memsync.evals.questions import FACETS, Suite, ask, read_suite, together
+from memsync.evals.questions import FACETS, Suite, ask, objects, read_suite, together
 from memsync.index.embed import choose
 from memsync.records import parse_time
 from memsync.store.config import Loaded
@@ -25,7 +26,10 @@ _COLUMNS = ("injected", "injected hit@5", "facts", "repeats", "off", "fact recal
 def rows() -> Iterator[tuple[str, ...]]:
     """Yield the rows of the table."""
     yield ("suite", "kind", "questions", *_COLUMNS)
-    groups = {path.name: [read_suite(path)] for path in sorted(_OWN.iterdir()) if path.is_dir()}
+    groups: dict[str, list[Suite]] = {}
+    for path in sorted(path for path in _OWN.iterdir() if path.is_dir()):
+        suite = read_suite(path)
+        groups |= {path.name: [suite], f"{path.name}, with cues": [_add_cues(suite, path / "cues.jsonl")]}
     if data := os.environ.get("MEMSYNC_DATA"):
         for path in sorted(path.parent for path in Path(data).rglob("queries.jsonl")):
             suite = read_suite(path)
@@ -37,6 +41,12 @@ def rows() -> Iterator[tuple[str, ...]]:
         kinds = {**found["kinds"], "all with an answer": found["answerable"], "all without": found["unanswerable"]}
         for kind, figures in kinds.items():
             yield (name, kind, str(figures["n"]), *(_shown(figures.get(column)) for column in _COLUMNS))
+
+
+def _add_cues(suite: Suite, path: Path) -> Suite:
+    """Return *suite* with the cues that a writer gave its records, who saw nothing else."""
+    cues = {value["id"]: tuple(value["cues"]) for _, value in objects(path)}
+    return replace(suite, records=[memory._replace(cues=cues.get(memory.id, ())) for memory in suite.records])
 
 
 def _ask(suite: Suite) -> Any:

@@ -21,7 +21,7 @@ DEFAULT_TYPE: Final = "fact"
 DEFAULT_IMPORTANCE: Final = 0.5
 DEFAULT_SOURCE: Final = "user"
 MAX_CONTENT: Final = 32_768
-MAX_WORDS: Final = 100  # tags, anchors or superseded memories of one record
+MAX_WORDS: Final = 100  # tags, cues, anchors or superseded memories of one record
 MAX_EXTRA: Final = 65_536  # characters of all that memsync does not know
 MAX_WORD: Final = 200  # characters of one of them, of an id, a type or a name
 # A memory with this tag may hold what looks like a secret; reviewers see the tag.
@@ -47,8 +47,8 @@ class Memory(NamedTuple):
     """One thing worth remembering.
 
     `importance` is 0-1 as written; what it is worth after decay is computed on
-    reading. Times are aware UTC, or None where the line has none. `extra` holds
-    the keys that memsync does not know, as parsed. A named tuple, because a
+    reading. `cues` are words that somebody would ask with; it is found by them, and they are not part of what it says.
+    Times are aware UTC, or None where the line has none. `extra` holds the keys that memsync does not know, as parsed. A named tuple, because a
     frozen dataclass made loading a file a quarter slower.
     """
 
@@ -64,6 +64,7 @@ class Memory(NamedTuple):
     updated_at: datetime | None = None
     supersedes: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()
+    cues: tuple[str, ...] = ()
     conflict_of: str | None = None
     archived_at: datetime | None = None
     extra: Mapping[str, Any] = NO_EXTRA
@@ -271,6 +272,23 @@ def clean_tags(tags: Collection[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
+def clean_cues(cues: Collection[str]) -> tuple[str, ...]:
+    """Return *cues* with white space folded, without empty ones or repeats, in their order.
+
+    Raises:
+        InvalidMemory: there are more than a record may hold, or one is too long.
+    """
+    kept = dict.fromkeys(" ".join(valid_text(cue, "cue").split()) for cue in cues)
+    kept.pop("", None)
+    check_words(kept, "cue")
+    return tuple(kept)
+
+
+def unite_words(one: Collection[str], other: Collection[str]) -> tuple[str, ...]:
+    """Return the tags or cues *one* and those of *other*, each once."""
+    return tuple(dict.fromkeys((*one, *other)))
+
+
 def check_words(words: Collection[str], what: str) -> None:
     """Refuse more *words* than a record may hold, or one that is too long; *what* is the name of one.
 
@@ -291,7 +309,8 @@ def check_size(memory: Memory) -> None:
     Raises:
         InvalidMemory
     """
-    for what, words in (("tag", memory.tags), ("anchor", memory.anchors), ("superseded id", memory.supersedes)):
+    lists = {"tag": memory.tags, "cue": memory.cues, "anchor": memory.anchors, "superseded id": memory.supersedes}
+    for what, words in lists.items():
         check_words(words, what)
     names = {"id": memory.id, "type": memory.memory_type, "source": memory.source_type, "author": memory.author}
     for what, word in (names | {"session id": memory.source_session_id, "other id": memory.conflict_of}).items():

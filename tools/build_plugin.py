@@ -46,6 +46,7 @@ What the user gave with the command: {{args}}
 - One memory for each thing, in a sentence that somebody understands who was not there: name the tool, the file, the number.
 - `memory_type`: `preference` for how somebody wants it, `pattern` for how it is done here, `context` for what is so at the moment, else `fact`.
 - `importance`: 0.9 if ignoring it costs work, 0.7 as a rule.
+- `cues` (`--cue`): two or three questions that it answers, or symptoms, in the words of somebody who does not know it.
 - Never store a password, a key or a token.
 
 Say in one line what became of it. The answer `exists` means that it was known; if `similar` has a memory that says the opposite, show it and ask

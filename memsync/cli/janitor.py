@@ -6,21 +6,27 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command, print_answer, track, wants_json
 from memsync.errors import MemsyncError, UsageError
-from memsync.janitor.plan import TASKS, Archive, Confirm, Merge, Plan, Reverse, Step, Task, as_dict, parse, spell
+from memsync.janitor.plan import TASKS, Archive, Confirm, Enrich, Merge, Plan, Reverse, Step, Task, parse, spell
 from memsync.janitor.run import Outcome, Report
 from memsync.memories.project import Project
 from memsync.store import files
 from memsync.transfer import writers
 
 _track: Final = partial(track, least=2_000)
-_VERBS: Final = {Merge: "merged", Archive: "archived", Confirm: "confirmed", Reverse: "brought back"}
+_VERBS: Final = {
+    Merge: "merged",
+    Archive: "archived",
+    Enrich: "enriched",
+    Confirm: "confirmed",
+    Reverse: "brought back",
+}
 
 
 @cli.group()
@@ -57,16 +63,19 @@ def run(
         raise UsageError("--apply does what the plan says; leave out --plan, --dry-run and --task")
     if plan_from:
         files.resolve_named(Path(plan_from), project.layout.root)
-        return _apply(project, Plan(steps=parse(_read(plan_from), plan_from)))
+        return apply_plan(project, Plan(steps=parse(_read(plan_from), plan_from)))
     from memsync.janitor.survey import survey
 
     plan = survey(project, tasks or TASKS, track=_track)
     if plan_to:
         return _write(project, plan, plan_to)
-    if dry_run:
-        text = "\n".join([_count_steps(plan), *_list_steps(project, plan.steps), *_list_notes(plan)])
-        return Answer(_plan_as_json(plan), text)
-    return _apply(project, plan)
+    return show_plan(project, plan) if dry_run else apply_plan(project, plan)
+
+
+def show_plan(project: Project, plan: Plan) -> Answer:
+    """Return what *plan* would do."""
+    text = "\n".join([_count_steps(plan), *_list_steps(project, plan.steps), *_list_notes(plan)])
+    return Answer(plan.as_dict(), text)
 
 
 def _read(path: str) -> bytes:
@@ -80,18 +89,10 @@ def _read(path: str) -> bytes:
 def _write(project: Project, plan: Plan, path: str) -> Answer:
     text = spell(plan, lambda step: _explain_step(project, step), project.clock(), path)
     if path == "-":
-        return Answer(_plan_as_json(plan), text.rstrip("\n"))
+        return Answer(plan.as_dict(), text.rstrip("\n"))
     writers.write(Path(path), text, project.layout.root)
     said = f"{_count_steps(plan)}: {path}; edit it, then run `memsync janitor run --apply {path}`"
-    return Answer({"path": path, **_plan_as_json(plan)}, said)
-
-
-def _plan_as_json(plan: Plan) -> dict[str, Any]:
-    return {
-        "steps": [as_dict(step) for step in plan.steps],
-        "guesses": [as_dict(step) for step in plan.guesses],
-        "notes": plan.notes,
-    }
+    return Answer({"path": path, **plan.as_dict()}, said)
 
 
 def _count_steps(plan: Plan) -> str:
@@ -110,19 +111,17 @@ def _list_notes(plan: Plan) -> list[str]:
     return told
 
 
-def _apply(project: Project, plan: Plan) -> Answer:
+def apply_plan(project: Project, plan: Plan) -> Answer:
+    """Do what *plan* says, and return what became of each step.
+
+    Raises:
+        MemsyncError: some failed; the answer has been printed.
+    """
     from memsync.janitor.run import apply
 
     report = apply(project, plan.steps, track=_track)
-    value = {
-        "run": report.run,
-        "done": report.count("done"),
-        "skipped": report.count("skipped"),
-        "failed": report.count("failed"),
-        "outcomes": [{**as_dict(o.step), "status": o.status, "reason": o.reason} for o in report.outcomes],
-        "guesses": [as_dict(step) for step in plan.guesses],
-        "notes": plan.notes,
-    }
+    about = plan.as_dict()
+    value = {**report.as_dict(), "guesses": about["guesses"], "notes": about["notes"]}
     answer = Answer(value, "\n".join([_count_outcomes(report), *_list_undone(report.outcomes), *_list_notes(plan)]))
     if failed := report.count("failed"):
         print_answer(answer, as_json=wants_json())
@@ -161,6 +160,9 @@ def _explain_step(project: Project, step: Step) -> Iterator[str]:
         memory = store.get(step.id)
         yield f"archive: {step.why}"
         yield f"  {step.id}: {memory.content if memory else 'gone'}"
+    elif isinstance(step, Enrich):
+        yield f"found by, too: {'; '.join(step.cues)}"
+        yield f"  {step.id}: {memory.content if (memory := store.get(step.id)) else 'gone'}"
     elif isinstance(step, Confirm):
         yield f"confirm {len(step.rows)} decisions of the dedup log: {step.why}"
     else:

@@ -31,6 +31,7 @@ from memsync.system.texts import read_utf8
     homes=(
         ("past", "history diff blame"),
         ("proposals", "init extract candidates approve reject"),
+        ("enrich", "enrich"),
         ("privacy", "share unshare audit"),
         ("dedup", "dedup"),
         ("settings", "config"),
@@ -77,6 +78,15 @@ supersedes_option = click.option(
 )
 
 
+cue_option = click.option(
+    "--cue",
+    "cues",
+    multiple=True,
+    metavar="TEXT",
+    help="Find it by this too: a question it answers, a symptom (repeat).",
+)
+
+
 @command(memory)
 @click.argument("content")
 @click.option(
@@ -89,6 +99,7 @@ supersedes_option = click.option(
 )
 @click.option("--importance", type=float, metavar="N", help="0 to 1.  [default: 0.7]")
 @click.option("--tag", "--tags", "tags", multiple=True, metavar="TAG", help="A tag, or several with commas (repeat).")
+@cue_option
 @supersedes_option
 @click.option(
     "--anchor",
@@ -110,6 +121,7 @@ def remember(project: Project, /, content: str, tags: tuple[str, ...], allow_sec
       memsync memory remember "Always use uv" --type preference --tag python
       memsync memory remember "The API listens on 8081" --supersedes mm-a1b
       memsync memory remember "Retries are capped at 5" --anchor src/client.py#MAX_RETRIES
+      memsync memory remember "Cookies are SameSite=Lax" --cue "logged out after paying"
       memsync memory add "The staging DB is read-only" --importance 0.9
       memsync memory add "My editor is Helix" --global
       memsync memory add "The staging token is …" --private
@@ -232,11 +244,19 @@ def show(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> 
 @click.option(
     "--tag", "--tags", "tags", multiple=True, metavar="TAG", help='The new tags (repeat, or commas; "": none).'
 )
+@click.option("--cue", "cues", multiple=True, metavar="TEXT", help='The new cues (repeat; "": none).')
 @supersedes_option
 @allow_secret_option
 @scope_option
 def update(
-    project: Project, /, ref: str, content: str | None, tags: tuple[str, ...], allow_secret: bool, **fields: Any
+    project: Project,
+    /,
+    ref: str,
+    content: str | None,
+    tags: tuple[str, ...],
+    cues: tuple[str, ...],
+    allow_secret: bool,
+    **fields: Any,
 ) -> Answer:
     """Change one memory. `memsync memory restore ID` takes the change back.
 
@@ -246,7 +266,8 @@ def update(
     """
     text = None if content is None else read_text(content)
     project.vetting.allows_secrets = allow_secret
-    result = project.update(ref, content=text, tags=split_tags(tags) if tags else None, **fields)
+    fields |= {"tags": split_tags(tags) if tags else None, "cues": cues or None}
+    result = project.update(ref, content=text, **fields)
     return Answer(result, render.remembered(result, project.clock()))
 
 

@@ -136,6 +136,7 @@ def entry_whole(entry: Entry, now: datetime) -> str:
         "archived": _format_time(memory.archived_at, now),
         "supersedes": ", ".join(map(shown_id, memory.supersedes)),
         "anchors": ", ".join(memory.anchors),
+        "cues": "; ".join(memory.cues),
         "out of date": ", ".join(entry.stale),
         "conflict of": shown_id(memory.conflict_of) if memory.conflict_of else "",
         "flagged": entry.flagged and f"{entry.flagged}; given to an agent after `memsync memory approve` only",

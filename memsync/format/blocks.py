@@ -17,7 +17,8 @@ from memsync.format.codec import Line, bare
 _HEAD: Final = re.compile(rb"(\S+) \((.+)\)")
 _REMOVED: Final = re.compile(rb"(\S+) removed (\S+)")
 _FIELD: Final = re.compile(r"    ([^\s:]+): (.*)", re.DOTALL)
-_LISTS: Final = frozenset({"tags", "supersedes", "anchors"})
+_LISTS: Final = frozenset({"tags", "supersedes", "anchors", "cues"})
+_BETWEEN: Final = ", "  # the entries of a list; one that has it in an entry is spelled as JSON
 _TEXTS: Final = codec.KNOWN_KEYS - _LISTS - {"importance"}
 
 
@@ -49,8 +50,8 @@ def _spell(line: Line) -> str:
 
 
 def _value(value: object) -> str:
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return ", ".join(value)
+    if isinstance(value, list) and all(isinstance(item, str) and _BETWEEN not in item for item in value):
+        return _BETWEEN.join(value)
     return value if isinstance(value, str) else codec.spell(value)
 
 
@@ -108,8 +109,8 @@ def _find_fields(rows: Sequence[str]) -> int:
 
 
 def _read_value(key: str, text: str) -> object:
-    if key in _LISTS:
-        return text.split(", ")
+    if key in _LISTS and not text.startswith('["'):
+        return text.split(_BETWEEN)
     if key in _TEXTS:
         return text
     try:

@@ -43,6 +43,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "author": None,
     "supersedes": (),
     "anchors": (),
+    "cues": (),
     "conflict_of": None,
 }
 NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -169,6 +170,7 @@ def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> 
         updated_at=_time(get("updated_at"), "updated_at", notes),
         supersedes=_texts(get("supersedes"), "supersedes", notes),
         anchors=_texts(get("anchors"), "anchors", notes),
+        cues=_texts(get("cues"), "cues", notes),
         conflict_of=_text(get("conflict_of")),
         archived_at=_time(get("archived_at"), "archived_at", notes),
         extra=NO_EXTRA

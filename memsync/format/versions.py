@@ -15,6 +15,7 @@ from memsync.format.codec import Line, Pair, bare
 from memsync.records import DEFAULT_IMPORTANCE, Memory, format_time, hash_id, parse_time
 
 _FIELD_OF: Final = {key: field for field, keys in codec.ALIASES.items() for key in keys}
+_SETS: Final = ("tags", "supersedes", "anchors", "cues")
 
 Pairs = tuple[Pair, ...]
 Fields = Mapping[str, Pairs]
@@ -267,7 +268,7 @@ def _list_items(pairs: Pairs) -> dict[str, str] | None:
     value = _parse_last(pairs)
     if value is None:
         return {}
-    if type(value) is str and pairs[-1].key in ("tags", "supersedes", "anchors"):
+    if type(value) is str and pairs[-1].key in _SETS:
         value = [part.strip() for part in value.split(",") if part.strip()]
         return {json.dumps(part): codec.spell(part) for part in value}
     if type(value) is not list or len(pairs) > 1:
@@ -306,7 +307,7 @@ def _merge_objects(base: Pairs, first: Pairs, second: Pairs) -> _Found:
 _RULES: Final[Mapping[str, Rule]] = {
     "content": _take_and_keep_other,
     "importance": _take_larger,
-    **dict.fromkeys(("tags", "supersedes", "anchors"), _merge_sets),
+    **dict.fromkeys(_SETS, _merge_sets),
     **dict.fromkeys(("created_at", "updated_at", "archived_at"), _take_later),
     **dict.fromkeys(
         ("id", "memory_type", "source_type", "source_session_id", "author", "conflict_of", "deleted_at", "_deleted"),

@@ -181,8 +181,8 @@ class Index:
             self._vectors.clear(slot)
 
     def _terms(self, memory: Memory) -> list[str]:
-        """Return what *memory* is found by: its words, its tags and its day."""
-        return self._tokenizer.record_terms(memory) + self._tokenizer.date_terms(memory)
+        """Return what *memory* is found by: its words and tags, its cues and its day."""
+        return self._tokenizer.record_terms(memory) + self._tokenizer.hidden_terms(memory)
 
     def __len__(self) -> int:
         return len(self._slot_of)
@@ -240,7 +240,7 @@ class Index:
                 ceiling=self._lexical.ceiling,
                 alike=found.alike,
                 terms=self._tokenizer.record_terms,
-                dates=self._tokenizer.date_terms,
+                hidden=self._tokenizer.hidden_terms,
                 live=len(self._slot_of),
                 has_meaning=semantic is not None,
             ),
@@ -316,7 +316,8 @@ def record_key(record: Record) -> int:
     """Return the 64-bit number of all that the index takes from a record."""
     scope, memory = record
     made = f"{memory.created_at:%Y-%m-%d}" if memory.created_at else ""
-    return term_key("\0".join((scope, memory.id, made, memory.content, *memory.tags)))
+    said = "\0".join((scope, memory.id, made, memory.content, *memory.tags))
+    return term_key("\0\0".join((said, *memory.cues)))
 
 
 def text_key(memory: Memory) -> int:
@@ -325,8 +326,8 @@ def text_key(memory: Memory) -> int:
 
 
 def embedding_text(memory: Memory) -> str:
-    """Return what is embedded: the content, then the tags."""
-    return " ".join((memory.content, *memory.tags))
+    """Return what is embedded: the content, the tags and the cues."""
+    return " ".join((memory.content, *memory.tags, *memory.cues))
 
 
 def is_word(term: str) -> bool:

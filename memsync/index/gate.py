@@ -21,6 +21,7 @@ from memsync.index.scale import (
     CROWD,
     FEW,
     GENERAL,
+    HIDDEN,
     LEXICAL,
     LIKENESS,
     LONG,
@@ -40,14 +41,14 @@ _TINY: Final = 1e-9
 
 
 class Lens(NamedTuple):
-    """What an index knows of words: their weights, which it took for others, and the terms of a record and its day."""
+    """What an index knows of words: their weights, which it took for others, the terms of a record, and what else it is found by."""
 
     weight: Callable[[str], float]
     frequency: Callable[[str], int]
     ceiling: float
     alike: Mapping[str, Sequence[tuple[str, float]]]
     terms: Callable[[Memory], Sequence[str]]
-    dates: Callable[[Memory], Sequence[str]]
+    hidden: Callable[[Memory], Sequence[str]]
     live: int
     has_meaning: bool
 
@@ -78,8 +79,8 @@ class Gate:
         """Return how sure it is that *memory*, with these parts of a score, answers, and its words."""
         terms = self._lens.terms(memory)
         words = frozenset(terms)
-        held = words.union(self._lens.dates(memory))
-        found = self._found(held)
+        held = words.union(self._lens.hidden(memory))
+        found = self._found(words, held)
         score = lexical + semantic
         evidence = (
             self._offset
@@ -101,9 +102,13 @@ class Gate:
         words = sum(weight for term, weight in self._counted if term in held)
         return words / (words + exact) if exact else 1.0
 
-    def _found(self, held: Collection[str]) -> list[float]:
-        """Return the rarity, 0 to 1, of what is *held* of each chunk, falling; at least three."""
-        best = (max((x for word, x in chunk.items() if word in held), default=0.0) for chunk in self._chunks)
+    def _found(self, words: Collection[str], held: Collection[str]) -> list[float]:
+        """Return the rarity, 0 to 1, of what is *held* of each chunk, falling; what is not among the *words* counts less."""
+        rarities = (
+            [x * (1 if word in words else HIDDEN) for word, x in chunk.items() if word in held]
+            for chunk in self._chunks
+        )
+        best = (max(each, default=0.0) for each in rarities)
         return [*sorted(best, reverse=True), 0.0, 0.0, 0.0]
 
 

@@ -86,7 +86,7 @@ class OneShot:
                 ceiling=self._weight(0),
                 alike=alike,
                 terms=self._tokenizer.record_terms,
-                dates=self._tokenizer.date_terms,
+                hidden=self._tokenizer.hidden_terms,
                 live=self._live,
                 has_meaning=asked is not None,
             ),

@@ -31,6 +31,7 @@ COVERED = 0.4  # evidence: of all that was asked being there
 RAREST = 2.5  # of the rarest word that is there, were no other record to have it; the next two
 SECOND = 0.5
 THIRD = 0.7
+HIDDEN = 0.5  # share of its rarity that a word counts which a record is only found by
 LIKENESS = 5.5  # of the same meaning
 LEXICAL = 34.0  # of a lexical score of 1
 MARGIN = 0.9  # of a score far above the usual
@@ -49,5 +50,5 @@ BASE = -4.77  # of nothing at all; set so that 0.35 is where giving begins to pa
 BASE_WORDS = -3.6  # the same where there is no embedder
 POOL = 3  # hits looked at per hit wanted, before copies go last
 GRAM_BITS = 21  # bits of one code point in a packed trigram
-LEXICON = 2  # raised whenever the terms of a text change
+LEXICON = 3  # raised whenever the terms of a text change
 EXACT = "="  # first letter of a term that must match as a whole

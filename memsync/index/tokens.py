@@ -80,11 +80,12 @@ class Tokenizer:
             terms += dict.fromkeys(self.terms(tag))
         return terms
 
-    def date_terms(self, memory: Memory) -> list[str]:
-        """Return the terms of the day on which *memory* was made: the year, the month's name, and the whole date."""
-        if (made := memory.created_at) is None:
-            return []
-        return [str(made.year), *self._word(_MONTHS[made.month - 1]), f"{EXACT}{made:%Y-%m-%d}"]
+    def hidden_terms(self, memory: Memory) -> list[str]:
+        """Return what *memory* is found by though it does not say it, each term once: its cues, and the day it was made."""
+        terms = dict.fromkeys(self.terms(" ".join(memory.cues)))
+        if made := memory.created_at:
+            terms |= dict.fromkeys((str(made.year), *self._word(_MONTHS[made.month - 1]), f"{EXACT}{made:%Y-%m-%d}"))
+        return list(terms)
 
     def _remember(self, chunk: str) -> tuple[str, ...]:
         if len(self._memo) >= _MEMO_LIMIT:

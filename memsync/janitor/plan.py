@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from memsync.errors import InvalidMemory, PlanUnreadable
 from memsync.format.codec import encode
-from memsync.records import SCOPES, Memory, Scope, clean_content, format_time
+from memsync.records import SCOPES, Memory, Scope, clean_content, clean_cues, format_time
 from memsync.store.state import DECISION_ALIASES, DECISIONS, Decision
 from memsync.system.limits import read_json
 from memsync.system.texts import one_line, read_utf8
@@ -59,6 +59,16 @@ class Archive(NamedTuple):
     worth: float | None = None
 
 
+class Enrich(NamedTuple):
+    """Have *id* found by *cues* too, instead of those it had."""
+
+    scope: Scope
+    id: str
+    cues: tuple[str, ...]
+    saw: Mapping[str, str] = _NOTHING
+    why: str = ""
+
+
 class Confirm(NamedTuple):
     """Mark *rows* of the dedup log as correct."""
 
@@ -75,8 +85,14 @@ class Reverse(NamedTuple):
     why: str = ""
 
 
-Step = Merge | Archive | Confirm | Reverse
-_KINDS: Final[Mapping[str, type[Step]]] = {"merge": Merge, "archive": Archive, "confirm": Confirm, "reverse": Reverse}
+Step = Merge | Archive | Enrich | Confirm | Reverse
+_KINDS: Final[Mapping[str, type[Step]]] = {
+    "merge": Merge,
+    "archive": Archive,
+    "enrich": Enrich,
+    "confirm": Confirm,
+    "reverse": Reverse,
+}
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 
 
@@ -87,6 +103,11 @@ class Plan:
     steps: list[Step] = field(default_factory=list)
     guesses: list[Merge | Archive] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        steps, guesses = ([as_dict(step) for step in some] for some in (self.steps, self.guesses))
+        return {"steps": steps, "guesses": guesses, "notes": self.notes}
 
 
 def seal(memory: Memory) -> str:
@@ -134,7 +155,7 @@ def _check_twice(steps: Iterable[Step], name: str) -> None:
     steps = list(steps)
     gone = Counter((step.scope, step.drop) for step in steps if isinstance(step, Merge))
     used = {(step.scope, step.keep) for step in steps if isinstance(step, Merge)}
-    used |= {(step.scope, step.id) for step in steps if isinstance(step, Archive)}
+    used |= {(step.scope, step.id) for step in steps if isinstance(step, Archive | Enrich)}
     for (scope, id_), times in gone.items():
         if (scope, id_) in used or times > 1:
             raise PlanUnreadable(f"{name}: {id_} is dropped by one line and used by another; take one of them out")
@@ -159,12 +180,15 @@ def _read_field(name: str, value: Any) -> Any:
     is_right, otherwise = _FIELDS[name]
     if not is_right(value):
         raise ValueError(f"{name} {otherwise}")
-    return clean_content(value) if name == "content" else tuple(value) if name == "rows" else value
+    make = _MADE.get(name)
+    return make(value) if make else value
 
 
 def _is_row(value: object) -> bool:
     return type(value) is int and 0 < value < 2**62
 
+
+_MADE: Final[Mapping[str, Callable[[Any], Any]]] = {"content": clean_content, "rows": tuple, "cues": clean_cues}
 
 # What the value of each field must be, and what is said of another one.
 _Field = tuple[Callable[[Any], bool], str]
@@ -178,6 +202,10 @@ _FIELDS: Final[Mapping[str, _Field]] = {
     "saw": (
         lambda value: isinstance(value, dict) and all(isinstance(item, str) for item in value.values()),
         "does not say what was seen",
+    ),
+    "cues": (
+        lambda value: isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value),
+        "is not a list of texts",
     ),
     "row": (_is_row, "is not the number of a row"),
     "rows": (lambda value: isinstance(value, list) and all(map(_is_row, value)), "is not a list of numbers of rows"),

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from memsync.errors import MemsyncError, SecretFound
 from memsync.format.codec import fields_of
 from memsync.janitor import review, runs
 from memsync.janitor.candidates import Track, untracked
-from memsync.janitor.plan import Archive, Confirm, Merge, Reverse, Step, as_dict, seal
+from memsync.janitor.plan import Archive, Confirm, Enrich, Merge, Reverse, Step, as_dict, seal
 from memsync.memories.project import Project
-from memsync.records import SCOPES, Memory, Scope, clean_tags, content_hash, format_time, tick
+from memsync.records import SCOPES, Memory, Scope, content_hash, format_time, tick, unite_words
 from memsync.store import bystealth
 from memsync.store.state import Dedup
 
 Status = Literal["done", "skipped", "failed"]
 # So many steps hold the lock and share an fsync.
 _CHUNK: Final = 50
-_LISTS: Final = ("tags", "supersedes")
+_UNITED: Final = ("tags", "cues")
+_LISTS: Final = (*_UNITED, "supersedes")
 
 
 class Outcome(NamedTuple):
@@ -41,6 +42,12 @@ class Report:
         """Return how many steps (of a kind) have that status."""
         return sum(o.status == status and (kind is None or isinstance(o.step, kind)) for o in self.outcomes)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        counts = {name: self.count(name) for name in get_args(Status)}
+        outcomes = [{**as_dict(o.step), "status": o.status, "reason": o.reason} for o in self.outcomes]
+        return {"run": self.run, **counts, "outcomes": outcomes}
+
 
 class _Stale(Exception):
     """A record is not what the plan saw; the message says how."""
@@ -60,7 +67,7 @@ def apply(project: Project, steps: Sequence[Step], *, track: Track = untracked) 
         for start in range(0, len(mine), _CHUNK)
     ]
     for scope, chunk in track(chunks, "tidying"):
-        edits = [step for step in chunk if isinstance(step, Merge | Archive)]
+        edits = [step for step in chunk if isinstance(step, Merge | Archive | Enrich)]
         try:
             outcomes += _Writing(project, scope, run).apply(edits) if edits else []
         except MemsyncError as error:
@@ -82,13 +89,13 @@ class _Writing:
         self._backup: list[dict[str, Any]] = []
         self._log: list[Dedup] = []
 
-    def apply(self, steps: Iterable[Merge | Archive]) -> list[Outcome]:
+    def apply(self, steps: Iterable[Merge | Archive | Enrich]) -> list[Outcome]:
         """Do *steps* under the lock."""
         outcomes = []
         with self._store.writing():
             for step in steps:
                 try:
-                    self._merge(step) if isinstance(step, Merge) else self._archive(step)
+                    self._do(step)
                     outcomes.append(Outcome(step, "done"))
                 except _Stale as stale:
                     outcomes.append(Outcome(step, "skipped", str(stale)))
@@ -98,6 +105,14 @@ class _Writing:
         if numbers := [number for number in self._project.state(self._scope).log_dedup(self._log) if number]:
             runs.append(self._project, self._scope, self._run, [{"logged": numbers}])
         return outcomes
+
+    def _do(self, step: Merge | Archive | Enrich) -> None:
+        if isinstance(step, Merge):
+            self._merge(step)
+        elif isinstance(step, Archive):
+            self._archive(step)
+        else:
+            self._enrich(step)
 
     def _write(self) -> None:
         """Write the backup, then what is kept, then what is taken out: whatever stops it, every text is somewhere."""
@@ -144,6 +159,18 @@ class _Writing:
         # Not an edit of what it says: `updated_at` stays, so that it does not look used.
         self._note(step, {step.id: (memory, {"archived_at": format_time(self._now)})}, None)
 
+    def _enrich(self, step: Enrich) -> None:
+        from memsync.poison.screen import flaw_of
+
+        memory = self._seen(step.id, step.saw)
+        if memory.cues == step.cues:
+            raise _Stale(f"{step.id} has these cues already")
+        enriched = self._project.vetting.vet(memory._replace(cues=step.cues), self._scope)
+        if (why := flaw_of(enriched)) and not flaw_of(memory):
+            raise _Stale(f"{step.id}: a cue {why}, so no agent would be given the memory any more")
+        # Not an edit of what it says: `updated_at` stays, so that it does not look new.
+        self._note(step, {step.id: (memory, {"cues": list(step.cues)})}, None)
+
     def _note(self, step: Step, edits: Mapping[str, tuple[Memory, dict[str, Any]]], drop: Memory | None) -> None:
         touched = [*edits, *([drop.id] if drop else [])]
         self._backup.append(
@@ -165,10 +192,11 @@ class _Writing:
 
 
 def _unite(keep: Memory, drop: Memory) -> dict[str, Any]:
-    """Return what *keep* takes over: tags, the larger importance, that a person said it, what both supersede."""
+    """Return what *keep* takes over: tags, cues, the larger importance, that a person said it, what both supersede."""
     changes: dict[str, Any] = {}
-    if (tags := clean_tags((*keep.tags, *drop.tags))) != keep.tags:
-        changes["tags"] = list(tags)
+    for name in _UNITED:
+        if (united := unite_words(getattr(keep, name), getattr(drop, name))) != getattr(keep, name):
+            changes[name] = list(united)
     if drop.source_type == "user" != keep.source_type:
         changes["source_type"] = "user"  # a person's own words: never archived without asking
     if drop.importance > keep.importance:

@@ -19,7 +19,7 @@ from memsync.learn.worth import INSTRUCTIONS, MUST, as_memory, is_said_to_last, 
 from memsync.llm import answers
 from memsync.llm.llm import Llm, is_configured, open_llm, tokens_of
 from memsync.memories.project import Project
-from memsync.records import Memory, clean_tags
+from memsync.records import Memory, clean_cues, clean_tags
 from memsync.system.texts import read_utf8
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,7 @@ SHAPE: Final = {
             "memory_type": {"type": "string"},
             "importance": {"type": "number"},
             "tags": {"type": "array", "items": {"type": "string"}},
+            "cues": {"type": "array", "items": {"type": "string"}},
             "rationale": {"type": "string"},
             "line": {"type": "integer"},
         },
@@ -157,4 +158,5 @@ def _from_model(said: dict[str, Any], memory: Memory) -> Memory:
         memory_type=kind if kind in _TYPES else memory.memory_type,
         importance=round(min(max(float(importance), 0.0), 1.0), 2) if importance is not None else memory.importance,
         tags=clean_tags(said.get("tags") or ()),
+        cues=clean_cues(said.get("cues") or ()),
     )

@@ -15,7 +15,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         " import_memories export_memories",
         "history": "memory_history memory_diff memory_blame",
         "dedup": "dedup_log dedup_confirm dedup_reverse",
-        "learning": "init_memory extract_memories",
+        "learning": "init_memory extract_memories enrich_memories",
         "skills": "list_skills search_skills get_skill apply_skill create_skill learn_skill update_skill delete_skill"
         " restore_skill validate_skills export_skills skill_stats",
     }.items()

@@ -26,6 +26,9 @@ _RECALLED: Final = 10  # memories that a recall returns, unless the call or memo
 
 
 Importance = Annotated[float | None, Field(ge=0, le=1)]
+Cues = Annotated[
+    list[str] | None, Field(description="Give 2 or 3: questions or symptoms it answers, in an asker's words.")
+]
 Superseded = Annotated[Tags, Field(description="Ids it replaces.")]
 
 
@@ -55,15 +58,23 @@ def _choose_filters(
 Chosen = Annotated[Filters, Spread(_choose_filters)]
 
 
+def _choose_lists(
+    *,
+    tags: Tags = None,
+    cues: Cues = None,
+    supersedes: Superseded = None,
+    anchors: Annotated[list[str] | None, Field(description="PATH or PATH#SYMBOL: mark it when that changes.")] = None,
+) -> Mapping[str, Any]:
+    return {"tags": tags or (), "cues": cues or (), "supersedes": supersedes or (), "anchors": anchors or ()}
+
+
 def remember(
     project: Project,
     content: Annotated[str, Field(description="One statement that makes sense on its own, months from now.")],
     memory_type: Annotated[str, Field(description="fact, preference, pattern or context.")] = "fact",
     importance: Annotated[Importance, Field(description="0 to 1; 0.7 if left out.")] = None,
-    tags: Tags = None,
-    supersedes: Superseded = None,
-    anchors: Annotated[list[str] | None, Field(description="PATH or PATH#SYMBOL: mark it when that changes.")] = None,
     *,
+    lists: Annotated[Mapping[str, Any], Spread(_choose_lists)],
     scope: Target,
 ) -> Remembered:
     """Store a memory for future sessions: what will still matter then and cannot be read from the code.
@@ -73,15 +84,7 @@ def remember(
     already), updated (it says more). If one in similar contradicts it and is no
     longer true, forget that one, or name it in supersedes.
     """
-    return project.remember(
-        content,
-        memory_type=memory_type,
-        importance=importance,
-        tags=tags or (),
-        supersedes=supersedes or (),
-        anchors=anchors or (),
-        scope=scope,
-    )
+    return project.remember(content, memory_type=memory_type, importance=importance, scope=scope, **lists)
 
 
 def recall(
@@ -117,26 +120,28 @@ def get_memory(project: Project, memory_id: Id, scope: Where = None, at: At = No
         return place.get(memory_id, scope)
 
 
+def _choose_changes(
+    *,
+    content: Annotated[str | None, Field(description="The new text.")] = None,
+    importance: Importance = None,
+    tags: Annotated[Tags, Field(description="In place of all old ones.")] = None,
+    cues: list[str] | None = None,
+    memory_type: str | None = None,
+    supersedes: Superseded = None,
+) -> Mapping[str, Any]:
+    fields = {"content": content, "importance": importance, "tags": tags, "cues": cues, "memory_type": memory_type}
+    return {**fields, "supersedes": supersedes or ()}
+
+
 def update_memory(
     project: Project,
     memory_id: Id,
-    content: Annotated[str | None, Field(description="The new text.")] = None,
-    importance: Importance = None,
-    tags: Annotated[Tags, Field(description="The new tags, in place of all old ones.")] = None,
-    memory_type: str | None = None,
-    supersedes: Superseded = None,
     scope: Where = None,
+    *,
+    changes: Annotated[Mapping[str, Any], Spread(_choose_changes)],
 ) -> Remembered:
     """Change what is given of one memory, and nothing else. restore_memory takes it back."""
-    return project.update(
-        memory_id,
-        content=content,
-        importance=importance,
-        tags=tags,
-        memory_type=memory_type,
-        supersedes=supersedes or (),
-        scope=scope,
-    )
+    return project.update(memory_id, scope=scope, **changes)
 
 
 def forget(project: Project, memory_id: Id, scope: Where = None) -> Mapping[str, Any]:

@@ -200,4 +200,5 @@ Started = shape(
     gone=list[Memory],
     edited=list[Memory],
 )
+Enriched = shape("Memories without cues, what would be done, or what was done; run is for `memsync janitor undo`.")
 Sources = shape("What each source proposes; dropped says what was not worth it, and why.", sources=list[dict[str, Any]])

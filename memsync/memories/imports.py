@@ -12,7 +12,18 @@ from memsync.dedup.nominate import Nominees
 from memsync.errors import InvalidMemory
 from memsync.format import codec, versions
 from memsync.memories.similar import Found, thresholds_of
-from memsync.records import Memory, Scope, check_size, clean_content, clean_tags, content_hash, new_id, tick
+from memsync.records import (
+    Memory,
+    Scope,
+    check_size,
+    clean_content,
+    clean_cues,
+    clean_tags,
+    content_hash,
+    new_id,
+    tick,
+    unite_words,
+)
 from memsync.store import bystealth
 from memsync.store.state import Dedup
 
@@ -179,7 +190,8 @@ class Plan:
             return self._end(candidate, "duplicate", known.id, f"{known.id} says it: {verdict.reason}")
         richer = known._replace(
             content=memory.content,
-            tags=clean_tags((*known.tags, *memory.tags)),
+            tags=unite_words(known.tags, memory.tags),
+            cues=unite_words(known.cues, memory.cues),
             importance=max(known.importance, memory.importance),
             updated_at=tick(self.now, known.written_at),
         )
@@ -230,6 +242,7 @@ class Plan:
         cleaned = memory._replace(
             content=clean_content(memory.content),
             tags=clean_tags(memory.tags),
+            cues=clean_cues(memory.cues),
             created_at=created,
             updated_at=memory.updated_at or created,
         )

@@ -268,13 +268,14 @@ class Project:
 
         return count_memories(list(self.entries(filters)))
 
-    def remember(
+    def remember(  # noqa: PLR0913 - what a record has
         self,
         content: str,
         *,
         memory_type: str = DEFAULT_TYPE,
         importance: float | None = None,
         tags: Collection[str] = (),
+        cues: Collection[str] = (),
         scope: Scope | None = None,
         source_type: str = DEFAULT_SOURCE,
         supersedes: Collection[str] = (),
@@ -282,7 +283,8 @@ class Project:
     ) -> Remembered:
         """Store *content*, unless the scope already holds what says the same (docs/dedup.md).
 
-        The same text in the same words is not stored twice: its tags are united, and the larger
+        It is found by its *cues* too: questions that it answers, symptoms, other names. Nobody is shown them.
+        The same text in the same words is not stored twice: its tags and cues are united, and the larger
         importance is kept. What it *supersedes* is archived: hidden, kept, and brought back by `restore`.
         When one of its *anchors* (PATH or PATH#SYMBOL) or a file that it names changes, recall says so.
 
@@ -291,10 +293,10 @@ class Project:
         """
         from memsync.memories.remember import remember  # the lexicon of the guards, which no recall needs
 
-        given = {"content": content, "memory_type": memory_type, "importance": importance, "tags": tags}
+        given = {"content": content, "memory_type": memory_type, "importance": importance, "tags": tags, "cues": cues}
         return remember(self, given, scope, source_type=source_type, supersedes=supersedes, anchors=anchors)
 
-    def update(
+    def update(  # noqa: PLR0913 - what a record has
         self,
         ref: str,
         *,
@@ -302,6 +304,7 @@ class Project:
         memory_type: str | None = None,
         importance: float | None = None,
         tags: Collection[str] | None = None,
+        cues: Collection[str] | None = None,
         scope: Scope | None = None,
         supersedes: Collection[str] = (),
         was: Memory | None = None,
@@ -316,7 +319,7 @@ class Project:
         """
         from memsync.memories.remember import update
 
-        given = {"content": content, "memory_type": memory_type, "importance": importance, "tags": tags}
+        given = {"content": content, "memory_type": memory_type, "importance": importance, "tags": tags, "cues": cues}
         return update(self, ref, scope, given, supersedes, was)
 
     def forget(self, ref: str, scope: Scope | None = None) -> Entry:

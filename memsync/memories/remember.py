@@ -27,6 +27,7 @@ from memsync.records import (
     check_size,
     check_words,
     clean_content,
+    clean_cues,
     clean_importance,
     clean_tags,
     clean_type,
@@ -34,6 +35,7 @@ from memsync.records import (
     new_id,
     shown_id,
     tick,
+    unite_words,
 )
 from memsync.store import bystealth
 
@@ -49,8 +51,10 @@ _CLEAN: Final[Mapping[str, Callable[[Any], Any]]] = {
     "memory_type": clean_type,
     "importance": clean_importance,
     "tags": clean_tags,
+    "cues": clean_cues,
 }
-_VETTED: Final = frozenset({"content", "tags", "memory_type", "author", "anchors"})  # looked at for secrets
+_VETTED: Final = frozenset({"content", "tags", "memory_type", "author", "anchors", "cues"})  # looked at for secrets
+_UNITED: Final = ("tags", "cues")
 _QUESTIONS: Final = 2  # that one write may put to a model
 _DOUBTED: Final = ("duplicate", "contains", "contained")
 
@@ -209,10 +213,11 @@ class _Write:
         return self._result("exists", same, "accessed", reason, old)
 
     def _take_over(self, old: Memory) -> dict[str, Any]:
-        """Return the changes to *old* apart from the text: tags are united, the larger importance is kept."""
+        """Return the changes to *old* apart from the text: tags and cues are united, the larger importance is kept."""
         draft, changes = self.draft, dict[str, Any]()
-        if (united := clean_tags((*old.tags, *draft.memory.tags))) != old.tags:
-            changes["tags"] = list(united)
+        for name in _UNITED:
+            if (united := unite_words(getattr(old, name), getattr(draft.memory, name))) != getattr(old, name):
+                changes[name] = list(united)
         if draft.importance is not None and draft.importance > old.importance:
             changes["importance"] = draft.importance
         if old.archived_at is not None:

@@ -52,6 +52,7 @@ NO_PARAMETER = {
         "yes": "with instructions it is written, as by create_skill; a draft waits for a person",
     },
     "init_memory": {"yes": "what was proposed waits for a person"},
+    "enrich_memories": {"list_": "the tool lists where it is given no memories"},
     "forget": {"purge": "a model must not take away what a person could bring back"},
     "memory_diff": {"markdown": "says the same for people"},
     "export_memories": dict.fromkeys(
@@ -71,6 +72,7 @@ RENAMED = {
     "skill validate": {"refs": "skill_ids"},
     "memory init": {"scan": "scan_codebase", "instructions": "import_claude_md"},
     "memory extract": {"sources": "paths"},
+    "memory enrich": {"source": "memories", "only_list": "list_"},
     "memory dedup confirm": {"refs": "decision_ids"},
     "memory dedup reverse": {"ref": "decision_id"},
 }
@@ -207,6 +209,12 @@ CASES = [
     ("init_memory", ["--no-import-claude-md"], {"import_claude_md": False}),
     ("extract_memories", ["CLAUDE.md", "--dry-run"], {"paths": ["CLAUDE.md"], "dry_run": True}),
     ("extract_memories", [], {}),
+    ("enrich_memories", ["--list", "-n", "20"], {}),
+    (
+        "enrich_memories",
+        ["cues.json", "--dry-run"],
+        {"memories": [{"id": "mm-abb", "cues": ["cannot write"]}], "dry_run": True},
+    ),
     ("dedup_log", ["--status", "unreviewed"], {"status": "unreviewed"}),
     ("dedup_log", ["--decision", "nonsense"], {"decision": "nonsense"}),
     ("dedup_confirm", ["1"], {"decision_ids": ["1"]}),
@@ -273,6 +281,8 @@ def twins(tmp_path, home) -> list[GitRepo]:
         )
         (repo.root / "pyproject.toml").write_text('[project]\nname = "shop"\nrequires-python = ">=3.11"\n')
         (repo.root / "howto.md").write_text(HOWTO)
+        cues = {"memories": [{"id": "mm-abb", "cues": ["cannot write"]}]}
+        (repo.root / "cues.json").write_text(json.dumps(cues))
         folder = repo.root / ".claude" / "skills" / "run-tests"
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text(SKILL)

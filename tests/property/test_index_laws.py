@@ -26,11 +26,12 @@ texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join) | st.text(max
 tags = st.lists(st.sampled_from(("ci", "code-style", "run", "runs", "run runs", "Größe")), max_size=3).map(tuple)
 queries = st.lists(st.sampled_from((*WORDS, '"deploy cache"', "kubernetes")), min_size=1, max_size=5).map(" ".join)
 keys = st.tuples(st.sampled_from(SCOPES), st.sampled_from(IDS))
-contents = st.dictionaries(keys, st.tuples(texts, tags), max_size=15)
+cues = st.lists(st.sampled_from(("why does it run?", "logged out", "CI")), max_size=2).map(tuple)
+contents = st.dictionaries(keys, st.tuples(texts, tags, cues), max_size=15)
 steps = st.lists(
     st.tuples(
         st.sampled_from(SCOPES),
-        st.lists(st.tuples(st.sampled_from(IDS), st.none() | st.tuples(texts, tags)), max_size=9),
+        st.lists(st.tuples(st.sampled_from(IDS), st.none() | st.tuples(texts, tags, cues)), max_size=9),
         st.sampled_from(("", "", "save", "open")),
     ),
     max_size=8,
@@ -53,7 +54,7 @@ def limits(request) -> Iterator[None]:
 
 
 def records_of(held) -> list[core.Record]:
-    return [record(id_, text, scope, tags=tags) for (scope, id_), (text, tags) in sorted(held.items())]
+    return [record(id_, text, scope, tags=tags, cues=cues) for (scope, id_), (text, tags, cues) in sorted(held.items())]
 
 
 @pytest.mark.slow
@@ -70,7 +71,7 @@ def test_an_index_that_changed_step_by_step_equals_one_made_at_once(meaning, sta
         grown.apply(
             scope,
             [
-                change(id_, *(new[:1] or (None,)), tags=new[1]) if new else change(id_, None)
+                change(id_, *(new[:1] or (None,)), tags=new[1], cues=new[2]) if new else change(id_, None)
                 for id_, new in last.items()
             ],
         )
@@ -129,7 +130,7 @@ def test_any_file_at_all_is_read_from_the_cache_as_from_the_file(tmp_path, data)
 
 
 HELD = {
-    (scope, id_): (text, ("ci",))
+    (scope, id_): (text, ("ci",), ("logged out",))
     for scope, id_, text in zip(SCOPES * 3, "abcdeabcd", (" ".join(WORDS[n : n + 5]) for n in range(9)), strict=True)
 }
 

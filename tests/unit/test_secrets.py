@@ -245,7 +245,7 @@ FIELDS = {
     "id": lambda token: token, "memory_type": lambda token: token, "tags": lambda token: ("ci", token),
     "source_type": lambda token: token, "source_session_id": lambda token: token, "author": lambda token: f"Jo {token}",
     "supersedes": lambda token: (token,), "anchors": lambda token: (f"x#{token}",), "conflict_of": lambda token: token,
-    "extra": lambda token: {token: 1},
+    "extra": lambda token: {token: 1}, "cues": lambda token: (f"login with {token}",),
 }  # fmt: skip
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from searching import BUILTIN, ask, index
+from searching import BUILTIN, ask, index, record
+
+from memsync.index.core import Index
 
 SHOP = (
     "CI needs Node 20, because the bundler fails with 18",
@@ -69,3 +71,12 @@ def test_without_an_embedder_the_same_questions_pass():
     made = index(*SHOP, *(f"note {n} about the worker pool and its queue" for n in range(40)))
     assert ask(made, "what port does staging use?").gate >= FLOOR
     assert ask(made, "how is the weather in port elizabeth over the summer?").gate < FLOOR
+
+
+def test_a_word_that_only_a_cue_has_counts_but_less():
+    said = index("The cart times out after 14 days of silence", *SHOP, meaning=BUILTIN)
+    shop = [record(str(number), text) for number, text in enumerate(SHOP)]
+    cued = Index([record("a", "The cart times out after 14 days", cues=("silence",)), *shop], BUILTIN)
+    bare = index("The cart times out after 14 days", *SHOP, meaning=BUILTIN)
+    gates = [ask(made, "silence in the cart").gate for made in (bare, cued, said)]
+    assert gates[0] < gates[1] < gates[2]

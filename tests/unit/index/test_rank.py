@@ -18,7 +18,7 @@ LENS = Lens(
     ceiling=2.0,
     alike={},
     terms=lambda _: ["one", "two", "three"],
-    dates=lambda _: [],
+    hidden=lambda _: [],
     live=10,
     has_meaning=True,
 )

@@ -65,7 +65,7 @@ MERGE = {"do": "merge", "scope": "project", "keep": "mm-a", "drop": "mm-b"}
         ("{", "Expecting property name"),
         ("[" * 50_000, "nested more than 64 levels deep"),
         ("[]", "not a JSON object"),
-        ('{"do": "delete", "id": "x"}', '"do" is not one of merge, archive, confirm, reverse'),
+        ('{"do": "delete", "id": "x"}', '"do" is not one of merge, archive, enrich, confirm, reverse'),
         (json.dumps({**MERGE, "scope": "everywhere"}), "scope is not one of"),
         (json.dumps({**MERGE, "drop": ""}), "drop is not a text"),
         (json.dumps({**MERGE, "kepe": "x"}), "'kepe' does not belong to this step"),

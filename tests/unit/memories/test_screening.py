@@ -139,6 +139,7 @@ def test_every_module_that_finds_secrets_or_orders_is_among_the_rules():
         {"supersedes": ["mm-x"]},
         {"conflict_of": "mm-x"},
         {"anchors": ["x.py"]},
+        {"cues": ["x"]},
         {"type": "x"},
         {"source_type": "x"},
         {"source_session_id": "x"},
