@@ -42,7 +42,8 @@ def is_safe(call: ast.Call, function: ast.AST) -> bool:
     """Tell whether the program that *call* starts is what `programs` says."""
     words = ast.unparse(call.args[0])
     made = [ast.unparse(node) for node in ast.walk(function) if isinstance(node, ast.Assign)]
-    made_here = f"{words.removesuffix('[0]')} = programs.own("
+    name = words.removesuffix("[0]")
+    made_here = (f"{name} = programs.own(", f"{name} = own(")  # the second in `programs` itself
     return words.startswith(("[programs.find(", "programs.own(")) or any(one.startswith(made_here) for one in made)
 
 

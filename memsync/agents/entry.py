@@ -57,7 +57,7 @@ def _start_clock(seconds: float, *, own: float | None = None, will_fork: bool = 
             )
             _complain(TimeoutError(f"gave nothing in {time_out}; MEMSYNC_HOOK_SECONDS allows more"))
         if _at_work and _claim(_at_work[0]):
-            _index_apart(_at_work[0])
+            programs.start_apart("-C", _at_work[0], "index", "rebuild")  # for a later hook
         return 0
 
     deadline.start(seconds, give_up, own=own, will_fork=will_fork)
@@ -80,25 +80,6 @@ def _claim(cwd: str) -> bool:
                 with open(mark, "w", encoding="ascii"):
                     _claimed.append(mark)
     return bool(_claimed)
-
-
-def _index_apart(cwd: str) -> None:
-    """Let a process of its own make the index for which there was no time here, so that a later hook has it."""
-    words = programs.own("-C", cwd, "index", "rebuild")
-    if sys.platform == "win32":
-        from subprocess import DETACHED_PROCESS, DEVNULL, Popen
-
-        Popen(
-            words,
-            env=programs.child_env(),
-            creationflags=DETACHED_PROCESS,
-            stdin=DEVNULL,
-            stdout=DEVNULL,
-            stderr=DEVNULL,
-        )
-    else:
-        nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
-        os.posix_spawn(words[0], words, programs.child_env(), file_actions=nowhere, setsid=True)
 
 
 def parse(words: Sequence[str]) -> tuple[str, str]:
@@ -210,7 +191,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
         _answered.append(event)
         if project.is_behind and _claim(cwd):
             if not project.screen_all(seconds=_REST * wire.bound(os.environ)):
-                _index_apart(cwd)
+                programs.start_apart("-C", cwd, "index", "rebuild")
             else:
                 os.unlink(_claimed.pop())
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from memsync.errors import MemsyncError
-from memsync.git import check
+from memsync.git import aftermath, check
 from memsync.git.hookfile import BLOCKED
 from memsync.git.install import list_roots
 from memsync.git.report import describe_changes
-from memsync.git.stage import Left, is_held_back, stage
+from memsync.git.stage import Left, is_held_back, list_paths, stage
 from memsync.secrets import NOTHING, Allow
 from memsync.store import config
 from memsync.store.checkout import Checkout
@@ -26,7 +26,6 @@ from memsync.store.places import Layout, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import notice
 from memsync.system import deadline
-from memsync.system.ancestors import find_command_lines
 
 _PARTIAL: Final = "next-index-"
 _UNCHECKED: Final = "the commit was NOT CHECKED FOR SECRETS: run `memsync git check` before you push"
@@ -41,6 +40,8 @@ def run_in_time(words: Sequence[str]) -> int:
         _say(f"git hook {words[0]} did not finish within {after}{f'; {_UNCHECKED}' if is_gate else ''}")
         return BLOCKED if _secrets else 0
 
+    if words[:1] == ["unstage"]:
+        return aftermath.unstage(words[1:])  # the user may think about a message for as long as he likes
     deadline.start_for_git("hook", os.environ, give_up)
     return main(words)
 
@@ -130,7 +131,10 @@ def _stage(checkout: Checkout) -> None:
         store = Store(layout.project)
         # A partial commit has an index of its own: what we would add there, the next commit would take out again.
         why = "it is a partial commit" if is_partial else under_way(layout.git) or _explain_emptiness(checkout)
+        names = list_paths(checkout, store)
+        before = aftermath.read_entries(checkout, names)
         left = Left(why) if why else stage(checkout, store, load_allowed(layout, settings.allow_secrets))
+        aftermath.watch(checkout, before, names)
         if left.why and is_held_back(checkout, store):
             _say(f"{store.place.memories.relative_to(checkout.top)} is not in this commit: {left.why}")
 
@@ -139,9 +143,8 @@ def _explain_emptiness(checkout: Checkout) -> str:
     """Return why the `git commit` that runs us is about to make no commit, so that nothing may be staged for it; "" else."""
     if checkout.run("diff", "--cached", "--quiet").code != 0:
         return ""
-    commits = (words for words in find_command_lines() if Path("".join(words[:1])).stem == "git" and "commit" in words)
-    command = next(commits, ["--allow-empty"])  # a tool that commits without git knows what it does
-    if any(word == "--allow-empty" or word.startswith("--am") for word in command):
+    pid, command = aftermath.find_commit()
+    if not pid or any(word == "--allow-empty" or word.startswith("--am") for word in command):
         return ""
     return "nothing else is staged, so git makes no commit; `memsync sync --commit` commits it alone"
 

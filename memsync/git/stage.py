@@ -32,6 +32,13 @@ def path_of(checkout: Checkout, store: Store) -> str:
     return store.place.memories.relative_to(checkout.top).as_posix()
 
 
+def list_paths(checkout: Checkout, store: Store) -> list[str]:
+    """Return all that we ever stage, relative to the top of the checkout: the memory file and the two that belong to it."""
+    directory = store.place.directory
+    paths = (store.place.memories, directory / ".gitignore", directory.parent / ".gitattributes")
+    return [path.relative_to(checkout.top).as_posix() for path in paths]
+
+
 def state(checkout: Checkout, path: str) -> str:
     """Return git's two letters for *path*: what is staged and what is not; two spaces if nothing changed.
 

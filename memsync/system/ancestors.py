@@ -10,17 +10,13 @@ from pathlib import Path
 _FARTHEST = 12  # a hook manager puts a shell or two, and itself, between git and us
 
 
-def find_command_lines() -> Iterator[list[str]]:
-    """Yield the command line of our parent, of its parent and so on, as far as the system tells."""
-    yield from (words for _, words in _walk_up())
-
-
 def find_pids(most: int) -> list[int]:
     """Return the number of our parent, of its parent and so on: at most *most*."""
-    return [pid for pid, _ in islice(_walk_up(), most)]
+    return [pid for pid, _ in islice(walk_up(), most)]
 
 
-def _walk_up() -> Iterator[tuple[int, list[str]]]:
+def walk_up() -> Iterator[tuple[int, list[str]]]:
+    """Yield number and command line of our parent, of its parent and so on, as far as the system tells."""
     pid = os.getppid()
     for _ in range(_FARTHEST):
         if pid <= 1 or (found := _read_proc(pid) or _ask_ps(pid)) is None:

@@ -16,6 +16,18 @@ def own(*words: str) -> list[str]:
     return [sys.executable, "-P", "-m", "memsync", *words]
 
 
+def start_apart(*words: str) -> None:
+    """Run *words* with this memsync in a process that goes on when we have ended, and holds nothing that somebody waits for."""
+    line = own(*words)
+    if sys.platform == "win32":
+        from subprocess import DETACHED_PROCESS, DEVNULL, Popen
+
+        Popen(line, env=child_env(), creationflags=DETACHED_PROCESS, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
+    else:
+        nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+        os.posix_spawn(line[0], line, child_env(), file_actions=nowhere, setsid=True)
+
+
 def find(name: str, env: Mapping[str, str] = os.environ) -> str:
     """Return the path of the program *name*, from those directories of PATH that are absolute.
 

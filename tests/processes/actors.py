@@ -122,6 +122,15 @@ def scribe(wire: Wire, root: str, name: str, seed: int, rounds: list[int], share
             wire.say(round=number)
 
 
+def agent(wire: Wire, root: str, name: str, count: int) -> None:
+    """Remember so many texts, opening the project for each as a command does."""
+    for number in range(count):
+        text = f"{name} found out number {number}"
+        with Memsync.open(root) as project:
+            id_ = project.remember(text).entry.id
+        wire.say(did="remember", id=id_, text=text)
+
+
 def endless_scribe(wire: Wire, root: str, name: str, seed: int) -> None:
     """Write until somebody stops it; an interrupt ends it in good order."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -257,7 +266,7 @@ def broken(wire: Wire, root: str, deed: str, call: int, error: int, stays: bool)
 
 JOBS = {
     job.__name__: job
-    for job in (scribe, endless_scribe, endless_syncer, hand, exporter, vandal, disturbed, cramped, broken)
+    for job in (scribe, agent, endless_scribe, endless_syncer, hand, exporter, vandal, disturbed, cramped, broken)
 }
 
 
