@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memsync.setup.client_status import ClientStatus
     from memsync.setup.doctor import Finding
     from memsync.setup.installing import Installed
+    from memsync.setup.notes import Taken
     from memsync.setup.server_probe import ServerStatus
 
 printable = texts.printable
@@ -284,8 +285,9 @@ def clients(found: Sequence[ClientStatus]) -> list[str]:
     lines = []
     for one in found:
         if one.used or one.where:
-            hooks = "" if one.hooks == "none" else f"hooks {one.hooks}, "
-            lines.append(f"{one.client:8} {hooks}MCP {one.mcp}  {', '.join(one.where)}".rstrip())
+            wiring = (("hooks", one.hooks), ("MCP", one.mcp), ("block", one.block))
+            said = ", ".join(f"{what} {how}" for what, how in wiring if how != "none")
+            lines.append(f"{one.client:8} {said}  {', '.join(one.where)}".rstrip())
             lines += [f"  {note}" for note in one.notes]
     return lines or ["no agent is connected; `memsync init --agent claude` (or codex, gemini, all) does it"]
 
@@ -315,6 +317,15 @@ def synced(done: Synced) -> str:
         f"{click.style('left alone', fg='yellow')}: {one_line(done.held or '')}": done.held,
     }
     return "\n".join(lines + [text for text, is_so in steps.items() if is_so])
+
+
+def notes(found: Taken) -> list[str]:
+    """Return lines about what the clients noted for themselves, and what of it could not be read."""
+    count = len(found.proposed)
+    said = (
+        f"{count} note{'' if count == 1 else 's'} of your clients wait for you; `memsync memory candidates` shows them"
+    )
+    return [*([said] if count else []), *map(one_line, found.problems)]
 
 
 def findings(found: Sequence[Finding]) -> str:

@@ -7,6 +7,7 @@ import click
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
 from memsync.cli.memory import memory
+from memsync.format.as_json import as_json
 from memsync.memories.project import Project
 
 
@@ -26,6 +27,9 @@ def sync(project: Project, /, only_import: bool, only_export: bool, commit: bool
     memory file alone and leaves what you staged as it is. A push is never
     forced, and never sends a branch without memories over one that has some.
 
+    Our block in AGENTS.md and the like, where there is one, is brought up to date. What the clients of
+    memory.bridges noted for themselves is proposed (`memsync memory candidates`).
+
     \b
     Examples:
       memsync sync
@@ -33,10 +37,15 @@ def sync(project: Project, /, only_import: bool, only_export: bool, commit: bool
       memsync sync --push
     """
     from memsync.memories.sync import sync as run
+    from memsync.setup.clients import refresh_blocks
+    from memsync.setup.notes import Taken, take_in
 
     both = only_import == only_export
     done = run(project, take_in=both or only_import, export=both or only_export, commit=commit, push=push)
-    return Answer(done, render.synced(done), 1 if done.held else 0)
+    blocks = list(map(str, refresh_blocks(project) if both or only_export else ()))
+    notes = take_in(project) if both or only_import else Taken()
+    value = {**as_json(done), "blocks": blocks, "notes": notes}
+    return Answer(value, "\n".join([render.synced(done), *blocks, *render.notes(notes)]), 1 if done.held else 0)
 
 
 memory.add_command(sync)

@@ -67,7 +67,7 @@ class Hook(NamedTuple):
     matcher: str | None = None
 
 
-Kind = Literal["hooks", "MCP server", "allowed tools"]
+Kind = Literal["hooks", "MCP server", "allowed tools", "block"]
 
 
 class Entry(NamedTuple):
@@ -90,14 +90,15 @@ class Entry(NamedTuple):
 class File(NamedTuple):
     """A settings file: its path in a project and in the client's directory in the home, "" where there is none.
 
-    `form` is how it is written: a client ignores a file with comments, or a comma too many, that it does not read.
+    `form` is how it is written: a client ignores a file with comments, or a comma too many, that it does not read;
+    into a text of others goes one block, whose text is made from the memories.
     `base` is what an empty one says. `also` are other names of the file in the project, of which one that is there counts.
     """
 
     project: str
     user: str
     entries: tuple[Entry, ...]
-    form: Literal["json", "json+comments", "jsonc", "toml", "yaml", "text"] = "json"
+    form: Literal["json", "json+comments", "jsonc", "toml", "yaml", "text", "block"] = "json"
     base: Mapping[str, Any] = {}
     also: tuple[str, ...] = ()
 

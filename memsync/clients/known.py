@@ -10,10 +10,11 @@ from typing import Final
 from memsync.clients.facts import Client
 from memsync.errors import UsageError
 
-# Those with hooks, which `all` means; then those that are told of the MCP server only.
+# Those with hooks, which `all` means; those that are told of the MCP server only; files that any client reads.
 ALL: Final = ("claude", "codex", "gemini", "copilot", "opencode", "qwen", "antigravity")
 SERVER_ONLY: Final = ("cursor", "vscode", "zed", "cline", "crush", "goose", "windsurf", "amp", "droid")
-NAMES: Final = (*ALL, *SERVER_ONLY)
+BLOCKS: Final = ("agents-md", "claude-md", "gemini-md", "codex-memories")
+NAMES: Final = (*ALL, *SERVER_ONLY, *BLOCKS)
 GROUP: Final = "memsync.clients"
 
 
@@ -24,8 +25,12 @@ def find(name: str) -> Client:
     Raises:
         UsageError: the client is unknown.
     """
+    if name.endswith("-md") and name in BLOCKS:
+        from memsync.clients.blocks import CLIENTS
+
+        return CLIENTS[name]
     if name in NAMES:
-        found: Client = import_module(f"memsync.clients.{name}").CLIENT
+        found: Client = import_module(f"memsync.clients.{name.replace('-', '_')}").CLIENT
         return found
     others = {client.name: client for client in _list_others()}
     if name not in others:

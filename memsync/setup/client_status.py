@@ -33,12 +33,16 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientStatus:
-    """How one client is wired. `where`: the files, or the plugin, that say so; `notes`: what to do."""
+    """How one client is wired. `where`: the files, or the plugin, that say so; `notes`: what to do.
+
+    `block` is for a file that any client reads, and has our block instead of hooks and server.
+    """
 
     client: str
     used: bool
     hooks: Wiring
     mcp: Wiring
+    block: Wiring = "none"
     where: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -70,12 +74,22 @@ def _survey_one(project: Project, client: Client, *, used: bool) -> ClientStatus
     sources += _look_elsewhere(project, client)
     order: tuple[Wiring, ...] = ("installed", "stale", "missing")
     hooks: Wiring = min((source.hooks for source in sources), key=order.index, default="missing")
+    block: Wiring = hooks if client.name in known.BLOCKS else "none"
     hooks = hooks if client.hooks else "none"
     server: Wiring = "installed" if any(source.server for source in sources) else "missing"
+    server = server if block == "none" else "none"
     if used or sources:
-        notes += _advise(client, hooks, server, is_wired=bool(sources), stealth=project.settings.stealth)
+        notes += _advise(
+            client,
+            block if block != "none" else hooks,
+            server,
+            is_wired=bool(sources),
+            stealth=project.settings.stealth,
+        )
     where = tuple(source.where for source in sources)
-    return ClientStatus(client=client.name, used=used, hooks=hooks, mcp=server, where=where, notes=tuple(notes))
+    return ClientStatus(
+        client=client.name, used=used, hooks=hooks, mcp=server, block=block, where=where, notes=tuple(notes)
+    )
 
 
 def _find_leaks(project: Project, sources: Iterable[Source]) -> Iterator[str]:
@@ -90,16 +104,18 @@ def _advise(client: Client, hooks: Wiring, server: Wiring, *, is_wired: bool, st
     again = f"`memsync init --agent {client.name}`"
     if not is_wired:
         yield f"{again} connects it"
+    elif client.name in known.BLOCKS and hooks == "stale":
+        yield "`memsync sync` brings our block up to date"
     elif hooks not in ("installed", "none"):
         yield f"{again} writes its hooks{' anew' if hooks == 'stale' else ''}"
-    elif server != "installed":
+    elif server == "missing":
         yield f"`{LOCAL_SERVER}` adds the tools" if client.name == "claude" and stealth else f"{again} adds the tools"
 
 
 def _look_in_file(target: Target) -> Iterator[Source]:
     _, text = read(target)
     found = editor_of(target).compare(text, target.wanted)
-    wanted = [name_of(one) for one in target.wanted if one.kind == "hooks"]
+    wanted = [name_of(one) for one in target.wanted if one.kind in ("hooks", "block")]
     present = [event for event in found.present if event in wanted]
     if found.present or found.stale:
         whole = present == wanted and not found.stale

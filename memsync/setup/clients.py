@@ -20,7 +20,7 @@ from memsync.clients import known
 from memsync.clients.facts import Entry
 from memsync.errors import SettingsRefused, StoreError, blaming
 from memsync.memories.project import Project
-from memsync.setup import json_entries, text_entries, toml_entries, yaml_entries
+from memsync.setup import block_entries, json_entries, text_entries, toml_entries, yaml_entries
 from memsync.setup.entries import Look
 from memsync.setup.jsonedit import EditRefused, NotJson, first_comment, first_loose_comma
 from memsync.setup.settings_files import Target, list_targets
@@ -40,9 +40,9 @@ _LINE: Final = re.compile(r"at line (\d+)")
 class Editor(Protocol):
     """Our entries in settings of one form: text in, text out."""
 
-    def add(self, text: str, wanted: Sequence[Entry]) -> str: ...  # noqa: D102
-    def remove(self, text: str, wanted: Sequence[Entry]) -> str: ...  # noqa: D102
-    def compare(self, text: str, wanted: Sequence[Entry]) -> Look: ...  # noqa: D102
+    def add(self, text: str, wanted: Sequence[Entry], /) -> str: ...  # noqa: D102
+    def remove(self, text: str, wanted: Sequence[Entry], /) -> str: ...  # noqa: D102
+    def compare(self, text: str, wanted: Sequence[Entry], /) -> Look: ...  # noqa: D102
 
 
 EDITORS: Final[Mapping[str, Editor]] = {
@@ -52,6 +52,7 @@ EDITORS: Final[Mapping[str, Editor]] = {
     "toml": toml_entries,
     "yaml": yaml_entries,
     "text": text_entries,
+    "block": block_entries,
 }
 
 
@@ -73,7 +74,7 @@ class Change(NamedTuple):
 
 def _describe(target: Target) -> str:
     kinds = {one.kind for one in target.wanted}
-    return " and ".join(kind for kind in ("hooks", "MCP server", "allowed tools") if kind in kinds)
+    return " and ".join(kind for kind in ("hooks", "MCP server", "allowed tools", "block") if kind in kinds)
 
 
 def plan(project: Project, clients: Iterable[str], *, stealth: bool, allow_tools: bool = False) -> list[Change]:
@@ -102,6 +103,23 @@ def _plan_addition(target: Target) -> Change:
 
 def _spell_base(target: Target) -> str:
     return json.dumps(target.file.base, indent=2) + "\n"
+
+
+def refresh_blocks(project: Project) -> list[Change]:
+    """Make our blocks in AGENTS.md and the like say what the memories do now, where they are; never under stealth.
+
+    Raises:
+        SettingsRefused, StoreError
+    """
+    if project.settings.stealth or project.layout.root is None:
+        return []
+    changes = [change for change in plan(project, known.BLOCKS, stealth=False) if _has_block(change)]
+    apply(project, changes)
+    return changes
+
+
+def _has_block(change: Change) -> bool:
+    return change.before is not None and bool(list_entries(change.target, change.before.decode()))
 
 
 def editor_of(target: Target) -> Editor:

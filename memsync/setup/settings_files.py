@@ -10,6 +10,7 @@ from typing import NamedTuple
 from memsync.clients import known
 from memsync.clients.facts import Client, Entry, File
 from memsync.memories.project import Project
+from memsync.setup.block import make_entry
 from memsync.system.home import find_home
 
 
@@ -54,6 +55,8 @@ def list_targets(client: Client, project: Project, *, stealth: bool, allow_tools
     for file in client.files if folder else ():
         path = _choose_path(folder, file, stealth=stealth) if folder else None
         wanted = tuple(entry for entry in file.entries if allow_tools or entry.kind != "allowed tools")
+        if file.form == "block" and path:
+            wanted = (make_entry(project, client.name),)
         if path and wanted:
             before = found[path].wanted if path in found else ()
             found[path] = Target(client, path, (*before, *wanted), tree, file)

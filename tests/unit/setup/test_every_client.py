@@ -15,7 +15,7 @@ from memsync.setup import installing
 from memsync.setup.client_status import survey
 from memsync.setup.settings_files import list_targets
 
-CLIENTS = known.NAMES
+CLIENTS = (*known.ALL, *known.SERVER_ONLY)
 # What a user has in a file of each form, and how it is written.
 USERS = {
     "json": '{\n  "mine": {"a": [1, 2]},\n  "mcpServers": {"other": {"command": "x"}}\n}\n',
