@@ -17,7 +17,7 @@ from memsync.system import deadline, programs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn
 
     from memsync.agents.hooks import Reply
@@ -28,6 +28,10 @@ _AGAIN = 300.0  # seconds after which an index that took too long is tried again
 _at_work: list[str] = []  # where this process answers by itself
 _answered: list[str] = []  # what this process has answered
 _claimed: list[str] = []  # the mark by which others know that this process does what they had no time for
+_printed: list[str] = []  # what it has said, or begun to say
+# How a text is spelled for the client, if it takes one at the event.
+_speaks: list[Callable[[str], dict[str, Any]]] = []
+_LONGEST_WHY = 500  # characters
 _LONG = 600.0  # seconds that the work at the end of a session may take
 _NEAR = 2  # processes up from a hook: a shell, and the client
 _LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
@@ -45,6 +49,7 @@ def main(words: Sequence[str]) -> NoReturn:
             _answer(event, client)
     except BaseException as error:  # noqa: BLE001 - the boundary of all: the user's turn goes on
         _complain(error)
+        _tell(f"{error}" if _is_ours(error) else f"{type(error).__name__}: {error}")
     finally:
         os._exit(0)  # neither threads nor buffers of ours may delay the turn
 
@@ -55,7 +60,9 @@ def _start_clock(seconds: float, *, own: float | None = None, will_fork: bool = 
             time_out = (
                 f"{seconds:g} seconds" if own in (None, seconds) else f"{own:g} seconds of work or {seconds:g} in all"
             )
-            _complain(TimeoutError(f"gave nothing in {time_out}; MEMSYNC_HOOK_SECONDS allows more"))
+            why = f"gave nothing in {time_out}; MEMSYNC_HOOK_SECONDS allows more"
+            _complain(TimeoutError(why))
+            _tell(f"the hook {why}")
         if _at_work and _claim(_at_work[0]):
             programs.start_apart("-C", _at_work[0], "index", "rebuild")  # for a later hook
         return 0
@@ -80,6 +87,22 @@ def _claim(cwd: str) -> bool:
                 with open(mark, "w", encoding="ascii"):
                     _claimed.append(mark)
     return bool(_claimed)
+
+
+def _tell(why: str) -> None:
+    """Say in the client's words that memory is unavailable: silence would be taken for nothing to know."""
+    if _speaks and not _printed:
+        import json
+
+        text = f"memory is unavailable: {' '.join(why.split())[:_LONGEST_WHY]}"
+        with contextlib.suppress(OSError):
+            _print(json.dumps({**_speaks[0](text.replace("<", "‹")), "systemMessage": f"memsync: {text}"}))
+
+
+def _is_ours(error: BaseException) -> bool:
+    from memsync.errors import MemsyncError
+
+    return isinstance(error, MemsyncError)
 
 
 def parse(words: Sequence[str]) -> tuple[str, str]:
@@ -180,12 +203,16 @@ def _ask_server(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -
 
 def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
     _at_work.append(cwd)
-    from memsync.agents.hooks import answer
     from memsync.clients import known
+
+    sender = known.find(client)
+    if name := sender.output_event(event):
+        _speaks.append(lambda text: sender.answer(name, text))
+    from memsync.agents.hooks import answer
     from memsync.memories.project import Project
 
     with Project.open(cwd) as project:
-        reply: Reply = answer(project, known.find(client), event, payload)
+        reply: Reply = answer(project, sender, event, payload)
         _print(reply.out)
         reply.used()
         _answered.append(event)
@@ -197,6 +224,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
 
 
 def _print(text: str) -> None:
+    _printed.append(text)
     data = text.encode()
     while data:
         data = data[os.write(1, data) :]

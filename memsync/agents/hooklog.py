@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -58,14 +58,22 @@ def _append(path: Path, note: Mapping[str, Any]) -> None:
 
 def last(project: Project) -> dict[str, Any] | None:
     """Return the last line of the log that is about what was given, or why nothing."""
+    return next((note for note in _read(project, _NAME) if note.get("event") in ("session-start", "prompt")), None)
+
+
+def read(project: Project) -> list[dict[str, Any]]:
+    """Return all lines of the log that can be read, the oldest first."""
+    return [*_read(project, _NAME), *_read(project, _EARLIER)][::-1]
+
+
+def _read(project: Project, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the lines of one file, the latest first."""
     directory = local_dir(project)
-    try:
-        lines = files.read(directory / _NAME)[0].splitlines() if directory else []
-    except StoreError:
-        return None
+    lines: list[bytes] = []
+    with suppress(StoreError):
+        lines = files.read(directory / name)[0].splitlines() if directory else []
     for line in reversed(lines):
         with suppress(ValueError):
             note = read_json(line)
-            if isinstance(note, dict) and note.get("event") in ("session-start", "prompt"):
-                return note
-    return None
+            if isinstance(note, dict):
+                yield note

@@ -13,6 +13,7 @@ from memsync.agents.actions import Outcome, Turn, check, run
 from memsync.agents.identity import parent_id, session_id
 from memsync.agents.injection import Injection
 from memsync.agents.ledger import CLIENT
+from memsync.agents.notices import find_failure, list_notices
 from memsync.agents.past import find_past
 from memsync.agents.session import RecallSession
 from memsync.agents.triage import small_talk
@@ -20,9 +21,10 @@ from memsync.clients import known
 from memsync.clients.facts import EVENTS, Client
 from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project
+from memsync.memories.results import Hit
 from memsync.records import format_time
 from memsync.store import files, workflow
-from memsync.store.trust import notice, why_no_step
+from memsync.store.trust import why_no_step
 
 
 class Reply(NamedTuple):
@@ -48,10 +50,11 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
     triggers = client.triggers(event, payload) if project.settings.enabled else ()
     outcomes = _run_triggers(triggers, turn, key)
     _note_surroundings(session, event, payload)
-    text = "\n".join(found.text for found in turn.injections if found.text)
     name = client.output_event(event)
+    told = list_notices(session, event, outcomes, turn.injections) if name else []
+    message = {"systemMessage": f"memsync: {'; '.join(told)}"} if told else {}
+    text = "\n".join(found.text for found in turn.injections if found.text) or (name and find_failure(outcomes))
     note = _note(turn, client, event, outcomes)
-    message = _notice(project, event)
 
     def note_down() -> None:
         _keep_for_later(turn, event, str(payload.get(client.turn) or ""))
@@ -104,12 +107,6 @@ def _run_triggers(triggers: Sequence[str], turn: Turn, key: str) -> list[Outcome
         return [outcome for trigger in triggers for outcome in run(steps[trigger], turn)]
 
 
-def _notice(project: Project, event: str) -> dict[str, str]:
-    """Return what every client shows the user, and no model, when a session begins: that something waits."""
-    text = notice(workflow.find_waiting(project.layout, project.loaded)) if event == "session-start" else ""
-    return {"systemMessage": f"memsync: {text}"} if text else {}
-
-
 def _key(client: Client, event: str, payload: Mapping[str, Any]) -> str:
     """Return what identifies this event among those of its kind."""
     turn = payload.get(client.turn) or payload.get("source") or ""
@@ -118,12 +115,16 @@ def _key(client: Client, event: str, payload: Mapping[str, Any]) -> str:
 
 def _note(turn: Turn, client: Client, event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     session = turn.session
+    hits = [entry for found in turn.injections for entry in found.entries if isinstance(entry, Hit)]
+    sure = {hit.id: round(hit.confidence, 2) for hit in hits}
     return {
         "at": format_time(session.project.clock()),
         "client": client.name,
         "event": event,
         "session": session.id,
+        **({"source": turn.values["source"]} if turn.values["source"] else {}),
         "given": [entry.id for found in turn.injections for entry in found.entries],
+        **({"sure": sure} if sure else {}),
         "filtered": sum(found.filtered for found in turn.injections),
         "reason": next((found.reason for found in turn.injections if found.reason), ""),
         "errors": [f"{name}: {result['error']}" for name, result in outcomes if "error" in result],

@@ -16,7 +16,7 @@ class Injection(NamedTuple):
 
     `left_out` did not fit into the budget. From a `gate` below the `floor` nothing is given.
     `folded` are the memories that only say again what one of the `entries` does; `known` are the ids
-    of those that fit and were given before.
+    of those that fit and were given before. `degraded` says what was missing for a good search.
     """
 
     text: str = ""
@@ -28,6 +28,7 @@ class Injection(NamedTuple):
     floor: float = 0.0
     folded: tuple[Entry, ...] = ()
     known: tuple[str, ...] = ()
+    degraded: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result of seed 000's action."""

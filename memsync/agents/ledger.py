@@ -23,6 +23,7 @@ _CLAIMS: Final = "claims"
 _KEPT: Final = "kept"
 _MATCHED: Final = "matched"
 _STARTED: Final = "started"
+_TOLD: Final = "told"
 HELPED: Final = "helped"
 CLIENT: Final = "client_pids"  # of the processes that started the hook of a session's start, the nearest first
 _TWIN: Final = timedelta(seconds=3)  # a second hook for the same event comes at once, and no hook lives longer
@@ -101,6 +102,25 @@ class Ledger:
             return {**variables, LEDGER: left, _STARTED: None}
 
         self._change(forget)
+
+    def is_told(self, what: str, when: str = "") -> bool:
+        """Tell whether the user knows of *what*, as it is *when*."""
+        told = self.variables().get(_TOLD)
+        return isinstance(told, dict) and told.get(what) == when
+
+    def begin_telling(self, what: str, when: str = "") -> bool:
+        """Note that the user is told of *what*, as it is *when*; False if another process did so before."""
+        is_new = True
+
+        def note(variables: dict[str, Any]) -> dict[str, Any] | None:
+            nonlocal is_new
+            told = variables.get(_TOLD)
+            told = told if isinstance(told, dict) else {}
+            is_new = told.get(what) != when
+            return {**variables, _TOLD: {**told, what: when}} if is_new else None
+
+        self._change(note)
+        return is_new
 
     def claim(self, event: str) -> bool:
         """Take on *event* (its name and what tells it from the next); False if another process just did.

@@ -150,7 +150,7 @@ class RecallSession(Ledger):
         done = self._built(marked, filtered, limit=limit, budget=budget, grouped=False, notes=notes_of(lines))
         shown = {entry.id for entry in done.entries}
         folded = tuple(hit for line in lines if line.hit.id in shown for hit in line.alike)
-        return done._replace(gate=found.gate, floor=found.floor, folded=folded)
+        return done._replace(gate=found.gate, floor=found.floor, folded=folded, degraded=found.degraded)
 
     def _search(self, prompt: str, rules: Rules, limit: int) -> tuple[Recall, list[str], set[str]]:
         """Look with the ledger excluded in the query, and list what it kept back that would have passed.

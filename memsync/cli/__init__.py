@@ -23,15 +23,8 @@ def main() -> None:
         from memsync.cli.drivers import run_in_time as drive  # git waits for it
 
         sys.exit(drive(words[1], words[2:]))
-    if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
-        from memsync.agents.entry import main as answer
-
-        answer(words[1:])
-    if words[:1] == ["mcp"]:
-        from memsync.mcp.early import greet  # a client waits for the first answers, and not for the SDK to load
-
-        if greet(words[1:]):
-            return
+    if _answer_client(words):
+        return
     if words[:2] == ["git", "hook"] and words[2:3] != ["--help"]:
         from memsync.git.hooks import run_in_time as hook
 
@@ -39,6 +32,23 @@ def main() -> None:
     from memsync.cli.app import run
 
     sys.exit(run(words))
+
+
+def _answer_client(words: list[str]) -> bool:
+    """Do what an agent client waits for, without click; return whether everything is done."""
+    if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
+        from memsync.agents.entry import main as answer
+
+        answer(words[1:])
+    if words == ["statusline"]:
+        from memsync.agents.statusline import main as show
+
+        show()
+    if words[:1] == ["mcp"]:
+        from memsync.mcp.early import greet  # the SDK takes longer to load than a client waits
+
+        return greet(words[1:])
+    return False
 
 
 def _write_help(path: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,13 @@ from memsync.agents.session import RecallSession
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
 from memsync.clients.facts import EVENTS
+from memsync.errors import UsageError
 from memsync.memories.project import Project
+from memsync.records import parse_time
+from memsync.store.workflow import TRIGGERS
+
+if TYPE_CHECKING:
+    from memsync.agents.sessions import Event, Session
 
 _session_option = click.option("--session", "session_id", default="", metavar="ID", help="The agent session it is for.")
 
@@ -67,6 +73,50 @@ def _list_verdicts(found: Explained) -> list[str]:
     return [*lines, *([f"gate {gate.gate:.2f}, floor {gate.floor:.2f}"] if gate.floor else ())]
 
 
+@command(cli)
+@click.argument("words", metavar="[show [ID]]", nargs=-1)
+def sessions(project: Project, /, words: tuple[str, ...]) -> Answer:
+    """List the sessions of your agents, or show what one was given, and why.
+
+    An ID may be cut; without one the latest session is shown. This machine's
+    sessions only, from .gobby/local, which is no place to keep anything.
+
+    \b
+    Examples:
+      memsync sessions
+      memsync sessions show
+      memsync sessions show 6f4786a5 --json
+    """
+    from memsync.agents.sessions import find_session, list_sessions
+
+    found = list_sessions(project)
+    if not words:
+        value = {"count": len(found), "sessions": [one.summary() for one in found]}
+        return Answer(value, "\n".join(map(_spell_session, found)) or "no session yet")
+    if words[0] != "show" or len(words) > 2:
+        raise UsageError("`memsync sessions` takes nothing, or `show` and the id of a session")
+    one = find_session(found, "".join(words[1:]))
+    return Answer(one, "\n".join([_spell_session(one), *map(_spell_event, one.events)]))
+
+
+def _spell_session(session: Session) -> str:
+    counts = ((session.count(what), what) for what in ("given", "recalled", "stored", "changed"))
+    said = ", ".join(f"{n} {what}" for n, what in counts if n) or "nothing given"
+    last = _spell_time(session.events[-1].at)
+    return f"{render.one_line(session.id)} ({render.one_line(session.client or 'no hooks')}, {last}): {said}"
+
+
+def _spell_event(event: Event) -> str:
+    what = f"{event.what} {render.short_id(event.id)}" if event.id else f"{event.what} given"
+    text = f" {render.one_line(event.content)}" if event.content else ""
+    return f"  {_spell_time(event.at)}  {what}: {render.one_line(event.why)}{text and ':' + text}"
+
+
+def _spell_time(at: str) -> str:
+    moment = parse_time(at)
+    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "no date"
+
+
 @cli.group()
 def workflow() -> None:
     """Show, check and run what happens during an agent's session."""
@@ -105,7 +155,7 @@ def _spell_params(params: Any) -> str:
 
 
 @command(workflow)
-@click.argument("trigger", metavar="session_start|prompt|pre_compact|compact|session_end")
+@click.argument("trigger", metavar="|".join(TRIGGERS))
 @click.option("--prompt", default="", metavar="TEXT", help="What {user_prompt} stands for.")
 @_session_option
 def run(project: Project, /, trigger: str, prompt: str, session_id: str) -> Answer:

@@ -204,6 +204,10 @@ class State:
         )
         return [SessionUse(session, action, parse_time(at)) for session, action, at in self._select(query, (id_,))]
 
+    def session_uses(self) -> list[tuple[str, str, str, str]]:
+        """Return session, memory, action and time of everything that happened in sessions, oldest first."""
+        return self._select("SELECT session_id, memory_id, action, created_at FROM session_memories ORDER BY id")
+
     def log_dedup(self, rows: Iterable[Dedup]) -> list[int]:
         """Append decisions to the dedup log and return their numbers; 0 for each that could not be written."""
         numbers: list[int] = []

@@ -305,7 +305,10 @@ def test_an_index_that_takes_too_long_is_made_by_a_process_of_its_own(repo, monk
     repo.write_memories("".join(f'{{"content":"{text}","id":"aa-{n:05d}"}}\n' for n, text in enumerate(texts)))
     monkeypatch.setenv("MEMSYNC_HOOK_SECONDS", "0.4")
     payload = json.dumps({"session_id": "s", "prompt": "which service talks to gamma 777?"})
-    assert memsync("hook", "prompt", cwd=repo.root, stdin=payload).code == 0
+    ran = memsync("hook", "prompt", cwd=repo.root, stdin=payload)
+    assert ran.code == 0
+    assert ran.json["systemMessage"].startswith("memsync: memory is unavailable: the hook gave nothing in 0.4 seconds")
+    assert ran.json["hookSpecificOutput"]["additionalContext"].startswith("memory is unavailable: ")
     until((repo.root / ".gobby" / "local" / "index" / "index.bin").exists)
 
 

@@ -1,0 +1,113 @@
+"""Which sessions there were, and what each was given, and why: from the log of the hooks, and the notes on use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memsync.agents import hooklog
+from memsync.errors import MemsyncError, Remedy
+from memsync.memories.project import Project
+
+_DONE: Final = {
+    "accessed": ("recalled", "the agent asked"),
+    "created": ("stored", "the agent stored it"),
+    "updated": ("changed", "the agent changed it"),
+    "injected": ("given", "no longer in the log of the hooks"),
+}
+_STARTS: Final = {
+    "compact": "it was needed after a compaction, or is among the most important",
+    "resume": "the client had lost what it was given",
+    "clear": "it is among the most important, and the context was cleared",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that happened: a memory was given, recalled, stored or changed, or nothing was given; and why."""
+
+    at: str
+    what: str
+    why: str
+    id: str = ""
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A session of an agent, a subagent's behind its parent's id; `events` in the order of time."""
+
+    id: str
+    client: str
+    events: tuple[Event, ...]
+
+    def count(self, what: str) -> int:
+        """Return how many memories were given, recalled, stored or changed."""
+        return len({event.id for event in self.events if event.what == what})
+
+    def summary(self) -> dict[str, Any]:
+        """Return the session without its events."""
+        counts = {what: self.count(what) for what, _ in _DONE.values()}
+        return {
+            "id": self.id,
+            "client": self.client,
+            "began_at": self.events[0].at,
+            "last_at": self.events[-1].at,
+        } | counts
+
+
+def list_sessions(project: Project) -> list[Session]:
+    """Return the sessions that something is known of, the latest first. Local: this machine's, and not forever."""
+    project.stores.refresh()
+    contents = {memory.id: memory.content for store in project.stores.values() for memory in store.memories().values()}
+    found: dict[str, list[Event]] = {}
+    clients: dict[str, str] = {}
+    for note in hooklog.read(project):
+        if id_ := str(note.get("session") or ""):
+            clients[id_] = str(note.get("client") or "")
+            found.setdefault(id_, []).extend(_list_given(note, contents))
+    for scope in project.stores:
+        for id_, memory, action, at in project.state(scope).session_uses():
+            known = found.setdefault(id_, [])
+            what, why = _DONE[action]
+            if action != "injected" or all(event.id != memory for event in known):
+                known.append(Event(at=at, what=what, why=why, id=memory, content=contents.get(memory)))
+    sessions = [
+        Session(id=id_, client=clients.get(id_, ""), events=tuple(sorted(events, key=lambda event: event.at)))
+        for id_, events in found.items()
+        if events
+    ]
+    return sorted(sessions, key=lambda session: session.events[-1].at, reverse=True)
+
+
+def find_session(sessions: Iterable[Session], ref: str) -> Session:
+    """Return the session whose id is *ref* or alone begins with it; of "" the latest.
+
+    Raises:
+        MemsyncError: there is none, or more than one.
+    """
+    near = [one for one in sessions if one.id.startswith(ref)]
+    exact = [one for one in near if one.id == ref] or (near[:1] if not ref else near)
+    if len(exact) != 1:
+        what = f"{len(near)} sessions begin with {ref!r}" if near else f"no session begins with {ref!r}"
+        raise MemsyncError(f"{what}; ", Remedy("sessions"), " lists them")
+    return exact[0]
+
+
+def _list_given(note: Mapping[str, Any], contents: Mapping[str, str]) -> Iterator[Event]:
+    at, given = str(note.get("at") or ""), note.get("given") or ()
+    for id_ in given:
+        yield Event(at=at, what="given", why=_explain(note, id_), id=str(id_), content=contents.get(id_))
+    failed = "; ".join(map(str, note.get("errors") or ()))
+    if not given and note.get("event") in ("session-start", "prompt", "subagent-start"):
+        yield Event(at=at, what="nothing", why=failed or str(note.get("reason") or "nothing to give"))
+
+
+def _explain(note: Mapping[str, Any], id_: str) -> str:
+    if note.get("event") == "prompt":
+        sure = (note.get("sure") or {}).get(id_)
+        return "the prompt was about it" + (f" (confidence {sure:.2f})" if sure is not None else "")
+    if note.get("event") == "subagent-start":
+        return "a subagent began, for a prompt that was about it or with the most important"
+    return _STARTS.get(str(note.get("source")), "it is among the most important, and the session began")
