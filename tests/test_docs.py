@@ -81,6 +81,7 @@ def test_every_group_and_command_is_in_the_tree():
         "mcp",
         "hook",
         "memory",
+        "review",
         "skill",
         "status",
         "sync",

@@ -80,6 +80,7 @@ class LazyGroup(click.Group):
         ("agents", "inject workflow sessions"),
         ("statusline", "statusline"),
         ("janitor", "janitor"),
+        ("review", "review"),
         ("evaluate", "eval"),
         ("mcp", "mcp"),
         ("ui", "ui"),

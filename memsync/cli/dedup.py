@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Final
 
 import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, command, wants_json
+from memsync.cli.keys import keys, mark_differences
 from memsync.cli.memory import memory
-from memsync.format.worddiff import compare
 from memsync.janitor import review as reviewing
 from memsync.janitor.review import Row
 from memsync.memories.project import Project
@@ -74,29 +72,11 @@ def review(project: Project, /) -> Answer | None:
     if wants_json() or not sys.stdin.isatty():
         return _list_waiting(project, copies, waiting)
     click.echo(f"{copies} copies confirmed, {len(waiting)} to review" if waiting else f"{copies} copies confirmed")
-    with _keys() as key:
+    with keys() as key:
         for number, row in enumerate(waiting, 1):
             if not _ask(project, row, f"{number}/{len(waiting)}", key):
                 break
     return None
-
-
-@contextmanager
-def _keys() -> Iterator[Callable[[], str]]:
-    """Give out what takes one key without Enter; what is typed ahead counts."""
-    if sys.platform == "win32":
-        yield click.getchar
-        return
-    import termios
-    import tty
-
-    keyboard = sys.stdin.fileno()
-    before = termios.tcgetattr(keyboard)
-    tty.setcbreak(keyboard)
-    try:
-        yield lambda: os.read(keyboard, 1).decode("ascii", "replace")
-    finally:
-        termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
 
 
 def _list_waiting(project: Project, copies: int, waiting: list[Row]) -> Answer:
@@ -115,7 +95,7 @@ def _ask(project: Project, row: Row, place: str, key: Callable[[], str]) -> bool
     said = row.decision
     why = f": {said.reasoning}" if said.reasoning else ""
     click.echo(f"\n{click.style(f'{place} {said.decision}', bold=True)}{render.one_line(why)}")
-    for line in _mark_differences(row.rejected_text(), row.kept_text()):
+    for line in mark_differences(("rejected", row.rejected_text()), ("kept", row.kept_text())):
         click.echo(line)
     click.echo(f"{_KEYS} ", nl=False)
     while (pressed := key().lower()) not in _PRESSED:
@@ -126,16 +106,6 @@ def _ask(project: Project, row: Row, place: str, key: Callable[[], str]) -> bool
     elif pressed == "n":
         click.echo(_describe_reversal(project, reviewing.reverse(project, row)))
     return pressed in ("y", "n", "s")
-
-
-def _mark_differences(rejected: str, kept: str) -> Iterator[str]:
-    """Yield both texts on a line each, with what only one of them has marked."""
-    pieces = compare(render.one_line(rejected), render.one_line(kept))
-    for word, mark, colour in (("rejected: ", "-", "red"), ("kept:     ", "+", "green")):
-        shown = (
-            click.style(text, fg=colour, bold=True) if m == mark else text for m, text in pieces if m in (" ", mark)
-        )
-        yield f"  {word}{''.join(shown)}"
 
 
 def _describe_reversal(project: Project, result: reviewing.Reversed) -> str:

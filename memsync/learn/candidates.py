@@ -196,6 +196,14 @@ class Candidates:
         self._drop({one.memory.id for one in chosen})
         return chosen
 
+    def put_back(self, proposal: Proposal) -> None:
+        """Let *proposal* wait again, also if it was rejected."""
+        with self._here.writing():
+            self._here.drop_rejected({content_hash(proposal.memory.content)})
+            waiting = self._here.read_memories()
+            if proposal.memory.id not in {one.memory.id for one in waiting}:
+                self._here.write_memories([*waiting, proposal])
+
     def _find(self, ids: Iterable[str]) -> list[Proposal]:
         waiting = self.memories()
         chosen = []
@@ -252,11 +260,11 @@ class _Folder:
 
     def read_memories(self) -> list[Proposal]:
         data, _ = files.read(self.path / _MEMORIES)
-        return [_make_proposal(line.memory) for line in jsonl.read_lines(data) if line.memory]
+        return [make_proposal(line.memory) for line in jsonl.read_lines(data) if line.memory]
 
     def write_memories(self, proposals: Iterable[Proposal]) -> None:
         path = self.path / _MEMORIES
-        rows = b"".join(codec.encode(_make_record(one)) + b"\n" for one in proposals)
+        rows = b"".join(codec.encode(make_record(one)) + b"\n" for one in proposals)
         was, _ = files.read(path)
         if rows != was:
             files.rewrite(path, rows, was=was, temp=path.with_suffix(".tmp"), private=self.place.private)
@@ -269,6 +277,13 @@ class _Folder:
     def add_rejected(self, hashes: Iterable[str]) -> None:
         if rows := "".join(f"{hash_}\n" for hash_ in hashes):
             files.append(self.path / _REJECTED, rows.encode(), private=self.place.private)
+
+    def drop_rejected(self, hashes: Collection[str]) -> None:
+        path = self.path / _REJECTED
+        was, _ = files.read(path)
+        rows = b"".join(row + b"\n" for row in was.split() if row.decode("ascii", "replace") not in hashes)
+        if rows != was:
+            files.rewrite(path, rows, was=was, temp=path.with_suffix(".tmp"), private=self.place.private)
 
     def add(self, skills: Mapping[str, bytes], rejected: Collection[str]) -> None:
         """Add what is not there yet."""
@@ -306,12 +321,14 @@ def carry_back(private: Place, kept: Place, place: Place) -> None:
             out.drop_skill(name)
 
 
-def _make_record(proposal: Proposal) -> Memory:
+def make_record(proposal: Proposal) -> Memory:
+    """Return *proposal* as a record, whose other keys say why and where."""
     about = {"rationale": proposal.rationale, "where": proposal.where}
     return proposal.memory._replace(extra={**proposal.memory.extra, **about})
 
 
-def _make_proposal(memory: Memory) -> Proposal:
+def make_proposal(memory: Memory) -> Proposal:
+    """Return the proposal that `make_record` made a record of."""
     extra = dict(memory.extra)
     rationale, where = str(extra.pop("rationale", "")), str(extra.pop("where", ""))
     return Proposal(memory=memory._replace(extra=extra), rationale=rationale, where=where)

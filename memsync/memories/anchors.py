@@ -82,6 +82,20 @@ def anchors_of(content: str, given: Collection[str], root: Path) -> tuple[str, .
     return tuple(dict.fromkeys((*pins, *(path for path in find_named(content, root) if path not in known))))
 
 
+def pin_now(texts: Iterable[str], root: Path) -> tuple[str, ...]:
+    """Return the anchors *texts* as they fit the repository now: files pinned to their content, without what is gone."""
+    found: dict[str, None] = {}
+    for text in texts:
+        anchor = parse(text)
+        if not _is_inside(anchor.path, root) or not (root / anchor.path).exists():
+            continue
+        if not _explain_change(anchor, root):
+            found[text] = None
+        else:
+            found[pin(anchor.path, root)] = None
+    return tuple(found)
+
+
 def find_stale(texts: Iterable[str], root: Path) -> tuple[str, ...]:
     """Return what has changed in the repository since the anchors *texts* were set."""
     inside = (anchor for anchor in map(parse, texts) if _is_inside(anchor.path, root))

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.errors import AmbiguousId, InvalidMemory, MemoryNotFound
+from memsync.errors import AmbiguousId, Changed, InvalidMemory, MemoryNotFound
 from memsync.format.codec import decode
 from memsync.memories.results import Entry, Remembered
-from memsync.records import Memory, Scope, content_hash, find_id, format_time, tick
+from memsync.records import Memory, Scope, content_hash, find_id, format_time, shown_id, tick
 from memsync.store import local_history
 
 if TYPE_CHECKING:
@@ -61,6 +61,25 @@ def archive_elsewhere(project: Project, scope: Scope, replaces: Iterable[Entry])
         store = project.store_to_write(where)
         with store.writing():
             store.update(plan_archiving(project, store, replaces))
+
+
+def pin_again(project: Project, ref: str, scope: Scope | None, was: Memory | None = None) -> Entry:
+    """Anchor a memory that is still true to its files as they are now; what is gone is no anchor any more.
+
+    Raises:
+        MemoryNotFound, AmbiguousId, Changed, StoreError: nothing was written.
+    """
+    from memsync.memories.anchors import pin_now
+
+    entry, root = project.get(ref, scope), project.layout.root
+    store = project.store_to_write(entry.scope)
+    with store.writing():
+        old = get_live(store, entry.id)
+        if was not in (None, old):
+            raise Changed(shown_id(old.id))
+        pins = pin_now(old.anchors, root) if root else old.anchors
+        memory = edit(project, store, old, {"anchors": list(pins) or None}) if pins != old.anchors else old
+    return record_entry(project, entry.scope, memory, "updated")
 
 
 def get_live(store: Store, id_: str) -> Memory:
@@ -136,6 +155,8 @@ def purge(project: Project, ref: str, scope: Scope | None) -> str:
     project.stores.refresh()
     known = {where: {*store.memories(), *store.replaced()} for where, store in stores.items()}
     id_ = find_id(ref, (id_ for ids in known.values() for id_ in ids))
+    for store in project.stores.values():
+        local_history.drop_decisions(store.place.local, id_)
     for where in (where for where, ids in known.items() if id_ in ids):
         if stores[where].get(id_):
             forget(project, id_, where, keep=False)

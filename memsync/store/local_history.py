@@ -7,6 +7,7 @@ of an id is the last that this machine wrote or replaced (docs/adr/0057).
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
@@ -22,6 +23,7 @@ from memsync.store import files
 
 log = logging.getLogger(__name__)
 
+DECISIONS: Final = "review.jsonl"  # what was decided in the queue of reviews (janitor/deciding.py)
 _OLD, _NEW = "history.1.jsonl", "history.jsonl"
 _SIZE: Final = 10 * 2**20 - 2**16
 _SPAN: Final = timedelta(days=90)
@@ -35,6 +37,11 @@ def read(local: Path, get: Callable[[str], Memory | None]) -> dict[str, bytes]:
         for line in _read_lines(local)
         if line.id and line.memory and not same_but_for_time(line.memory, get(line.id))
     }
+
+
+def find_versions(local: Path, id_: str) -> list[Line]:
+    """Return every version of *id_* that the local history has, the last first."""
+    return [line for line in _read_lines(local) if line.id == id_ and line.memory][::-1]
 
 
 def find_last(local: Path) -> dict[str, Line]:
@@ -115,3 +122,12 @@ def drop(local: Path, ids: Collection[str], *, private: bool) -> None:
 
 def _leave_out(data: bytes, ids: Collection[str]) -> bytes:
     return b"".join(line.raw + b"\n" for line in jsonl.read_lines(data) if line.id not in ids)
+
+
+def drop_decisions(local: Path, id_: str) -> None:
+    """Drop what is noted in *local* of decisions about *id_*: a note may hold the text that was proposed."""
+    path = local / DECISIONS
+    was, _ = files.read(path)
+    rows = b"".join(row for row in was.splitlines(keepends=True) if json.dumps(id_).encode()[1:-1] not in row)
+    if rows != was:
+        files.rewrite(path, rows, was=was, temp=path.with_suffix(".tmp"), private=True)

@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from memsync.agents.live import Live
-from memsync.web import bulk, edits, health, memories, pages, skills
+from memsync.web import bulk, edits, health, memories, pages, review, skills
 from memsync.web.changes import Changes
 from memsync.web.desk import Desk
 from memsync.web.gate import Gate
@@ -32,6 +32,7 @@ def build(live: Live, keys: Keys, changes: Changes) -> Gate:
 
     routes = [
         *memory_routes(desk, shelf),
+        *review_routes(desk),
         *skill_routes(desk),
         *health_routes(desk),
         Route("/events", stream, methods=["GET"]),
@@ -83,4 +84,14 @@ def health_routes(desk: Desk) -> list[Route]:
         desk.reads("/health/doctor", health.show_findings),
         desk.writes("/health/fix", health.fix),
         desk.writes("/health/set", health.set_setting),
+    ]
+
+
+def review_routes(desk: Desk) -> list[Route]:
+    """Return the page of the queue, and its forms."""
+    waiting = review.Waiting()
+    return [
+        desk.reads("/review", partial(review.show, waiting)),
+        desk.writes("/review/decide", partial(review.decide, waiting)),
+        desk.writes("/review/undo", review.undo),
     ]

@@ -34,8 +34,9 @@ _KEPT: Final = 50  # notices of what was done
 # Address, name and key of each page in the head.
 TABS: Final[Sequence[tuple[str, str, str]]] = (
     ("/", "Memories", "1"),
-    ("/skills", "Skills", "2"),
-    ("/health", "Health", "3"),
+    ("/review", "Review", "2"),
+    ("/skills", "Skills", "3"),
+    ("/health", "Health", "4"),
 )
 
 

@@ -1,0 +1,310 @@
+"""Doing what a person decided about a card of the queue, and taking it back.
+
+What was done is noted in the local files, by ids and seals: `undo` takes the
+texts of memories from the local history. `purge` drops the notes of its ids.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from memsync.errors import Changed, MemsyncError, UsageError
+from memsync.format import codec, jsonl
+from memsync.janitor import review
+from memsync.janitor.plan import seal
+from memsync.janitor.queue import Action, Card, needs_text, read_card
+from memsync.learn.candidates import Candidates, make_proposal, make_record
+from memsync.memories import edits, sharing
+from memsync.memories.project import Project
+from memsync.memories.results import Entry
+from memsync.records import Memory, Scope, shown_id, tick
+from memsync.store import files, local_history
+from memsync.store.lock import lock
+from memsync.system.limits import read_json
+
+_KEPT: Final = 1_000  # decisions that can be taken back
+Note = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What was decided about which card, and what became of it."""
+
+    name: str
+    action: Action
+    said: str
+
+
+def decide(project: Project, name: str, action: Action, *, was: str, text: str = "") -> Decision:
+    """Do *action* about the card *name*, if it is still the version *was* that somebody has seen.
+
+    Raises:
+        Changed: it is another one, or decided already; nothing was done.
+        UsageError, InvalidMemory, MemsyncError: nothing was done.
+    """
+    card = read_card(project, name)
+    if card is None or card.version != was:
+        raise Changed(shown_id(card.subject.id) if card and card.subject else "this card")
+    if action not in card.actions:
+        raise UsageError(f"{action} is no choice for this card; choose {', '.join(card.actions)}")
+    if needs_text(action) and not text.strip():
+        raise UsageError("there is no text to write")
+    before = _seal_all(project)
+    note: Note = {"name": name, "action": action}
+    said = ""
+    try:
+        said = _DO[card.kind](project, card, action, text, note)
+    finally:  # what failed half-way can be taken back as well
+        note["touched"] = [] if "moved" in note else _compare(before, _seal_all(project))
+        if said or note["touched"]:
+            _append(project, note)
+    return Decision(name=name, action=action, said=said)
+
+
+Seals = Mapping[tuple[Scope, str], Memory]
+
+
+def _seal_all(project: Project) -> Seals:
+    project.stores.refresh()
+    return {(scope, id_): memory for scope, store in project.stores.items() for id_, memory in store.memories().items()}
+
+
+def _compare(before: Seals, after: Seals) -> list[list[str]]:
+    """Return what a decision did to memories: the store, the id, and the seals of what it was and of what it is; "": nothing."""
+    touched = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    return [[scope, id_, _seal(before.get((scope, id_))), _seal(after.get((scope, id_)))] for scope, id_ in touched]
+
+
+def _seal(memory: Memory | None) -> str:
+    return seal(memory) if memory else ""
+
+
+def _decide_memory(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
+    """Do what all cards about stored memories have in common."""
+    entry = card.subject
+    assert entry
+    id_, was = shown_id(entry.id), entry.memory
+    if action == "edit":
+        project.update(entry.id, content=text, scope=entry.scope, was=was)
+        return f"changed {id_}"
+    if action == "private":
+        sharing.unshare(project, [entry.id])
+        note["moved"] = entry.id
+        return f"{id_} is private now"
+    project.forget(entry.id, entry.scope)
+    return f"forgot {id_}"
+
+
+def _decide_flagged(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
+    assert card.subject
+    if action != "approve":
+        return _decide_memory(project, card, action, text, note)
+    project.screening.approve(card.subject)
+    note["approved"] = True
+    return f"agents may be given {shown_id(card.subject.id)}"
+
+
+def _decide_conflict(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
+    entry, other = card.subject, card.neighbour
+    assert entry
+    if action == "approve":
+        project.update(entry.id, content=entry.content, scope=entry.scope, was=entry.memory)
+        return f"{shown_id(entry.id)} stands on its own"
+    if action == "supersede" and other:
+        project.update(entry.id, content=entry.content, scope=entry.scope, supersedes=[other.id], was=entry.memory)
+        return f"{shown_id(entry.id)} stands for {shown_id(other.id)}, which is archived"
+    if action == "merge" and other:
+        project.update(other.id, content=text, scope=other.scope, was=other.memory)
+        project.forget(entry.id, entry.scope)
+        return f"{shown_id(other.id)} says both, and {shown_id(entry.id)} is forgotten"
+    return _decide_memory(project, card, action, text, note)
+
+
+def _decide_stale(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
+    assert card.subject
+    if action != "approve":
+        said = _decide_memory(project, card, action, text, note)
+        if action == "edit":  # the new text is about the files as they are
+            edits.pin_again(project, card.subject.id, card.subject.scope)
+        return said
+    edits.pin_again(project, card.subject.id, card.subject.scope, card.subject.memory)
+    return f"{shown_id(card.subject.id)} is anchored to the files as they are"
+
+
+def _decide_new(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
+    entry = card.subject
+    assert entry
+    if action != "approve":
+        return _decide_memory(project, card, action, text, note)
+    project.state(entry.scope).record_use([], {entry.id: project.screening.note(entry)})
+    note["known"] = [entry.scope, entry.id]
+    return f"{shown_id(entry.id)} is known here"
+
+
+def _decide_candidate(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
+    waiting, proposal, near = Candidates(project), card.proposal, card.neighbour
+    assert proposal
+    note["proposal"] = codec.encode(make_record(proposal)).decode()
+    memory = proposal.memory
+    if action == "reject":
+        waiting.reject([memory.id])
+        return f"rejected {shown_id(memory.id)}"
+    if action == "merge" and near:
+        project.update(near.id, content=text, scope=near.scope, was=near.memory)
+        waiting.reject([memory.id])
+        return f"{shown_id(near.id)} says both"
+    if action == "edit":
+        entry = _remember(project, memory, text)
+        waiting.reject([memory.id])
+        return f"remembered {shown_id(entry.id)}"
+    (stored,) = waiting.approve([memory.id])
+    if action == "supersede" and near:
+        project.update(stored.entry.id, scope=stored.entry.scope, supersedes=[near.id])
+        return f"remembered {shown_id(stored.entry.id)}, which stands for {shown_id(near.id)}"
+    return f"{stored.status}: {shown_id(stored.entry.id)}"
+
+
+def _remember(project: Project, memory: Memory, text: str) -> Entry:
+    return project.remember(
+        text,
+        memory_type=memory.memory_type,
+        importance=memory.importance,
+        tags=memory.tags,
+        source_type=memory.source_type,
+    ).entry
+
+
+def _decide_skill(project: Project, card: Card, action: Action, _text: str, note: Note) -> str:
+    waiting, name = Candidates(project), card.name.partition(":")[2]
+    note["skill"] = [name, waiting.skills()[name].decode("utf-8", "surrogateescape")]
+    if action == "reject":
+        waiting.reject_skill(name)
+        return f"rejected the skill {name}"
+    note["existed"] = any(entry.name == name for entry in project.skills.list())
+    note["version"] = waiting.approve_skill(name).version
+    return f"approved the skill {name}"
+
+
+def _decide_rejection(project: Project, card: Card, action: Action, _text: str, note: Note) -> str:
+    row = review.find(project, card.name.partition(":")[2])
+    note["row"] = [row.scope, row.decision.number]
+    if action == "approve":
+        review.confirm(project, [row])
+        return "confirmed"
+    return review.reverse(project, row).reason
+
+
+_DO: Final[Mapping[str, Callable[[Project, Card, Action, str, Note], str]]] = {
+    "secret": _decide_memory,
+    "flagged": _decide_flagged,
+    "conflict": _decide_conflict,
+    "stale": _decide_stale,
+    "new": _decide_new,
+    "candidate": _decide_candidate,
+    "skill": _decide_skill,
+    "rejection": _decide_rejection,
+}
+
+
+def _path(project: Project) -> Path:
+    return project.layout.place(project.default_scope).local / local_history.DECISIONS
+
+
+def _read_log(project: Project) -> list[Note]:
+    data, _ = files.read(_path(project))
+    found = []
+    for row in data.split(b"\n"):
+        try:
+            note = read_json(row)
+        except ValueError:
+            continue  # a line that a crash cut off
+        if isinstance(note, dict):
+            found.append(note)
+    return found
+
+
+def _append(project: Project, note: Note) -> None:
+    place = project.layout.place(project.default_scope)
+    files.make_local(place.local, private=place.private, tree=place.tree)
+    _write(project, [*_read_log(project), note][-_KEPT:])
+
+
+def _write(project: Project, notes: list[Note]) -> None:
+    path = _path(project)
+    rows = b"".join(json.dumps(note, ensure_ascii=True, sort_keys=True).encode() + b"\n" for note in notes)
+    with lock(path.with_suffix(".lock")):
+        was, _ = files.read(path)
+        files.rewrite(path, rows, was=was, temp=path.with_suffix(".tmp"), private=True)
+
+
+def undo(project: Project) -> Decision:
+    """Take back the last decision that was not taken back yet.
+
+    Raises:
+        MemsyncError: there is none, or it cannot be, such as when something of it was changed since: all stays
+            as it is, and the next call takes back the decision before it.
+    """
+    notes = _read_log(project)
+    if not notes:
+        raise MemsyncError("there is no decision to take back")
+    note = notes[-1]
+    _write(project, notes[:-1])
+    _undo_memories(project, note.get("touched", []))
+    _undo_rest(project, note)
+    return Decision(
+        name=note["name"],
+        action=note["action"],
+        said=f"took back: {note['action']} of {shown_id(note['name'].rpartition(':')[2])}",
+    )
+
+
+def _undo_memories(project: Project, touched: list[list[Any]]) -> None:
+    project.stores.refresh()
+    earlier = {}
+    for scope, id_, was, now in touched:
+        store = project.store_to_write(scope)
+        if _seal(store.get(id_)) != now:
+            raise Changed(shown_id(id_))
+        versions = local_history.find_versions(store.place.local, id_) if was else []
+        earlier[scope, id_] = next((line.raw for line in versions if _seal(line.memory) == was), b"")
+        if was and not earlier[scope, id_]:
+            raise MemsyncError(f"the local history has nothing of {shown_id(id_)} any more")
+    for (scope, id_), raw in reversed(earlier.items()):
+        store = project.store_to_write(scope)
+        with store.writing():
+            now = store.get(id_)
+            later = tick(project.clock(), now.written_at if now else None)
+            if raw:
+                store.restore(id_, later, raw=raw)
+            else:
+                store.remove([id_], later)
+
+
+def _undo_rest(project: Project, note: Note) -> None:
+    """Take back what a decision did to other things than memories."""
+    if moved := note.get("moved"):
+        sharing.share(project, [moved])
+    if known := note.get("known"):
+        project.state(known[0]).record_use([], {known[1]: ""})
+    if note.get("approved"):
+        _, scope, id_ = note["name"].split(":", 2)
+        if memory := project.stores[scope].get(id_):
+            project.screening.revoke(project.entry(scope, memory))
+    if memory := jsonl.read_line(note.get("proposal", "").encode()).memory:
+        Candidates(project).put_back(make_proposal(memory))
+    if row := note.get("row"):
+        project.state(row[0]).set_reviewed([row[1]], "unreviewed")
+    if skill := note.get("skill"):
+        _undo_skill(project, note, *skill)
+
+
+def _undo_skill(project: Project, note: Note, name: str, text: str) -> None:
+    if note["action"] == "approve":
+        if project.skills.get(name).version != note["version"]:
+            raise Changed(name)
+        (project.skills.restore if note["existed"] else project.skills.delete)(name)
+    Candidates(project).propose_skill(name, text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,242 @@
+"""What a person should decide: one queue of cards, from all that was learned, doubted, brought by others or is out of date.
+
+A card is named by what it is about, and read anew when it is shown and when it
+is decided: nothing is kept that could be out of date itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final, Literal
+
+from memsync.errors import MemsyncError
+from memsync.history import audit
+from memsync.janitor import review
+from memsync.learn.candidates import Candidates, Proposal
+from memsync.memories.filters import Filters
+from memsync.memories.project import Project
+from memsync.memories.results import Entry
+from memsync.records import SCOPES
+from memsync.secrets import describe, redact, scan_memory
+
+Action = Literal["approve", "edit", "merge", "supersede", "private", "reject"]
+KEYS: Final[Mapping[Action, str]] = {
+    "approve": "a",
+    "edit": "e",
+    "merge": "m",
+    "supersede": "s",
+    "private": "p",
+    "reject": "x",
+}
+_WITH_TEXT: Final = ("edit", "merge")
+_NEAR: Final = 0.2  # confidence from which a stored memory is shown beside a candidate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One thing to decide: `text`, the `other` text beside it, and in words what each action would do.
+
+    `subject` and `neighbour` are the memories that these are, if they are stored.
+    """
+
+    name: str
+    kind: str
+    why: str
+    text: str
+    actions: Mapping[Action, str]
+    other: str = ""
+    subject: Entry | None = None
+    neighbour: Entry | None = None
+    proposal: Proposal | None = field(default=None, repr=False)
+
+    @property
+    def version(self) -> str:
+        """What tells this card from what it may have become when somebody decides."""
+        seen = (self.name, self.why, self.text, self.other, self.subject and self.subject.memory)
+        return sha256(repr(seen).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def needs_text(action: Action) -> bool:
+    """Tell whether somebody types what is written."""
+    return action in _WITH_TEXT
+
+
+def list_names(project: Project) -> list[str]:
+    """Return the names of all cards, what is dangerous first."""
+    project.journal.write()  # what was written or shown just now is new to nobody
+    return list(dict.fromkeys(_find_names(project)))
+
+
+def _find_names(project: Project) -> Iterator[str]:
+    entries = [project.mark(entry) for entry in project.entries(Filters(archived=False))]
+    yield from (_name("secret", entry) for entry in entries if _is_exposed(project, entry))
+    yield from (_name("flagged", entry) for entry in project.flagged())
+    yield from (_name("conflict", entry) for entry in entries if entry.memory.conflict_of)
+    yield from (f"candidate:{one.memory.id}" for one in Candidates(project).memories())
+    yield from (f"skill:{name}" for name in Candidates(project).skills())
+    yield from (f"rejection:{review.name(project, row)}" for row in review.rows(project) if row.is_waiting)
+    yield from (_name("stale", entry) for entry in entries if entry.stale)
+    yield from (_name("new", entry) for entry in entries if _is_brought(project, entry))
+
+
+def _name(kind: str, entry: Entry) -> str:
+    return f"{kind}:{entry.scope}:{entry.id}"
+
+
+def _is_exposed(project: Project, entry: Entry) -> bool:
+    """Tell whether *entry* shows others what looks like a secret."""
+    return entry.scope in audit.SHARED and project.screening.holds_secret(entry, lambda: project.vetting.allowed)
+
+
+def _is_brought(project: Project, entry: Entry) -> bool:
+    """Tell whether somebody else brought *entry*, as far as this machine has never shown it."""
+    return entry.scope == "project" and entry.memory.author != project.author and project.screening.is_new(entry)
+
+
+def read_card(project: Project, name: str) -> Card | None:
+    """Return the card *name* as it is now; None if there is nothing to decide any more."""
+    kind, _, ref = name.partition(":")
+    if kind in _OF_STORE:
+        return _OF_STORE[kind](project, name, ref)
+    scope, _, id_ = ref.partition(":")
+    where = next((one for one in SCOPES if one == scope and one in project.stores), None)
+    if where is None or kind not in _OF_MEMORY:
+        return None
+    project.stores.refresh()
+    memory = project.stores[where].get(id_)
+    if memory is None or memory.archived_at:
+        return None
+    return _OF_MEMORY[kind](project, name, project.mark(project.entry(where, memory)))
+
+
+_FORGET: Final = "forget it; restore brings it back"
+_EDIT: Final = "write it anew"
+
+
+def _read_secret(project: Project, name: str, entry: Entry) -> Card | None:
+    if not _is_exposed(project, entry):
+        return None
+    why = describe(scan_memory(entry.memory, project.vetting.allowed))
+    actions: dict[Action, str] = {"private": "move it out of the work tree", "edit": _EDIT, "reject": _FORGET}
+    text = redact(entry.content, project.vetting.allowed)
+    return Card(name=name, kind="secret", why=why, text=text, actions=actions, subject=entry)
+
+
+def _read_flagged(_: Project, name: str, entry: Entry) -> Card | None:
+    actions: dict[Action, str] = {"approve": "let agents be given it", "edit": _EDIT, "reject": _FORGET}
+    why = f"reads like an order to an agent: {entry.flagged}"
+    return (
+        Card(name=name, kind="flagged", why=why, text=entry.content, actions=actions, subject=entry)
+        if entry.flagged
+        else None
+    )
+
+
+def _read_conflict(project: Project, name: str, entry: Entry) -> Card | None:
+    if not entry.memory.conflict_of:
+        return None
+    memory = project.stores[entry.scope].get(entry.memory.conflict_of)
+    other = project.mark(project.entry(entry.scope, memory)) if memory else None
+    actions: dict[Action, str] = {"approve": "keep both", "edit": _EDIT, "reject": f"keep the other alone: {_FORGET}"}
+    if other:
+        actions |= {"supersede": "let it stand for the other, which is archived", "merge": "make one text of both"}
+    return Card(
+        name=name,
+        kind="conflict",
+        why="a merge kept both texts",
+        text=entry.content,
+        actions=actions,
+        other=other.content if other else "",
+        subject=entry,
+        neighbour=other,
+    )
+
+
+def _read_stale(_: Project, name: str, entry: Entry) -> Card | None:
+    actions: dict[Action, str] = {
+        "approve": "it is still true: anchor it to the files as they are",
+        "edit": _EDIT,
+        "reject": _FORGET,
+    }
+    why = ", ".join(entry.stale)
+    return Card(name=name, kind="stale", why=why, text=entry.content, actions=actions, subject=entry) if why else None
+
+
+def _read_new(project: Project, name: str, entry: Entry) -> Card | None:
+    if not _is_brought(project, entry):
+        return None
+    actions: dict[Action, str] = {"approve": "it is fine", "edit": _EDIT, "reject": _FORGET}
+    why = f"brought by {entry.memory.author or 'somebody'}, and never shown on this machine"
+    return Card(name=name, kind="new", why=why, text=entry.content, actions=actions, subject=entry)
+
+
+def _read_candidate(project: Project, name: str, ref: str) -> Card | None:
+    proposal = next((one for one in Candidates(project).memories() if one.memory.id == ref), None)
+    if proposal is None:
+        return None
+    near = _find_near(project, proposal.memory.content)
+    actions: dict[Action, str] = {"approve": "remember it", "edit": "remember it in other words"}
+    if near:
+        actions |= {"supersede": "let it stand for the stored one", "merge": "put both texts into the stored one"}
+    actions["reject"] = "drop it; the same text is not proposed again"
+    return Card(
+        name=name,
+        kind="candidate",
+        why=" · ".join(filter(None, (proposal.rationale, proposal.where))),
+        text=proposal.memory.content,
+        actions=actions,
+        other=near.content if near else "",
+        neighbour=near,
+        proposal=proposal,
+    )
+
+
+def _find_near(project: Project, text: str) -> Entry | None:
+    try:
+        found = project.search(text[:1000], limit=1)
+    except MemsyncError:
+        return None
+    return found[0] if found and found[0].confidence >= _NEAR else None
+
+
+def _read_skill(project: Project, name: str, ref: str) -> Card | None:
+    waiting = Candidates(project)
+    if ref not in waiting.skills():
+        return None
+    actions: dict[Action, str] = {"approve": "write it into the repository", "reject": "drop it"}
+    return Card(name=name, kind="skill", why=f"the skill {ref}", text=waiting.skill_diff(ref), actions=actions)
+
+
+def _read_rejection(project: Project, name: str, ref: str) -> Card | None:
+    try:
+        row = review.find(project, ref)
+    except MemsyncError:
+        return None
+    if not row.is_waiting:
+        return None
+    said = row.decision
+    like = "" if said.similarity is None else f", likeness {said.similarity:.2f}"
+    return Card(
+        name=name,
+        kind="rejection",
+        why=f"{said.decision}{like}: {said.reasoning}",
+        text=row.rejected_text(),
+        actions={"approve": "rightly left out", "reject": "bring it back"},
+        other=row.kept_text(),
+    )
+
+
+_OF_MEMORY: Final[Mapping[str, Callable[[Project, str, Entry], Card | None]]] = {
+    "secret": _read_secret,
+    "flagged": _read_flagged,
+    "conflict": _read_conflict,
+    "stale": _read_stale,
+    "new": _read_new,
+}
+_OF_STORE: Final[Mapping[str, Callable[[Project, str, str], Card | None]]] = {
+    "candidate": _read_candidate,
+    "skill": _read_skill,
+    "rejection": _read_rejection,
+}
