@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import logging
 import os
 import sys
@@ -121,6 +122,9 @@ def cli(ctx: click.Context, directory: str | None, verbose: bool) -> None:
 def run(words: Sequence[str]) -> int:
     """Run the command line *words* and return the exit code; the only place that catches errors."""
     as_json = "--json" in words
+    gc.set_threshold(
+        100_000, 50, 100
+    )  # a store has many objects and no rings: a fifth of a write with 200,000 memories
     try:
         code = cli.main(list(words), prog_name="memsync", standalone_mode=False) or 0
         if sys.stdout is not None:  # it is None where the caller closed it

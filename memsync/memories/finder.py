@@ -10,7 +10,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -100,8 +100,8 @@ class Finder:
         """
         with self._mutex:
             if self._warm is None:
-                with self._turn():
-                    self._index = self._make_index(self._load_arrays())
+                with nullcontext() if (known := self._load_arrays()) else self._turn():
+                    self._index = self._make_index(known or self._load_arrays())
                     if self.is_made_anew:
                         self.save()
 

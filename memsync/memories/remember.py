@@ -119,6 +119,8 @@ def store_draft(project: Project, draft: Draft) -> Remembered:
     store = project.store_to_write(draft.scope)
     answers: Answers = {}
     blind: Look | None = None
+    store.refresh()
+    store.by_hash("")  # in a large store both take long, so they are done before others must wait for us
     while True:
         with store.writing():
             look = _look(project, store, draft) or blind
