@@ -54,6 +54,7 @@ bench: $(STAMP)  ## measure, as ratios against a baseline in the same run
 docs: $(STAMP)  ## write what is generated: the help of groups, docs/cli.md, the plugin
 	$(RUN)python tools/write_docs.py
 	$(RUN)python -m tools.build_plugin
+	$(RUN)python -m tools.write_action
 
 lock:  ## write requirements-dev.lock: every dependency with its hashes, for all platforms (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --generate-hashes --python-version 3.11 --no-header -q -o requirements-dev.lock

@@ -167,7 +167,10 @@ def test_no_two_test_files_have_one_name():
 OURS = re.compile(r"(?<![\w/.~-])(?:memsync|docs|tests|tools|benchmarks|\.github|\.ci)/[\w./-]*\w(?:/(?=[`\s),.;:]))?")
 PAGES = re.compile(r"(?<![\w/.<>*-])[A-Z][A-Z_]{2,}\.md\b")
 OF_OTHERS = {"CLAUDE.md", "AGENTS.md", "GEMINI.md", "SKILL.md", "MEMORY.md", "README.md", "CONVENTIONS.md"}
-IN_OTHER_REPOSITORIES = {".github/workflows/memsync-merge.yml", "docs/decisions.md", "memsync/key"}  # those of users
+IN_OTHER_REPOSITORIES = {  # those of users
+    ".github/workflows/memsync-merge.yml", "docs/decisions.md", "memsync/key",
+    ".github/hooks", ".github/hooks/memsync.json", ".github/mcp.json",
+}  # fmt: skip
 TEXTS = sorted(
     path
     for pattern in (

@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 import tempfile
 import venv
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _CHECK = "from memsync import origin; assert (origin.templates() / 'config.yaml').is_file(), origin.templates()"
 
 
-def run(*words: str | Path, cwd: Path) -> None:
+def run(*words: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -> None:
     """Run a program and show what it prints; a failure ends everything."""
     print("$", *words, flush=True)  # noqa: T201 - a script for people and CI logs
-    subprocess.run(words, cwd=cwd, check=True)
+    subprocess.run(words, cwd=cwd, env=env, check=True)
 
 
 def make_venv(path: Path) -> Path:
     """Make a virtual environment with pip, and return the directory of its programs."""
     venv.create(path, with_pip=True)
     return path / ("Scripts" if os.name == "nt" else "bin")
+
+
+def try_installers(wheel: Path, place: Path) -> None:
+    """Install *wheel* with each of the programs that people install tools with; one that is missing is told."""
+    homes = {name: str(place / name) for name in ("PIPX_HOME", "PIPX_BIN_DIR", "UV_TOOL_DIR", "UV_TOOL_BIN_DIR")}
+    env = {**os.environ, **homes}
+    for words, made in (
+        (("pipx", "install", "--python", sys.executable, str(wheel)), "PIPX_BIN_DIR"),
+        (("uv", "tool", "install", "--python", sys.executable, str(wheel)), "UV_TOOL_BIN_DIR"),
+        (("uvx", "--python", sys.executable, "--from", str(wheel), "memsync", "--version"), ""),
+    ):
+        if shutil.which(words[0]) is None:
+            print(f"SKIPPED: {words[0]} is missing, so `{' '.join(words[:-1])} …` was not tried")  # noqa: T201
+            continue
+        run(*words, cwd=place, env=env)
+        if made:
+            run(Path(homes[made]) / "memsync", "--version", cwd=place, env=env)
 
 
 def main() -> None:
@@ -38,6 +58,8 @@ def main() -> None:
             run(programs / "memsync", "--version", cwd=place)
             run(programs / "memsync", "demo", cwd=place)
             run(programs / "python", "-P", "-c", _CHECK, cwd=place)
+            if built.suffix == ".whl":
+                try_installers(built, place)
             built.replace(ROOT / "dist" / built.name)
 
 
