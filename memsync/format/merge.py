@@ -90,11 +90,12 @@ def settle(lines: Sequence[Line]) -> list[Line]:
 def _settle_text_merges(lines: Sequence[Line]) -> list[Line]:
     merged: list[Line] = []
     found = text_merges.find(lines)
-    for first, *others in found.values():
-        base = first[:1] if len(first) > 1 else ()  # in log form the line that both sides came from
-        one = first[-1:]
+    for sides in found.values():
+        # In log form the line that both sides came from.
+        base = min((side[:1] for side in sides if len(side) > 1), key=lambda side: side[0].moment, default=())
+        one, *others = (side[-1:] for side in sides)
         for other in others:
-            one = merge_lines(base, one, other[-1:])
+            one = merge_lines(base, one, other)
         merged += one
     return [line for line in lines if line.id not in found] + merged if found else list(lines)
 

@@ -1,34 +1,72 @@
-"""Telling that a merge of text, without our driver, put two versions of a record into one file without a word."""
+"""Telling that a merge of text, without our driver, put two versions of a record into one file without a word.
+
+memsync appends at the end, each new version behind the line that it replaces, and never goes back in time. So a line was
+not appended to the others of its record here
+
+- if it was written before one of them, unless it repeats one;
+- if the next line replaces it, but it repeats none: then another side has changed what it was;
+- if older records follow it in the order of the canonical form, unless it stands behind the line that it replaces.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import chain
+from dataclasses import dataclass, field
+from datetime import datetime
 
-from memsync.format.codec import NEVER, Line
+from memsync.format.codec import NEVER, Line, bare
+
+
+@dataclass
+class _Record:
+    """The lines of one id, by the side that wrote them; the side at the end is the one that goes on."""
+
+    sides: list[list[Line]] = field(default_factory=lambda: [[]])
+    _seen: set[bytes] = field(default_factory=set)
+    _latest: datetime | None = None  # when the last of the side that goes on was written
+    _replaced_at: int = -2  # where the last line was that may be there only as what the next one replaces
+
+    def add(self, line: Line, number: int, after: Line | None, *, is_inside: bool) -> None:
+        """Add the line at *number*, which the line *after* follows."""
+        is_base = after is not None and after.id == line.id and line.moment < after.moment and self._is_new(after)
+        is_new = self._is_new(line)
+        goes_back = is_new and self._goes_back(line, is_base=is_base)
+        if goes_back or (is_new and self._seen and is_inside and self._replaced_at != number - 1):
+            self.sides.append([])
+            self._latest = None
+        elif resumed := [side for side in self.sides[:-1] if not is_new and bare(side[-1].raw) == bare(line.raw)]:
+            self.sides.remove(resumed[0])
+            self.sides.append(resumed[0])
+            self._latest = max(one.moment for one in resumed[0])
+        if not is_new or (goes_back and is_base):
+            self._replaced_at = number
+        self._seen.add(bare(line.raw))
+        self.sides[-1].append(line)
+        self._latest = max(line.moment, self._latest or NEVER)
+
+    def _is_new(self, line: Line) -> bool:
+        return bare(line.raw) not in self._seen
+
+    def _goes_back(self, line: Line, *, is_base: bool) -> bool:
+        latest = self._latest
+        return latest is not None and (
+            NEVER < line.moment < latest or (is_base and line.moment <= latest and bool(self.sides[-1][-1].memory))
+        )
 
 
 def find(lines: Sequence[Line]) -> dict[str, list[list[Line]]]:
-    """Return, by id, the lines of each side where a merge of text put two versions of a record into one file.
-
-    memsync appends at the end, and never goes back in time. So a line was not appended here if it was written before one
-    that it would replace, unless it repeats that, or if older records follow it in the order of the canonical form.
-    """
+    """Return, by id, the lines of each side where a merge of text put two versions of a record into one file."""
     named = [line for line in lines if line.id is not None]
     counts = Counter(line.id for line in named)
     if len(counts) == len(named):
         return {}
-    found: dict[str, list[list[Line]]] = {line.id: [[]] for line in named if line.id and counts[line.id] > 1}
+    found = {line.id: _Record() for line in named if line.id and counts[line.id] > 1}
     inside = _find_inside(named, found)
-    for number, line in enumerate(named):
-        if sides := found.get(line.id or ""):
-            earlier = [*chain(*sides)]
-            goes_back = any(NEVER < line.moment < other.moment for other in sides[-1]) and line not in earlier
-            if goes_back or (earlier and number in inside):
-                sides.append([])
-            sides[-1].append(line)
-    return {id_: sides for id_, sides in found.items() if len(sides) > 1}
+    for number, (line, after) in enumerate(zip(named, [*named[1:], None], strict=True)):
+        if record := found.get(line.id or ""):
+            record.add(line, number, after, is_inside=number in inside)
+    return {id_: record.sides for id_, record in found.items() if len(record.sides) > 1}
 
 
 def _find_inside(lines: Sequence[Line], repeated: Collection[str]) -> set[int]:

@@ -161,6 +161,8 @@ def _leave(
             left = _leave_tree(project, park, is_tracked=is_tracked)
             said += [] if is_tracked else left
         else:
+            gone = [id_ for id_ in stealth.memories() if shared.get(id_) is None]
+            local_history.drop(shared.place.local, gone, private=False)  # `restore` would bring them back to the tree
             said.append(f"{shared.place.memories} is kept, because it holds lines that are not memories")
     for store in (stealth, shared):
         if store.in_log_form:

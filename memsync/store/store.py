@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.errors import MemoryNotFound, StoreError, StoreUnreadable, blaming
 from memsync.format import codec, jsonl, merge, pending, text_merges
-from memsync.format.codec import Line
+from memsync.format.codec import Line, bare
 from memsync.format.jsonl import Problem
 from memsync.records import Change, Memory, format_time
 from memsync.store import checkout, files, local_history
@@ -263,7 +263,7 @@ class Store:
         self._keep_replaced(old)
         memories = list(memories)
         self._close_log([m for m in memories if isinstance(m, bytes)])
-        return self._append([m if isinstance(m, bytes) else codec.encode(m) for m in memories] + new)
+        return self._append([m if isinstance(m, bytes) else codec.encode(m) for m in memories] + new, old)
 
     def adopt(self, other: Store, only: Collection[str] | None = None, *, history: bool = True) -> list[str]:
         """Append the live lines and the *history* of *other* (of *only* these ids); return the ids that both now have."""
@@ -280,8 +280,9 @@ class Store:
     def remove(self, ids: Iterable[str], now: datetime, *, keep: bool = True) -> list[Change]:
         """Append removals. The local history keeps the lines, from which `restore` takes them; or else it is left alone."""
         ids = list(ids)
-        self._keep_replaced([self._current[id_].raw for id_ in ids] if keep else [])
-        return self._append([codec.encode_tombstone(id_, now) for id_ in ids], keep=keep)
+        old = [self._current[id_].raw for id_ in ids]
+        self._keep_replaced(old if keep else [])
+        return self._append([codec.encode_tombstone(id_, now) for id_ in ids], old, keep=keep)
 
     def restore(self, id_: str, now: datetime, *, raw: bytes | None = None) -> list[Change]:
         """Append the last replaced or removed line of *id_* again, or the line *raw* of it.
@@ -300,7 +301,7 @@ class Store:
         is_older = line is not None and not live and all(known.raw != raw for known in self._lines)  # than its removal
         if live or is_older or (not self.place.private and checkout.has_removed(self.path, id_)):
             raw = codec.edit(raw, {"id": id_, "updated_at": format_time(now)})
-        return self._append([raw])
+        return self._append([raw], live)
 
     def export(self, *, collapse: bool = False, settle: Callable[[list[Line]], list[Line]] | None = None) -> Exported:
         """Bring the file to canonical form by atomic replace, with what waited; a second time changes no byte.
@@ -366,7 +367,12 @@ class Store:
             self._export_once(False, None)
             self.refresh()
 
-    def _append(self, raws: list[bytes], *, keep: bool = True) -> list[Change]:
+    def _append(self, raws: list[bytes], old: Sequence[bytes] = (), *, keep: bool = True) -> list[Change]:
+        """Append *raws*, the last of which replace the lines *old*.
+
+        In a file that git may merge as text each of *old* is repeated first: so a reader sees where
+        another side has changed that line in its place.
+        """
         if not raws:
             return []
         end, last = self._ends
@@ -374,6 +380,9 @@ class Store:
         if self._waits:
             parts = self._lines[:end], self._lines[end:last], self._lines[last:]
             new = pending.add_bases(raws, *parts, find_head=find_head)
+        elif not self.place.private:
+            first = len(raws) - len(old)
+            new = raws[:first] + [raw for pair in zip(map(bare, old), raws[first:], strict=True) for raw in pair]
         path = self.place.pending if self._waits else self.path
         files.make_dirs(path.parent, private=self.place.private)
         seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in

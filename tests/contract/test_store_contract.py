@@ -57,7 +57,7 @@ def test_an_added_memory_is_one_line_and_every_other_reader_sees_it(store):
 def test_an_update_changes_its_fields_and_no_other_byte_of_the_line(store):
     by_hand(store, '{"id": "u1", "content": "old", "type": "fact", "x-score": 1.50, "importance": 0.50}\n')
     update(store, "u1", content="new", memory_type="pattern")
-    assert lines(store)[1] == '{"content":"new","id":"u1","importance":0.50,"type":"pattern","x-score":1.50}'
+    assert lines(store)[-1] == '{"content":"new","id":"u1","importance":0.50,"type":"pattern","x-score":1.50}'
     assert seen_by_others(store) == {
         "u1": Memory(id="u1", content="new", memory_type="pattern", extra={"x-score": 1.5})
     }

@@ -133,8 +133,7 @@ class Run:
             for clone in self.world.clones:
                 told = steps.pull(self.world, clone, dice, may_abort=False, rebase=False)
                 assert told.endswith("done"), f"{clone.name}: {told}"
-                if clone.is_dirty or clone.pending:
-                    steps.commit_all(clone)
+                steps.commit_all(clone)  # what git merged as text is in order after a `memsync sync`
                 steps.push(self.world, clone, dice)
             heads = {clone.do("rev-parse", "HEAD") for clone in self.world.clones}
             if len(heads) == 1 and not any(clone.is_dirty or clone.pending for clone in self.world.clones):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import subprocess
+from datetime import datetime
 
 import pytest
 from helpers import memory_line
 
 from memsync.format import jsonl, merge
+from memsync.format.codec import decode
 from memsync.format.jsonl import read_lines
 from memsync.records import Memory
 from memsync.store.places import Place
@@ -56,6 +58,46 @@ def test_what_memsync_itself_appends_is_the_word_of_the_log():
     assert texts(record("base"), memory_line("mm-a", "by a tool that knows no times").encode()) == {
         "by a tool that knows no times": None
     }
+
+
+def test_a_replaced_line_that_no_longer_stands_in_its_place_is_the_base():
+    """memsync repeats the line that it replaces; here another side edited that line in its place, and earlier."""
+    in_place, base = record("of B", EARLY), record("base")
+    assert texts(in_place, base, record("of A, later", LATE)) == {"of A, later": None, "of B": "mm-a"}
+    assert texts(in_place, base, removal(LATE)) == {"of B": None}
+    by_hand = record("by hand")  # at the time of the line that it was
+    assert texts(by_hand, base, record("of A, later", LATE)) == {"of A, later": None, "by hand": "mm-a"}
+    assert texts(record("base"), base, record("of A, later", LATE)) == {"of A, later": None}
+
+
+def test_lines_of_two_logs_one_after_the_other_are_two_sides():
+    base = record("base")
+    log = (
+        base,
+        record("of A", EARLY),
+        record("of B", LATE),
+        record("of B", LATE),
+        record("of B, again", "2026-04-01T00:00:00Z"),
+    )
+    assert texts(base, *log).keys() == {"of B, again"}
+    lines = record("of B", EARLY), base, record("of A", LATE), record("of B", EARLY), record("of B, again", LATE)
+    assert texts(*lines).keys() == {"of A", "of B, again"}
+
+
+@pytest.mark.parametrize("deed", ["removes", "edits"])
+def test_what_was_written_after_the_clock_went_back_makes_no_text_merge(store, deed):
+    write(store, record("base", EARLY), record("other", EARLY, "mm-b"))
+    with store.writing():
+        store.update({"mm-a": {"content": "edited", "updated_at": EARLY.replace("01T", "02T")}})
+        if deed == "removes":
+            store.remove(["mm-a"], datetime.fromisoformat(LATE))
+        else:
+            store.update({"mm-a": {"content": "edited twice", "updated_at": LATE}})
+        store.add([decode(record("new, a month earlier", EARLY, "mm-c").rstrip()).memory])
+    left = {"other", "new, a month earlier"} | ({"edited twice"} if deed == "edits" else set())
+    assert live(Store(store.place)) == left
+    store.export()
+    assert live(Store(store.place)) == left
 
 
 def test_such_a_file_is_read_the_same_in_both_orders_of_the_sides():
@@ -134,7 +176,7 @@ def test_whichever_markers_somebody_deleted_no_text_is_lost(gone, times):
     assert texts(*lines).keys() == {"before", "of this side", "of the other side", "after"}
 
 
-@pytest.mark.parametrize("kind", ["log form", "union"])
+@pytest.mark.parametrize("kind", ["log form", "later log form", "union"])
 def test_what_git_merges_cleanly_without_us_loses_no_text(repo, kind):
     rows = [record(f"record number {number} says something", id_=f"mm-{number}") for number in range(1, 10)]
     repo.write_memories(b"".join(rows))
@@ -146,6 +188,11 @@ def test_what_git_merges_cleanly_without_us_loses_no_text(repo, kind):
     side_a = record("A says the port is 8081", EARLY, "mm-3")
     if kind == "union":
         repo.write_memories(b"".join([*rows[:2], side_a, *rows[3:]]))
+    elif kind == "later log form":
+        store = Store(Place("project", repo.root / ".gobby", repo.root, private=False))
+        with store.writing():
+            store.update({"mm-3": {"content": "A says the port is 8081", "updated_at": "2026-04-01T00:00:00.000Z"}})
+            store.remove(["mm-5"], datetime.fromisoformat("2026-04-01T00:00:00.000Z"))
     else:
         repo.write_memories(b"".join([*rows, side_a, removal(EARLY, "mm-5")]))
     repo.git("commit", "-qam", "A")

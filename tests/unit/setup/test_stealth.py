@@ -15,6 +15,7 @@ from helpers import GitRepo, memsync
 from memsync import Memsync
 from memsync.errors import ConfigError
 from memsync.git import install
+from memsync.history.lost import find_lost, find_returned
 from memsync.janitor import review
 from memsync.janitor.plan import Merge
 from memsync.janitor.run import apply
@@ -170,6 +171,19 @@ def test_what_is_neither_tracked_nor_staged_leaves_the_tree(repo):
     assert " M .mcp.json" in repo.status()
     switch(repo, True)
     assert repo.status("--ignored") == ""
+
+
+def test_where_the_file_stays_its_local_history_has_nothing_of_what_was_moved(repo):
+    set_up(repo)
+    remember(repo, "The release is on Thursday")
+    with repo.memories.open("ab") as file:
+        file.write(b"# nobody can read this\n")
+    switch(repo, True)
+    assert repo.memories.read_bytes() == b"# nobody can read this\n"
+    assert b"Thursday" not in (repo.root / ".gobby" / "local" / "history.jsonl").read_bytes()
+    with Memsync.open(repo.root) as project:
+        assert [entry.scope for entry in project.memories()] == ["stealth"]
+        assert (find_lost(project), find_returned(project)) == ([], [])
 
 
 def test_a_staged_line_of_gitattributes_stays_with_the_others(repo):
