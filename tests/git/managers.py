@@ -56,7 +56,9 @@ def run(repo: GitRepo, *words: str, env: Mapping[str, str]) -> subprocess.Comple
 
 def set_up_lint_staged(repo: GitRepo, env: Mapping[str, str]) -> None:
     """Have husky run lint-staged, and memsync, at each commit."""
-    (repo.root / "package.json").write_text('{"name": "x", "scripts": {}, "lint-staged": {"*.js": "true"}}\n')
+    (repo.root / "package.json").write_text(
+        '{"name": "x", "scripts": {}, "lint-staged": {"*.js": "sh .git/lint.sh"}}\n'
+    )
     (repo.root / ".gitignore").write_text("node_modules\n")
     (repo.root / "node_modules").symlink_to(INSTALLED / "node_modules")
     assert run(repo, "husky", "init", env=env).returncode == 0
@@ -69,9 +71,18 @@ def set_up_lefthook(repo: GitRepo, env: Mapping[str, str]) -> None:
     (repo.root / "lefthook.yml").write_text("")
     said = run(repo, "memsync", "git", "install", env=env).stdout
     snippet = said[said.index("pre-commit:") :].split("\npost-merge:")[0]
-    task = "\n    lint:\n      glob: '*.js'\n      run: 'true'\n"
+    task = "\n    lint:\n      glob: '*.js'\n      run: sh .git/lint.sh\n"
     (repo.root / "lefthook.yml").write_text(snippet + task)
     done = run(repo, "lefthook", "install", env=env)
+    assert done.returncode == 0, done.stderr
+    _begin(repo, env)
+
+
+def set_up_pre_commit(repo: GitRepo, env: Mapping[str, str]) -> None:
+    """Have the pre-commit framework run a task on staged files at each commit, after our hook."""
+    task = "{id: lint, name: lint, entry: sh .git/lint.sh, language: system, files: js$}"
+    (repo.root / ".pre-commit-config.yaml").write_text(f"repos: [{{repo: local, hooks: [{task}]}}]\n")
+    done = run(repo, "pre-commit", "install", env=env)
     assert done.returncode == 0, done.stderr
     _begin(repo, env)
 
@@ -80,6 +91,7 @@ def _begin(repo: GitRepo, env: Mapping[str, str]) -> None:
     done = run(repo, "memsync", "init", "--agent", "none", env=env)
     assert done.returncode == 0, done.stderr
     (repo.root / "a.js").write_text("a\n")
+    (repo.root / ".git" / "lint.sh").write_text("exit 0\n")
     repo.git("add", "-A")
     done = run(repo, "git", "commit", "-qm", "begin", env=env)
     assert done.returncode == 0, done.stderr

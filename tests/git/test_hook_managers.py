@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 from doing import committed, edit, remember, shown
-from managers import environment, run, set_up_lefthook, set_up_lint_staged, why_missing
+from helpers import until
+from managers import environment, run, set_up_lefthook, set_up_lint_staged, set_up_pre_commit, why_missing
 
 MANAGERS = {
     "lint-staged": (set_up_lint_staged, ("husky", "lint-staged")),
     "lefthook": (set_up_lefthook, ("lefthook",)),
+    "pre-commit": (set_up_pre_commit, ("pre-commit",)),
 }
 
 
@@ -38,3 +40,19 @@ def test_memories_that_are_staged_in_part_survive_the_hook_manager(managed, kind
     assert done.returncode == 0, done.stdout + done.stderr
     assert (repo.memories.read_bytes(), shown(repo.root)) == (before, texts)
     assert "twenty two" in committed(repo)
+
+
+def test_a_commit_that_the_hook_manager_refuses_leaves_nothing_of_ours_staged(managed):
+    repo, env = managed
+    (repo.root / ".git" / "lint.sh").write_text("exit 1\n")
+    (repo.root / "a.js").write_text("b\n")
+    repo.git("add", "a.js")
+    remember(repo.root, "The build uses Node twenty two")
+    before, texts = repo.memories.read_bytes(), shown(repo.root)
+    done = run(repo, "git", "commit", "-m", "feature", env=env)
+    assert done.returncode != 0, done.stdout + done.stderr
+    until(lambda: repo.git("diff", "--cached", "--name-only") == "a.js\n")
+    assert (repo.memories.read_bytes(), shown(repo.root)) == (before, texts)
+    (repo.root / ".git" / "lint.sh").write_text("exit 0\n")
+    done = run(repo, "git", "commit", "-m", "feature", env=env)
+    assert (done.returncode, "twenty two" in committed(repo)) == (0, True)
