@@ -14,7 +14,7 @@ from memsync.index.gate import Lens
 from memsync.index.lexical import Base, Lexical, build_base
 from memsync.index.query import Query, parse
 from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
-from memsync.index.scale import EXACT, IDENTIFIER, MEANING, WEIGHED, WORDLESS
+from memsync.index.scale import EXACT, IDENTIFIER, WEIGHED, WORDLESS
 from memsync.index.spelling import Grams, Spelling, build_grams
 from memsync.index.terms import term_key
 from memsync.index.tokens import Tokenizer
@@ -242,7 +242,7 @@ class Index:
                 terms=self._tokenizer.record_terms,
                 hidden=self._tokenizer.hidden_terms,
                 live=len(self._slot_of),
-                has_meaning=semantic is not None,
+                weight_of_meaning=0.0 if semantic is None or self._meaning is None else self._meaning.weight,
             ),
             degraded=self._what_is_missing(),
         )
@@ -266,14 +266,14 @@ class Index:
 
     def _semantic(self, text: str, wordy: NDArray[np.float64]) -> NDArray[np.float64] | None:
         asked = self._meaning.query(text) if self._meaning else None
-        if asked is None:
+        if asked is None or self._meaning is None:
             return None
         self._make_missing(len(asked[0]))
         if self._vectors is None:
             return None
         likeness = self._vectors.likeness(*asked, wordy)
         likeness[(wordy == 0) & (likeness < WORDLESS)] = 0.0
-        return MEANING * likeness
+        return self._meaning.weight * likeness
 
     def _make_missing(self, dim: int) -> None:
         """Make the vectors that an outage or another model left out, if they are few enough for a query to wait."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from memsync.index.embedder import Embedder, EmbedderFailed
+from memsync.index.scale import MEANING, MEANING_DEEP
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -23,11 +24,12 @@ class Meaning:
     """An embedder as the index uses it: calibrated once, and never in the way when it fails.
 
     `failed` says why vectors are missing; "" while all is well. `unrelated` is the embedder's
-    usual cosine of two texts that have nothing to do with each other.
+    usual cosine of two texts that have nothing to do with each other, `weight` what meaning counts beside words.
     """
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, weight: float = MEANING) -> None:
         self._embedder = embedder
+        self.weight = weight
         self._unrelated: float | None = None
         self.id = embedder.id
         self.failed = ""
@@ -100,4 +102,4 @@ def choose(spec: str) -> Meaning | None:
         return Meaning(StaticEmbedder())
     from memsync.index.providers.specs import named
 
-    return Meaning(named(spec))
+    return Meaning(named(spec), MEANING if spec.startswith("model2vec:") else MEANING_DEEP)

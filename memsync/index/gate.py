@@ -27,7 +27,6 @@ from memsync.index.scale import (
     LONG,
     MANY,
     MARGIN,
-    MEANING,
     RAREST,
     ROOM,
     SECOND,
@@ -50,7 +49,7 @@ class Lens(NamedTuple):
     terms: Callable[[Memory], Sequence[str]]
     hidden: Callable[[Memory], Sequence[str]]
     live: int
-    has_meaning: bool
+    weight_of_meaning: float
 
 
 class Weighed(NamedTuple):
@@ -72,7 +71,7 @@ class Gate:
         self._counted = [(term, lens.weight(term)) for term in query.terms if term in counted] if self._exact else []
         self._subjects = _find_subjects(query, lens)
         self._asked = sum(max(chunk.values(), default=0.0) for chunk in self._chunks)
-        base = BASE if lens.has_meaning else BASE_WORDS
+        base = BASE if lens.weight_of_meaning else BASE_WORDS
         self._offset = base + WORDY * log(min(max(len(self._chunks), 1), MANY)) - CROWD * log(lens.live + ROOM)
 
     def weigh(self, memory: Memory, lexical: float, semantic: float) -> Weighed:
@@ -88,7 +87,7 @@ class Gate:
             + RAREST * found[0]
             + SECOND * found[1]
             + THIRD * found[2]
-            + LIKENESS * semantic / MEANING
+            + LIKENESS * semantic / (self._lens.weight_of_meaning or 1.0)
             + LEXICAL * lexical * self._share_of_words(held)
             + MARGIN * (1 - self._usual / max(score, self._usual, _TINY))
             - LONG * log(max(len(terms), 1))

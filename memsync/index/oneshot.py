@@ -26,7 +26,6 @@ from memsync.index.scale import (
     GRAM_BITS,
     IDENTIFIER,
     KEPT,
-    MEANING,
     NOMINATED,
     PATIENCE,
     SIEVED,
@@ -88,7 +87,7 @@ class OneShot:
                 terms=self._tokenizer.record_terms,
                 hidden=self._tokenizer.hidden_terms,
                 live=self._live,
-                has_meaning=asked is not None,
+                weight_of_meaning=self._meaning.weight if asked and self._meaning else 0.0,
             ),
             degraded=self._meaning.failed if self._meaning else "",
         )
@@ -182,7 +181,7 @@ class OneShot:
             dot = sum(map(mul, vector, numbers[slot * width : (slot + 1) * width].tolist()))
             like = max((dot * scales[slot] * scale - unrelated) / (1 - unrelated), 0.0)
             if like > 0 and (wordy.get(slot, 0.0) or like >= WORDLESS):
-                found[slot] = MEANING * like
+                found[slot] = self._meaning.weight * like
         return found
 
     def _near(self, vector: Sequence[int]) -> set[int]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 SHOWN: Final = 5  # memories that an agent is shown unasked at most
 SURE: Final = 1.1  # times the floor, from which more is given than the surest memory alone
 PARTIAL: Final = 0.8  # of the confidence in what a part of a prompt finds
-NEAR: Final = 0.5  # share of the surest memory's confidence that another one needs, and which is enough for any
-ENOUGH: Final = 0.6
+NEAR: Final = 0.65  # share of the surest memory's confidence that another one needs
+CERTAIN: Final = 0.5  # confidence that is enough beside any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,11 +122,11 @@ def least_confidence(surest: float, floor: float) -> float:
     """Return the confidence from which a hit is given to an agent unasked, beside one that is the *surest*.
 
     Nothing is given where that is below the *floor*, and the surest alone where it is not much above. Otherwise
-    another one must reach the floor itself, or come near the surest.
+    another one must reach the floor itself, and come near the surest or be as sure as not.
     """
     if surest < floor:
         return inf
-    return surest if surest < SURE * floor else min(max(NEAR * surest, floor), ENOUGH * surest)
+    return surest if surest < SURE * floor else max(floor, min(CERTAIN, NEAR * surest))
 
 
 def sort_by_importance(entries: Iterable[Entry]) -> list[Entry]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from memsync.dedup import ALIKE, MERGED, Relation, Thresholds, Verdict, decide, on_scale
 from memsync.errors import MemsyncError
-from memsync.index.scale import MEANING
 from memsync.memories.results import Entry
 from memsync.records import Memory, Scope
 from memsync.store.state import Dedup
@@ -106,7 +105,8 @@ def find_similar(project: Project, store: Store, content: str, besides: Collecti
         return _look_failed(error)
     if ranking is None:
         return None
-    found = _judge(store, content, ranking, thresholds_of(project.settings))
+    weight = meaning.weight if (meaning := project.finder.meaning) else 1.0
+    found = _judge(store, content, ranking, thresholds_of(project.settings), weight)
     return Look(tuple(sorted(found, key=_order)), ranking.degraded)
 
 
@@ -128,10 +128,10 @@ def thresholds_of(settings: Settings) -> Thresholds:
     return Thresholds(auto_reject=settings.auto_reject_threshold, gray_low=settings.gray_zone_low)
 
 
-def _judge(store: Store, content: str, ranking: Ranking, levels: Thresholds) -> Iterator[Found]:
+def _judge(store: Store, content: str, ranking: Ranking, levels: Thresholds, weight: float) -> Iterator[Found]:
     for match in ranking.matches:
         if old := store.get(match.memory.id):
-            likeness = on_scale(match.parts.semantic / MEANING)
+            likeness = on_scale(match.parts.semantic / weight)
             yield Found(old, decide(content, old.content, likeness, thresholds=levels))
 
 

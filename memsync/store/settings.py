@@ -28,7 +28,7 @@ class Settings:
         "memory.recall_threshold", 0.35, "least confidence of a match that is given unasked", low=0, high=1
     )
     embedder: str = _setting(
-        "memory.embedder", "builtin", "what finds by meaning: builtin, none, model2vec:PATH, … (docs/recall.md)"
+        "memory.embedder", "builtin", "what finds by meaning: builtin, none, minilm, … (docs/recall.md)"
     )
     enabled: bool = _setting("memory.enabled", True, "give memories to agents unasked (seed 002)")
     injection_limit: int = _setting(

@@ -40,8 +40,9 @@ class Encoders(NamedTuple):
 class Folder:
     """A model that *load* opens with the first text. Threads may share it."""
 
-    def __init__(self, kind: str, path: Path, load: Callable[[Path], Encoders]) -> None:
+    def __init__(self, kind: str, path: Path, load: Callable[[Path], Encoders], remedy: str = _REMEDY) -> None:
         self.kind, self.path = kind, path
+        self._remedy = remedy
         self._load = load
         self._mutex = threading.Lock()
 
@@ -84,7 +85,7 @@ class Folder:
     @cached_property
     def _encoders(self) -> Encoders:
         if not is_model(self.path):
-            raise EmbedderFailed(f"{self.path} is no folder with a model ({' or '.join(_MARKS)}); {_REMEDY}")
+            raise EmbedderFailed(f"{self.path} is no folder with a model ({' or '.join(_MARKS)}); {self._remedy}")
         with self._mutex:
             try:
                 return self._load(self.path)

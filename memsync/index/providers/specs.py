@@ -8,7 +8,7 @@ from typing import Final
 from memsync.errors import closest
 from memsync.index.embedder import Embedder
 
-FORMS: Final = ("builtin", "none", "model2vec:PATH", "sentence-transformers:PATH", "openai:MODEL@URL")
+FORMS: Final = ("builtin", "none", "minilm", "model2vec:PATH", "sentence-transformers:PATH", "openai:MODEL@URL")
 
 
 def named(spec: str) -> Embedder:
@@ -18,6 +18,10 @@ def named(spec: str) -> Embedder:
         ValueError: it names none; the message lists the forms.
     """
     kind, _, rest = spec.partition(":")
+    if spec == "minilm":
+        from memsync.index.providers.minilm import minilm
+
+        return minilm()
     if kind == "model2vec" and rest:
         from memsync.index.providers.folder import model2vec
 

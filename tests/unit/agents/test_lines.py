@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memsync.agents.lines import choose_lines, notes_of
-from memsync.memories.filters import NEAR, SURE
+from memsync.memories.filters import CERTAIN, NEAR, SURE
 from memsync.memories.results import Hit
 from memsync.records import Memory
 
@@ -39,7 +39,8 @@ def test_below_the_floor_nothing_is_given_and_just_above_it_the_surest_alone():
 
 
 def test_what_is_far_below_the_surest_ends_the_block_early_and_the_order_stays():
-    assert chosen(hit("a", 0.5), hit("b", 0.9), hit("c", NEAR * 0.9 - 0.01), hit("d", NEAR * 0.9)) == ["a", "b", "d"]
+    assert chosen(hit("a", 0.6), hit("b", 0.9), hit("c", CERTAIN - 0.01), hit("d", CERTAIN)) == ["a", "b", "d"]
+    assert chosen(hit("a", 0.6), hit("b", NEAR * 0.6 - 0.01), hit("c", NEAR * 0.6)) == ["a", "c"]
     assert chosen(*(hit(letter, 0.9) for letter in "abcdefg")) == [*"abcde"]
 
 

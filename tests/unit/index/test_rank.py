@@ -20,7 +20,7 @@ LENS = Lens(
     terms=lambda _: ["one", "two", "three"],
     hidden=lambda _: [],
     live=10,
-    has_meaning=True,
+    weight_of_meaning=0.12,
 )
 
 
