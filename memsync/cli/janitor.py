@@ -11,8 +11,9 @@ from typing import Final
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, cli, command, print_answer, track, wants_json
+from memsync.cli.app import Answer, LazyGroup, cli, command, print_answer, track, wants_json
 from memsync.errors import MemsyncError, UsageError
+from memsync.janitor.clusters import list_losses
 from memsync.janitor.plan import TASKS, Archive, Confirm, Enrich, Merge, Plan, Reverse, Step, Task, parse, spell
 from memsync.janitor.run import Outcome, Report
 from memsync.memories.project import Project
@@ -29,7 +30,7 @@ _VERBS: Final = {
 }
 
 
-@cli.group()
+@cli.group(cls=LazyGroup, homes=(("copies", "review"),))
 def janitor() -> None:
     """Merge copies, archive what faded, review decisions."""
 
@@ -106,7 +107,8 @@ def _list_notes(plan: Plan) -> list[str]:
     told = [f"note: {render.one_line(note)}" for note in plan.notes]
     if plan.guesses:
         told.append(
-            f"{len(plan.guesses)} pairs may say the same; `memsync janitor run --plan FILE` lists them as guesses"
+            f"{len(plan.guesses)} clusters may say the same; `memsync janitor review` shows one after the other,"
+            " and `memsync janitor run --plan FILE` lists them as guesses"
         )
     return told
 
@@ -150,23 +152,34 @@ def _list_steps(project: Project, steps: Sequence[Step]) -> list[str]:
 
 def _explain_step(project: Project, step: Step) -> Iterator[str]:
     """Yield what a person needs to know about one step."""
-    store = project.stores[step.scope]
     if isinstance(step, Merge):
         yield f"merge: {step.why}"
-        for word, id_ in (("keep", step.keep), ("drop", step.drop)):
-            memory = store.get(id_)
-            yield f"  {word} {id_}: {memory.content if memory else 'gone'}"
+        yield from (f"  {line}" for line in _explain_merge(project, step))
     elif isinstance(step, Archive):
-        memory = store.get(step.id)
+        memory = project.stores[step.scope].get(step.id)
         yield f"archive: {step.why}"
         yield f"  {step.id}: {memory.content if memory else 'gone'}"
     elif isinstance(step, Enrich):
         yield f"found by, too: {'; '.join(step.cues)}"
-        yield f"  {step.id}: {memory.content if (memory := store.get(step.id)) else 'gone'}"
+        yield f"  {step.id}: {memory.content if (memory := project.stores[step.scope].get(step.id)) else 'gone'}"
     elif isinstance(step, Confirm):
         yield f"confirm {len(step.rows)} decisions of the dedup log: {step.why}"
     else:
         yield f"bring back what decision {step.row} of the dedup log rejected: {step.why}"
+
+
+def _explain_merge(project: Project, step: Merge) -> Iterator[str]:
+    """Yield what is kept, what is dropped, and what a guess would lose of it."""
+    texts = {id_: _find_text(project, id_) for id_ in (step.keep, *step.drop)}
+    yield f"keep {step.keep}: {texts[step.keep] or 'gone'}"
+    for id_ in step.drop:
+        yield f"drop {id_}: {texts[id_] or 'gone'}"
+        if step.decision == "llm_reject" and (lost := list_losses(texts[step.keep], texts[id_])):
+            yield f"  lost: {'; '.join(lost)}"
+
+
+def _find_text(project: Project, id_: str) -> str:
+    return next((memory.content for store in project.stores.values() if (memory := store.get(id_))), "")
 
 
 @command(janitor)

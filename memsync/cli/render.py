@@ -161,8 +161,9 @@ def remembered(result: Remembered, now: datetime) -> str:
         if other.relation in _TOLD:
             line = f"  {_TOLD[other.relation]} ({one_line(other.reason)}): "
             lines.append(click.style(line, fg="yellow") + entry_line(other, now, 100 - len(line)))
-    if any(other.relation == "contradicts" for other in result.similar):
-        lines.append("  --supersedes ID lets the new text stand for an old one")
+    if wrong := [short_id(other.id) for other in result.similar if other.relation == "contradicts"]:
+        supersedes = " ".join(f"--supersedes {id_}" for id_ in wrong)
+        lines.append(f"  no longer true? memsync memory update {short_id(result.entry.id)} {supersedes}")
     if result.entry.flagged:
         advice = f"  no agent is given it unasked before you run `memsync memory approve {short_id(result.entry.id)}`"
         lines.append(click.style(advice, fg="yellow"))

@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple
 
 from memsync.dedup.conflicts import find_conflict
 from memsync.dedup.contradictions import SWAPPED, find_contradiction
-from memsync.dedup.likeness import REORDERED, holds_all, is_reordered, is_same, keeps_values, shared
+from memsync.dedup.likeness import REORDERED, find_lost, holds_all, is_reordered, is_same, shared
 from memsync.dedup.reading import Reading, read
 from memsync.dedup.swaps import find_swapped_clause
 from memsync.records import normal_form
@@ -20,7 +20,7 @@ __all__ = [
     "Verdict",
     "decide",
     "find_doubt",
-    "keeps_values",
+    "find_lost",
     "on_scale",
 ]
 

@@ -9,7 +9,7 @@ from itertools import chain, groupby, pairwise
 from typing import Final
 
 from memsync.dedup.lexicon import CASE_PARTICLES, DIRECTIONS, MODALS, NEGATING_ENDINGS, QUANTIFIERS, TEMPORAL
-from memsync.dedup.reading import CONTENT, Reading, Token, read
+from memsync.dedup.reading import CONTENT, Reading, Token, read, strip_evidence
 
 IN_ORDER: Final = 0.99  # as sure as one can be without the very same text
 REORDERED: Final = 0.98
@@ -223,7 +223,11 @@ def shared(one: Sequence[str], other: Sequence[str]) -> float:
     return (Counter(one) & Counter(other)).total() / len(one) if one else 0.0
 
 
-def keeps_values(kept: str, dropped: str) -> bool:
-    """Tell whether *kept* has every number, path and identifier of *dropped*."""
-    here, there = ({token.form for token in read(text).tokens if token.kind == "value"} for text in (kept, dropped))
-    return there <= here
+def find_lost(kept: str, dropped: str) -> list[str]:
+    """Return the numbers, paths and identifiers of *dropped* that *kept* does not have, as written in lower case.
+
+    What only tells where something was seen ("turn 46", a date of observation, the words of an error) is none.
+    """
+    here = {token.form for token in read(kept).tokens if token.kind == "value"}
+    there = {token.form: token.raw for token in read(strip_evidence(dropped)).tokens if token.kind == "value"}
+    return [raw for form, raw in there.items() if form not in here]

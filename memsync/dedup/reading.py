@@ -24,6 +24,18 @@ _NOISE: Final = re.compile(
     r"|^\s*(?:decision|decided|note|remember|fyi|important|reminder|tip|warning|hint)\s*:\s",
     re.IGNORECASE,
 )
+_QUOTED: Final = "|".join(
+    rf"(?<!\w){start}(?=[^{end}\n]*\b(?:error|errors|failed|fails|invalid|required|unknown|unexpected|no such|not found|denied|missing)\b)"
+    rf"(?:(?!{end}(?!\w))[^\n])+\s(?:(?!{end}(?!\w))[^\n])+{end}(?!\w)"
+    for start, end in (("'", "'"), ('"', '"'), ("`", "`"), ("“", "”"))
+)
+_EVIDENCE: Final = re.compile(
+    rf"{_QUOTED}|\(?\b{_TURNS}\)?|\b(?:e\.g|i\.e)\b\.?"
+    r"|\(\s*\d{4}-\d\d(?:-\d\d)?\s*\)"
+    r"|\b(?:as\s+of|observed|seen|noted|noticed|discovered|confirmed|verified|tested|found|learned|reported)"
+    r"(?:\s+(?:on|in|at|again))?\s+\d{4}-\d\d(?:-\d\d)?",
+    re.IGNORECASE,
+)
 _CONTRACTED: Final = (
     (re.compile(r"\bcan(?:no|')t\b", re.IGNORECASE), "can not"),
     (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
@@ -102,6 +114,11 @@ def strip_noise(text: str) -> str:
     """Return *text* without the words that only say when something was seen, unless nothing else is left."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'")
     return _NOISE.sub(" ", plain) if re.search(r"\w", _NOISE.sub(" ", plain)) else plain
+
+
+def strip_evidence(text: str) -> str:
+    """Return *text* without where it was seen and what an error said: turns, dates of observation, quoted errors."""
+    return _EVIDENCE.sub(" ", unicodedata.normalize("NFKC", text))
 
 
 def _split_tokens(text: str) -> Iterator[Token]:

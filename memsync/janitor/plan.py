@@ -28,8 +28,8 @@ _SHOWN: Final = 1_000
 _HEAD: Final = """\
 # What the memsync janitor would do, made {at}. Nothing is done yet.
 # Delete a line, or put # before it, and it is not done. A line that begins with #? is only a guess:
-# take the #? away and it is done. In a merge, keep and drop may be swapped, and "content" may say
-# what the kept record shall say. Then: memsync janitor run --apply {name}
+# take the #? away and it is done. In a merge, another id may be kept, an id taken out of drop, and
+# "content" may say what the kept record shall say. Then: memsync janitor run --apply {name}
 """
 
 
@@ -37,11 +37,14 @@ _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Merge(NamedTuple):
-    """Remove *drop*, which says what *keep* says; *content*, if any, becomes the text of *keep*."""
+    """Remove each of *drop*, which say what *keep* says; *content*, if any, becomes the text of *keep*.
+
+    *scope* is where *keep* lies. What is dropped lies there too, or is private.
+    """
 
     scope: Scope
     keep: str
-    drop: str
+    drop: tuple[str, ...]
     saw: Mapping[str, str] = _NOTHING
     why: str = ""
     decision: Decision = "subsumed"
@@ -153,11 +156,11 @@ def parse(data: bytes, name: str) -> list[Step]:
 def _check_twice(steps: Iterable[Step], name: str) -> None:
     """Raise if a record is dropped and used as well: one run merges nothing into what it merges away."""
     steps = list(steps)
-    gone = Counter((step.scope, step.drop) for step in steps if isinstance(step, Merge))
-    used = {(step.scope, step.keep) for step in steps if isinstance(step, Merge)}
-    used |= {(step.scope, step.id) for step in steps if isinstance(step, Archive | Enrich)}
-    for (scope, id_), times in gone.items():
-        if (scope, id_) in used or times > 1:
+    gone = Counter(id_ for step in steps if isinstance(step, Merge) for id_ in step.drop)
+    used = {step.keep for step in steps if isinstance(step, Merge)}
+    used |= {step.id for step in steps if isinstance(step, Archive | Enrich)}
+    for id_, times in gone.items():
+        if id_ in used or times > 1:
             raise PlanUnreadable(f"{name}: {id_} is dropped by one line and used by another; take one of them out")
 
 
@@ -188,14 +191,32 @@ def _is_row(value: object) -> bool:
     return type(value) is int and 0 < value < 2**62
 
 
-_MADE: Final[Mapping[str, Callable[[Any], Any]]] = {"content": clean_content, "rows": tuple, "cues": clean_cues}
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_list_of(value: object, is_one: Callable[[object], bool]) -> bool:
+    return isinstance(value, list) and all(map(is_one, value))
+
+
+def _as_ids(value: str | list[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+_MADE: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "content": clean_content,
+    "rows": tuple,
+    "cues": clean_cues,
+    "drop": _as_ids,
+}
 
 # What the value of each field must be, and what is said of another one.
 _Field = tuple[Callable[[Any], bool], str]
-_TEXT: Final[_Field] = (lambda value: isinstance(value, str) and bool(value), "is not a text")
+_TEXT: Final[_Field] = (_is_text, "is not a text")
 _NUMBER: Final[_Field] = (lambda value: type(value) in (int, float), "is not a number")
 _FIELDS: Final[Mapping[str, _Field]] = {
-    **dict.fromkeys(("keep", "drop", "id", "why", "content"), _TEXT),
+    **dict.fromkeys(("keep", "id", "why", "content"), _TEXT),
+    "drop": (lambda value: _is_text(value) or _is_list_of(value, _is_text), "is not an id, or a list of them"),
     **dict.fromkeys(("similarity", "worth"), _NUMBER),
     "scope": (SCOPES.__contains__, f"is not one of {', '.join(SCOPES)}"),
     "decision": (DECISIONS.__contains__, f"is not one of {', '.join(DECISIONS)}"),
@@ -208,5 +229,5 @@ _FIELDS: Final[Mapping[str, _Field]] = {
         "is not a list of texts",
     ),
     "row": (_is_row, "is not the number of a row"),
-    "rows": (lambda value: isinstance(value, list) and all(map(_is_row, value)), "is not a list of numbers of rows"),
+    "rows": (lambda value: _is_list_of(value, _is_row), "is not a list of numbers of rows"),
 }

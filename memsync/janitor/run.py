@@ -14,7 +14,7 @@ from memsync.janitor.plan import Archive, Confirm, Enrich, Merge, Reverse, Step,
 from memsync.memories.project import Project
 from memsync.records import SCOPES, Memory, Scope, content_hash, format_time, tick, unite_words
 from memsync.store import bystealth
-from memsync.store.state import Dedup
+from memsync.store.state import Dedup, ReviewStatus
 
 Status = Literal["done", "skipped", "failed"]
 # So many steps hold the lock and share an fsync.
@@ -56,10 +56,16 @@ class _Stale(Exception):
 # doing
 
 
-def apply(project: Project, steps: Sequence[Step], *, track: Track = untracked) -> Report:
-    """Do *steps*, each only if its records still are what the plan saw; a failure does not stop the rest."""
+def apply(
+    project: Project, steps: Sequence[Step], *, track: Track = untracked, judged: ReviewStatus = "unreviewed"
+) -> Report:
+    """Do *steps*, each only if its records still are what the plan saw; a failure does not stop the rest.
+
+    *judged*: "confirmed" where a person has looked at each merge, so that nobody need review it.
+    """
     run = runs.new_name(project)
     outcomes: list[Outcome] = []
+    steps = [part for step in steps for part in _split(project, step)]
     chunks = [
         (scope, mine[start : start + _CHUNK])
         for scope in SCOPES
@@ -69,18 +75,33 @@ def apply(project: Project, steps: Sequence[Step], *, track: Track = untracked) 
     for scope, chunk in track(chunks, "tidying"):
         edits = [step for step in chunk if isinstance(step, Merge | Archive | Enrich)]
         try:
-            outcomes += _Writing(project, scope, run).apply(edits) if edits else []
+            outcomes += _Writing(project, scope, run, judged).apply(edits) if edits else []
         except MemsyncError as error:
             outcomes += [Outcome(step, "failed", str(error)) for step in edits]
         outcomes += [_apply_review(project, run, step) for step in chunk if isinstance(step, Confirm | Reverse)]
     return Report(run=run if run in runs.names(project) else None, outcomes=outcomes)
 
 
+def _split(project: Project, step: Step) -> list[Step]:
+    """Return *step* by the stores that it drops records of: what is private may go for a copy that is not."""
+    if not isinstance(step, Merge) or step.scope == "stealth" or "stealth" not in project.stores:
+        return [step]
+    here, aside = project.store(step.scope), project.store("stealth")
+    kept = here.get(step.keep)
+    apart = tuple(id_ for id_ in step.drop if here.get(id_) is None and aside.get(id_))
+    if not apart or kept is None or step.saw.get(step.keep, seal(kept)) != seal(kept):
+        return [step]
+    left = tuple(id_ for id_ in step.drop if id_ not in apart)
+    saw = {id_: step.saw[id_] for id_ in apart if id_ in step.saw}
+    parts: list[Step] = [step._replace(drop=left)] if left or step.content else []
+    return [*parts, step._replace(scope="stealth", drop=apart, saw=saw, content=None)]
+
+
 class _Writing:
     """One store while steps are done to it: what is pending is written together, behind the backup."""
 
-    def __init__(self, project: Project, scope: Scope, run: str) -> None:
-        self._project, self._scope, self._run = project, scope, run
+    def __init__(self, project: Project, scope: Scope, run: str, judged: ReviewStatus) -> None:
+        self._project, self._scope, self._run, self._judged = project, scope, run, judged
         self._store = project.store_to_write(scope)
         self._now = project.clock()
         self._pending: dict[str, Memory] = {}
@@ -132,22 +153,43 @@ class _Writing:
         return self._pending.get(id_, memory)
 
     def _merge(self, step: Merge) -> None:
-        keep, drop = self._seen(step.keep, step.saw), self._seen(step.drop, step.saw)
-        if step.drop in self._pending:
-            raise _Stale(f"{step.drop} took up another record in this run")
-        changes = _unite(keep, drop)
-        if step.content is not None and step.content != keep.content:
-            changes["content"] = self._project.vetting.vet(keep._replace(content=step.content), self._scope).content
-            same = self._store.by_hash(content_hash(changes["content"]), besides=step.keep)
-            if same and same.id != step.drop:
-                raise _Stale(f"{same.id} says already what {step.keep} should say")
-        if changes:
-            changes["updated_at"] = format_time(tick(self._now, keep.written_at))
-        self._note(step, {step.keep: (keep, changes)}, drop)
-        if self._scope == "stealth":
-            bystealth.follow(self._store.place.local, keep, [keep, drop])
-        self._dropped.append(step.drop)
-        self._log.append(_make_merge_row(self._project, step, keep, drop, self._store.raw(step.drop)))
+        elsewhere = self._find_elsewhere(step)
+        dropped = [self._seen(id_, step.saw) for id_ in step.drop]
+        keep = elsewhere or self._seen(step.keep, step.saw)
+        if taken := next((id_ for id_ in step.drop if id_ in self._pending), None):
+            raise _Stale(f"{taken} took up another record in this run")
+        content = {} if step.content in (None, keep.content) else self._find_content(step, keep)
+        if content and not dropped:
+            self._note(
+                step,
+                {step.keep: (keep, {**content, "updated_at": format_time(tick(self._now, keep.written_at))})},
+                None,
+            )
+        for number, drop in enumerate(dropped):
+            keep = elsewhere or self._pending.get(step.keep, keep)
+            changes = {} if elsewhere else {**_unite(keep, drop), **(content if number == 0 else {})}
+            if changes:
+                changes["updated_at"] = format_time(tick(self._now, keep.written_at))
+            self._note(step._replace(drop=(drop.id,)), {} if elsewhere else {step.keep: (keep, changes)}, drop)
+            if self._scope == "stealth" and not elsewhere:
+                bystealth.follow(self._store.place.local, keep, [keep, drop])
+            self._dropped.append(drop.id)
+            raw = self._store.raw(drop.id)
+            self._log.append(_make_merge_row(self._project, step, keep, drop, raw, self._judged))
+
+    def _find_elsewhere(self, step: Merge) -> Memory | None:
+        """Return the record to keep if it lies in another store, which takes nothing over."""
+        others = (store for store in self._project.stores.values() if store is not self._store)
+        found = (memory for store in others if (memory := store.get(step.keep)))
+        return next(found, None) if self._store.get(step.keep) is None else None
+
+    def _find_content(self, step: Merge, keep: Memory) -> dict[str, Any]:
+        """Return the new text of *keep*, which no other record may say already."""
+        text = self._project.vetting.vet(keep._replace(content=step.content or ""), self._scope).content
+        same = self._store.by_hash(content_hash(text), besides=step.keep)
+        if same and same.id not in step.drop:
+            raise _Stale(f"{same.id} says already what {step.keep} should say")
+        return {"content": text}
 
     def _archive(self, step: Archive) -> None:
         memory = self._seen(step.id, step.saw)
@@ -214,7 +256,9 @@ def value_of(memory: Memory, name: str) -> Any:
     return fields_of(memory).get(name)
 
 
-def _make_merge_row(project: Project, step: Merge, keep: Memory, drop: Memory, raw: bytes) -> Dedup:
+def _make_merge_row(
+    project: Project, step: Merge, keep: Memory, drop: Memory, raw: bytes, judged: ReviewStatus
+) -> Dedup:
     return Dedup(
         created_at=project.clock(),
         new_text=drop.content,
@@ -225,6 +269,7 @@ def _make_merge_row(project: Project, step: Merge, keep: Memory, drop: Memory, r
         reasoning=f"janitor: {step.why}" if step.why else "janitor",
         owner=drop.author,
         rejected=raw.rstrip(b"\r"),
+        review_status=judged,
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from memsync.janitor.batches import spell
 from memsync.records import age, parse_time
 from memsync.system.texts import one_line
 
@@ -20,6 +21,9 @@ _RELATIONS: Final = {
     "contains": "perhaps says more than",
     "contained": "perhaps says less than",
 }
+
+_SHOWN: Final = 3  # relations of a new text that are told
+_REFUSED: Final = 3  # of what was refused, so many are told
 
 
 def tell(value: Any, now: datetime) -> str:
@@ -51,9 +55,20 @@ def _list_stored(value: Mapping[str, Any], now: datetime) -> Iterator[str]:
         yield f"created {memory['id']}{why}{_mark(memory)}"
     else:
         yield f"{status}{why}: {spell_memory(memory, now)}"
-    for other in value.get("similar") or ():
-        if other["relation"] in _RELATIONS:
-            yield f"{_RELATIONS[other['relation']]} {spell_memory(other, now)}"
+    known = [other for other in value.get("similar") or () if other["relation"] in _RELATIONS]
+    for other in known[:_SHOWN]:
+        yield f"{_RELATIONS[other['relation']]} {spell_memory(other, now)}"
+        yield f"  {_spell_next_call(memory['id'], other)}"
+
+
+def _spell_next_call(new: str, other: Mapping[str, Any]) -> str:
+    """Return the call that a model makes if the relation is true."""
+    archive = f'update_memory(memory_id="{new}", supersedes=["{other["id"]}"])'
+    if other["relation"] == "contradicts":
+        return f"if that is no longer true: {archive}"
+    if other["relation"] == "contains":
+        return f"if this says all of it: {archive}"
+    return f'if that says all of it: forget(memory_id="{new}")'
 
 
 def _list_forgotten(value: Mapping[str, Any], now: datetime) -> Iterator[str]:
@@ -74,7 +89,24 @@ def _list_written(value: Mapping[str, Any], _: datetime) -> Iterator[str]:
     yield f"{value['status']} {_spell_skill(value['skill'])}" if value.get("skill") else json.dumps(value)
 
 
+def _list_clusters(value: Mapping[str, Any], _: datetime) -> Iterator[str]:
+    if value.get("merged"):
+        yield f"{value['merged']} merged; the user can undo it with `memsync janitor undo {value['run']}`"
+    yield from (one_line(f"not merged: {why}") for why in (value.get("refused") or ())[:_REFUSED])
+    if value.get("kept"):
+        yield f"{value['kept']} groups are kept"
+    for cluster in value["clusters"]:
+        yield from ("", *spell(cluster))
+    more = f"; {value['left']} more clusters follow" if value["left"] else ""
+    yield (
+        f"\nmerge_memories what is the same, keep_both what is not{more}"
+        if value["count"]
+        else "no likely copies are left"
+    )
+
+
 _FORMS: Final = {
+    "clusters": _list_clusters,
     "memories": _list_memories,
     "memory": _list_stored,
     "forgotten": _list_forgotten,

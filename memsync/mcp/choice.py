@@ -16,6 +16,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "history": "memory_history memory_diff memory_blame",
         "dedup": "dedup_log dedup_confirm dedup_reverse",
         "learning": "init_memory extract_memories enrich_memories",
+        "tidy": "likely_copies merge_memories keep_both",
         "skills": "list_skills search_skills get_skill apply_skill create_skill learn_skill update_skill delete_skill"
         " restore_skill validate_skills export_skills skill_stats",
     }.items()

@@ -19,14 +19,22 @@ from memsync import __version__
 from memsync.agents.endpoint import Endpoint
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
-from memsync.mcp import dedup, enrich, history, memories, proposals, resources, skills, texts
+from memsync.mcp import dedup, enrich, history, memories, proposals, resources, skills, texts, tidy
 from memsync.mcp.choice import GROUPS
 from memsync.mcp.early import get_heard
 from memsync.mcp.tool import Desk, tool
 from memsync.mcp.wire import PATIENCE, Wire
 
 _FRESH: Final = 3_600_000  # milliseconds for which a client may keep what only another version changes
-OFFERS: Final = (*memories.OFFERS, *history.OFFERS, *dedup.OFFERS, *proposals.OFFERS, *enrich.OFFERS, *skills.OFFERS)
+OFFERS: Final = (
+    *memories.OFFERS,
+    *history.OFFERS,
+    *dedup.OFFERS,
+    *proposals.OFFERS,
+    *enrich.OFFERS,
+    *tidy.OFFERS,
+    *skills.OFFERS,
+)
 
 
 def build(live: Live, tools: Collection[str] = GROUPS["core"], *, whole: bool = False) -> MCPServer[Any]:

@@ -89,6 +89,18 @@ class Remembered(Shape):
     degraded: str
 
 
+class Batch(Shape):
+    """Clusters of likely copies, how many more follow, and what was done to the ones before."""
+
+    count: int
+    clusters: list[dict[str, Any]]
+    left: int
+    merged: int | None = None
+    refused: list[str] | None = None
+    run: str | None = None
+    kept: int | None = None
+
+
 class Outcome(Shape):
     """What became of one item of an import that was not simply created."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.dedup import MERGED, Verdict, decide, keeps_values
+from memsync.dedup import MERGED, Verdict, decide, find_lost
 from memsync.errors import Changed
 from memsync.format import codec
 from memsync.memories.anchors import anchors_of
@@ -189,7 +189,7 @@ class _Write:
         if not _is_doubted(found.verdict, self.project.settings.gray_zone_low):
             return None
         if answer := self.answers.get((self.draft.memory.content, found.memory.content)):
-            is_safe = keeps_values(found.memory.content, self.draft.memory.content)
+            is_safe = not find_lost(found.memory.content, self.draft.memory.content)
             return ("llm_reject", answer[1]) if answer[0] and is_safe else None
         return ("fallback_reject", found.verdict.reason) if self.project.settings.dedup_strict else None
 

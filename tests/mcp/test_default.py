@@ -72,6 +72,8 @@ def test_what_became_of_a_text_is_said_in_a_line_and_only_real_relations_are_nam
     assert said(default, "remember", content="the sandbox needs  bubblewrap").startswith("exists (")
     other = said(default, "remember", content="The sandbox does not need bubblewrap").splitlines()
     assert other[1].startswith(f"contradicts {id_} (fact, ")
+    new = other[0].split()[1]
+    assert other[2] == f'  if that is no longer true: update_memory(memory_id="{new}", supersedes=["{id_}"])'
     assert said(default, "update_memory", memory_id=id_, importance=0.9).startswith(
         f"updated (importance): {id_} (fact, 0.9, "
     )

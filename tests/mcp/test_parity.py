@@ -15,10 +15,10 @@ from helpers import GitRepo, memory_line
 from memsync.agents.live import Live
 from memsync.cli.app import cli, run
 from memsync.errors import MemsyncError
-from memsync.mcp.choice import choose
+from memsync.mcp.choice import GROUPS, choose
 from memsync.mcp.server import OFFERS, build
 
-SAME = {offer.command: offer.name for offer in OFFERS}
+SAME = {offer.command: offer.name for offer in OFFERS if not offer.command.startswith("janitor")}
 COMMAND_OF = {tool: command for command, tool in SAME.items()}
 ONLY_COMMAND = {
     "memory search": "recall without counting the use; what an agent looks at is used",
@@ -38,7 +38,7 @@ ONLY_COMMAND |= {
     "memory unshare": "what others get to see is for a person to decide",
     "memory audit": "for people and CI; what it finds must not reach a model",
 }
-ONLY_TOOL: dict[str, str] = {}
+ONLY_TOOL = dict.fromkeys(GROUPS["tidy"], "`janitor review` asks a person, a key a cluster; these are its parts")
 
 # Options that the tool of the command does not have, and why.
 _NOT_FOR_A_MODEL = {"allow_secret": "that a text only looks like a secret is for a person to say"}

@@ -23,7 +23,7 @@ DEEDS: dict[str, Callable[[Memsync], object]] = {
     "update": lambda project: project.update("mm-aaaaaa", content="new"),
     "forget": lambda project: project.forget("mm-aaaaaa"),
     "export": lambda project: project.export("project"),
-    "merge": lambda project: apply(project, [Merge("project", "mm-aaaaaa", "mm-bbbbbb")]),
+    "merge": lambda project: apply(project, [Merge("project", "mm-aaaaaa", ("mm-bbbbbb",))]),
 }
 
 

@@ -89,7 +89,7 @@ class Tidying(RuleBasedStateMachine):
         """Do what an edited plan may say, however wrong."""
         keep, drop = self.some_id(one), self.some_id(other)
         if keep and drop and keep != drop:
-            report = apply(self.project, [Merge("project", keep, drop, content=text)])
+            report = apply(self.project, [Merge("project", keep, (drop,), content=text)])
             if text and report.count("done"):
                 self.accepted.add(normal_form(text))
 

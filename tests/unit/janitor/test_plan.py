@@ -17,7 +17,15 @@ WHY = st.text(min_size=1, max_size=20).filter(lambda text: text.encode("utf-8", 
 SCOPE = st.sampled_from(["project", "global", "stealth"])
 SEALS = st.dictionaries(st.sampled_from(["a", "b"]), st.just("0123456789ab"), max_size=2)
 MERGES = st.builds(
-    Merge, SCOPE, st.just("keep"), st.uuids().map(str), SEALS, WHY, st.just("auto_reject"), st.floats(0, 1), st.none()
+    Merge,
+    SCOPE,
+    st.just("keep"),
+    st.lists(st.uuids().map(str), min_size=1).map(tuple),
+    SEALS,
+    WHY,
+    st.just("auto_reject"),
+    st.floats(0, 1),
+    st.none(),
 )
 STEPS = st.one_of(
     MERGES,
@@ -38,7 +46,7 @@ def test_a_plan_is_read_as_it_was_written_and_guesses_are_left_out(steps, guesse
 
 
 def test_a_guess_is_done_once_its_mark_is_taken_away():
-    guess = Merge("project", "mm-a", "mm-b", {}, "may be the same")
+    guess = Merge("project", "mm-a", ("mm-b",), {}, "may be the same")
     text = written(Plan(guesses=[guess])).replace("#? {", "{")
     assert parse(text.encode(), "plan.jsonl") == [guess]
 
@@ -67,7 +75,7 @@ MERGE = {"do": "merge", "scope": "project", "keep": "mm-a", "drop": "mm-b"}
         ("[]", "not a JSON object"),
         ('{"do": "delete", "id": "x"}', '"do" is not one of merge, archive, enrich, confirm, reverse'),
         (json.dumps({**MERGE, "scope": "everywhere"}), "scope is not one of"),
-        (json.dumps({**MERGE, "drop": ""}), "drop is not a text"),
+        (json.dumps({**MERGE, "drop": ""}), "drop is not an id, or a list of them"),
         (json.dumps({**MERGE, "kepe": "x"}), "'kepe' does not belong to this step"),
         (json.dumps({"do": "merge", "scope": "project", "keep": "x"}), "'drop' is missing"),
         (json.dumps({**MERGE, "saw": ["mm-a"]}), "saw does not say what was seen"),

@@ -17,7 +17,7 @@ POOR = "Run make fmt before every commit; CI rejects unformatted Go."
 
 
 def merges(plan: Plan) -> list[tuple[str, str]]:
-    return [(step.keep, step.drop) for step in plan.steps if isinstance(step, Merge)]
+    return [(step.keep, id_) for step in plan.steps if isinstance(step, Merge) for id_ in step.drop]
 
 
 def test_a_store_in_order_has_nothing_to_do(project, put):
@@ -46,7 +46,6 @@ def test_the_text_that_says_more_is_kept_whichever_is_older(project, put, texts)
     [
         ("The API listens on port 8080.", "The API listens on port 8081."),
         ("Always run the linter before a commit.", "Never run the linter before a commit."),
-        ("Use the staging database, not production.", "Use the production database."),
     ],
 )
 def test_what_disagrees_is_neither_merged_nor_guessed(project, put, one, other):
@@ -175,14 +174,15 @@ def test_what_the_model_keeps_is_not_asked_again(asking, put):
     assert [survey(project, ["dedup"]) for _ in range(2)] == [Plan(), Plan()]
     assert len(model.asked) == 1
     (row,) = project.state("project").dedup_log()
-    assert (row.decision, row.reasoning, row.new_text, row.existing_text) == ("llm_keep", "as told", NEAR, POOR)
+    assert (row.decision, row.reasoning, row.new_text, row.existing_text) == ("llm_keep", "as told", POOR, NEAR)
 
 
 def test_no_model_can_drop_a_number_a_path_or_a_not(asking, put):
-    put(POOR.replace("make fmt", "make fmt in ./cmd/x.go"), NEAR)
-    project, _ = asking(said("contains"))
+    put(POOR.replace("make fmt", "make fmt in ./cmd/x.go"), NEAR.replace("make fmt", "make fmt 1.2"))
+    put("Use the staging database, not production.", "Use the production database.", start="k")
+    project, _ = asking(said("contains"), said("contains"))
     plan = survey(project, ["dedup"])
-    assert (merges(plan), len(plan.guesses)) == ([], 1)
+    assert (merges(plan), len(plan.guesses)) == ([], 2)
 
 
 @pytest.mark.parametrize("answer", ["no idea", said("duplicate").replace('"n": 1', '"n": 7')])

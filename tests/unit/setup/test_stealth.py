@@ -329,7 +329,7 @@ def test_in_doubt_a_text_stays_private(repo, how):
     elif how == "merged":
         (two,) = remember(repo, "Port 8080 is that of the API", scope="stealth")
         with Memsync.open(repo.root) as project:
-            assert apply(project, [Merge("stealth", one, two)]).count("done") == 1
+            assert apply(project, [Merge("stealth", one, (two,))]).count("done") == 1
     elif how == "superseded":
         (two,) = remember(repo, "Nobody may know the port", scope="stealth")
         with Memsync.open(repo.root) as project:

@@ -1,0 +1,116 @@
+"""Copies as clusters: what may say the same, whatever store it lies in, with the record to keep of each. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from memsync.dedup import decide, find_doubt, find_lost
+from memsync.janitor.plan import Merge, seal
+from memsync.records import Memory, Scope
+
+ROOM: Final = 7_400  # characters of a cluster, so that it can be shown at once
+LOSS: Final = 90  # characters in which a loss is told
+_AROUND: Final = 60 + LOSS  # that stand around a text where it is shown
+_SHOWN: Final = 6  # lost values, of those named
+_WHY: Final = "they may say the same"
+
+
+class Kept(NamedTuple):
+    """A record where it lives."""
+
+    scope: Scope
+    memory: Memory
+
+
+class Link(NamedTuple):
+    """How alike (0-1) two texts are, by their places in a list."""
+
+    likeness: float
+    one: int
+    other: int
+
+
+def group(links: Iterable[Link], sizes: Sequence[int], room: int = ROOM) -> list[list[int]]:
+    """Return groups of linked places, joined by their strongest links first, none of more than *room* in *sizes*."""
+    parent, size = list(range(len(sizes))), list(sizes)
+
+    def find(place: int) -> int:
+        while parent[place] != place:
+            parent[place] = parent[parent[place]]
+            place = parent[place]
+        return place
+
+    for _, one, other in sorted(links, key=lambda link: (-link.likeness, link.one, link.other)):
+        first, second = find(one), find(other)
+        if first != second and size[first] + size[second] <= room:
+            parent[second] = first
+            size[first] += size[second]
+    groups = defaultdict(list)
+    for place in range(len(sizes)):
+        groups[find(place)].append(place)
+    return [places for places in groups.values() if len(places) > 1]
+
+
+def propose(records: Sequence[Kept], links: Sequence[Link]) -> Iterator[Merge]:
+    """Yield one merge a cluster, the most alike first: the best record is kept, the others are dropped."""
+    likeness: dict[int, float] = {}
+    for link in links:
+        for place in (link.one, link.other):
+            likeness[place] = max(likeness.get(place, 0.0), link.likeness)
+    found = group(links, [len(each.memory.content) + _AROUND for each in records])
+    for places in sorted(found, key=lambda places: -sum(likeness[place] for place in places) / len(places)):
+        merge = make_merge([records[place] for place in places], max(likeness[place] for place in places))
+        if merge:
+            yield merge
+
+
+def make_merge(cluster: Sequence[Kept], likeness: float, head: Kept | None = None) -> Merge | None:
+    """Return the merge of *cluster* into *head*, or into its best record; None if nothing may be dropped for it."""
+    head = head or choose_head(cluster)
+    dropped = [each for each in cluster if each is not head and may_stand_for(head, each)]
+    if not dropped:
+        return None
+    saw = {each.memory.id: seal(each.memory) for each in (head, *dropped)}
+    drop = tuple(each.memory.id for each in dropped)
+    return Merge(head.scope, head.memory.id, drop, saw, _WHY, "llm_reject", round(likeness, 4))
+
+
+def choose_head(cluster: Sequence[Kept]) -> Kept:
+    """Return the record to keep: the one that most may be dropped for and that loses the fewest values of them.
+
+    Of equals the one that a person wrote, that counts more, that is longer, that is older.
+    """
+
+    def rank(each: Kept) -> tuple[int, int, bool, float, int, datetime, str]:
+        memory = each.memory
+        covered = sum(is_within_reach(each, other) for other in cluster)
+        lost = sum(len(find_lost(memory.content, other.memory.content)) for other in cluster)
+        born = memory.created_at or datetime.max.replace(tzinfo=UTC)
+        return -covered, lost, memory.source_type != "user", -memory.importance, -len(memory.content), born, memory.id
+
+    return min(cluster, key=rank)
+
+
+def may_stand_for(head: Kept, other: Kept) -> bool:
+    """Tell whether *head* may stand for *other*: seen by all who see that, and not contradicting it."""
+    return is_within_reach(head, other) and not contradicts(head.memory, other.memory)
+
+
+def contradicts(one: Memory, other: Memory) -> bool:
+    """Tell whether one of them cannot stand for the other, whoever says so: roles swapped, a denial, another value."""
+    return decide(other.content, one.content, 1.0).relation == "contradicts"
+
+
+def is_within_reach(head: Kept, other: Kept) -> bool:
+    """Tell whether all who see *other* see *head*: what is private may go for what is not, and nothing else."""
+    return other.scope in (head.scope, "stealth")
+
+
+def list_losses(kept: str, dropped: str) -> list[str]:
+    """Say what is lost if *kept* stands for *dropped*: values that only that one has, and what speaks against it."""
+    lost = find_lost(kept, dropped)
+    told = [f"{', '.join(lost[:_SHOWN])}{' …' if len(lost) > _SHOWN else ''}"] if lost else []
+    return told + [doubt for doubt in (find_doubt(dropped, kept),) if doubt]

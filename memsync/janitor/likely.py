@@ -1,0 +1,188 @@
+"""What may say the same in all stores that may be written: found as clusters, put to a model, and kept apart for good."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+from memsync.errors import LlmError
+from memsync.janitor.candidates import Track, pairs, untracked
+from memsync.janitor.clusters import Kept, Link, list_losses, propose
+from memsync.janitor.plan import Merge, Plan
+from memsync.memories.filters import Filters
+from memsync.memories.project import Project
+from memsync.records import SCOPES, Memory, content_hash
+from memsync.store.state import Dedup
+
+if TYPE_CHECKING:
+    from memsync.llm.llm import Llm
+
+LIKELY: Final = 0.75  # likeness of two texts, 0 as unrelated ones to 1, from which they may say the same
+_STRIDE: Final = 20_000
+_SAME: Final = ("duplicate", "contains", "contained")
+_ALL: Final = Filters()
+
+
+def find_clusters(project: Project, besides: Collection[str] = (), track: Track = untracked) -> list[Merge]:
+    """Return what may say the same, a merge a cluster, the most alike first; without the ids *besides*.
+
+    A pair that somebody decided to keep joins no cluster, and nothing is in two of them.
+    """
+    entries = [entry for entry in project.entries(_ALL) if not (entry.scope == "project" and project.settings.stealth)]
+    current = {memory.id for memory in list_current([entry.memory for entry in entries])} - set(besides)
+    records = [Kept(entry.scope, entry.memory) for entry in entries if entry.id in current]
+    records.sort(key=lambda each: (each.memory.created_at is None, each.memory.created_at, each.memory.id))
+    settled = find_settled(project)
+    hashes = [content_hash(each.memory.content) for each in records]
+    links = _find_links(project, records, track)
+    return list(propose(records, [link for link in links if {hashes[link.one], hashes[link.other]} not in settled]))
+
+
+def list_current(memories: Iterable[Memory]) -> list[Memory]:
+    """Return what is neither superseded nor in conflict, the oldest first."""
+    memories = list(memories)
+    superseded = {id_ for memory in memories for id_ in memory.supersedes}
+    current = [m for m in memories if m.id not in superseded and not m.conflict_of and m.content.strip()]
+    return sorted(current, key=lambda m: (m.created_at is None, m.created_at, m.id))
+
+
+def _find_links(project: Project, records: Sequence[Kept], track: Track) -> Iterator[Link]:
+    if len(records) < 2:
+        return
+    from memsync.index.tokens import Tokenizer
+
+    texts = [each.memory.content for each in records]
+    tokenizer = Tokenizer(stop_words=project.settings.stop_words)
+    words = [frozenset(tokenizer.terms(text)) for text in texts]
+    found = list(pairs(texts, tokenizer, track))
+    for (one, other), like in zip(found, _measure_likeness(project, records, found), strict=True):
+        in_common = 2 * len(words[one] & words[other]) / (len(words[one]) + len(words[other]) or 1)
+        if (likeness := max(like, in_common)) >= LIKELY:
+            yield Link(likeness, one, other)
+
+
+def _measure_likeness(project: Project, records: Sequence[Kept], found: Sequence[tuple[int, int]]) -> list[float]:
+    """Return how near the pairs are in meaning, 0 (unrelated) to 1; 0 for all of them without vectors."""
+    import numpy as np
+
+    indexed, arrays = project.finder.index.snapshot()
+    meaning = project.finder.meaning
+    if not found or arrays.vectors is None or meaning is None:
+        return [0.0] * len(found)
+    slots = {(scope, memory.id): slot for slot, (scope, memory) in enumerate(indexed)}
+    ends = np.array([slots.get((each.scope, each.memory.id), -1) for each in records])[np.array(found)]
+    numbers, scales = arrays.vectors.numbers, arrays.vectors.scales
+    alike = np.empty(len(found))
+    for start in range(0, len(found), _STRIDE):
+        one, other = ends[start : start + _STRIDE].T
+        dots = np.einsum("ij,ij->i", numbers[one].astype(np.float32), numbers[other].astype(np.float32))
+        alike[start : start + _STRIDE] = dots * scales[one] * scales[other] * ((one >= 0) & (other >= 0))
+    near: list[float] = np.maximum((alike - meaning.unrelated) / (1 - meaning.unrelated), 0.0).tolist()
+    return near
+
+
+# what was kept
+
+
+def make_key(one: str, other: str) -> frozenset[str]:
+    """Return what a pair of texts is settled under."""
+    return frozenset((content_hash(one), content_hash(other)))
+
+
+def find_settled(project: Project) -> set[frozenset[str]]:
+    """Return the pairs of which a model or a person decided to keep both."""
+    rows = (row for scope in SCOPES if scope in project.stores for row in project.state(scope).dedup_log())
+    return {
+        make_key(row.new_text, row.existing_text)
+        for row in rows
+        if row.review_status == "reversed"
+        or row.decision == "llm_keep"
+        or (row.decision == "fallback_keep" and row.review_status == "confirmed")
+    }
+
+
+def keep_apart(project: Project, memories: Sequence[Memory], reason: str) -> list[int]:
+    """Note that each two of *memories* say different things, and return the numbers of the rows of the log."""
+    rows = [
+        Dedup(
+            created_at=project.clock(),
+            new_text=new.content,
+            existing_id=old.id,
+            existing_text=old.content,
+            similarity=None,
+            decision="fallback_keep",
+            reasoning=reason,
+            owner=new.author,
+            review_status="confirmed",
+        )
+        for old, new in combinations(memories, 2)
+    ]
+    return project.state(project.default_scope).log_dedup(rows)
+
+
+# with a model
+
+
+def merge_by_model(project: Project, clusters: Sequence[Merge], plan: Plan) -> None:
+    """Add *clusters* to the guesses of *plan*; what the model, if there is one, says of them becomes steps or is kept."""
+    judge_all = _open_judge(project, plan) if clusters else None
+    if judge_all is None:
+        plan.guesses.extend(clusters)
+        return
+    from memsync.llm.judge import judge
+
+    texts = {memory.id: memory for store in project.stores.values() for memory in store.memories().values()}
+    asked = [(cluster, id_) for cluster in clusters for id_ in cluster.drop]
+    told = [(texts[id_].content, texts[cluster.keep].content) for cluster, id_ in asked]
+    judged = judge(judge_all, told, percent=project.settings.batch_percent)
+    if judged.failed:
+        plan.notes.append(f"not every pair was judged: {judged.failed}")
+    said = {id_: one for (_, id_), one in zip(asked, judged.judgements, strict=True)}
+    for cluster in clusters:
+        keep = texts[cluster.keep]
+        same = [id_ for id_ in cluster.drop if (one := said[id_]) and one.word in _SAME]
+        lost = [id_ for id_ in same if list_losses(keep.content, texts[id_].content)]  # whoever agreed
+        merged = tuple(id_ for id_ in same if id_ not in lost)
+        left = tuple(id_ for id_ in cluster.drop if said[id_] is None or id_ in lost)
+        if merged:
+            plan.steps.append(_narrow(cluster, merged, next((one.reason for id_ in merged if (one := said[id_])), "")))
+        elif left:
+            plan.guesses.append(_narrow(cluster, left, ""))
+        project.state(cluster.scope).log_dedup(
+            _make_kept_row(project, texts[id_], keep, one.reason)
+            for id_ in cluster.drop
+            if (one := said[id_]) and one.word not in _SAME
+        )
+
+
+def _open_judge(project: Project, plan: Plan) -> Llm | None:
+    from memsync.llm.llm import is_configured, open_llm
+
+    if not project.settings.llm_verify or not is_configured(project.settings):
+        return None
+    try:
+        return open_llm(project)
+    except LlmError as error:
+        plan.notes.append(f"no model was asked: {error}")
+        return None
+
+
+def _narrow(cluster: Merge, drop: tuple[str, ...], why: str) -> Merge:
+    """Return *cluster* with these to drop alone."""
+    saw = {id_: mark for id_, mark in cluster.saw.items() if id_ in (cluster.keep, *drop)}
+    return cluster._replace(drop=drop, saw=saw, why=why or cluster.why)
+
+
+def _make_kept_row(project: Project, new: Memory, old: Memory, reason: str) -> Dedup:
+    return Dedup(
+        created_at=project.clock(),
+        new_text=new.content,
+        existing_id=old.id,
+        existing_text=old.content,
+        similarity=None,
+        decision="llm_keep",
+        reasoning=reason,
+        owner=new.author,
+        review_status="confirmed",
+    )
