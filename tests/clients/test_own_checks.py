@@ -91,6 +91,7 @@ def test_codex_lists_our_hooks_without_a_warning(codex):
         "preCompact",
         "sessionEnd",
         "sessionStart",
+        "subagentStart",
         "userPromptSubmit",
     ]
 
@@ -104,6 +105,7 @@ def test_the_hash_by_which_codex_remembers_an_approval_never_changes(codex):
         "sessionEnd": "661b24a0",
         "userPromptSubmit": "e11cca5f",
         "postCompact": "f4e1fb25",
+        "subagentStart": "f05fba41",
     }
 
 
