@@ -45,8 +45,7 @@ def _list_what_waits(project: Project) -> Iterator[str]:
     if told.is_told("candidates", today):
         return
     if (count := _count_candidates(project)) and told.begin_telling("candidates", today):
-        where = "`memsync memory candidates`, `memsync skill candidates`"
-        yield f"{count} learned from earlier sessions: waiting for your approval ({where})"
+        yield f"{count} learned from earlier sessions: waiting for your approval (`memsync review`)"
 
 
 def _count_candidates(project: Project) -> str:

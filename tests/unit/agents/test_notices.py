@@ -65,7 +65,7 @@ def test_candidates_that_wait_are_told_once_a_day(repo, clock, recorded_session)
         project.remember(FACT)
     hook(repo, clock, "session-end", transcript_path=str(recorded_session))
     first = hook(repo, clock, "session-start", session="s2", source="startup")
-    assert "waiting for your approval (`memsync memory candidates`" in first["systemMessage"]
+    assert "waiting for your approval (`memsync review`)" in first["systemMessage"]
     assert "systemMessage" not in hook(repo, clock, "session-start", session="s3", source="startup")
     clock.move(days=1)
     assert hook(repo, clock, "session-start", session="s4", source="startup")["systemMessage"] == first["systemMessage"]
