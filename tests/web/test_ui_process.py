@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import signal
 import socket
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import httpx2
 import pytest
 from helpers import memsync
+from running import running
 
 PATIENCE = 60
-
-
-@contextmanager
-def running(root, *words: str) -> Iterator[tuple[subprocess.Popen, str]]:
-    """Run the desk of *root*, and give out the process and the address that it prints."""
-    started = [sys.executable, "-m", "memsync", "ui", "--no-open", *words]
-    with subprocess.Popen(started, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            yield process, process.stdout.readline().strip()
-        finally:
-            process.kill()
 
 
 def test_the_desk_shows_the_memories_hears_of_an_edit_and_ends_when_told(repo, line):

@@ -48,7 +48,7 @@ const rows = () => all("ol.rows > li[data-id]");
 function showChosen() {
   const there = new Set(rows().map((row) => row.dataset.id));
   for (const id of chosen) if (!there.has(id)) chosen.delete(id);
-  for (const box of all("input[name=pick]")) box.checked = chosen.has(box.closest("li").dataset.id);
+  for (const box of all("li[data-id] input[name=pick]")) box.checked = chosen.has(box.closest("li").dataset.id);
   const bar = $("#chosen");
   if (!bar) return;
   bar.hidden = chosen.size === 0;
@@ -66,7 +66,7 @@ function move(step) {
   if (row) { setCurrent(row); $("a", row).focus({ preventScroll: true }); }
 }
 document.addEventListener("change", (event) => {
-  if (event.target.name !== "pick") return;
+  if (!event.target.matches("li[data-id] input[name=pick]")) return;
   const id = event.target.closest("li").dataset.id;
   if (event.target.checked) chosen.add(id); else chosen.delete(id);
   showChosen();

@@ -1,0 +1,194 @@
+"""The desk in a real browser: each page, each key, what changes by itself, small, dark, and for everybody.
+
+Playwright drives a Chromium that is installed: apt-get install chromium. MEMSYNC_DECISIONS=500 decides more cards.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from running import running
+
+from memsync import Memsync
+from memsync.janitor import queue
+from memsync.learn.candidates import Candidates, Proposal
+from memsync.records import Memory
+
+api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = [
+    pytest.mark.skipif(PROGRAM is None, reason="no Chromium here: apt-get install chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+PATIENCE = 30_000  # milliseconds
+DECISIONS = int(os.environ.get("MEMSYNC_DECISIONS", "12"))
+AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory) -> Iterator:
+    home = str(tmp_path_factory.mktemp("browser"))
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=PROGRAM, args=["--no-sandbox", "--disable-gpu"], env={**os.environ, "HOME": home}
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tabs(repo, line, chromium) -> Iterator[Callable]:
+    """Return what opens a tab of the desk; what any of them complains of is an error."""
+    repo.write_memories(
+        line("mm-aaaaaa", "CI needs Node 20", tags=["ci"], importance=0.9, author="Test User")
+        + line("mm-bbbbbb", "Prices are integers in cents", author="Test User", anchors=["README"])
+        + line("mm-cccccc", "The staging box is in Oslo", author="Somebody")
+    )
+    with Memsync.open(repo.root) as project:
+        project.skills.create("run-tests", "1. Run `make test`.\n", description="How to run the tests")
+    complaints: list[str] = []
+    with running(repo.root, "--port", "0") as (_, url):
+        context = chromium.new_context(viewport={"width": 1280, "height": 800})
+        context.set_default_timeout(PATIENCE)
+
+        def open_tab():
+            page = context.new_page()
+            page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.goto(url)
+            return page
+
+        yield open_tab
+        context.close()
+    assert complaints == []
+
+
+def wait(page, what: str) -> None:
+    """Wait until *what* is shown by a page that has its scripts."""
+    page.wait_for_selector(what)
+    page.wait_for_load_state()
+
+
+def press(page, keys: str) -> None:
+    for key in keys.split():
+        page.keyboard.press(key)
+
+
+PAGES = ("/", "/?q=node", "/memory?id=mm-bbbbbb&scope=project", "/memory/new", "/review", "/skills", "/skills/one?name=run-tests", "/health")  # fmt: skip
+
+
+def test_each_page_is_whole_small_and_large_dark_and_light_and_for_everybody(tabs):
+    page = tabs()
+    base = page.url.rstrip("/")
+    assert "token" not in page.url
+    for width, colours in ((1280, "light"), (400, "dark")):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=colours)
+        for path in PAGES:
+            page.goto(base + path)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            page.evaluate(AXE)
+            found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+            told = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]
+            assert (path, width, told) == (path, width, [])
+
+
+def test_keys_find_open_change_forget_and_bring_back_a_memory(tabs, repo):
+    page = tabs()
+    press(page, "/")
+    page.keyboard.type("node", delay=5)
+    wait(page, "text=confidence")
+    assert "q=node" in page.url
+    press(page, "Escape j Enter")
+    wait(page, "dl.facts")
+    wait(page, "text=Who set what")  # the history came by itself
+    press(page, "e")
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("CI needs Node 22")
+    press(page, "Tab Tab Tab Tab Enter")
+    wait(page, "text=updated mm-aaaaaa: content")
+    assert b"Node 22" in repo.memories.read_bytes()
+    press(page, "d")
+    wait(page, "text=forgot mm-aaaaaa")
+    press(page, "u")
+    wait(page, "h1:has-text('mm-aaaaaa')")
+    with Memsync.open(repo.root) as project:
+        assert project.get("mm-aaaaaa").content == "CI needs Node 22"
+
+
+def test_many_are_chosen_by_keys_and_changed_after_a_look(tabs, repo):
+    page = tabs()
+    press(page, "j x j x")
+    wait(page, "text=2 chosen")
+    page.fill("#chosen input[name=value]", "seen")
+    page.click("#chosen button.main")
+    wait(page, "text=2 would change")
+    press(page, "a")
+    wait(page, "text=2 of 2 done")
+    with Memsync.open(repo.root) as project:
+        assert sum("seen" in entry.memory.tags for entry in project.memories()) == 2
+
+
+def test_a_change_of_the_file_appears_by_itself_in_every_tab_but_takes_nothing_that_was_typed(tabs, repo, line):
+    one, two, writer = tabs(), tabs(), tabs()
+    writer.goto(writer.url + "memory/new")
+    writer.fill("textarea", "half a thought")
+    two.bring_to_front()
+    repo.memories.write_text(repo.memories.read_text() + line("mm-dddddd", "written in an editor", author="Test User"))
+    two.wait_for_selector("text=written in an editor")
+    one.bring_to_front()
+    one.wait_for_selector("text=written in an editor")
+    writer.bring_to_front()
+    writer.wait_for_selector("#stale:not([hidden])")
+    assert writer.input_value("textarea") == "half a thought"
+
+
+def test_cards_are_decided_by_keys_each_as_it_was_seen(tabs, repo):
+    with Memsync.open(repo.root) as project:
+        proposals = [
+            Proposal(memory=Memory("", f"The {word} number {n} is kept in box {n * 7}"))
+            for n, word in enumerate(["screw", "nail"] * (DECISIONS // 2))
+        ]
+        Candidates(project).propose(proposals)
+    page, stored, seen = tabs(), set(), 0
+    page.goto(page.url + "review?kind=candidate")
+    while seen < DECISIONS:
+        card = wait(page, "#card")
+        name, text = (
+            card.get_attribute("data-name"),
+            page.inner_text("#card section:first-child .content, #card > .content"),
+        )
+        press(page, "a" if "screw" in text else "x")
+        stored |= {text} if "screw" in text else set()
+        seen += 1
+        page.wait_for_selector(f"#card:not([data-name='{name}']), main p.good")
+    with Memsync.open(repo.root) as project:
+        assert {entry.content for entry in project.memories() if "number" in entry.content} == stored
+        assert not [name for name in queue.list_names(project) if name.startswith("candidate:")]
+    press(page, "u")
+    wait(page, "text=took back")
+    with Memsync.open(repo.root) as project:
+        assert len([name for name in queue.list_names(project) if name.startswith("candidate:")]) == 1
+
+
+def test_the_desk_is_read_and_used_without_any_script(tabs, chromium, repo):
+    page = tabs()
+    cookies = page.context.cookies()
+    plain = chromium.new_context(java_script_enabled=False)
+    plain.add_cookies(cookies)
+    still = plain.new_page()
+    still.goto(page.url)
+    still.fill("input[name=q]", "node")
+    still.click("form.filters button")
+    still.click("a.what")
+    still.click("summary:has-text('Edit')")
+    still.fill("textarea[name=content]", "CI needs Node 24")
+    still.click("button:has-text('Save')")
+    assert "updated mm-aaaaaa" in still.inner_text("body")
+    plain.close()
+    with Memsync.open(repo.root) as project:
+        assert project.get("mm-aaaaaa").content == "CI needs Node 24"
