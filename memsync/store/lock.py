@@ -80,8 +80,10 @@ else:
                     _note_holder(fd)
                     yield
             finally:
-                fcntl.flock(fd, fcntl.LOCK_UN)  # even where a child has a copy of it
-                os.close(fd)
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_UN)  # even where a child has a copy of it
+                finally:  # Ctrl-C
+                    os.close(fd)
 
     def _open(path: Path) -> int:
         try:

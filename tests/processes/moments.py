@@ -15,7 +15,7 @@ from memsync.janitor.plan import Merge
 from memsync.janitor.run import apply
 
 CALLS = frozenset(code for name, code in dis.opmap.items() if name.startswith("CALL"))
-FILES = ("memsync/store/files.py",)
+FILES = ("memsync/store/files.py", "memsync/store/lock.py")
 HAND_LINE = b'{"id": "late", "content": "by a hand"}\n'
 
 DEEDS: dict[str, Callable[[Memsync], object]] = {
@@ -30,7 +30,7 @@ DEEDS: dict[str, Callable[[Memsync], object]] = {
 class Tripwire:
     """A trace function that counts the calls that these modules make, and acts before one of them.
 
-    What others can see changes only in the calls of store/files.py, so those are all the moments there are.
+    What others can see changes only in the calls of store/files.py and store/lock.py, so those are all the moments there are.
     """
 
     def __init__(self, left: int, act: Callable[[], None], modules: tuple[str, ...]) -> None:
