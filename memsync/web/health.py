@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from memsync.errors import MemsyncError
+from memsync.errors import MemsyncError, Remedy, UsageError
 from memsync.memories.project import Project
 from memsync.setup import client_status, doctor, installing
 from memsync.setup.repository import set_value
-from memsync.store import settings
-from memsync.store.trust import what_leaves
+from memsync.store import settings, trust
 from memsync.store.workflow import find_waiting
 from memsync.system.texts import one_line
 from memsync.web import spell
@@ -24,6 +23,18 @@ class Setting(NamedTuple):
     value: str
     about: str
     source: str
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is set on this page: what may run a program, reach out or publish is set in a terminal."""
+        return self.key in trust.RULES and self.key not in ("memory.secrets.allow", "memory_sync.stealth")
+
+    @property
+    def command(self) -> str:
+        """The command that sets it."""
+        if self.key == "memory_sync.stealth":
+            return spell.command("memory", "config", "--stealth", "off" if self.value == "true" else "on")
+        return f"{spell.command('memory', 'config', self.key)} VALUE"
 
 
 def show(project: Project, given: Given) -> Page:
@@ -71,18 +82,24 @@ def fix(project: Project, _: Given) -> Done:
     )
 
 
+def _may_set(key: str, value: str) -> bool:
+    """Tell whether a page may set *key*: a browser is no place from which to let a program run or a text leave."""
+    if key not in trust.RULES or key == "memory_sync.stealth":
+        return key == "memory_sync.stealth"  # which is refused with its own words
+    parsed = settings.parse_value(key, value)
+    return not trust.acts(key, parsed) and not trust.what_leaves(key, parsed)
+
+
 def set_setting(project: Project, given: Given) -> Done | Page:
     """Set one setting, in the file in which the command sets it."""
     key, value, is_global = given.get("key"), given.raw("value"), bool(given.get("global"))
     try:
+        if key in settings.KEYS and not _may_set(key, value):
+            raise UsageError(f"{key} {value}: ", Remedy("memory config", key, value), " sets it, in a terminal")
         before = settings.spell(settings.get(project.settings, key))
         path = set_value(project, key, value, is_global=is_global)
     except MemsyncError as error:
         return _page(project, key, value, str(error), status_of(error))
     command = spell.command("memory", "config", *(["--global"] if is_global else []), "--", key, value)
     undo: Mapping[str, str] = {"key": key, "value": before, **({"global": "1"} if is_global else {})}
-    note = what_leaves(settings.name_of(key), settings.get(project.settings, key))
-    also = [note] if note else []
-    return Done(
-        f"{key} is {one_line(value, 100)} now, in {path}", "/health", [command], Undo("/health/set", undo), also
-    )
+    return Done(f"{key} is {one_line(value, 100)} now, in {path}", "/health", [command], Undo("/health/set", undo))

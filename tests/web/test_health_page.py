@@ -41,6 +41,11 @@ def test_a_setting_is_set_and_set_back(repo, desk):
         ("memory.recall_limit", "many", "memory.recall_limit"),
         ("memory.nonsense", "1", "unknown setting"),
         ("memory_sync.stealth", "true", "stealth also moves memories"),
+        ("llm.command", "touch owned", "sets it, in a terminal"),
+        ("llm.base_url", "http://127.0.0.1:1/", "sets it, in a terminal"),
+        ("memory.embedder", "openai:x@http://127.0.0.1:1/v1", "sets it, in a terminal"),
+        ("memory.secrets.allow", "acme-\\w+", "sets it, in a terminal"),
+        ("memory_sync.mode", "auto-commit", "sets it, in a terminal"),
     ],
 )
 def test_a_value_that_cannot_be_is_told_and_nothing_is_set(repo, desk, key, value, why):

@@ -127,4 +127,6 @@ def test_no_page_asks_any_other_host_or_runs_anything_inline(repo, desk, line):
 
 
 def test_the_forms_of_our_own_pages_say_where_they_come_from():
-    assert HEADERS["Referrer-Policy"] == "same-origin"  # with no-referrer a browser says `Origin: null`, which is refused
+    assert (
+        HEADERS["Referrer-Policy"] == "same-origin"
+    )  # with no-referrer a browser says `Origin: null`, which is refused
