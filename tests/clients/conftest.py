@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from programs import CLIENTS, Claude, Client, Codex, Gemini, why_missing
+from programs import CHATTING, CLIENTS, Claude, Client, Codex, Copilot, Gemini, why_missing
 
 
 def _connected(kind: type[Client], repo, home) -> Iterator[Client]:
@@ -39,3 +39,14 @@ def codex(repo, home) -> Iterator[Client]:
 @pytest.fixture
 def gemini(repo, home) -> Iterator[Client]:
     yield from _connected(Gemini, repo, home)
+
+
+@pytest.fixture(params=CHATTING, ids=lambda kind: kind.name)
+def chatting(request, repo, home) -> Iterator[Client]:
+    """Return each client that takes any model in turn, connected to a project by `memsync init`."""
+    yield from _connected(request.param, repo, home)
+
+
+@pytest.fixture
+def copilot(repo, home) -> Iterator[Client]:
+    yield from _connected(Copilot, repo, home)

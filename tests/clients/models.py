@@ -135,3 +135,37 @@ class Google(Model):
         if "stream" not in asked.path:
             return _json(said)
         return Reply(200, f"data: {json.dumps(said)}\n\n".encode(), {"Content-Type": "text/event-stream"})
+
+
+class Chat(Model):
+    """`POST …/chat/completions`, as clients ask it that take any model."""
+
+    def is_turn(self, asked: Asked) -> bool:
+        # Without tools it is a title that is wanted; Qwen Code makes notes of its own beside each turn.
+        begins = str(asked.body.get("messages", ""))[:400]
+        is_chat = asked.path.endswith("/chat/completions") and bool(asked.body.get("tools"))
+        return is_chat and "memory extraction subagent" not in begins
+
+    def reply_to(self, asked: Asked) -> Reply:
+        """Answer what is no turn as well: a title is waited for."""
+        if asked.path.endswith("/chat/completions") and not self.is_turn(asked):
+            self.asked.append(asked)
+            return self.answer(asked, None)
+        return super().reply_to(asked)
+
+    def answer(self, asked: Asked, call: tuple[str, Mapping[str, Any]] | None) -> Reply:
+        message: dict[str, Any] = {"role": "assistant", "content": SAYS}
+        if call:
+            function = {"name": call[0], "arguments": json.dumps(call[1])}
+            calls = [{"index": 0, "id": "call_1", "type": "function", "function": function}]
+            message = {"role": "assistant", "content": None, "tool_calls": calls}
+        why = "tool_calls" if call else "stop"
+        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        base = {"id": "c1", "created": 1, "model": asked.body.get("model"), "usage": usage}
+        if not asked.body.get("stream"):
+            whole = {"index": 0, "message": message, "finish_reason": why}
+            return _json({**base, "object": "chat.completion", "choices": [whole]})
+        parts = [{"delta": message, "finish_reason": None}, {"delta": {}, "finish_reason": why}]
+        chunks = [{**base, "object": "chat.completion.chunk", "choices": [{"index": 0, **part}]} for part in parts]
+        text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+        return Reply(200, text.encode(), {"Content-Type": "text/event-stream"})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import Ran
-from models import SAYS, Anthropic, Google, Model, OpenAI
+from models import SAYS, Anthropic, Chat, Google, Model, OpenAI
 
 # Read when the tests are collected: the sandbox moves HOME before each of them.
 INSTALLED = Path(os.environ.get("AGENT_CLIENTS") or Path.home() / ".cache" / "agent-clients")
@@ -22,6 +22,9 @@ PACKAGES = {
     "codex": "@openai/codex@0.169.0",
     "gemini": "@google/gemini-cli@0.61.0",
     "mcp-inspector": "@modelcontextprotocol/inspector@2.12.0",
+    "copilot": "@github/copilot@1.0.102",
+    "opencode": "opencode-ai@1.18.33",
+    "qwen": "@qwen-code/qwen-code@0.24.4",
 }
 _FOLDERS = {"mcp-inspector": "inspector"}
 
@@ -56,7 +59,8 @@ class Client:
         (shims / "memsync").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memsync "$@"\n')
         (shims / "memsync").chmod(0o755)
         node = os.path.dirname(shutil.which("node") or "")
-        path = f"{shims}:{folder(self.program)}:{node}:/usr/local/bin:/usr/bin:/bin"
+        newer = INSTALLED / "node22" / "node_modules" / ".bin"  # which some want
+        path = f"{shims}:{folder(self.program)}:{newer}:{node}:/usr/local/bin:/usr/bin:/bin"
         self.env = {
             "HOME": str(home),
             "PATH": path,
@@ -220,4 +224,67 @@ class Gemini(Client):
         return body["contents"]
 
 
+class Chatting(Client):
+    """A client that takes any model."""
+
+    kind = Chat
+
+    def new_in(self, body: Mapping[str, Any]) -> Any:
+        return body["messages"]
+
+
+class Copilot(Chatting):
+    name, program, tool = "copilot", "copilot", "memsync-{}"
+
+    def settings(self) -> Mapping[str, str]:
+        return {
+            "COPILOT_AUTO_UPDATE": "false",
+            "COPILOT_ALLOW_ALL": "true",  # and trust the folder
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_BASE_URL": self.model.url,
+            "COPILOT_PROVIDER_API_KEY": "not-a-key",
+            "COPILOT_MODEL": "gpt-5.4",
+        }
+
+    def hooks_file(self) -> Path:
+        return self.root / ".github" / "hooks" / "memsync.json"
+
+    def turn(self, prompt: str, *, again: bool, tools: bool) -> Ran:
+        sessions = (self.home / ".copilot" / "session-state").glob("*")
+        latest = max(sessions, key=lambda path: path.stat().st_mtime).name if again else ""
+        return self.run(*([f"--resume={latest}"] if latest else []), "-p", prompt)
+
+
+class OpenCode(Chatting):
+    name, program, tool = "opencode", "opencode", "memsync_{}"
+
+    def settings(self) -> Mapping[str, str]:
+        model = {"name": "m1", "tool_call": True, "limit": {"context": 128_000, "output": 4096}}
+        options = {"baseURL": self.model.url, "apiKey": "not-a-key"}
+        here = {"npm": "@ai-sdk/openai-compatible", "name": "here", "options": options, "models": {"m1": model}}
+        said = {"autoupdate": False, "share": "disabled", "model": "here/m1", "small_model": "here/m1"}
+        (self.root / "opencode.json").write_text(json.dumps({**said, "provider": {"here": here}}))
+        off = ("AUTOUPDATE", "MODELS_FETCH", "DEFAULT_PLUGINS")
+        return {f"OPENCODE_DISABLE_{name}": "1" for name in off}
+
+    def turn(self, prompt: str, *, again: bool, tools: bool) -> Ran:
+        return self.run(
+            "run", *(["--continue"] if again else []), prompt, timeout=400
+        )  # it asks npm for packages first
+
+
+class Qwen(Chatting):
+    name, program, tool = "qwen", "qwen", "mcp__memsync__{}"
+
+    def settings(self) -> Mapping[str, str]:
+        return {"CI": "1", "OPENAI_API_KEY": "not-a-key", "OPENAI_BASE_URL": self.model.url, "OPENAI_MODEL": "m1"}
+
+    def hooks_file(self) -> Path:
+        return self.root / ".qwen" / "settings.json"
+
+    def turn(self, prompt: str, *, again: bool, tools: bool) -> Ran:
+        return self.run(*(["--continue"] if again else []), "-p", prompt)
+
+
 CLIENTS: tuple[type[Client], ...] = (Claude, Codex, Gemini)
+CHATTING: tuple[type[Client], ...] = (Copilot, OpenCode, Qwen)
