@@ -11,6 +11,7 @@ import gc
 import os
 import sys
 import time
+from itertools import islice
 
 from memsync.agents import wire
 from memsync.system import deadline, programs
@@ -134,9 +135,12 @@ def _answer(event: str, client: str) -> None:
     if event == "session-end":
         _leave()
     if event == "session-start":
-        from memsync.system.ancestors import find_pids
+        from memsync.system.ancestors import walk_up
 
-        payload["client_pids"] = find_pids(_NEAR)
+        near = list(islice(walk_up(), _NEAR))
+        payload["client_pids"] = [pid for pid, _ in near]
+        if payload.get("source") == "fork":  # no client says of which session
+            payload["client_words"] = [word for _, words in near for word in words]
     if event == "session-end" or not _ask_server(event, client, cwd, payload):
         _answer_here(event, client, cwd, payload)
 

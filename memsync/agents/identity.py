@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from memsync.agents.ledger import CLIENT, state_scope
@@ -62,9 +64,25 @@ def _named_in(meta: Mapping[str, Any]) -> str:
     return f"{session}/{thread}" if isinstance(thread, str) and thread not in ("", session) else session
 
 
-def _find_by_client(project: Project, pids: Sequence[int]) -> str:
-    """Return the session that began last in the nearest of the processes *pids*."""
+def find_parent(project: Project, payload: Mapping[str, Any]) -> str:
+    """Return the session that the one of *payload* was forked from; "" where nothing says so for sure.
+
+    That is the one in the same process of the client, the one that its command line names, or the latest one.
+    """
+    own, pids, words = parent_id(payload), payload.get(CLIENT) or (), payload.get("client_words") or ()
+    if found := _find_by_client(project, pids, besides=own):
+        return found
+    named = [word for flag, word in pairwise(words) if flag in ("--resume", "-r") and not word.startswith("-")]
+    if named or not {"--continue", "-c"}.intersection(words):
+        return named[0] if named else ""
+    mine = Path(str(payload.get("transcript_path") or ""))
+    others = [path for path in mine.parent.glob("*.jsonl") if path.stem != own]
+    return max(others, key=lambda path: path.stat().st_mtime).stem if others else ""
+
+
+def _find_by_client(project: Project, pids: Sequence[int], besides: str = "") -> str:
+    """Return the session, *besides* one, that began last in the nearest of the processes *pids*."""
     scope = state_scope(project)
     found = project.state(scope).sessions(_LOOKED_AT) if scope and pids else []
-    running = [(id_, variables.get(CLIENT)) for id_, variables, _ in found]
+    running = [(id_, variables.get(CLIENT)) for id_, variables, _ in found if id_ != besides]
     return next((id_ for pid in pids for id_, noted in running if isinstance(noted, list) and pid in noted), "")

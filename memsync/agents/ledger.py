@@ -86,6 +86,11 @@ class Ledger:
         if self._has_store:
             self._change(lambda variables: {**variables, HELPED: True})
 
+    def take_over(self, parent: Ledger) -> None:
+        """Note that the context has what that of *parent* has."""
+        known = ledger_of(parent.variables())
+        self._change(lambda variables: {**variables, LEDGER: {**known, **ledger_of(variables)}})
+
     def keep_start(self, injections: Sequence[Injection]) -> None:
         """Keep what was given at the start of the session."""
         ids = [entry.id for found in injections for entry in found.entries]

@@ -9,8 +9,9 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memsync.agents.actions import Past
-from memsync.agents.identity import parent_id
+from memsync.agents.identity import find_parent, parent_id
 from memsync.agents.injection import Matched
+from memsync.agents.ledger import Ledger
 from memsync.agents.session import RecallSession
 from memsync.clients.facts import Client
 
@@ -21,8 +22,7 @@ _LONGEST: Final = 32 * 1024 * 1024  # bytes of a transcript, from its end
 def find_past(session: RecallSession, client: Client, event: str, payload: Mapping[str, Any]) -> Past:
     """Return what *session* has at *event*.
 
-    A fork takes over what its parent was given, which its transcript has. A subagent has nothing, and needs
-    what its parent's prompt was about.
+    A fork takes over what its parent was given. A subagent has nothing, and needs what its parent's prompt was about.
     """
     if event == "subagent-start":
         matched = RecallSession(session.project, parent_id(payload)).matched()
@@ -32,7 +32,11 @@ def find_past(session: RecallSession, client: Client, event: str, payload: Mappi
     if source == "resume":
         return _find_past_of_resumed(session, client)
     if source == "fork":
-        session.adopt(read_given(str(payload.get("transcript_path") or "")))
+        if parent := find_parent(session.project, payload):
+            session.take_over(Ledger(session.project, parent))
+        session.adopt(
+            read_given(str(payload.get("transcript_path") or ""))
+        )  # once there is one: a client is in no hurry
         return Past(is_kept=True)
     return _find_past_of_compacted(session.matched(), payload.get(client.turn)) if source == "compact" else Past()
 

@@ -89,8 +89,12 @@ def test_a_fork_has_what_its_parent_was_given_by_the_transcript(at, tmp_path):
     transcript.write_text(json.dumps({"type": "attachment", "content": [given]}) + "\n")
     assert at("session-start", source="fork", session="s2", transcript_path=str(transcript)) is None
     assert at("prompt", session="s2", prompt=ASK) is None
-    assert at("session-start", source="fork", session="s3", transcript_path=str(tmp_path / "none")) is None
-    assert FACT in at("prompt", session="s3", prompt=ASK)["additionalContext"]
+
+
+def test_a_fork_in_the_process_of_its_parent_has_what_that_was_given_before_there_is_a_transcript(at):
+    at("session-start", source="startup")  # both hooks have this process for the client's
+    assert at("session-start", source="fork", session="s2", transcript_path="/no/such") is None
+    assert at("prompt", session="s2", prompt=ASK) is None
 
 
 def test_what_the_prompt_of_a_compaction_needs_comes_first_and_what_came_with_it_not_again(at, repo):

@@ -66,7 +66,7 @@ class Anthropic(Model):
 
     def answer(self, asked: Asked, call: tuple[str, Mapping[str, Any]] | None) -> Reply:
         if call:
-            block: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": call[0], "input": {}}
+            block: dict[str, Any] = {"type": "tool_use", "id": f"toolu_{len(self.asked)}", "name": call[0], "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
             whole, why = {**block, "input": call[1]}, "tool_use"
         else:
@@ -100,7 +100,7 @@ class OpenAI(Model):
             where = {"namespace": namespace} if namespace else {}
             item |= {
                 "type": "function_call",
-                "call_id": "call_1",
+                "call_id": f"call_{len(self.asked)}",
                 "name": name,
                 "arguments": json.dumps(call[1]),
                 **where,
