@@ -211,7 +211,7 @@ class _Writing:
         if (why := flaw_of(enriched)) and not flaw_of(memory):
             raise _Stale(f"{step.id}: a cue {why}, so no agent would be given the memory any more")
         # Not an edit of what it says: `updated_at` stays, so that it does not look new.
-        self._note(step, {step.id: (memory, {"cues": list(step.cues)})}, None)
+        self._note(step, {step.id: (memory, {"cues": list(enriched.cues)})}, None)
 
     def _note(self, step: Step, edits: Mapping[str, tuple[Memory, dict[str, Any]]], drop: Memory | None) -> None:
         touched = [*edits, *([drop.id] if drop else [])]

@@ -266,8 +266,7 @@ def _find_changes(project: Project, scope: Scope, old: Memory, wanted: Mapping[s
         changes["conflict_of"] = None  # somebody has looked at it
     if changes.keys() & _VETTED or project.vetting.allows_secrets:
         vetted = project.vetting.vet(old._replace(**changes), scope)
-        if "content" in changes:
-            changes["content"] = vetted.content
+        changes |= {name: getattr(vetted, name) for name in ("content", "cues") if name in changes}
         if vetted.tags != old.tags:
             changes["tags"] = vetted.tags
     return changes

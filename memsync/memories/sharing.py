@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Final
+from typing import Any, Final
 
 from memsync.errors import NotShared, Remedy, UsageError
 from memsync.memories.project import Project
@@ -112,11 +112,14 @@ def _check_room(new: Store, entry: Entry) -> None:
 
 def _plan_tidying(
     project: Project, new: Store, ids: Sequence[str], vetted: dict[str, Memory]
-) -> dict[str, dict[str, str]]:
+) -> dict[str, dict[str, Any]]:
     """Return the edits that remove the path of the writer's home from what is shared."""
     edits = {}
     for id_ in vetted.keys() & ids:
-        if (there := new.get(id_)) and vetted[id_].content != there.content:
+        if (there := new.get(id_)) is None:
+            continue
+        tidied = {name: getattr(vetted[id_], name) for name in ("content", "cues")}
+        if changed := {name: text for name, text in tidied.items() if text != getattr(there, name)}:
             now = tick(project.clock(), there.written_at)
-            edits[id_] = {"content": vetted[id_].content, "updated_at": format_time(now)}
+            edits[id_] = {**changed, "updated_at": format_time(now)}
     return edits

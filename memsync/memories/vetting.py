@@ -50,7 +50,8 @@ class Vetting:
 
         home = find_home(self._env)
         user = self._env.get("USER") or self._env.get("USERNAME")
-        memory = memory._replace(content=secrets.tidy(memory.content, home=home, user=user or ""))
+        content, *cues = (secrets.tidy(text, home=home, user=user or "") for text in (memory.content, *memory.cues))
+        memory = memory._replace(content=content, cues=tuple(cues))
         found = [] if scope == "stealth" else secrets.scan_memory(memory, self.allowed)
         if not found:
             return memory

@@ -82,3 +82,15 @@ def test_a_model_that_fails_leaves_what_it_has_answered(asking, put):
     steps, failed = ask_model(project, replace(open_llm(project), window=400), find_bare(project))
     assert [step.id for step in steps] == ["mm-a"]
     assert "does not answer what was asked" in failed
+
+
+def test_the_path_of_the_writers_home_is_in_no_cue(project, put, home):
+    put(COOKIES)
+    fill_in = {"memories": [{"id": "mm-a", "cues": [f"why is {home}/shop/cookies.py red?"]}]}
+    apply(project, read_steps(project, fill_in))
+    assert project.get("mm-a").memory.cues == ("why is ~/shop/cookies.py red?",)
+    stored = project.remember("The moon is far", cues=[f"{home}/moon"])
+    assert stored.entry.memory.cues == ("~/moon",)
+    again = project.remember("the moon is far", cues=["lunar"])
+    assert (again.status, again.entry.memory.cues) == ("exists", ("~/moon", "lunar"))
+    assert project.update("mm-a", cues=[]).entry.memory.cues == ()
