@@ -37,7 +37,7 @@ def still_stored(before: dict[str, str], actors: list[Actor], found: dict[str, s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "rounds"), [(signal.SIGKILL, 100), (signal.SIGTERM, 15), (signal.SIGINT, 15)])
+@pytest.mark.parametrize(("number", "rounds"), [(signal.SIGKILL, 60), (signal.SIGTERM, 10), (signal.SIGINT, 10)])
 def test_two_writers_stopped_at_a_random_moment_lose_nothing_that_they_acknowledged(crew, root, shown, number, rounds):
     dice = random.Random(number)
     before: dict[str, str] = {}

@@ -126,7 +126,7 @@ def test_an_update_by_a_clock_that_went_back_wins_over_what_it_changed(project, 
     new = project.update(id_, content="new").entry.memory
     assert new.updated_at == datetime(2026, 1, 15, 12, tzinfo=UTC) + timedelta(milliseconds=1)
     conflict = b"<<<<<<< ours\n%s\n=======\n%s\n>>>>>>> theirs\n"
-    old_line, new_line = repo.memories.read_bytes().splitlines()
+    old_line, _, new_line = repo.memories.read_bytes().splitlines()  # the second repeats what the third replaces
     for sides in ((old_line, new_line), (new_line, old_line)):
         assert current(read_lines(conflict % sides))[id_].memory == new
     assert Memsync.open(repo.root).get(id_).content == "new"
