@@ -42,10 +42,11 @@ def find_past(session: RecallSession, client: Client, event: str, payload: Mappi
 
 
 def _find_past_of_resumed(session: RecallSession, client: Client) -> Past:
-    if client.keeps_start:
-        return Past(is_kept=session.has_context())
-    session.forget_start()
-    return Past()
+    if not client.keeps_start:
+        session.forget_start()
+        return Past()
+    # After a compaction that nothing followed, as Codex lets it be, it is as if that had been told only now.
+    return Past(is_kept=True) if session.has_context() else _find_past_of_compacted(session.matched(), None)
 
 
 def _find_past_of_compacted(matched: Matched, turn: object) -> Past:

@@ -83,6 +83,15 @@ def test_a_session_that_began_without_us_is_given_the_most_important_when_it_is_
     assert FACT in at("session-start", source="resume")["additionalContext"]
 
 
+def test_codex_that_compacted_and_was_left_gets_what_the_last_prompt_needed_when_it_is_resumed(at, repo):
+    add_others(repo)
+    memsync("memory", "config", "memory.injection_limit", "0", cwd=repo.root)
+    assert FACT in at("prompt", "codex", prompt=ASK, turn_id="t1")["additionalContext"]
+    at("post-compact", "codex", trigger="manual")
+    assert FACT in at("session-start", "codex", source="resume")["additionalContext"]
+    assert at("session-start", "codex", source="resume") is None
+
+
 def test_a_fork_has_what_its_parent_was_given_by_the_transcript(at, tmp_path):
     given = at("session-start", source="startup")["additionalContext"]
     transcript = tmp_path / "parent.jsonl"
