@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 from typing import Final, NamedTuple
 
 from memsync.dedup import decide, find_doubt, find_lost
@@ -33,8 +34,13 @@ class Link(NamedTuple):
     other: int
 
 
-def group(links: Iterable[Link], sizes: Sequence[int], room: int = ROOM) -> list[list[int]]:
-    """Return groups of linked places, joined by their strongest links first, none of more than *room* in *sizes*."""
+def group(
+    links: Iterable[Link], sizes: Sequence[int], may_join: Callable[[int, int], bool], room: int = ROOM
+) -> list[list[int]]:
+    """Return groups of linked places, joined by their strongest links first, none of more than *room* in *sizes*.
+
+    A link joins only what *may_join*, which is asked late, because it may be dear.
+    """
     parent, size = list(range(len(sizes))), list(sizes)
 
     def find(place: int) -> int:
@@ -45,7 +51,7 @@ def group(links: Iterable[Link], sizes: Sequence[int], room: int = ROOM) -> list
 
     for _, one, other in sorted(links, key=lambda link: (-link.likeness, link.one, link.other)):
         first, second = find(one), find(other)
-        if first != second and size[first] + size[second] <= room:
+        if first != second and size[first] + size[second] <= room and may_join(one, other):
             parent[second] = first
             size[first] += size[second]
     groups = defaultdict(list)
@@ -54,21 +60,35 @@ def group(links: Iterable[Link], sizes: Sequence[int], room: int = ROOM) -> list
     return [places for places in groups.values() if len(places) > 1]
 
 
-def propose(records: Sequence[Kept], links: Sequence[Link]) -> Iterator[Merge]:
-    """Yield one merge a cluster, the most alike first: the best record is kept, the others are dropped."""
+def propose(
+    records: Sequence[Kept], links: Sequence[Link], is_settled: Callable[[Kept, Kept], bool]
+) -> Iterator[Merge]:
+    """Yield one merge a cluster, the most alike first: the best record is kept, the others are dropped.
+
+    What the best one may not stand for is a cluster of its own. One of which each pair *is_settled* is left out.
+    """
+
+    def may_join(one: int, other: int) -> bool:
+        return not contradicts(records[one].memory, records[other].memory)
+
     likeness: dict[int, float] = {}
     for link in links:
         for place in (link.one, link.other):
             likeness[place] = max(likeness.get(place, 0.0), link.likeness)
-    found = group(links, [len(each.memory.content) + _AROUND for each in records])
+    found = group(links, [len(each.memory.content) + _AROUND for each in records], may_join)
     for places in sorted(found, key=lambda places: -sum(likeness[place] for place in places) / len(places)):
-        merge = make_merge([records[place] for place in places], max(likeness[place] for place in places))
-        if merge:
-            yield merge
+        left = [records[place] for place in places]
+        while merge := make_merge(left, max(likeness[place] for place in places)):
+            shown = [each for each in left if each.memory.id in merge.saw]
+            if not all(is_settled(one, other) for one, other in combinations(shown, 2)):
+                yield merge
+            left = [each for each in left if each.memory.id not in merge.saw]
 
 
 def make_merge(cluster: Sequence[Kept], likeness: float, head: Kept | None = None) -> Merge | None:
     """Return the merge of *cluster* into *head*, or into its best record; None if nothing may be dropped for it."""
+    if len(cluster) < 2:
+        return None
     head = head or choose_head(cluster)
     dropped = [each for each in cluster if each is not head and may_stand_for(head, each)]
     if not dropped:

@@ -18,7 +18,7 @@ from memsync.store.state import Dedup
 if TYPE_CHECKING:
     from memsync.llm.llm import Llm
 
-LIKELY: Final = 0.75  # likeness of two texts, 0 as unrelated ones to 1, from which they may say the same
+LIKELY: Final = 0.73  # likeness of two texts, 0 as unrelated ones to 1, from which they may say the same
 _STRIDE: Final = 20_000
 _SAME: Final = ("duplicate", "contains", "contained")
 _ALL: Final = Filters()
@@ -34,9 +34,14 @@ def find_clusters(project: Project, besides: Collection[str] = (), track: Track 
     records = [Kept(entry.scope, entry.memory) for entry in entries if entry.id in current]
     records.sort(key=lambda each: (each.memory.created_at is None, each.memory.created_at, each.memory.id))
     settled = find_settled(project)
-    hashes = [content_hash(each.memory.content) for each in records]
-    links = _find_links(project, records, track)
-    return list(propose(records, [link for link in links if {hashes[link.one], hashes[link.other]} not in settled]))
+    links = list(_find_links(project, records, track))
+    hashes = {each.memory.id: content_hash(each.memory.content) for each in records}
+
+    def is_settled(one: Kept, other: Kept) -> bool:
+        return {hashes[one.memory.id], hashes[other.memory.id]} in settled
+
+    left = [link for link in links if not is_settled(records[link.one], records[link.other])]
+    return list(propose(records, left, is_settled))
 
 
 def list_current(memories: Iterable[Memory]) -> list[Memory]:
