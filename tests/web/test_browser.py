@@ -157,15 +157,12 @@ def test_cards_are_decided_by_keys_each_as_it_was_seen(tabs, repo):
     page, stored, seen = tabs(), set(), 0
     page.goto(page.url + "review?kind=candidate")
     while seen < DECISIONS:
-        card = wait(page, "#card")
-        name, text = (
-            card.get_attribute("data-name"),
-            page.inner_text("#card section:first-child .content, #card > .content"),
-        )
+        card = page.locator("#card")
+        name, text = card.get_attribute("data-name"), card.locator(".content").first.inner_text()
         press(page, "a" if "screw" in text else "x")
         stored |= {text} if "screw" in text else set()
         seen += 1
-        page.wait_for_selector(f"#card:not([data-name='{name}']), main p.good")
+        wait(page, f"#card:not([data-name='{name}']), main p.good")
     with Memsync.open(repo.root) as project:
         assert {entry.content for entry in project.memories() if "number" in entry.content} == stored
         assert not [name for name in queue.list_names(project) if name.startswith("candidate:")]

@@ -113,3 +113,11 @@ def test_going_on_and_back_walks_through_the_cards(some):
         page = some.get(page.every("a", **{"data-key": key})[0]["href"])
     assert seen[:3] == seen[5:2:-1] or len(set(seen)) == 4
     assert page.every("article", id="card")[0]["data-name"] == seen[0]
+
+
+def test_a_card_does_not_change_under_the_hand_of_who_reads_it(some):
+    page = some.get("/review")
+    assert "hx-trigger" not in page.every("main")[0]
+    while page.every("article", id="card"):
+        page = press(some, page, "reject")
+    assert "files-changed" in page.every("main")[0]["hx-trigger"]
