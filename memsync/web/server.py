@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from memsync.web.keys import Keys
 
 _GRACE: Final = 1  # seconds that a running answer has when we are told to end
+_PATIENCE: Final = 1.7  # seconds after which we end whatever is still being put in order
 
 
 def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> None:
@@ -65,3 +68,6 @@ class _Server(uvicorn.Server):
         """End; whoever waits for changes is let go at once."""
         super().handle_exit(sig, frame)
         self._changes.end()
+        last = threading.Timer(_PATIENCE, os._exit, [0])  # what was written is durable; an index may be made anew
+        last.daemon = True
+        last.start()
