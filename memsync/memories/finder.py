@@ -141,7 +141,7 @@ class Finder:
     @property
     def _warm(self) -> Index | None:
         """The index, unless an update of it was cut off."""
-        return self._index if all(store.is_followed for store in self._stores.values()) else None
+        return self._index if all(store.followers.listener for store in self._stores.values()) else None
 
     def _make_index(self, known: Arrays | None) -> Index:
         from memsync.index.core import Index
@@ -160,7 +160,7 @@ class Finder:
             index.apply(scope, changes)
         except BaseException:  # Ctrl-C: an index that is half up to date must not be told of any store's changes
             for store in self._stores.values():
-                store.let_go()
+                store.followers.let_go()
             raise
 
     def rebuild(self) -> int:

@@ -1,10 +1,12 @@
-"""What changed between two looks at a store, and what an export changed."""
+"""What changed between two looks at a store, who is told, what an export changed, and where the lines are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from memsync.errors import ExportRefused
 from memsync.format import jsonl
@@ -19,6 +21,28 @@ class Exported:
     path: Path
     changed: bool
     held: str | None = None
+
+
+class Span(NamedTuple):
+    """Where a memory's line is, in bytes; file 0 is the file of memories, 1 the pending one."""
+
+    file: int
+    start: int
+    end: int
+    memory: Memory
+
+
+def find_spans(lines: Sequence[Line], ends: tuple[int, int], current: Mapping[str, Line]) -> dict[str, Span]:
+    """Return, by id, where in the two files, which end at *ends*, each live memory's line is; not of one that was merged."""
+    found: dict[str, Span] = {}
+    for file, (first, last) in enumerate(((0, ends[0]), ends)):
+        place = 0
+        for line in lines[first:last]:
+            end = place + len(line.raw)
+            if line.id is not None and line.memory and current.get(line.id) is line:
+                found[line.id] = Span(file, place, end, line.memory)
+            place = end + 1
+    return found
 
 
 def compare_lines(before: Mapping[str, Line], after: Mapping[str, Line]) -> list[Change]:
@@ -68,3 +92,37 @@ class Hashes:
                 self._ids.get(content_hash(change.before.content), {}).pop(change.id, None)
             if change.after:
                 self._ids.setdefault(content_hash(change.after.content), {})[change.id] = None
+
+
+class Followers:
+    """Who is told of every change of a store: one listener, and the hashes of the texts."""
+
+    def __init__(self) -> None:
+        self.listener: Callable[[Sequence[Change]], None] | None = None
+        self.hashes: Hashes | None = None
+
+    @property
+    def are_none(self) -> bool:
+        """Whether nobody is to be told."""
+        return self.listener is None and self.hashes is None
+
+    def tell(self, changes: list[Change]) -> list[Change]:
+        """Tell all of *changes*, and return them."""
+        if self.hashes is not None:
+            self.hashes.apply(changes)
+        if changes and self.listener is not None:
+            self.listener(changes)
+        return changes
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Let all go if an exception (Ctrl-C) comes between a change and its telling."""
+        try:
+            yield
+        except BaseException:
+            self.let_go()
+            raise
+
+    def let_go(self) -> None:
+        """Forget who was told: something may have been missed, so each has to begin anew."""
+        self.listener = self.hashes = None

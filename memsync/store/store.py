@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from memsync.errors import MemoryNotFound, StoreError, StoreUnreadable, blaming
 from memsync.format import codec, jsonl, merge, pending, text_merges
@@ -22,7 +22,16 @@ from memsync.format.codec import Line, bare
 from memsync.format.jsonl import Problem
 from memsync.records import Change, Memory, format_time
 from memsync.store import checkout, files, local_history
-from memsync.store.changes import Exported, Hashes, compare_lines, compare_memories, refuse_loss
+from memsync.store.changes import (
+    Exported,
+    Followers,
+    Hashes,
+    Span,
+    compare_lines,
+    compare_memories,
+    find_spans,
+    refuse_loss,
+)
 from memsync.store.lock import lock
 from memsync.store.places import Place
 
@@ -31,15 +40,6 @@ log = logging.getLogger(__name__)
 Stamps = tuple[files.Stamp, files.Stamp]  # of the file and of the pending one
 NOWHERE: Final = (files.ABSENT, files.ABSENT)
 _ATTEMPTS: Final = 10
-
-
-class Span(NamedTuple):
-    """Where a memory's line is, in bytes; file 0 is the file of memories, 1 the pending one."""
-
-    file: int
-    start: int
-    end: int
-    memory: Memory
 
 
 class Store:
@@ -65,9 +65,8 @@ class Store:
         self._ends = (0, 0)  # where in _lines the two files end
         self._current: dict[str, Line] = {}
         self._is_split = False  # whether a merge of text left two versions of a record in the file
-        self._by_hash: Hashes | None = None
         self.in_log_form = False
-        self._listener: Callable[[Sequence[Change]], None] | None = None
+        self.followers = Followers()
 
     @property
     def path(self) -> Path:
@@ -85,27 +84,9 @@ class Store:
         """
         with self._mutex:
             self.refresh()
-            self._listener = listener
+            self.followers.listener = listener
             if found := compare_memories(since, self.memories()):
                 listener(found)
-
-    @property
-    def is_followed(self) -> bool:
-        """Whether a listener has been told of every change."""
-        return self._listener is not None
-
-    @contextmanager
-    def _telling(self) -> Iterator[None]:
-        """Let the listener go where an exception (Ctrl-C) comes between."""
-        try:
-            yield
-        except BaseException:
-            self.let_go()
-            raise
-
-    def let_go(self) -> None:
-        """Forget the listener: it may have missed a change, and has to follow anew."""
-        self._listener = self._by_hash = None
 
     def refresh(self) -> list[Change]:
         """Read the file again if its stamp changed, and return what is different since the last look.
@@ -113,7 +94,7 @@ class Store:
         Raises:
             StoreUnreadable, OutsideTree
         """
-        with self._mutex, self._telling():
+        with self._mutex, self.followers.whole():
             if self._stamp is not None and self.look() == self._stamp:
                 return []
             was_whole = self._stamp is not None
@@ -126,16 +107,16 @@ class Store:
             if was_whole and not held and (added := self._find_added(data)) is not None:
                 changes = self._take_in(added, waiting=False)
                 self._stamp = seen, held_seen
-                return self._announce(changes)
+                return self.followers.tell(changes)
             before = self._current
             lines = jsonl.read_lines(data, self._lines_by_raw())
             self._lines, self._ends = pending.lay_over(lines, held)
             self._current = merge.current(lines) | jsonl.current(self._lines[len(lines) :])
             self._is_split = not jsonl.in_conflict(lines) and bool(text_merges.find(lines))
             self._stamp = seen, held_seen
-            if not before and self._listener is None and self._by_hash is None:
+            if not before and self.followers.are_none:
                 return []  # nothing to compare with, and nobody to tell
-            return self._announce(compare_lines(before, self._current))
+            return self.followers.tell(compare_lines(before, self._current))
 
     def look(self) -> Stamps:
         """Return the stamps of both files as they are now."""
@@ -168,9 +149,9 @@ class Store:
     def by_hash(self, hash_: str, *, besides: str = "") -> Memory | None:
         """Return a live memory with that content hash and another id than *besides*."""
         with self._mutex:
-            if self._by_hash is None:
-                self._by_hash = Hashes(self.memories())
-            return next((m for id_ in self._by_hash.find(hash_) if id_ != besides and (m := self.get(id_))), None)
+            if (hashes := self.followers.hashes) is None:
+                hashes = self.followers.hashes = Hashes(self.memories())
+            return next((m for id_ in hashes.find(hash_) if id_ != besides and (m := self.get(id_))), None)
 
     def problems(self) -> list[Problem]:
         """Return what a person should look at in the file, by line."""
@@ -196,15 +177,7 @@ class Store:
     def spans(self) -> tuple[Stamps, dict[str, Span]]:
         """Return the stamps and, by id, where each live memory's line is; not of one that had to be merged."""
         with self._mutex:
-            found: dict[str, Span] = {}
-            for file, (first, last) in enumerate(((0, self._ends[0]), self._ends)):
-                place = 0
-                for line in self._lines[first:last]:
-                    end = place + len(line.raw)
-                    if line.id is not None and line.memory and self._current.get(line.id) is line:
-                        found[line.id] = Span(file, place, end, line.memory)
-                    place = end + 1
-            return self._stamp or NOWHERE, found
+            return self._stamp or NOWHERE, find_spans(self._lines, self._ends, self._current)
 
     def is_spent(self) -> bool:
         """Tell whether the file would be empty after an export."""
@@ -392,10 +365,10 @@ class Store:
         self.in_log_form = not self._waits
         if before != seen[self._waits] or last != len(self._lines) or (self._waits and self.look()[0] != seen[0]):
             return self.refresh()  # somebody without the lock wrote in between, or merged lines are in the way
-        with self._telling():
+        with self.followers.whole():
             changes = self._take_in(pending.read(data), waiting=self._waits)
             self._stamp = (seen[0], after) if self._waits else (after, seen[1])
-            return self._announce(changes)
+            return self.followers.tell(changes)
 
     def _find_added(self, data: bytes) -> list[Line] | None:
         """Return the lines that *data* has after those we know; None if it differs in another way."""
@@ -422,10 +395,3 @@ class Store:
     def _keep_replaced(self, raws: list[bytes]) -> None:
         """Keep replaced lines in the local history before they can leave the file."""
         local_history.keep(self.place.local, raws, private=self.place.private)
-
-    def _announce(self, changes: list[Change]) -> list[Change]:
-        if self._by_hash is not None:
-            self._by_hash.apply(changes)
-        if changes and self._listener is not None:
-            self._listener(changes)
-        return changes
