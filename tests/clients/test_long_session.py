@@ -132,7 +132,7 @@ def test_codex_is_given_each_needed_memory_once_in_twenty_turns(codex):
     live_after_a_compaction(story)
 
 
-# Seen once, under load: what the model recalled by itself is there twice when its session has been resumed.
+# Seen twice, on 0.61.0: what the model recalled by itself is there twice when its session has been resumed.
 @pytest.mark.xfail(strict=False, reason="not known yet whether a hook or the resumed chat says it again")
 @pytest.mark.timeout(1200)
 def test_gemini_cli_is_given_each_needed_memory_once_in_twenty_turns(gemini):
