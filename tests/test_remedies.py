@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def desk(repo):
 
 @pytest.mark.parametrize("words", [w for w in sorted({*REMEDIES, *TOLD}) if not w.startswith(("--", ANY))])
 def test_a_command_that_somebody_is_told_to_run_exists_and_takes_these_words(words):
-    command, rest = find(words.split())
+    command, rest = find(shlex.split(words))
     try:
         command.make_context(words, rest)
     except click.BadParameter as error:  # what is left out or filled in is for whoever reads it

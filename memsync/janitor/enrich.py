@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from memsync import secrets
-from memsync.errors import InvalidMemory, LlmError, UsageError
+from memsync.errors import InvalidMemory, LlmError, Remedy, UsageError
 from memsync.janitor.plan import Enrich, seal
 from memsync.llm.answers import Shape, find_misfit, prompt
 from memsync.llm.judge import TokenBatchBuilder
@@ -61,7 +61,7 @@ def read_steps(project: Project, given: Any) -> list[Enrich]:
         MemoryNotFound, AmbiguousId
     """
     if wrong := find_misfit(given, SHAPE, "the list"):
-        raise UsageError(f"{wrong}; give what `memsync memory enrich --list --json` prints, with cues filled in")
+        raise UsageError(f"{wrong}; give what ", Remedy("memory enrich --list --json"), " prints, with cues filled in")
     steps = []
     for one in given["memories"]:
         try:

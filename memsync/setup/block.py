@@ -16,8 +16,7 @@ BEGIN: Final = "<!-- memsync: begin"
 END: Final = "<!-- memsync: end -->"
 _MOST: Final = 25
 _LONGEST: Final = 400  # characters of a memory; a longer one is left out, never cut
-_HEAD: Final = """\
-{begin} (generated; `memsync uninstall --agent {name}` takes it out) -->
+_ABOUT: Final = """\
 ## Project memory
 
 What was learned about this project is in `.gobby/memories.jsonl`. Look there before you ask or guess, and
@@ -34,7 +33,8 @@ def make_entry(project: Project, name: str) -> Entry:
     """Return the block that the client *name* of `clients.blocks` is meant to have now."""
     rows = [f"- [{shown_id(id_)}] {text}" for id_, text in _list_pinned(project)]
     middle = _PINNED + "\n".join(rows) + "\n" if rows else ""
-    return Entry((), _HEAD.format(begin=BEGIN, name=name) + middle + f"{END}\n", "block")
+    begin = f"{BEGIN} (generated; `memsync uninstall --agent {name}` takes it out) -->\n"
+    return Entry((), f"{begin}{_ABOUT}{middle}{END}\n", "block")
 
 
 def _list_pinned(project: Project) -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ import memsync
 from memsync.cli import app
 
 SECONDS = 30
+SERVERS, SERVED = {"ui"}, 4  # what goes on until it is told to end, and the seconds after which it is
 # What git runs with files of its own making: base, ours and theirs of a merge, and a text to show.
 APART = {("git", "merge-driver"), ("git", "merge-skill"), ("git", "textconv")}
 VALUES = {
@@ -122,7 +123,9 @@ def run(words: list[str], out: int) -> int:
         os.dup2(nowhere, 0)
         os.dup2(out, 1)
         os.dup2(out, 2)
-        signal.alarm(SECONDS)
+        if words[0] in SERVERS:
+            signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+        signal.alarm(SECONDS if words[0] not in SERVERS else SERVED)
         code = 99
         try:
             sys.argv = ["memsync", *words]

@@ -20,7 +20,8 @@ READS = set(
     "recall list_memories get_memory memory_stats memory_history memory_diff memory_blame dedup_log list_skills search_skills get_skill skill_stats".split()
 )
 OVERWRITES = {"validate_skills", "export_skills"}  # the only ones that nothing of ours undoes
-TOGGLES = {"restore_memory", "restore_skill", "dedup_reverse", "apply_skill"}
+# The last one goes on where the call before it ended.
+TOGGLES = {"restore_memory", "restore_skill", "dedup_reverse", "apply_skill", "likely_copies"}
 
 
 def test_every_tool_says_what_it_does_to_the_store(server):
