@@ -13,7 +13,7 @@ from memsync.janitor.plan import Merge, Plan
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.records import SCOPES, Memory, content_hash
-from memsync.store.state import Dedup
+from memsync.store.state import Decision, Dedup
 
 if TYPE_CHECKING:
     from memsync.llm.llm import Llm
@@ -110,18 +110,7 @@ def find_settled(project: Project) -> set[frozenset[str]]:
 def keep_apart(project: Project, memories: Sequence[Memory], reason: str) -> list[int]:
     """Note that each two of *memories* say different things, and return the numbers of the rows of the log."""
     rows = [
-        Dedup(
-            created_at=project.clock(),
-            new_text=new.content,
-            existing_id=old.id,
-            existing_text=old.content,
-            similarity=None,
-            decision="fallback_keep",
-            reasoning=reason,
-            owner=new.author,
-            review_status="confirmed",
-        )
-        for old, new in combinations(memories, 2)
+        _make_kept_row(project, new, old, reason, decision="fallback_keep") for old, new in combinations(memories, 2)
     ]
     return project.state(project.default_scope).log_dedup(rows)
 
@@ -155,7 +144,7 @@ def merge_by_model(project: Project, clusters: Sequence[Merge], plan: Plan) -> N
         elif left:
             plan.guesses.append(_narrow(cluster, left, ""))
         project.state(cluster.scope).log_dedup(
-            _make_kept_row(project, texts[id_], keep, one.reason)
+            _make_kept_row(project, texts[id_], keep, one.reason, decision="llm_keep")
             for id_ in cluster.drop
             if (one := said[id_]) and one.word not in _SAME
         )
@@ -179,14 +168,14 @@ def _narrow(cluster: Merge, drop: tuple[str, ...], why: str) -> Merge:
     return cluster._replace(drop=drop, saw=saw, why=why or cluster.why)
 
 
-def _make_kept_row(project: Project, new: Memory, old: Memory, reason: str) -> Dedup:
+def _make_kept_row(project: Project, new: Memory, old: Memory, reason: str, *, decision: Decision) -> Dedup:
     return Dedup(
         created_at=project.clock(),
         new_text=new.content,
         existing_id=old.id,
         existing_text=old.content,
         similarity=None,
-        decision="llm_keep",
+        decision=decision,
         reasoning=reason,
         owner=new.author,
         review_status="confirmed",
