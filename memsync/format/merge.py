@@ -292,7 +292,7 @@ def _decide(base: Line | None, ours: Line | None, theirs: Line | None) -> Outcom
         gone = max(filter(None, (ours, theirs)), key=lambda line: (line.moment, line.raw), default=None)
         return Outcome(gone) if gone else None
     is_left = _outlives(live, base, gone)
-    return Outcome(live) if is_left else Outcome(gone) if gone else None
+    return Outcome(versions.date_edit(live, base)) if is_left else Outcome(gone) if gone else None
 
 
 def _outlives(live: Line, base: Line | None, gone: Line | None) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from memsync.format import codec
@@ -57,6 +58,20 @@ def is_earlier(line: Line, of: Line) -> bool:
     if old is None or new is None or old.created_at is None or old.created_at != new.created_at:
         return False
     return old.updated_at in (None, old.created_at) and bool(new.updated_at and new.updated_at > old.created_at)
+
+
+def date_edit(line: Line, base: Line | None) -> Line:
+    """Return *line*, which outlives a removal, with a later time if its text was edited since *base* without one, as by hand.
+
+    There is no base to be found any more when it meets the next side; without a time it would pass for its own birth.
+    """
+    new, old = line.memory, base.memory if base else None
+    if new is None or old is None or new.content == old.content or not new.created_at:
+        return line
+    if new.updated_at not in (None, new.created_at):
+        return line
+    later = format_time(new.created_at + timedelta(milliseconds=1))
+    return codec.decode(codec.edit(bare(line.raw), {"updated_at": later}))
 
 
 def are_one(one: Line, other: Line) -> bool:

@@ -91,6 +91,16 @@ def test_an_edit_wins_over_a_removal():
     assert merged(record("a"), b"", record("a", importance=0.9))["a"]["importance"] == 0.9
 
 
+def test_an_edit_by_hand_that_outlived_a_removal_is_not_taken_for_the_birth_of_another_edit():
+    """As where a push was beaten twice: rebased onto the removal, then onto another edit that has outlived it."""
+    base = record(text="born", created_at=EARLY, updated_at=EARLY)
+    by_hand = record(text="by hand", created_at=EARLY, updated_at=EARLY)
+    edited = record(text="edited", created_at=EARLY, updated_at=LATE)
+    rebased = merge(base, b"", by_hand).data
+    assert {value["content"] for value in merged(b"", edited, rebased).values()} == {"by hand", "edited"}
+    assert merge(base, rebased, b"").data == rebased
+
+
 def test_a_record_edited_in_the_very_moment_of_its_removal_stays():
     removal = b'{"deleted_at":"%s","id":"a"}\n' % LATE.encode()
     assert merged(b"", record("a", updated_at=LATE), removal)["a"]["content"] == "text"
