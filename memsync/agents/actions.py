@@ -31,6 +31,7 @@ class Past(NamedTuple):
 
 
 _NONE: Final = Past()
+_ARTIFACT: Final = "artifact."
 
 
 class Turn:
@@ -84,8 +85,10 @@ def check(step: Step) -> str:
         return _describe_unknown(step)
     try:
         for name, value in step.params.items():
+            if name not in action.params:
+                return f"{step.action}: {_describe_parameter(name, action)}"
             is_open = isinstance(value, str) and VALUE.search(value)
-            _typed(name, 0 if is_open and name in action.params else value, action)
+            _typed(name, 0 if is_open else value, action)
     except MemsyncError as error:
         return f"{step.action}: {error}"
     return ""
@@ -93,9 +96,28 @@ def check(step: Step) -> str:
 
 def _params(step: Step, action: Action, turn: Turn) -> dict[str, Any]:
     values = turn.values
-    if set(VALUE.findall(" ".join(map(str, step.params.values())))) - values.keys():
-        values = {**turn.session.kept(), **values}
-    return {name: _typed(name, fill(value, values), action) for name, value in step.params.items()}
+    if missing := set(VALUE.findall(" ".join(map(str, step.params.values())))) - values.keys():
+        kept = turn.session.kept()
+        artifacts = {name: _find_artifact(turn, name, kept) for name in missing if name.startswith(_ARTIFACT)}
+        values = {**kept, **artifacts, **values}
+    params = {name: value for name, value in step.params.items() if name in action.params}
+    for name in step.params.keys() - params.keys():
+        log.warning("%s: %s: %s; it is passed over", step.source, step.action, _describe_parameter(name, action))
+    return {name: _typed(name, fill(value, values), action) for name, value in params.items()}
+
+
+def _find_artifact(turn: Turn, name: str, kept: Mapping[str, str]) -> str:
+    """Return what the session has made under that *name*, such as its plan (seed 002); "" if nothing yet."""
+    from memsync.learn.plans import find_plan
+
+    transcript = turn.values.get("transcript_path", "")
+    plan = find_plan(Path(transcript)) if transcript and name == f"{_ARTIFACT}plan" else ""
+    return plan or kept.get(name) or kept.get(name.removeprefix(_ARTIFACT), "")
+
+
+def _describe_parameter(name: str, action: Action) -> str:
+    known = f"choose one of {', '.join(action.params)}" if action.params else "the action takes none"
+    return f"unknown parameter {name!r}; {''.join(map(str, suggest(closest(name, action.params), known)))}"
 
 
 def fill(value: Any, values: Mapping[str, str]) -> Any:
@@ -116,10 +138,7 @@ def fill(value: Any, values: Mapping[str, str]) -> Any:
 
 
 def _typed(name: str, value: Any, action: Action) -> Any:
-    kind = action.params.get(name)
-    if kind is None:
-        known = f"choose one of {', '.join(action.params)}" if action.params else "the action takes none"
-        raise MemsyncError(f"unknown parameter {name!r}; ", *suggest(closest(name, action.params), known))
+    kind = action.params[name]
     if kind is str:
         return str(value)
     if kind is list:
@@ -205,6 +224,8 @@ def _sync_import(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
 def _sync_export(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
     """Put the project's file in order, unless changes wait for a commit."""
     project = turn.session.project
+    if not project.settings.sync_enabled:
+        return {"exported": False, "reason": "memory_sync.enabled is off"}
     if project.settings.mode == "on-commit":
         return {"exported": False, "reason": "changes wait for the commit"}
     done = project.export(project.default_scope)
@@ -232,6 +253,8 @@ def _learn(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
     from memsync.learn.lessons import learn_skill
 
     project, session, use_model = turn.session.project, turn.session.id, _asks_model(params)
+    if not project.settings.skills_enabled:
+        return {"status": "nothing", "reason": "skills.enabled is off"}
     if "name" not in params:
         named = params.get("transcript", turn.values.get("transcript_path", ""))
         if why := session_end.why_not(project, named):

@@ -295,6 +295,7 @@ filter_options = stack(
         "--min-importance", type=click.FloatRange(0, 1), default=0.0, help="Least importance today (after decay)."
     ),
     click.option("--archived", is_flag=True, help="Archived ones too."),
+    click.option("--exclude", "exclude", multiple=True, metavar="ID", help="Without that memory (repeat)."),
     scope_option,
 )
 model_option = click.option("--no-llm", is_flag=True, help="By rules, even where a model is configured.")

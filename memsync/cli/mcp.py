@@ -18,7 +18,7 @@ from memsync.store.places import locate
 @click.option(
     "--tools",
     default="core",
-    help="Groups, with commas: core (default), memories, history, dedup, learning, skills; all.",
+    help="Groups, with commas: core (default), memories, history, dedup, learning, tidy, skills; all.",
 )
 @click.option("--whole", is_flag=True, help="Answer with whole objects and their schemas, for programs.")
 def mcp(tools: str, whole: bool) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -19,7 +20,7 @@ from memsync.cli.app import (
     stack,
     target_options,
 )
-from memsync.errors import UsageError
+from memsync.errors import MemoryNotFound, UsageError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Recall, list_entries
@@ -55,8 +56,13 @@ def _open_at(project: Project, rev: str | None) -> Project:
     return click.get_current_context().with_resource(events.at(project, rev))
 
 
-def _choose_filters(scope: Scope | None, **chosen: Any) -> Filters:
-    return Filters(scopes=(scope,) if scope else SCOPES, **chosen)
+def choose_filters(project: Project, scope: Scope | None, exclude: Iterable[str], **chosen: Any) -> Filters:
+    """Return what the options say. An id to leave out that no memory has leaves nothing out."""
+    excluded = set()
+    for ref in exclude:
+        with suppress(MemoryNotFound):
+            excluded.add(project.get(ref, scope).id)
+    return Filters(scopes=(scope,) if scope else SCOPES, exclude=excluded, **chosen)
 
 
 def _warn_of_problems(project: Project) -> None:
@@ -193,7 +199,7 @@ def _find(
     **chosen: Any,
 ) -> Answer:
     known = project.skills.search_beside(query, scope=chosen["scope"], at=at) if skills else None
-    found = ask(query, _choose_filters(**chosen), limit=limit)
+    found = ask(query, choose_filters(project, **chosen), limit=limit)
     _warn_of_problems(project)
     value, text = found.as_dict(), render.recall(found, project.clock(), explain=explain)
     if known is not None:
@@ -215,7 +221,7 @@ def list_(project: Project, /, limit: int | None, at: str | None, **chosen: Any)
       memsync memory list --tag ci --scope project
     """
     project = _open_at(project, at)
-    found = project.memories(_choose_filters(**chosen), limit=limit)
+    found = project.memories(choose_filters(project, **chosen), limit=limit)
     _warn_of_problems(project)
     return Answer(list_entries(found), render.entries(found, project.clock(), none="no memories yet"))
 
@@ -342,5 +348,5 @@ def stats(project: Project, /, **chosen: Any) -> Answer:
       memsync memory stats --scope project
     """
     chosen["archived"] = True
-    result = project.stats(_choose_filters(**chosen))
+    result = project.stats(choose_filters(project, **chosen))
     return Answer(result, render.stats(result, project.clock()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from memsync.poison.guard import shown_label
 from memsync.skills.entries import Checked, SkillEntry
 
 if TYPE_CHECKING:
+    from memsync.history.skills import SkillEvent
     from memsync.learn.lessons import Learned
 
 
@@ -66,6 +68,16 @@ def instructions(entry: SkillEntry) -> str:
 def done(what: str, entry: SkillEntry) -> str:
     """Return what became of a skill."""
     return f"{click.style(what, fg='green')} {line(entry)}"
+
+
+def event(one: SkillEvent) -> str:
+    """Return what one commit did to a skill, in a line."""
+    count = f"+{len(one.added)} -{len(one.removed)} lines"
+    if one.commit is None:
+        return f"not committed yet  {count}"
+    day = f"{one.commit.when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    said = one_line(f"{one.commit.author}: {one.commit.subject}")
+    return f"{day} {click.style(one.commit.short, fg='cyan')} {said}  {count}"
 
 
 def noted(entry: SkillEntry, outcome: str) -> str:

@@ -203,19 +203,71 @@ def validate(project: Project, /, refs: tuple[str, ...], fix: bool) -> Answer:
 
 @command(skill)
 @click.option(
-    "-o", "--output", "directory", metavar="DIR", required=True, type=click.Path(path_type=Path), help="Where."
+    "-o",
+    "--output",
+    "directory",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Where.  [default: .claude/skills, where the project's own are]",
 )
 @click.option("--force", is_flag=True, help="Replace files that differ.")
 @scope_option
-def export(project: Project, /, directory: Path, force: bool, scope: Scope | None) -> Answer:
+def export(project: Project, /, directory: Path | None, force: bool, scope: Scope | None) -> Answer:
     """Copy the skills with all their files into DIR.
+
+    The project's own lie in .claude/skills, where clients find them. Without DIR
+    they are listed, and with --scope private or global copied there.
+
+    \b
+    Examples:
+      memsync skill export --output ../other/.claude/skills
+      memsync skill export --scope global
+    """
+    folders = project.skills.export(directory, scope=scope, force=force)
+    is_there = directory is None and scope in (None, "project")
+    lines = [
+        f"{folder} is there already, where clients look" if is_there else f"exported {folder}" for folder in folders
+    ]
+    return Answer({"exported": folders}, "\n".join(lines) or "no skills to export")
+
+
+@command(skill)
+@click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Replace skills that differ; `memsync skill restore NAME` brings one back.")
+@target_options
+def import_(project: Project, /, directory: Path, force: bool, scope: Scope | None) -> Answer:
+    """Bring in the skill in DIR, or each skill in a folder of it, with the files beside it.
+
+    Read what you bring in: an agent works by it. All come or, on an error, none.
+
+    \b
+    Examples:
+      memsync skill import ~/Downloads/run-tests
+      memsync skill import ../other/.claude/skills --private
+    """
+    from memsync.skills.bringing import bring_in
+
+    done = bring_in(project, directory, scope=scope or project.default_scope, force=force)
+    return Answer({"skills": done}, "\n".join(render.done(one.status, one.skill) for one in done))
+
+
+@command(skill)
+@click.argument("name", metavar="SKILL")
+def history_(project: Project, /, name: str) -> Answer:
+    """Show which commits changed a skill of the project, newest first.
+
+    One that is gone may be named too. `memsync memory diff` shows the texts.
 
     \b
     Example:
-      memsync skill export --output ../other/.claude/skills
+      memsync skill history run-tests
     """
-    folders = project.skills.export(directory, scope=scope, force=force)
-    return Answer({"exported": folders}, "\n".join(f"exported {folder}" for folder in folders) or "no skills to export")
+    from memsync.history.events import notes
+    from memsync.history.skills import skill_events
+
+    found, remarks = skill_events(project, name), notes(project)
+    value = {"name": name, "events": found, "notes": remarks}
+    return Answer(value, "\n".join([*map(render.event, found), *remarks]))
 
 
 @command(skill)

@@ -11,12 +11,11 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, allow_secret_option, command, filter_options, target_options, track, wants_json
-from memsync.cli.memory import memory
+from memsync.cli.memory import choose_filters, memory
 from memsync.errors import UsageError
 from memsync.memories import imports
-from memsync.memories.filters import Filters
 from memsync.memories.project import Project
-from memsync.records import SCOPES, Scope
+from memsync.records import Scope
 from memsync.transfer import readers, sources, writers
 
 _BAR_FROM = 500
@@ -94,7 +93,7 @@ def export(
         raise UsageError("-o - prints the copy itself; leave out --json, or add --format json")
     if output != "-":
         writers.refuse_store(project, output)
-    found = project.memories(Filters(scopes=(scope,) if scope else SCOPES, **chosen))
+    found = project.memories(choose_filters(project, scope, **chosen))
     copy = writers.spell(found, format_ or writers.format_of(output))
     if output == "-":
         click.echo(copy.encode("utf-8", "replace"), nl=False)

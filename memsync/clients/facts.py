@@ -37,7 +37,7 @@ _GUARD: Final = "" if os.name == "nt" else " 2>/dev/null || exit 0"
 # The tools that change nothing, which a user may allow once and for all.
 READ_TOOLS: Final = tuple(
     "recall get_memory search_skills list_memories memory_stats memory_history memory_diff memory_blame dedup_log"
-    " list_skills get_skill skill_stats".split()
+    " list_skills get_skill skill_history skill_stats".split()
 )
 
 # What clients put into prompts themselves: the word of a subagent that is done, the output of a command.

@@ -198,7 +198,7 @@ def steps(
                 continue
             texts = [read_lines(version) for version in versions]
             bare.update(version for version, text in zip(versions, texts, strict=True) if not text)
-            added, removed, replaced = _compare(*texts)
+            added, removed, replaced = compare_lines(*texts)
             if added or replaced:
                 where = max((name for name in names if path.endswith(name)), key=len, default="")
                 yield Step(commit, where, added, removed, replaced)
@@ -261,7 +261,7 @@ def rows_with(words: Collection[str], data: bytes, *, exact: bool = False) -> by
 Rows = tuple[bytes, ...]
 
 
-def _compare(new: bytes, *old: bytes) -> tuple[Rows, Rows, Rows]:
+def compare_lines(new: bytes, *old: bytes) -> tuple[Rows, Rows, Rows]:
     """Return the lines that none of *old* has, those that all of *old* had and *new* has not, and those of any of them."""
     now, *before = ([row for row in text.split(b"\n") if row] for text in _without_common_ends(new, *old))
     fresh = [set(_surplus(now, rows)) for rows in before]

@@ -126,7 +126,7 @@ def _stage(checkout: Checkout) -> None:
         settings = loaded.settings
         if loaded.unreadable:
             _say(loaded.unreadable)
-        if settings.stealth:
+        if settings.stealth or not settings.sync_enabled:
             continue
         store = Store(layout.project)
         # A partial commit has an index of its own: what we would add there, the next commit would take out again.

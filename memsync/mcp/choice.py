@@ -18,7 +18,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "learning": "init_memory extract_memories enrich_memories",
         "tidy": "likely_copies merge_memories keep_both",
         "skills": "list_skills search_skills get_skill apply_skill create_skill learn_skill update_skill delete_skill"
-        " restore_skill validate_skills export_skills skill_stats",
+        " restore_skill validate_skills export_skills skill_history skill_stats",
     }.items()
 }
 

@@ -32,7 +32,7 @@ Cues = Annotated[
 Superseded = Annotated[Tags, Field(description="Ids it replaces.")]
 
 
-def _choose_filters(
+def _choose_filters(  # noqa: PLR0913 - what a memory can be chosen by
     *,
     memory_type: Annotated[str | None, Field(description="fact, preference, pattern, context or another.")] = None,
     tags_all: Annotated[Tags, Field(description="Only with all these tags.")] = None,
@@ -40,6 +40,7 @@ def _choose_filters(
     tags_none: Annotated[Tags, Field(description="Without these tags.")] = None,
     min_importance: Annotated[float, Field(ge=0, le=1, description="Least importance today, after decay.")] = 0.0,
     archived: Annotated[bool, Field(description="Archived ones too.")] = False,
+    exclude: Annotated[list[str] | None, Field(description="Without these ids.")] = None,
     include_global: Annotated[bool, Field(description="The user's memories for every project too.")] = True,
     scope: Where = None,
 ) -> Filters:
@@ -52,6 +53,7 @@ def _choose_filters(
         tags_none=tags_none or (),
         min_importance=min_importance,
         archived=archived,
+        exclude=frozenset(exclude or ()),
     )
 
 

@@ -189,6 +189,9 @@ SkillsCopied = shape("The folders that are there now.", exported=list[str])
 SkillStats = shape(
     "Counts of skills and their use.", total=int, by_scope=dict[str, int], uses=int, most_used=list[ListedSkill]
 )
+SkillHistory = shape(
+    "Which commits changed a skill, newest first.", name=str, events=list[dict[str, Any]], notes=list[str]
+)
 Learned = shape(
     "What became of a skill to learn; digest is what the session tells.",
     status=str,

@@ -9,6 +9,8 @@ from pydantic import Field
 
 from memsync.errors import UsageError
 from memsync.format.as_json import as_json
+from memsync.history.events import notes
+from memsync.history.skills import skill_events
 from memsync.mcp import shapes
 from memsync.mcp.parameters import Limit, Tags, Target, Where, resolve_inside
 from memsync.mcp.tool import ADD, ASK, COUNT, OVERWRITE, READ, Offer
@@ -159,14 +161,24 @@ def validate_skills(
 
 def export_skills(
     project: Project,
-    directory: Annotated[str, Field(description="A directory of this project.")],
+    directory: Annotated[
+        str | None, Field(description="A directory of this project; .claude/skills if left out.")
+    ] = None,
     *,
     force: Annotated[bool, Field(description="Replace files that differ.")] = False,
     scope: Where = None,
 ) -> Mapping[str, Any]:
     """Copy skills with all their files. The project's own are in .claude/skills already, where clients find them."""
-    folders = project.skills.export(resolve_inside(project, directory), scope=scope, force=force)
+    into = None if directory is None else resolve_inside(project, directory)
+    folders = project.skills.export(into, scope=scope, force=force)
     return {"exported": folders}
+
+
+def skill_history(
+    project: Project, name: Annotated[str, Field(description="Its name, also of one that is gone.")]
+) -> Mapping[str, Any]:
+    """Show which commits changed a skill of the project, newest first, and which lines."""
+    return {"name": name, "events": skill_events(project, name), "notes": notes(project)}
 
 
 def skill_stats(project: Project) -> Mapping[str, Any]:
@@ -186,5 +198,6 @@ OFFERS: Final = (
     Offer("skill restore", restore_skill, "Restore a skill", shapes.SkillDone, COUNT),
     Offer("skill validate", validate_skills, "Validate skills", shapes.SkillsChecked, OVERWRITE),
     Offer("skill export", export_skills, "Export skills", shapes.SkillsCopied, OVERWRITE),
+    Offer("skill history", skill_history, "History of a skill", shapes.SkillHistory, READ),
     Offer("skill stats", skill_stats, "Skill statistics", shapes.SkillStats, READ),
 )

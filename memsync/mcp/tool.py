@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from memsync.agents.identity import find_caller
 from memsync.agents.live import Live
-from memsync.errors import MemsyncError, Remedy, closest, suggest
+from memsync.errors import MemsyncError, Remedy, UsageError, closest, suggest
 from memsync.format.as_json import as_json
 from memsync.mcp import brief
 from memsync.memories.project import Project
@@ -152,6 +152,8 @@ def tool(offer: Offer, desk: Desk) -> Tool:
             anyio.from_thread.run(ctx.report_progress, done, total)
 
         def work(project: Project) -> Any:
+            if offer.command.startswith("skill ") and not project.settings.skills_enabled:
+                raise UsageError("skills are switched off here (skills.enabled); go on without them")
             session = find_caller(project, dict(ctx.request_context.meta or {}), desk.pids)
             with project.journal.in_session(session.id):
                 found = as_plain(function(project, **given, progress=progress), project.vetting.allowed)

@@ -97,7 +97,7 @@ class Project:
         """Bring what was written to canonical form. It is durable already, so a failure is only logged."""
         self.journal.write()
         self.screening.save(only_where_state_is=True)
-        if written := [store for store in self.stores.values() if store.in_log_form]:
+        if self.settings.sync_enabled and (written := [store for store in self.stores.values() if store.in_log_form]):
             from memsync.memories.sync import export_written
 
             export_written(self, written)

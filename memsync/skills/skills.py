@@ -175,14 +175,14 @@ class Skills:
         store = self.store_to_write(scope or self._project.default_scope)
         fields = {
             **_clean(name=name, description=description),
-            "id": new_id(name, self._project.clock(), is_taken=self._is_taken, count=0, prefix=SKILL_PREFIX),
+            "id": new_id(name, self._project.clock(), is_taken=self.is_taken, count=0, prefix=SKILL_PREFIX),
             **_clean(trigger_pattern=trigger_pattern, tags=tags),
             "source_session_id": source_session_id,
         }
         data = file.make(_clean_text(instructions), {key: value for key, value in fields.items() if value})
         data = check.fix(data, name)
-        _refuse_invalid(data, name)
-        self._refuse_secret(data, store.place.scope)
+        refuse_invalid(data, name)
+        self.refuse_secret(data, store.place.scope)
         with store.writing():
             store.create(name, data)
         return self.get(name, store.place.scope)
@@ -220,7 +220,7 @@ class Skills:
             data, _ = store.read(entry.name)
             if was is not None and was != (now := version_of(file.read(data, entry.name).skill)):
                 raise InvalidSkill(f"{entry.name} was changed since: it is {now} now, not {was}; read it again")
-            self._refuse_secret(new := file.edit(data, changes), entry.scope)
+            self.refuse_secret(new := file.edit(data, changes), entry.scope)
             name = changes.pop("name", entry.name)
             if name != entry.name:  # an id that is only derived from the name would be lost with it
                 renamed = file.edit(data, {"name": name, "id": entry.skill.id})
@@ -295,13 +295,19 @@ class Skills:
                 problems, mended = check.check(new, name), True
         return Checked(name=name, path=entry.path, problems=tuple(problems), mended=mended)
 
-    def export(self, directory: Path, *, scope: Scope | None = None, force: bool = False) -> builtins.list[Path]:
+    def export(
+        self, directory: Path | None = None, *, scope: Scope | None = None, force: bool = False
+    ) -> builtins.list[Path]:
         """Copy the skills with all their files into *directory*, and return the folders.
+
+        Without one into .claude/skills of the project, where its own are: of other scopes only if they are named.
 
         Raises:
             InvalidSkill: one is there already and differs, and *force* is off; nothing was copied.
             StoreError
         """
+        if directory is None:
+            scope, directory = scope or "project", self.store_to_write("project").directory
         into = resolve_named(directory, self._project.layout.root)
         entries = {entry.name: entry for entry in reversed(self.list(scope=scope))}
         targets = {into / name: entry.path.parent for name, entry in sorted(entries.items())}
@@ -324,13 +330,19 @@ class Skills:
         self._project.stores.allow_write(scope, place.skills)
         return self.stores[scope]
 
-    def _refuse_secret(self, data: bytes, scope: Scope) -> None:
+    def refuse_secret(self, data: bytes, scope: Scope) -> None:
+        """Refuse what looks like a secret where others than the user may see it.
+
+        Raises:
+            SecretFound
+        """
         from memsync import secrets
 
-        if scope != "stealth" and (found := secrets.scan(data.decode(), self._project.vetting.allowed)):
+        if scope != "stealth" and (found := secrets.scan(data.decode(errors="replace"), self._project.vetting.allowed)):
             raise SecretFound(secrets.describe(found))
 
-    def _is_taken(self, id_: str) -> bool:
+    def is_taken(self, id_: str) -> bool:
+        """Tell whether a skill in reach has that id."""
         return any(entry.skill.id == id_ for entry in self._entries())
 
 
@@ -364,7 +376,12 @@ _CLEAN: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-def _refuse_invalid(data: bytes, name: str) -> None:
+def refuse_invalid(data: bytes, name: str) -> None:
+    """Refuse a SKILL.md that not every client loads.
+
+    Raises:
+        InvalidSkill
+    """
     wrong = [problem for problem in check.check(data, name) if not problem.harmless]
     if wrong:
         raise InvalidSkill(f"line {wrong[0].number} of the SKILL.md: {wrong[0].why}")

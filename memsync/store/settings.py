@@ -52,6 +52,9 @@ class Settings:
     allow_secrets: tuple[str, ...] = _setting(
         "memory.secrets.allow", (), "patterns and fingerprints of what is not a secret (docs/security.md)"
     )
+    sync_enabled: bool = _setting(
+        "memory_sync.enabled", True, "put memory files in order and stage them unasked (seed 002)"
+    )
     stealth: bool = _setting("memory_sync.stealth", False, "keep every memory out of the work tree")
     mode: str = _setting(
         "memory_sync.mode", "worktree", "when changes reach git: worktree, on-commit or auto-commit", one_of=MODES
@@ -79,6 +82,7 @@ class Settings:
         "llm.provider", "", "who answers: anthropic, openai, command; empty: nobody (docs/llm.md)"
     )
     llm_model: str = _setting("llm.model", "", "the model; empty: claude-haiku-4-5 of anthropic")
+    skills_enabled: bool = _setting("skills.enabled", True, "learn skills, and offer them to agents (seed 002)")
     learning_model: str = _setting("skills.learning_model", "", "the model that drafts skills; empty: llm.model")
     llm_base_url: str = _setting("llm.base_url", "", "another server that speaks the provider's protocol")
     llm_command: str = _setting("llm.command", "", "for command: a program that answers standard input, e.g. claude -p")

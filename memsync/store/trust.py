@@ -92,12 +92,14 @@ RULES: Final[Mapping[str, Rule]] = {
     "memory.secrets.allow": _at_once((), "every entry"),
     "memory_sync.stealth": _only(True),
     "memory_sync.mode": _at_once(("worktree", "on-commit"), "auto-commit"),
+    "memory_sync.enabled": _only(False),
     "memory_sync.export_debounce": _up_to(3600),
     "janitor.dedup.auto_reject_threshold": _higher(),
     "janitor.dedup.gray_zone_low": _higher(),
     "janitor.dedup.haiku_verify_enabled": _only(False),
     "janitor.dedup.strict": _anything(),
     "janitor.archive_after": _anything(),
+    "skills.enabled": _only(False),
 }
 # What any file switches on stays on, whatever a later one says.
 STICKY: Final = frozenset({"memory_sync.stealth"})
@@ -271,6 +273,11 @@ def _read_owned(path: Path) -> bytes:
 
 VALUE: Final = re.compile(r"\{([a-z_][a-z0-9_.]*)\}", re.IGNORECASE)  # what a step names in braces
 _ASKING: Final = frozenset({"memory_inject", "inject_memories", "memory_recall_relevant"})
+
+
+def gives(action: str) -> bool:
+    """Tell whether *action* gives memories to an agent."""
+    return action in _ASKING
 
 
 def why_no_step(action: str, params: Mapping[str, Any]) -> str:

@@ -1,8 +1,8 @@
 """Lifecycles: which actions run when a session or a subagent begins, at a prompt, at a compaction, at the end.
 
-They are YAML files: those of the package, and the project's in
-`.gobby/workflows/`, where a file of the same name replaces ours once the user has
-approved it. A parsed file is kept as JSON, because a hook has no time to load a YAML parser.
+They are YAML files: those of the package, the user's for all projects in
+`~/.gobby/workflows/`, and the project's in `.gobby/workflows/`, where a file of the same name
+replaces the others once the user has approved it. A parsed file is kept as JSON, because a hook has no time to load a YAML parser.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Lifecycles(NamedTuple):
 
 
 class _Own(NamedTuple):
-    """A file of the project's or of the user's for the project."""
+    """A file of the project's or of the user's."""
 
     path: Path
     data: bytes
@@ -71,8 +71,7 @@ class _Own(NamedTuple):
 def load(layout: Layout) -> Lifecycles:
     """Return the lifecycles in force: ours, with others put over them by name, in the order of the names.
 
-    The repository's count if the user approved them, the user's own for the project always. What
-    they say is kept, parsed, in the home store. A file that cannot be read leaves ours in force, and is a problem.
+    The repository's count if the user approved them, the user's own always. What they say is kept, parsed, in the home store. A file that cannot be read leaves ours in force, and is a problem.
     """
     chosen: dict[str, Any] = json.loads(COMPILED.read_bytes())
     found, problems = _read_files(layout)
@@ -104,11 +103,12 @@ def find_waiting(layout: Layout, loaded: Loaded) -> list[trust.Instruction]:
 
 
 def own_files(layout: Layout) -> Iterator[tuple[Path, Place]]:
-    """Yield the workflow files of the project, and the user's own for it."""
-    for place in (layout.project, layout.stealth):
+    """Yield the workflow files of the user, of the project, and the user's own for it; also of Gobby's `lifecycle/`."""
+    for place in (layout.global_, layout.project, layout.stealth):
         folder = place.directory / FOLDER if place else None
         if place and folder and folder.is_dir():
-            yield from ((path, place) for path in sorted(folder.glob("*.y*ml")))
+            for inner in (folder / "lifecycle", folder):
+                yield from ((path, place) for path in sorted(inner.glob("*.y*ml")))
 
 
 def _read_files(layout: Layout) -> tuple[list[_Own], list[str]]:
@@ -188,8 +188,9 @@ def _write_json(path: Path, value: Any) -> None:
 def parse(data: bytes, path: Path, problems: list[str]) -> list[tuple[str, str, dict[str, Any]]]:
     """Return trigger, action and parameters of each step in the YAML *data*; what is odd goes to *problems*.
 
-    Three spellings are read: `on_prompt:` at the top or under `triggers:`, a list of
-    `- action: name` (seed 000); and `triggers:` as a list of `event` and `actions`, each with a `type` (seed 002).
+    Four spellings are read: `on_prompt:` at the top or under `triggers:`, a list of
+    `- action: name` (seed 000); `triggers:` as a list of `event` and `actions`, each with a `type` (seed 002);
+    and `actions:` at the top, without a trigger (seed 002): what gives memories runs at each prompt, the rest at the end.
 
     Raises:
         ConfigError: not YAML, or not a mapping.
@@ -208,6 +209,8 @@ def parse(data: bytes, path: Path, problems: list[str]) -> list[tuple[str, str, 
         else:
             choice = ", ".join(f"on_{known}" for known in TRIGGERS)
             problems.append(f"{path}: unknown trigger {str(name)!r}; choose one of {choice}")
+    for step in _find_steps(root.get("actions"), f"{path}: actions", problems):
+        found.append(("prompt" if trust.gives(step[0]) else "session_end", *step))
     return found
 
 

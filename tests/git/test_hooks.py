@@ -28,6 +28,13 @@ def test_a_commit_takes_along_what_was_remembered_and_nothing_else_of_the_user(h
     assert hooked.status() == " M README\n?? new\n"
 
 
+def test_where_syncing_is_off_a_commit_takes_no_memory_along(hooked):
+    assert memsync("memory", "config", "memory_sync.enabled", "off", "--global", cwd=hooked.root).code == 0
+    remember(hooked.root, "second")
+    hooked.git("commit", "-q", "--allow-empty", "-m", "work")
+    assert "second" not in committed(hooked)
+
+
 def test_the_first_commit_takes_the_two_small_files_along_unless_the_user_has_lines_in_them(repo):
     assert memsync("init", cwd=repo.root).code == 0
     memsync("git", "install", cwd=repo.root)

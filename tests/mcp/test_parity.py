@@ -31,6 +31,7 @@ ONLY_COMMAND = {
     "skill candidates": "what was learned waits for a person to look at it",
     "skill approve": "as above",
     "skill reject": "as above",
+    "skill import": "whose instructions agents work by here is for a person to say",
     "skill link": "makes links in and outside of the project: for whoever sets it up",
 }
 ONLY_COMMAND |= {
@@ -56,7 +57,7 @@ NO_PARAMETER = {
     "forget": {"purge": "a model must not take away what a person could bring back"},
     "memory_diff": {"markdown": "says the same for people"},
     "export_memories": dict.fromkeys(
-        "output format_ memory_type tags_all tags_any tags_none min_importance archived".split(),
+        "output format_ memory_type tags_all tags_any tags_none min_importance archived exclude".split(),
         "a tool writes no files where a model says; list_memories has the same filters",
     ),
 }
@@ -150,6 +151,7 @@ CASES = [
     ("remember", ["x", "--importance", "7"], {"content": "x", "importance": 1.7}),
     ("recall", ["which tool for python", "-n", "2"], {"query": "which tool for python", "limit": 2}),
     ("recall", ["how tall is the tower"], {"query": "how tall is the tower"}),
+    ("recall", ["python", "--exclude", "mm-aaa"], {"query": "python", "exclude": ["mm-aaa"]}),
     ("recall", ["-n", "3", "--min-importance", "0.4"], {"limit": 3, "min_importance": 0.4}),
     ("recall", ["pytest build", "--skills"], {"query": "pytest build", "skills": True}),
     ("recall", ["pytest", "--skills", "--scope", "global"], {"query": "pytest", "skills": True, "scope": "global"}),
@@ -256,6 +258,8 @@ CASES = [
     ("validate_skills", [], {}),
     ("validate_skills", ["run-tests", "--fix"], {"skill_ids": ["run-tests"], "fix": True}),
     ("export_skills", ["-o", "copies", "--scope", "project"], {"directory": "copies", "scope": "project"}),
+    ("export_skills", [], {}),
+    ("skill_history", ["run-tests"], {"name": "run-tests"}),
     ("skill_stats", [], {}),
 ]
 

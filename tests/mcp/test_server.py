@@ -17,7 +17,7 @@ from memsync import Memsync
 from memsync.clients.facts import READ_TOOLS
 
 READS = set(
-    "recall list_memories get_memory memory_stats memory_history memory_diff memory_blame dedup_log list_skills search_skills get_skill skill_stats".split()
+    "recall list_memories get_memory memory_stats memory_history memory_diff memory_blame dedup_log list_skills search_skills get_skill skill_history skill_stats".split()
 )
 OVERWRITES = {"validate_skills", "export_skills"}  # the only ones that nothing of ours undoes
 # The last one goes on where the call before it ended.

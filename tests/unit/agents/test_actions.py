@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -82,7 +83,6 @@ def test_the_file_is_taken_in_and_put_in_order(turn, project, repo):
     ("action", "params", "why"),
     [
         ("dance", {}, "unknown action 'dance'"),
-        ("memory_inject", {"colour": "red"}, "unknown parameter 'colour'"),
         ("memory_inject", {"limit": "many"}, "limit: 'many' is not a whole number"),
         ("memory_inject", {"limit": -1}, "limit: -1 is not a whole number"),
         ("memory_inject", {"limit": True}, "limit: True is not a whole number"),
@@ -95,6 +95,36 @@ def test_a_step_that_fails_says_why_and_the_next_one_runs(turn, action, params, 
     bad, good = run(steps, turn)
     assert why in bad.result["error"]
     assert good.result["injected"]
+
+
+def test_a_parameter_that_no_action_knows_is_told_and_passed_over(turn, caplog):
+    assert do(turn, "memory_recall_relevant", project_id="abc", limit=5)["injected"]  # seed 000's handler takes it
+    assert "unknown parameter 'project_id'" in caplog.text
+    assert "unknown parameter 'project_id'" in check(Step("memory_recall_relevant", {"project_id": "abc"}, "test"))
+
+
+def test_the_plan_of_a_session_is_an_artifact(turn, project, tmp_path):
+    made = {"type": "tool_use", "name": "ExitPlanMode", "input": {"plan": "Ship the port change on Friday"}}
+    steps = json.dumps({"plan": [{"step": "Bump the port", "status": "pending"}, {"step": "Tell ops"}]})
+    rows = {
+        "claude": {"type": "assistant", "message": {"content": [{"type": "text", "text": "x"}, made]}},
+        "codex": {"type": "response_item", "payload": {"name": "update_plan", "arguments": steps}},
+    }
+    params = {"content": "{artifact.plan}", "memory_type": "context", "importance": 0.8}  # as seed 002 spells it
+    assert do(turn, "save_memory", **params) == {"saved": False, "reason": "nothing to save"}
+    for client, plan in {"claude": "Ship the port change on Friday", "codex": "- Bump the port\n- Tell ops"}.items():
+        path = tmp_path / f"{client}.jsonl"
+        path.write_text('{"name": "ExitPlanMode"\n' + json.dumps(rows[client]) + "\n")  # a torn line before it
+        turn.values = {"transcript_path": str(path)}
+        assert project.get(do(turn, "save_memory", **params)["memory_id"]).content == plan
+
+
+def test_what_is_switched_off_is_not_done(project, turn, transcript):
+    project.settings = replace(project.settings, sync_enabled=False, skills_enabled=False)
+    assert do(turn, "memory.sync_export") == {"exported": False, "reason": "memory_sync.enabled is off"}
+    assert do(turn, "skills_learn", transcript=str(transcript))["reason"] == "skills.enabled is off"
+    project.close()
+    assert project.store("project").in_log_form
 
 
 def test_a_broken_store_is_an_error_of_the_step(turn, project, repo):

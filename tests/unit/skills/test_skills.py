@@ -13,6 +13,8 @@ from skills_ref import validate as specification_says
 
 from memsync import Memsync
 from memsync.errors import AmbiguousSkill, InvalidSkill, NoStore, OutsideTree, SecretFound, SkillNotFound
+from memsync.history.skills import skill_events
+from memsync.skills.bringing import bring_in
 from memsync.skills.links import link
 
 HOWTO = "# Running the tests\n\n1. Run `make test`.\n2. Read the first failure.\n"
@@ -366,6 +368,70 @@ def test_export_copies_all_files_and_refuses_to_overwrite(skills, folder, tmp_pa
     assert (target / "x" / "SKILL.md").read_text() == "changed by somebody"
     skills.export(target, force=True)
     assert "Running the tests" in (target / "x" / "SKILL.md").read_text()
+
+
+def test_without_a_directory_export_says_where_the_project_s_own_are_and_copies_what_is_named(skills, folder):
+    skills.create("x", HOWTO)
+    skills.create("mine", HOWTO, scope="stealth")
+    assert skills.export() == [folder / "x"]
+    assert not (folder / "mine").exists()
+    assert skills.export(scope="stealth") == [folder / "mine"]
+    assert (folder / "mine" / "SKILL.md").exists()
+
+
+def test_a_folder_of_skills_is_brought_in_with_all_files_or_not_at_all(project, skills, folder, tmp_path):
+    there = tmp_path / "theirs"
+    by_hand(there, "release", f"---\ndescription: How to release\nid: sk-abcdef\n---\n{HOWTO}")
+    (there / "release" / "scripts").mkdir()
+    (there / "release" / "scripts" / "tag.sh").write_text("git tag\n")
+    (there / "release" / "scripts" / "tag.sh").chmod(0o755)
+    assert [(one.status, one.skill.name) for one in bring_in(project, there, scope="project")] == [
+        ("imported", "release")
+    ]
+    assert specification_says(folder / "release") == []  # our id went where it belongs
+    assert os.access(folder / "release" / "scripts" / "tag.sh", os.X_OK)
+    assert [one.status for one in bring_in(project, there / "release", scope="project")] == ["kept"]
+
+    skills.update("release", description="Ours by now")
+    by_hand(there, "a-new-one", HOWTO)
+    with pytest.raises(InvalidSkill, match="already exists and differs"):
+        bring_in(project, there, scope="project")
+    assert [entry.name for entry in skills.list()] == ["release"]
+    done = bring_in(project, there, scope="project", force=True)
+    assert [(one.status, one.skill.name) for one in done] == [("imported", "a-new-one"), ("replaced", "release")]
+    skills.delete("release")
+    assert skills.restore("release").skill.description == "How to release"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "error"),
+    [
+        ("run-tests", "token = 'ghp_" + "x7Kp2QmZ9rTb4VwL1nYc8HsD3fJg6AeU5iOo" + "'", SecretFound),
+        ("run-tests", None, InvalidSkill),  # a link
+        ("Bad Name", "x", InvalidSkill),
+    ],
+)
+def test_what_may_not_come_in_is_refused(project, folder, tmp_path, name, text, error):
+    by_hand(tmp_path / "theirs", name, HOWTO)
+    beside = tmp_path / "theirs" / name / "notes.txt"
+    beside.write_text(text) if text else beside.symlink_to("/etc/passwd")
+    with pytest.raises(error):
+        bring_in(project, tmp_path / "theirs", scope="project")
+    assert not folder.exists()
+
+
+def test_the_history_of_a_skill_follows_its_name_and_tells_what_is_not_committed(project, repo, folder):
+    by_hand(folder, "deploy", HOWTO)
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "Write it")
+    repo.git("mv", ".claude/skills/deploy", ".claude/skills/ship")
+    repo.git("commit", "-q", "-m", "Rename it")
+    by_hand(folder, "ship", HOWTO + "3. Tell ops.\n")
+    found = skill_events(project, "ship")
+    assert [(one.commit and one.commit.subject, len(one.added)) for one in found] == [(None, 1), ("Write it", 3)]
+    assert found[0].as_dict()["added"] == ["3. Tell ops."]
+    with pytest.raises(SkillNotFound):
+        skill_events(project, "nowhere")
 
 
 def test_the_watcher_takes_in_a_skill_by_hand(project, folder):

@@ -90,6 +90,31 @@ def test_every_spelling_of_the_seeds_is_read(place, text):
     assert found.problems == ()
 
 
+def test_actions_without_a_trigger_give_at_each_prompt_and_save_at_the_end(place):
+    steps = [("inject_memories", {"query": "{user_prompt}"}), ("save_memory", {"memory_type": "context"})]
+    spelled = "".join(f"  - {json.dumps({'type': name, **params})}\n" for name, params in steps)
+    write(place, f"actions:\n{spelled}", "zz")
+    found = load(place)
+    assert found.steps["prompt"][-1][:2] == steps[0]
+    assert found.steps["session_end"][-1][:2] == steps[1]
+    assert found.problems == ()
+
+
+def test_the_user_s_own_hold_in_every_project_until_that_has_a_file_of_the_name(place):
+    home = locate(place.directory.parent, {}).place("global")
+    (home.directory / "workflows" / "lifecycle").mkdir(parents=True)
+    write(home, "on_prompt: [{action: save_memory, content: '{user_prompt}'}]", "lifecycle/session-lifecycle")
+    write(home, "on_prompt: [{action: memory_inject}]", "mine")
+    ours = workflow.load(locate(place.directory.parent, {}))
+    assert [(step.action, step.source) for step in ours.steps["prompt"]] == [
+        ("memory_inject", "mine"),
+        ("save_memory", "session-lifecycle"),
+    ]
+    write(place, "on_prompt: []", "mine")
+    write(place, "on_prompt: []")
+    assert names(load(place), "prompt") == []
+
+
 def test_a_file_of_another_name_is_added_in_the_order_of_the_names(place):
     write(place, "on_prompt: [{action: save_memory}]", "zz")
     write(place, "on_prompt: [{action: save_memory}]", "aa")
