@@ -22,6 +22,16 @@ _CORRECTS: Final = re.compile(
     r"|\bshould (?:not |n't )?(?:be|have|use)\b|\balways use\b|\bthat'?s (?:wrong|not)\b|\bI (?:said|meant|told)\b",
     re.IGNORECASE,
 )
+# What cannot be taken back is nobody's step: whoever follows a skill may be somewhere else.
+_DESTROYS: Final = re.compile(
+    r"\brm\s+(?:-\S+\s+)*-\w*[rRf]|\bgit\s+(?:\S+\s+)*?(?:push\b.*(?:\s-f\b|--force|--delete|--mirror)|reset\b.*--hard|clean\b.*-\w*[fd]|branch\b.*\s-D\b"
+    r"|checkout\b.*\s(?:--\s|\.\s*$)|restore\b|stash\s+(?:drop|clear)|filter-branch|filter-repo)|\b(?:drop|truncate)\s+(?:table|database|schema|index)\b|\bdelete\s+from\b"
+    r"|\bdropdb\b|\bflush(?:all|db)\b|\b(?:terraform|tofu|pulumi|cdk)\s+(?:\S+\s+)*?(?:destroy|apply)\b|\bkubectl\s+(?:\S+\s+)*?(?:delete|drain)\b|\bhelm\s+(?:uninstall|delete)\b"
+    r"|\b(?:docker|podman)\s+(?:\S+\s+)*?(?:prune|rm|rmi)\b|\b(?:down|rm)\s+(?:\S+\s+)*?(?:-v|--volumes)\b|\baws\s+(?:\S+\s+)*?(?:rm|rb|delete-\S+|terminate-\S+)"
+    r"|\b(?:gcloud|az)\s+(?:\S+\s+)*?delete\b|\b(?:mkfs\S*|shred|fdisk|wipefs)\b|\bdd\s+.*\bof=|-delete\b|\bfind\b.*-exec\s+rm\b|\bchmod\s+-R\b|\bchown\s+-R\b|\b(?:pkill|killall)\b|\bkill\s+-9"
+    r"|\b(?:npm|cargo|gem)\s+(?:unpublish|yank)\b|\b(?:migrate|db)[: ](?:reset|drop|rollback|zero)\b|>\s*/dev/sd|:\(\)\s*\{|\b(?:curl|wget)\b.*\|\s*(?:sudo\s+)?\w*sh\b",
+    re.IGNORECASE,
+)
 _SPLIT: Final = re.compile(r"\s*(?:&&|;|\|\|?)\s*")
 _MOST: Final = 40
 
@@ -58,7 +68,9 @@ def digest(steps: Sequence[Step]) -> Digest:
     """Return what *steps* teach. Looking around is left out, and so is memsync itself."""
     calls = [step for step in steps if isinstance(step, Call)]
     corrections = _find_corrections(steps)
-    commands = [call for call in calls if call.kind == "command" and not is_look(call.command)]
+    commands = [
+        call for call in calls if call.kind == "command" and not (is_look(call.command) or destroys(call.command))
+    ]
     worked = _find_worked([call for call in commands if not is_disowned(call.command, corrections)])
     done = {one.command for one in worked} | {command for one in worked for command in one.after_failing}
     failed = dict.fromkeys(call.command for call in commands if call.failed and call.command not in done)
@@ -81,6 +93,11 @@ def is_disowned(command: str, corrections: Iterable[Correction]) -> bool:
         re.IGNORECASE,
     )
     return any(not_it.search(correction.text) for correction in corrections)
+
+
+def destroys(command: str) -> bool:
+    """Tell whether *command* deletes, overwrites or publishes what cannot be had back."""
+    return bool(_DESTROYS.search(command))
 
 
 def is_look(command: str) -> bool:
@@ -150,12 +167,17 @@ def _find_purposes(words: Iterable[str]) -> set[str]:
     return {_BY_WORD[word] for word in words if word in _BY_WORD}
 
 
+def is_correction(text: str) -> bool:
+    """Tell whether *text*, said after an agent has acted, is against what it did."""
+    return bool(_CORRECTS.search(text))
+
+
 def _find_corrections(steps: Sequence[Step]) -> tuple[Correction, ...]:
     found = []
     has_acted = False
     for step in steps:
         if isinstance(step, Said) and step.by == "user":
-            if has_acted and _CORRECTS.search(step.text):
+            if has_acted and is_correction(step.text):
                 found.append(Correction(step.text, step.line))
         else:
             has_acted = True

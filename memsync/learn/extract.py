@@ -12,10 +12,10 @@ from memsync import secrets
 from memsync.errors import ImportFailed, InvalidMemory, LlmError
 from memsync.learn import transcripts
 from memsync.learn.candidates import Candidates, Proposal, best_of
-from memsync.learn.digest import digest
+from memsync.learn.said import Lesson, lessons
 from memsync.learn.statements import Statement, statements
 from memsync.learn.transcripts import Said, Step
-from memsync.learn.worth import INSTRUCTIONS, MUST, as_memory, is_said_to_last, why_dropped
+from memsync.learn.worth import INSTRUCTIONS, as_memory, is_said_to_last, why_dropped
 from memsync.llm import answers
 from memsync.llm.llm import Llm, is_configured, open_llm, tokens_of
 from memsync.memories.project import Project
@@ -40,6 +40,11 @@ SHAPE: Final = {
             "line": {"type": "integer"},
         },
     },
+}
+_WHY: Final = {
+    ("user", False): "the user said so",
+    ("user", True): "the user put the agent right",
+    ("agent", False): "the agent found it out",
 }
 _TYPES: Final = ("fact", "preference", "pattern", "context")
 
@@ -73,8 +78,7 @@ def extract(
     """
     is_transcript = source.suffix == ".jsonl"
     steps = transcripts.read(source) if is_transcript else None
-    found = list(_read_conversation(steps)) if steps is not None else list(statements(_read_text(source)))
-    must_last = steps is not None or source.name not in {Path(name).name for name in INSTRUCTIONS}
+    found = list(statements(_read_text(source)) if steps is None else _read_conversation(steps))
     result = None
     note = ""
     if use_model and is_configured(project.settings):
@@ -83,7 +87,11 @@ def extract(
         except LlmError as error:
             note = f"by rules, because {error}"
             log.info("%s", note)
-    result = result or by_rules(found, str(source), must_last=must_last)
+    if result is None and steps is not None:
+        result = by_wording(lessons(steps), str(source))
+    elif result is None:
+        must_last = source.name not in {Path(name).name for name in INSTRUCTIONS}
+        result = by_rules(found, str(source), must_last=must_last)
     new = best_of(result.proposed, most) if dry_run else Candidates(project).propose(result.proposed, most=most)
     return replace(result, proposed=tuple(new), note=note)
 
@@ -96,13 +104,11 @@ def _read_text(source: Path) -> str:
 
 
 def _read_conversation(steps: Sequence[Step]) -> Iterator[Statement]:
-    """Yield what the user put right, and what both said that may last; never the prompts themselves."""
-    corrections = {one.line for one in digest(steps).corrections}
+    """Yield what was said, for a model: who says it before each statement."""
     for step in steps:
         if isinstance(step, Said):
             for one in statements(step.text):
-                if step.by == "agent" or step.line in corrections or MUST.search(one.text):
-                    yield Statement(one.text, step.line)
+                yield Statement(f"{step.by}: {one.text}", step.line)
 
 
 def by_rules(found: Iterable[Statement], name: str, *, must_last: bool) -> Extracted:
@@ -116,6 +122,18 @@ def by_rules(found: Iterable[Statement], name: str, *, must_last: bool) -> Extra
             rationale = f"under “{one.heading}”" if one.heading else "said to last"
             memory = as_memory(one.text, one.heading)
             proposed.append(Proposal(memory=memory, rationale=rationale, where=f"{name}:{one.line}"))
+    return Extracted(proposed=tuple(proposed), dropped=tuple(dropped))
+
+
+def by_wording(found: Iterable[Lesson], name: str) -> Extracted:
+    """Return what of the lessons of a session is worth a memory."""
+    proposed, dropped = [], []
+    for one in found:
+        if why := why_dropped(one.text):
+            dropped.append(Dropped(one.line, one.text, why))
+        else:
+            why = _WHY[one.by, one.corrects]
+            proposed.append(Proposal(memory=as_memory(one.text), rationale=why, where=f"{name}:{one.line}"))
     return Extracted(proposed=tuple(proposed), dropped=tuple(dropped))
 
 

@@ -49,15 +49,17 @@ def learn_skill(
     instructions: str | None = None,
     approve: bool = False,
     use_model: bool = True,
+    by_rules: bool = True,
 ) -> Learned:
     """Learn the skill *name* from *instructions*, else from a transcript, else from the session that this runs in.
 
     It waits as a candidate until somebody approves it, unless *approve*. A model
-    writes it where one is configured and answers; else rules make a draft.
+    writes it where one is configured and answers; else rules make a draft to finish by hand, unless *by_rules* is off.
 
     Raises:
         UsageError: no session is known.
         ImportFailed: its transcript cannot be read, or teaches nothing.
+        LlmError: no model answers, and rules may not draft.
         InvalidSkill, StoreError
     """
     check.clean_name(name)
@@ -72,7 +74,7 @@ def learn_skill(
         found = digest(transcripts.read(path))
         if not found:
             raise ImportFailed(f"{path}: no command worked and nothing was put right, so there is nothing to learn")
-        data, by, note = _draft(project, name, found, session, use_model=use_model)
+        data, by, note = _draft(project, name, found, session, use_model=use_model, by_rules=by_rules)
     candidates = Candidates(project)
     waits = candidates.propose_skill(name, data)
     if approve:
@@ -83,7 +85,7 @@ def learn_skill(
 
 
 def _draft(
-    project: Project, name: str, found: Digest, session: str | None, *, use_model: bool
+    project: Project, name: str, found: Digest, session: str | None, *, use_model: bool, by_rules: bool
 ) -> tuple[bytes, Literal["rules", "model"], str]:
     note = ""
     if use_model and is_configured(project.settings):
@@ -91,6 +93,8 @@ def _draft(
             llm = open_llm(project, project.settings.learning_model)
             return drafts.by_model(name, found, llm, source=session), "model", ""
         except (LlmError, InvalidSkill) as error:
+            if not by_rules:
+                raise
             note = f"drafted by rules, because {error}"
             log.info("%s", note)
     return drafts.by_rules(name, found, source=session), "rules", note

@@ -7,12 +7,13 @@ import unicodedata
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.errors import InvalidSkill
+from memsync.errors import InvalidSkill, LlmError
 from memsync.learn import transcripts
 from memsync.learn.candidates import Candidates
 from memsync.learn.digest import Digest, digest
 from memsync.learn.extract import extract
 from memsync.learn.lessons import learn_skill
+from memsync.llm.llm import is_configured
 from memsync.memories.project import Project
 
 # What nobody has looked at after so many is not going to be looked at; more would only bury it.
@@ -51,11 +52,19 @@ def memories_of(project: Project, transcript: Path, *, use_model: bool = True) -
 
 
 def skill_of(project: Project, transcript: Path, *, session: str, use_model: bool = True) -> dict[str, Any]:
-    """Draft a skill if the session that has ended found a way, named after what was asked for.
+    """Let a model draft a skill if the session that has ended found a way, named after what was asked for.
+
+    Without one nothing is drafted: commands in a row are no skill. The agent that
+    was there can write it (skill `learn` of the plugin).
 
     Raises:
         ImportFailed, StoreError
     """
+    if not (use_model and is_configured(project.settings)):
+        return {
+            "status": "nothing",
+            "reason": "no model is configured to draft a skill; the agent can, by its skill learn",
+        }
     found = digest(transcripts.read(transcript))
     name = name_of(found) if is_lesson(found) else ""
     if not name:
@@ -65,8 +74,8 @@ def skill_of(project: Project, transcript: Path, *, session: str, use_model: boo
     if name in known or len(candidates.skills()) >= MOST_SKILLS:
         return {"status": "nothing", "reason": f"{name} is known, or {MOST_SKILLS} skills wait for approval already"}
     try:
-        done = learn_skill(project, name, session=session, transcript=transcript, use_model=use_model)
-    except InvalidSkill as error:
+        done = learn_skill(project, name, session=session, transcript=transcript, by_rules=False)
+    except (InvalidSkill, LlmError) as error:
         return {"status": "nothing", "reason": str(error)}
     return {"status": done.status, "name": done.name, "by": done.by}
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 _FENCE: Final = re.compile(r"^\s*(```|~~~)")
 _HEADING: Final = re.compile(r"^#{1,6}\s+(.+?)\s*#*$")
 _BULLET: Final = re.compile(r"^(\s*)(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*)$")
-_MARKUP: Final = re.compile(r"\*\*|__|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)")
+_MARKUP: Final = re.compile(r"(?<![\w/*_])(\*\*|__|[*_])(?=[^\s*_])((?:(?!\n).)*?[^\s*_])\1(?![\w*_])")
 _LINK: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _JOINED: Final = 240  # characters of a list that is written on one line with what introduces it
 _LABEL: Final = 3  # words
@@ -109,4 +109,4 @@ def _find_points(rows: Sequence[_Row], number: int) -> list[_Row]:
 def _strip_markup(text: str) -> str:
     """Return *text* without markup; what stands in backticks keeps every character."""
     parts = re.split(r"(`[^`]*`)", _LINK.sub(r"\1", text))
-    return " ".join("".join(part if part.startswith("`") else _MARKUP.sub("", part) for part in parts).split())
+    return " ".join("".join(part if part.startswith("`") else _MARKUP.sub(r"\2", part) for part in parts).split())

@@ -134,7 +134,7 @@ def test_the_plugin_works_in_codex_alone_and_beside_the_settings_of_the_project(
         (listed,) = server.call("hooks/list", {"cwds": [str(codex.root)]})["data"]
         (skills,) = server.call("skills/list", {"cwds": [str(codex.root)]})["data"]
     assert (listed["warnings"], listed["errors"], skills["errors"]) == ([], [], [])
-    ours = {f"memsync:{name}" for name in ("remember", "recall", "forget", "skill", "tidy")}
+    ours = {f"memsync:{name}" for name in ("remember", "recall", "forget", "skill", "tidy", "learn")}
     assert ours <= {skill["name"] for skill in skills["skills"]}
     codex.memsync("init", "--agent", "codex")
     assert codex.ask(QUESTION).count(FACT) == 1

@@ -103,7 +103,7 @@ def test_a_secret_is_not_proposed_and_not_shown(project, tmp_path):
 
 def test_a_transcript_gives_the_corrections_and_never_what_was_injected(project, recorded_session):
     found = extract(project, recorded_session)
-    assert [one.memory.content for one in found.proposed] == ["no, don't use make test, use make check instead"]
+    assert [one.memory.content for one in found.proposed] == ["Don't use make test, use make check instead."]
     assert "staging" not in json.dumps(as_json(found.proposed))
 
 

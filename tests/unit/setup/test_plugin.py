@@ -24,7 +24,7 @@ def test_nothing_else_is_in_the_folders():
 
 
 def test_the_commands_have_the_names_that_people_know():
-    assert [command.name for command in COMMANDS] == ["remember", "recall", "forget", "skill", "tidy"]
+    assert [command.name for command in COMMANDS] == ["remember", "recall", "forget", "skill", "tidy", "learn"]
 
 
 def test_the_hooks_of_the_plugin_ask_the_event_which_client_it_is():
