@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,9 +125,21 @@ def _note(turn: Turn, client: Client, event: str, outcomes: Sequence[Outcome]) -
         **({"source": turn.values["source"]} if turn.values["source"] else {}),
         "given": [entry.id for found in turn.injections for entry in found.entries],
         **({"sure": sure} if sure else {}),
+        **({"chars": size} if (size := sum(len(found.text) for found in turn.injections)) else {}),
+        **({"left": left} if (left := _list_left(turn.injections)) else {}),
         "filtered": sum(found.filtered for found in turn.injections),
         "reason": next((found.reason for found in turn.injections if found.reason), ""),
         "errors": [f"{name}: {result['error']}" for name, result in outcomes if "error" in result],
+    }
+
+
+def _list_left(injections: Iterable[Injection]) -> dict[str, str]:
+    """Return the memories that fitted and were not given, each with the rule, as `explain` names it."""
+    return {
+        entry.id: rule
+        for found in injections
+        for rule, some in (("budget", found.left_out), ("alike", found.folded))
+        for entry in some
     }
 
 

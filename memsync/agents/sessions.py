@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from memsync.agents import hooklog
+from memsync.agents.explain import MEANINGS
 from memsync.errors import MemsyncError, Remedy
 from memsync.memories.project import Project
 
@@ -36,15 +38,24 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A session of an agent, a subagent's behind its parent's id; `events` in the order of time."""
+    """A session of an agent, a subagent's behind its parent's id; `events` in the order of time.
+
+    `chars` is what hooks added to its context, as far as their log goes back.
+    """
 
     id: str
     client: str
     events: tuple[Event, ...]
+    chars: int = 0
 
     def count(self, what: str) -> int:
         """Return how many memories were given, recalled, stored or changed."""
         return len({event.id for event in self.events if event.what == what})
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens that is, at four characters each."""
+        return -(-self.chars // 4)
 
     def summary(self) -> dict[str, Any]:
         """Return the session without its events."""
@@ -54,6 +65,7 @@ class Session:
             "client": self.client,
             "began_at": self.events[0].at,
             "last_at": self.events[-1].at,
+            "tokens": self.tokens,
         } | counts
 
 
@@ -63,9 +75,11 @@ def list_sessions(project: Project) -> list[Session]:
     contents = {memory.id: memory.content for store in project.stores.values() for memory in store.memories().values()}
     found: dict[str, list[Event]] = {}
     clients: dict[str, str] = {}
+    chars: Counter[str] = Counter()
     for note in hooklog.read(project):
         if id_ := str(note.get("session") or ""):
             clients[id_] = str(note.get("client") or "")
+            chars[id_] += size if isinstance(size := note.get("chars"), int) else 0
             found.setdefault(id_, []).extend(_list_given(note, contents))
     for scope in project.stores:
         for id_, memory, action, at in project.state(scope).session_uses():
@@ -74,7 +88,12 @@ def list_sessions(project: Project) -> list[Session]:
             if action != "injected" or all(event.id != memory for event in known):
                 known.append(Event(at=at, what=what, why=why, id=memory, content=contents.get(memory)))
     sessions = [
-        Session(id=id_, client=clients.get(id_, ""), events=tuple(sorted(events, key=lambda event: event.at)))
+        Session(
+            id=id_,
+            client=clients.get(id_, ""),
+            events=tuple(sorted(events, key=lambda event: event.at)),
+            chars=chars[id_],
+        )
         for id_, events in found.items()
         if events
     ]
@@ -99,6 +118,9 @@ def _list_given(note: Mapping[str, Any], contents: Mapping[str, str]) -> Iterato
     at, given = str(note.get("at") or ""), note.get("given") or ()
     for id_ in given:
         yield Event(at=at, what="given", why=_explain(note, id_), id=str(id_), content=contents.get(id_))
+    left = note.get("left")
+    for id_, rule in left.items() if isinstance(left, dict) else ():
+        yield Event(at=at, what="left out", why=MEANINGS.get(rule, str(rule)), id=str(id_), content=contents.get(id_))
     failed = "; ".join(map(str, note.get("errors") or ()))
     if not given and note.get("event") in ("session-start", "prompt", "subagent-start"):
         yield Event(at=at, what="nothing", why=failed or str(note.get("reason") or "nothing to give"))

@@ -227,6 +227,20 @@ def list_all(root: Path) -> list[str]:
     return [*stashes, *EVERYWHERE]
 
 
+def list_commits(root: Path, names: Sequence[str], tip: str, *, skip: int, most: int) -> list[str]:
+    """Return *most* commits that led to *tip* and touched the file, newest first, behind *skip* others."""
+    paths = [f":(top,literal){name}" for name in names]
+    words = ("log", "--full-history", "--topo-order", "--format=%H", f"--skip={skip}", f"--max-count={most}", tip)
+    return _lines(root, *words, "--", *paths)
+
+
+def list_branches(root: Path, most: int) -> list[str]:
+    """Return the names of branches, here and of remotes, those with the latest commits first."""
+    form = "--format=%(refname:short)"
+    words = ("for-each-ref", form, f"--count={most}", "--sort=-committerdate", "refs/heads", "refs/remotes")
+    return _lines(root, *words)
+
+
 def _versions(line: str) -> tuple[list[str], str]:
     """Return the objects that a line of `git log --raw` names, the new one first, and the path; zeros for no file.
 

@@ -160,7 +160,7 @@ def _read_events(project: Project, files: Files, ref: str | None, *, everywhere:
     pick, born = _narrow(project, ref, matches) if ref and not everywhere else (None, None)
     names = history.names_of(files.root, files.path, revs) if revs else []
     steps = history.steps(files.root, names, revs=revs, pick=pick, born=born) if names else ()
-    found = list(_read_steps(files.root, steps, matches))
+    found = list(read_steps(files.root, steps, matches))
     (committed,) = history.read(files.root, [("HEAD", files.path)])
     found += [event for event in differences(live_lines(committed), lines_now(project)) if matches(event.id)]
     return found[::-1]
@@ -174,7 +174,7 @@ def find_removed(project: Project, ids: Collection[str]) -> set[str]:
     revs = history.list_all(files.root)
     names, pick = history.names_of(files.root, files.path, revs), partial(history.rows_with, ids)
     steps = history.steps(files.root, names, revs=revs, pick=pick)
-    return {event.id for event in _read_steps(files.root, steps, ids.__contains__) if event.kind == "removed"}
+    return {event.id for event in read_steps(files.root, steps, ids.__contains__) if event.kind == "removed"}
 
 
 def _narrow(
@@ -199,7 +199,7 @@ def _matcher(ref: str | None) -> Callable[[str], bool]:
     return lambda id_: id_.lower().startswith((lower, f"mm-{lower}"))
 
 
-def _read_steps(root: Path, steps: Iterable[Step], matches: Callable[[str], bool]) -> Iterator[Event]:
+def read_steps(root: Path, steps: Iterable[Step], matches: Callable[[str], bool]) -> Iterator[Event]:
     """Turn what commits did to lines into what happened to memories, oldest first."""
     found = [
         (

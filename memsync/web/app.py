@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from memsync.agents.live import Live
-from memsync.web import bulk, edits, health, memories, pages, review, skills
+from memsync.web import atlas, branch, bulk, edits, health, memories, pages, review, sessions, skills, timeline
 from memsync.web.changes import Changes
 from memsync.web.desk import Desk
 from memsync.web.gate import Gate
@@ -33,7 +33,12 @@ def build(live: Live, keys: Keys, changes: Changes) -> Gate:
     routes = [
         *memory_routes(desk, shelf),
         *review_routes(desk),
+        *git_routes(desk),
         *skill_routes(desk),
+        desk.reads("/sessions", sessions.show),
+        desk.reads("/sessions/one", sessions.show_session),
+        desk.writes("/sessions/try", sessions.try_prompt),
+        desk.reads("/map", partial(atlas.show, shelf)),
         *health_routes(desk),
         Route("/events", stream, methods=["GET"]),
         Mount("/static", StaticFiles(directory=pages.STATIC)),
@@ -59,6 +64,18 @@ def memory_routes(desk: Desk, shelf: Shelf) -> list[Route]:
         desk.writes("/memory/approve", edits.approve),
         desk.writes("/bulk", bulk.preview),
         desk.writes("/bulk/do", bulk.apply),
+    ]
+
+
+def git_routes(desk: Desk) -> list[Route]:
+    """Return the pages about branches and commits, and their forms."""
+    return [
+        desk.reads("/branch", branch.show),
+        desk.writes("/branch/stage", branch.stage_all),
+        desk.writes("/branch/unstage", branch.unstage),
+        desk.writes("/branch/resolve", branch.resolve),
+        desk.writes("/branch/take-back", branch.take_back),
+        desk.reads("/timeline", timeline.show),
     ]
 
 

@@ -35,8 +35,12 @@ _KEPT: Final = 50  # notices of what was done
 TABS: Final[Sequence[tuple[str, str, str]]] = (
     ("/", "Memories", "1"),
     ("/review", "Review", "2"),
-    ("/skills", "Skills", "3"),
-    ("/health", "Health", "4"),
+    ("/branch", "Branch", "3"),
+    ("/timeline", "Timeline", "4"),
+    ("/sessions", "Sessions", "5"),
+    ("/skills", "Skills", "6"),
+    ("/map", "Map", "7"),
+    ("/health", "Health", "8"),
 )
 
 

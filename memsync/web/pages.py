@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -40,7 +40,7 @@ def _environment() -> Environment:
         "marks": list_marks,
         "words": lambda pair: worddiff.compare(printable(pair[0]), printable(pair[1])),
         "scope": lambda scope: "private" if scope == "stealth" else scope,
-        "day": lambda moment: f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "",
+        "day": lambda moment: f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment else "",
         "markdown": render_markdown,
     }
     environment.globals["age"] = _age

@@ -1,0 +1,61 @@
+"""What commits did to the memories, a stretch of them at a time, however long the history is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from memsync.git import history
+from memsync.history.events import Event, Kind, differences, files_of, lines_now, live_lines, read_steps
+from memsync.memories.anchors import parse
+from memsync.memories.project import Project
+
+_NO_FILE: Final = "no file"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What happened in some commits that led to *tip*, newest first, and whether older ones follow."""
+
+    tip: str
+    events: Sequence[Event]
+    commits: int
+    is_last: bool
+
+
+def read_stretch(project: Project, tip: str = "", *, skip: int = 0, most: int = 25) -> Stretch:
+    """Return what *most* commits did, behind *skip* others that led to *tip*; without one to HEAD, and not committed yet.
+
+    Reads no other versions of the file than theirs, so that a page costs the same whatever lies behind it.
+
+    Raises:
+        NoHistory: there is no git, or *tip* names no commit.
+    """
+    files = files_of(project)
+    now: list[Event] = []
+    if not tip:
+        tip = history.head(files.root)
+        (committed,) = history.read(files.root, [("HEAD", files.path)])
+        now = differences(live_lines(committed), lines_now(project))[::-1]
+    if not tip:
+        return Stretch("", now, 0, is_last=True)
+    tip = history.resolve(files.root, tip).id
+    names = history.names_of(files.root, files.path, [tip])
+    found = history.list_commits(files.root, names, tip, skip=skip, most=most + 1)
+    here = found[:most]
+    steps = history.steps(files.root, names, revs=["--no-walk=unsorted", *here]) if here else ()
+    return Stretch(tip, [*now, *list(read_steps(files.root, steps, bool))[::-1]], len(here), is_last=len(found) <= most)
+
+
+def count_churn(events: Iterable[Event], by: Literal["type", "file"]) -> Mapping[str, Mapping[Kind, int]]:
+    """Return how often memories of each type, or with an anchor in each file, were added, changed or removed."""
+    found: dict[str, Counter[Kind]] = {}
+    for event in events:
+        memory = event.after or event.before
+        if memory is not None:
+            files = dict.fromkeys(parse(anchor).path for anchor in memory.anchors) or [_NO_FILE]
+            for name in [memory.memory_type] if by == "type" else files:
+                found.setdefault(name, Counter())[event.kind] += 1
+    return dict(sorted(found.items(), key=lambda one: (-one[1].total(), one[0])))

@@ -1,0 +1,145 @@
+"""The page *Map*: files and folders with how many memories speak of them, and a small graph of what is linked."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+from memsync.memories import anchors
+from memsync.memories.project import Project
+from memsync.memories.results import Entry
+from memsync.web import spell
+from memsync.web.desk import Given, Page
+from memsync.web.memories import link_to
+from memsync.web.shelf import Shelf
+
+_PLACES: Final = 200  # of a folder
+_NODES: Final = 40  # of the graph
+_WIDTH: Final = 760
+_HEIGHT: Final = 520
+_ID: Final = re.compile(r"\bmm-[0-9a-z]{6,}\b")
+
+
+@dataclass(slots=True)
+class Place:
+    """A file or a folder: how many memories speak of it, the latest of them, and which of their anchors are out of date."""
+
+    path: str
+    is_folder: bool = False
+    ids: set[str] = field(default_factory=set)
+    latest: datetime | None = None
+    texts: set[str] = field(default_factory=set, repr=False)
+    stale: Sequence[str] = ()
+
+    @property
+    def url(self) -> str:
+        """What is in the folder, or the memories about the file."""
+        return f"/map?{urlencode({'in': self.path})}" if self.is_folder else f"/?{urlencode({'file': self.path})}"
+
+
+class Node(NamedTuple):
+    """A memory of the graph, and where it is drawn."""
+
+    entry: Entry
+    x: float
+    y: float
+    url: str
+
+
+class Edge(NamedTuple):
+    """How one memory is linked with another."""
+
+    one: Node
+    how: str
+    other: Node
+
+
+def show(shelf: Shelf, project: Project, given: Given) -> Page:
+    """Return the map of a folder of the repository, the top without a name, and the graph of all memories."""
+    folder = given.get("in").strip("/")
+    live = [entry for entry in shelf.entries(project) if not entry.memory.archived_at]
+    places = list_places(live, folder)
+    root = project.layout.root
+    for place in places[:_PLACES] if root else ():
+        assert root
+        place.stale = anchors.find_stale(sorted(place.texts), root) if not place.is_folder else ()
+    edges = draw(list_links(live))
+    view = {
+        "folder": folder,
+        "above": [(name, f"/map?{urlencode({'in': path})}") for name, path in _list_above(folder)],
+        "places": places[:_PLACES],
+        "left": len(places[_PLACES:]),
+        "bare": sum(not entry.memory.anchors for entry in live),
+        "total": len(live),
+        "nodes": list({node.entry.id: node for edge in edges for node in (edge.one, edge.other)}.values()),
+        "edges": edges,
+        "size": (_WIDTH, _HEIGHT),
+        "command": spell.command("memory", "list"),
+    }
+    return Page("map.html", view)
+
+
+def _list_above(folder: str) -> Iterator[tuple[str, str]]:
+    yield "all", ""
+    names = folder.split("/") if folder else []
+    for number, name in enumerate(names, 1):
+        yield name, "/".join(names[:number])
+
+
+def list_places(entries: Iterable[Entry], folder: str) -> list[Place]:
+    """Return what of *folder* memories speak of, a level deep, that of which most do first."""
+    start = f"{folder}/" if folder else ""
+    found: dict[str, Place] = {}
+    for entry in entries:
+        for text in entry.memory.anchors:
+            path = anchors.parse(text).path
+            if not path.startswith(start):
+                continue
+            name, slash, _ = path[len(start) :].partition("/")
+            place = found.setdefault(start + name + slash, Place(start + name, bool(slash)))
+            place.ids.add(f"{entry.scope} {entry.id}")
+            place.texts.add(text)
+            when = entry.memory.written_at
+            place.latest = max(filter(None, (place.latest, when)), default=None)
+    return sorted(found.values(), key=lambda place: (-len(place.ids), place.path, place.is_folder))
+
+
+Link = tuple[Entry, str, Entry]
+
+
+def list_links(entries: Sequence[Entry]) -> list[Link]:
+    """Return which memory supersedes, contradicts as one side of a merge, or names which other."""
+    by_id: Mapping[str, Entry] = {entry.id: entry for entry in entries}
+    found: dict[tuple[str, str], Link] = {}
+    for entry in entries:
+        memory = entry.memory
+        named = [("supersedes", id_) for id_ in memory.supersedes]
+        named += [("in conflict with", memory.conflict_of)] if memory.conflict_of else []
+        named += [("mentions", id_) for id_ in _ID.findall(memory.content)] if "mm-" in memory.content else []
+        for how, id_ in named:
+            if id_ != entry.id and (other := by_id.get(id_)):
+                found.setdefault((entry.id, id_), (entry, how, other))
+    return list(found.values())
+
+
+def draw(links: Sequence[Link]) -> list[Edge]:
+    """Return *links* with their ends on an ellipse, as many as can be read: those whose ends have most links first."""
+    degrees: dict[str, int] = {}
+    for one, _, other in links:
+        for entry in (one, other):
+            degrees[entry.id] = degrees.get(entry.id, 0) + 1
+    ends = {entry.id: entry for one, _, other in links for entry in (one, other)}
+    chosen = sorted(ends.values(), key=lambda entry: (-degrees[entry.id], entry.id))[:_NODES]
+    nodes = {}
+    for number, entry in enumerate(chosen):
+        turn = 2 * math.pi * number / len(chosen)
+        x, y = _WIDTH / 2 + (_WIDTH / 2 - 90) * math.cos(turn), _HEIGHT / 2 + (_HEIGHT / 2 - 30) * math.sin(turn)
+        nodes[entry.id] = Node(entry, round(x, 1), round(y, 1), link_to(entry))
+    return [
+        Edge(nodes[one.id], how, nodes[other.id]) for one, how, other in links if {one.id, other.id} <= nodes.keys()
+    ]

@@ -1,0 +1,201 @@
+"""The page *Branch*: what the work tree teaches that another branch does not, staged or taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from difflib import unified_diff
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
+
+from memsync.errors import Changed, MemsyncError, NoHistory
+from memsync.git import history, stage
+from memsync.history import events
+from memsync.history.diff import Difference, SkillChange, difference
+from memsync.history.events import Event, Files, files_of
+from memsync.memories import sync
+from memsync.memories.filters import Filters
+from memsync.memories.project import Project
+from memsync.memories.results import Entry
+from memsync.records import shown_id
+from memsync.store.checkout import Checkout
+from memsync.system.texts import one_line
+from memsync.web import spell
+from memsync.web.desk import Done, Given, Page, Undo
+from memsync.web.memories import link_to, version_of
+
+_ROWS: Final = 200
+_BRANCHES: Final = 100
+_USUAL: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk")
+_UNKNOWN: Final = "not in git yet"
+_WAITING: Final = "not staged"
+
+
+class Against(NamedTuple):
+    """Another branch, and the commit at which ours left it ("" before the first commit)."""
+
+    name: str
+    base: str
+
+
+def find_base(project: Project, name: str = "") -> Against:
+    """Return where the work tree left the branch *name*, by default the usual one of this repository.
+
+    Raises:
+        NoHistory: not in git, or *name* names no commit.
+    """
+    files = files_of(project)
+    head = history.head(files.root)
+    if not name:
+        name = next((one for one in _USUAL if _is_commit(files, one)), "HEAD")
+    if not head:
+        return Against(name, "")
+    return Against(name, history.merge_base(files.root, history.resolve(files.root, name).id, head))
+
+
+def _is_commit(files: Files, name: str) -> bool:
+    with suppress(NoHistory):
+        return bool(history.resolve(files.root, name))
+    return False
+
+
+def compare(project: Project, against: Against) -> Difference:
+    """Return what the work tree has that *against* had not when ours left it."""
+    return difference(project, against.base or "HEAD")
+
+
+class Card(NamedTuple):
+    """A memory that differs, the page of it if it is there, and which version of it was seen."""
+
+    event: Event
+    entry: Entry | None
+    url: str
+    version: str
+
+
+def show(project: Project, given: Given) -> Page:
+    """Return what the work tree teaches compared with another branch."""
+    view: dict[str, Any] = {"error": "", "found": None, "cards": [], "skills": [], "kept": _list_kept(project)}
+    view |= {"against": Against(given.get("with"), ""), "branches": [], "command": "", "rows": list_rows}
+    view |= {"state": "", "can_stage": False, "version": "", "is_torn": _is_torn(project)}
+    try:
+        against = find_base(project, given.get("with"))
+        found = compare(project, against)
+        view |= {
+            "against": against,
+            "branches": history.list_branches(files_of(project).root, _BRANCHES),
+            "found": found,
+            "cards": [make_card(project, event) for event in found.memories[:_ROWS]],
+            "skills": found.skills[:_ROWS],
+            "command": spell.command("memory", "diff", *spell.content(against.base[:10] or "HEAD")),
+            "state": (state := _describe_stage(project)),
+            "can_stage": state in (_UNKNOWN, _WAITING),
+            "version": _version(project),
+        }
+    except MemsyncError as error:
+        view["error"] = str(error)
+    return Page("branch.html", view)
+
+
+def make_card(project: Project, event: Event) -> Card:
+    """Return *event* with the memory that it is about, as far as it is there."""
+    memory = project.store("project").get(event.id)
+    entry = project.mark(project.entry("project", memory)) if memory else None
+    return Card(event, entry, link_to(entry) if entry else "", version_of(memory) if memory else "")
+
+
+def list_rows(change: SkillChange) -> list[str]:
+    """Return the lines of a skill that differ."""
+    return list(unified_diff(change.before.splitlines(), change.after.splitlines(), n=2, lineterm=""))[2:]
+
+
+def _list_kept(project: Project) -> list[tuple[Entry, str]]:
+    """Return the texts that a merge kept beside another, each with the card that decides about it."""
+    found = [project.mark(entry) for entry in project.entries(Filters()) if entry.memory.conflict_of]
+    names = [f"conflict:{entry.scope}:{entry.id}" for entry in found]
+    return [(e, f"/review?{urlencode({'at': name, 'kind': 'conflict'})}") for e, name in zip(found, names, strict=True)]
+
+
+def _is_torn(project: Project) -> bool:
+    """Tell whether git left the memory file in conflict."""
+    store = project.stores.get("project")
+    return store is not None and any(problem.is_conflict for problem in store.problems())
+
+
+def _describe_stage(project: Project) -> str:
+    checkout = _checkout(project)
+    letters = stage.state(checkout, stage.path_of(checkout, project.store("project")))
+    if letters == "??":
+        return _UNKNOWN
+    if stage.is_held_back(checkout, project.store("project")):
+        return _WAITING
+    return "nothing to commit" if letters == "  " else "staged"
+
+
+def _checkout(project: Project) -> Checkout:
+    files_of(project)  # or it says why there is none
+    assert project.layout.git
+    return Checkout(project.layout.git.root)
+
+
+def _version(project: Project) -> str:
+    """Return what tells the memories as they are from what they may be when somebody stages them."""
+    held = project.store("project").memories()
+    told = repr(sorted((id_, version_of(memory)) for id_, memory in held.items()))
+    return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def stage_all(project: Project, given: Given) -> Done:
+    """Put the memories that were on the screen into git's index, for the next commit."""
+    checkout, store = _checkout(project), project.store("project")
+    store.refresh()
+    if _version(project) != given.get("was"):
+        raise Changed("a memory of this branch")
+    before = stage.state(checkout, stage.path_of(checkout, store))
+    if left := stage.stage(checkout, store, project.vetting.allowed):
+        raise MemsyncError(f"the memories are not staged: {left.why}")
+    undo = Undo("/branch/unstage", {"with": given.get("with")}) if before[0] in " ?" else None
+    return Done("the memories are staged", _link(given), [spell.command("sync", "--export")], undo)
+
+
+def unstage(project: Project, given: Given) -> Done:
+    """Take the memories out of git's index again; the files stay as they are."""
+    checkout, store = _checkout(project), project.store("project")
+    paths = stage.list_paths(checkout, store)
+    checkout.do("reset", "-q", "--", *paths)
+    return Done("the memories are not staged any more", _link(given), [f"git reset -- {' '.join(paths)}"])
+
+
+def resolve(project: Project, given: Given) -> Done:
+    """Write the memory file clean that git left in conflict, and stage it: both texts of a conflict are kept."""
+    done = sync.sync(project, take_in=False)
+    if done.held:
+        raise MemsyncError(f"the memory file was not resolved: {done.held}")
+    return Done("the memory file is whole again, and staged", _link(given), [spell.command("sync", "--export")])
+
+
+def take_back(project: Project, given: Given) -> Done:
+    """Let one memory be again as it was where the branches parted; the file changes, and what is committed stays."""
+    id_, base = given.raw("id"), given.get("base")
+    project.stores.refresh()
+    memory = project.store("project").get(id_)
+    if (version_of(memory) if memory else "") != given.get("was"):
+        raise Changed(shown_id(id_))
+    restore: Callable[[str], Undo] = lambda was: Undo(  # noqa: E731
+        "/memory/restore", {"id": id_, "scope": "project", "was": was}
+    )
+    if given.get("kind") == "added":
+        project.forget(id_, "project")
+        words: Sequence[str] = ("memory", "forget", *spell.content(id_))
+        return Done(f"forgot {shown_id(id_)}", _link(given), [spell.command(*words)], restore(""))
+    result = events.restore(project, id_, base)
+    words = ("memory", "restore", "--at", base[:10], *spell.content(id_))
+    said = f"{shown_id(id_)}: {result.reason}"
+    undo = restore(version_of(result.entry.memory))
+    return Done(said, _link(given), [spell.command(*words)], undo if memory else None)
+
+
+def _link(given: Given) -> str:
+    name = one_line(given.get("with"), 200)
+    return f"/branch?{urlencode({'with': name})}" if name else "/branch"

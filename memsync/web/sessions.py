@@ -1,0 +1,54 @@
+"""The page *Sessions*: what each agent session was given and why, and what a prompt would be given now."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from memsync.agents.explain import MEANINGS, explain
+from memsync.agents.session import RecallSession
+from memsync.agents.sessions import Event, find_session, list_sessions
+from memsync.memories.project import Project
+from memsync.records import parse_time
+from memsync.web import spell
+from memsync.web.desk import Given, Page
+from memsync.web.memories import link_to
+
+_ROWS: Final = 100
+_EVENTS: Final = 500
+_LONGEST: Final = 20_000  # characters of a prompt that is tried
+
+
+def show(project: Project, _: Given) -> Page:
+    """Return the sessions, the latest first."""
+    found = list_sessions(project)
+    rows = [(one, f"/sessions/one?{urlencode({'id': one.id})}", parse_time(one.events[-1].at)) for one in found[:_ROWS]]
+    return _page(rows=rows, total=len(found), command=spell.command("sessions"))
+
+
+def show_session(project: Project, given: Given) -> Page:
+    """Return what happened in one session."""
+    one = find_session(list_sessions(project), given.raw("id"))
+    ids = {memory.id: scope for scope, store in project.stores.items() for memory in store.memories().values()}
+
+    def link(event: Event) -> str:
+        return f"/memory?{urlencode({'id': event.id, 'scope': ids[event.id]})}" if event.id in ids else ""
+
+    rows = [(event, parse_time(event.at), link(event)) for event in one.events[-_EVENTS:]]
+    view = {"session": one, "rows": rows, "command": spell.command("sessions", "show", *spell.content(one.id))}
+    return Page("session.html", view)
+
+
+def try_prompt(project: Project, given: Given) -> Page:
+    """Return what an agent would be given for a prompt, and by which rule not; nothing is noted, the prompt either."""
+    prompt, session = given.raw("prompt")[:_LONGEST], given.get("session")
+    found = explain(RecallSession(project, session), prompt or None)
+    rows = [(one, MEANINGS[one.rule], link_to(one.entry)) for one in found.verdicts]
+    words = [*(["--prompt", prompt] if prompt else []), *(["--session", session] if session else [])]
+    command = spell.command("inject", "--explain", *words)
+    return _page(prompt=prompt, session=session, tried=found, verdicts=rows, command=command)
+
+
+def _page(**more: Any) -> Page:
+    view: dict[str, Any] = {"rows": [], "total": 0, "prompt": "", "session": "", "tried": None, "verdicts": []}
+    return Page("sessions.html", view | more)

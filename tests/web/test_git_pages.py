@@ -1,0 +1,151 @@
+"""The pages about git: what this branch teaches, staged or taken back, and what commits did to the memories."""
+
+from __future__ import annotations
+
+import pytest
+
+from memsync import Memsync
+
+
+@pytest.fixture
+def parted(repo, line):
+    """Return a repository whose branch has changed one memory, added one and removed one since it left main."""
+    kept = line("mm-price1", "Prices are in cents", memory_type="preference", anchors=["src/price.py"])
+    repo.write_memories(kept + line("mm-gone11", "The box is in Oslo"))
+    repo.git("add", ".gobby")
+    repo.git("commit", "-q", "-m", "what main knows")
+    repo.git("checkout", "-q", "-b", "topic")
+    repo.write_memories(kept.replace("cents", "whole euros") + line("mm-new111", "CI needs Node 20"))
+    return repo
+
+
+def press(desk, page, path: str, number: int = 0):
+    """Send the form number *number* of those that go to *path*, as the page has it."""
+    at = [has.get("action") for tag, has in page.elements if tag == "form"]
+    number = [place for place, action in enumerate(at) if action == path][number]
+    fields, count = {}, -1
+    for tag, has in page.elements:
+        count += tag == "form"
+        if tag == "input" and count == number and has.get("type") == "hidden":
+            fields[has["name"]] = has["value"]
+    return desk.post(path, **fields)
+
+
+def texts(repo) -> dict[str, str]:
+    with Memsync.open(repo.root) as project:
+        return {entry.id: entry.content for entry in project.memories()}
+
+
+def test_a_branch_shows_what_it_teaches_beside_the_one_that_it_left(parted, desk):
+    page = desk.get("/branch", **{"with": "main"})
+    assert "1 added, 1 changed, 1 removed" in page.text
+    assert {"ins", "del"} <= {tag for tag, _ in page.elements}
+    assert "whole euros" in page.text
+    assert "The box is in Oslo" in page.text
+    assert "memsync memory diff" in page.text
+    assert [one["value"] for one in page.every("option")] == ["main", "topic"] or page.every("option", value="main")
+
+
+def test_what_main_learned_since_is_not_what_this_branch_removed(parted, desk, line):
+    parted.git("stash", "-q")
+    parted.git("checkout", "-q", "main")
+    parted.write_memories(parted.memories.read_text() + line("mm-later1", "learned on main later"))
+    parted.git("commit", "-q", "-a", "-m", "later")
+    parted.git("checkout", "-q", "topic")
+    parted.git("stash", "pop", "-q")
+    assert "learned on main later" not in desk.get("/branch", **{"with": "main"}).text
+
+
+def test_approving_stages_what_was_seen_and_undo_takes_it_out_again(parted, desk):
+    page = desk.get("/branch", **{"with": "main"})
+    done = press(desk, page, "/branch/stage")
+    assert "the memories are staged" in done.text
+    assert parted.git("diff", "--cached", "--name-only").split() == [".gitattributes", ".gobby/memories.jsonl"] or (
+        ".gobby/memories.jsonl" in parted.git("diff", "--cached", "--name-only")
+    )
+    press(desk, done, "/branch/unstage")
+    assert parted.git("diff", "--cached", "--name-only") == ""
+    assert texts(parted)["mm-new111"] == "CI needs Node 20"
+
+
+def test_what_has_changed_since_it_was_seen_is_not_staged(parted, desk, line):
+    page = desk.get("/branch", **{"with": "main"})
+    parted.write_memories(parted.memories.read_text() + line("mm-other1", "slipped in"))
+    press(desk, page, "/branch/stage")
+    assert desk.status == 409
+    assert parted.git("diff", "--cached", "--name-only") == ""
+
+
+def test_a_card_is_taken_back_and_brought_back(parted, desk):
+    for number, (id_, before) in enumerate((("mm-new111", None), ("mm-price1", "Prices are in cents"), ("mm-gone11", "The box is in Oslo"))):  # fmt: skip
+        was = texts(parted)
+        page = desk.get("/branch", **{"with": "main"})
+        ids = [one["data-id"] for one in page.every("li") if "data-id" in one]
+        done = press(desk, page, "/branch/take-back", ids.index(id_))
+        assert desk.status == 200, (number, done.text)
+        assert texts(parted).get(id_) == before
+        if id_ != "mm-gone11":
+            press(desk, done, "/memory/restore")
+            assert texts(parted) == was
+
+
+def test_a_file_that_git_left_in_conflict_is_resolved_with_both_texts(parted, desk):
+    parted.git("commit", "-q", "-a", "-m", "euros")
+    parted.git("checkout", "-q", "main")
+    parted.write_memories(parted.memories.read_text().replace("cents", "yen"))
+    parted.git("commit", "-q", "-a", "-m", "yen")
+    with pytest.raises(AssertionError):
+        parted.git("merge", "topic")
+    page = desk.get("/branch")
+    assert "in conflict" in page.text
+    press(desk, page, "/branch/resolve")
+    assert parted.git("ls-files", "-u") == ""
+    page = desk.get("/branch")
+    assert "Texts that a merge kept" in page.text
+    (card,) = [one["href"] for one in page.every("a") if (one["href"] or "").startswith("/review?at=conflict")]
+    assert "a merge kept both texts" in desk.get(card).text
+
+
+@pytest.mark.parametrize("name", ["nowhere", "--output=x", "main..topic", "-x", "a\nb"])
+def test_an_unknown_branch_is_told_and_nothing_else(parted, desk, name):
+    page = desk.get("/branch", **{"with": name})
+    assert "unknown revision" in page.text
+    assert not list(parted.root.glob("x"))
+
+
+def test_outside_of_git_the_pages_say_so(tmp_path, browse):
+    desk = browse(tmp_path)
+    for path in ("/branch", "/timeline"):
+        assert "not in a git checkout" in desk.get(path).text
+        assert desk.status == 200
+
+
+def test_the_timeline_says_who_did_what_when_in_which_commit(parted, desk):
+    parted.git("commit", "-q", "-a", "-m", "euros, and <b>Node</b>")
+    page = desk.get("/timeline")
+    assert "euros, and <b>Node</b>" in page.text
+    assert "Test User" in page.text
+    assert parted.git("rev-parse", "HEAD")[:10] in page.text
+    assert "5 changes in 2 commits" in page.text
+    assert "preference 1 1" in page.text
+    assert "src/price.py 1 1" in page.text
+
+
+def test_the_timeline_goes_on_by_commits_and_comes_back(repo, desk, monkeypatch):
+    monkeypatch.setattr("memsync.web.timeline._COMMITS", 3)
+    with Memsync.open(repo.root) as project:
+        for number in range(7):
+            project.remember(f"the {number}th thing is kept in box {number * 7}")
+            project.close()
+            repo.git("add", ".gobby")
+            repo.git("commit", "-q", "-m", f"number {number}")
+    page, seen = desk.get("/timeline"), []
+    while True:
+        seen.append([word for word in page.text.split() if word[:1].isdigit() and word.endswith("th")])
+        older = page.every("a", **{"data-key": "j"})
+        if not older:
+            break
+        page = desk.get(older[0]["href"])
+    assert seen == [["6th", "5th", "4th"], ["3th", "2th", "1th"], ["0th"]]
+    back = desk.get(page.every("a", **{"data-key": "k"})[0]["href"])
+    assert "3th" in back.text
