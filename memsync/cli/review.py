@@ -9,22 +9,28 @@ from typing import Final
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, cli, command, wants_json
+from memsync.cli.app import Answer, cli, command, track, wants_json
 from memsync.cli.keys import keys, mark_differences
 from memsync.cli.memory import read_text
 from memsync.errors import MemsyncError, UsageError
 from memsync.janitor import deciding, queue
-from memsync.janitor.queue import Action, Card
+from memsync.janitor.batches import describe, list_records, spell
+from memsync.janitor.queue import Action, Card, Copy
 from memsync.memories.project import Project
 
 _MORE: Final = {"j": "next", "k": "before", "u": "undo", "q": "quit"}
+_OF_COPIES: Final = {"h": "another first", "s": "later"}
 _END: Final = ("q", "\x04", "\x03", "")
 
 
 @command(cli, is_quiet=True)
 @click.argument("name", required=False)
+@click.option(
+    "--kind", type=click.Choice([*queue.KINDS, queue.COPIES]), help="Only these; copies are looked for only so."
+)
 @click.option("--approve", "action", flag_value="approve", help="Approve the card NAME.")
 @click.option("--edit", "action", flag_value="edit", help="Approve it in other words (--text).")
+@click.option("--best", "action", flag_value="best", help="Of copies: keep the first, drop the others.")
 @click.option("--merge", "action", flag_value="merge", help="Make one text of both (--text).")
 @click.option("--supersede", "action", flag_value="supersede", help="Let it stand for the other.")
 @click.option("--private", "action", flag_value="private", help="Move it out of the work tree.")
@@ -33,17 +39,26 @@ _END: Final = ("q", "\x04", "\x03", "")
 @click.option("-y", "--yes", is_flag=True, help="You have read the flagged memory that you approve.")
 @click.option("--undo", "is_undo", is_flag=True, help="Take back the last decision.")
 def review(
-    project: Project, /, name: str | None, action: Action | None, text: str | None, yes: bool, is_undo: bool
+    project: Project,
+    /,
+    name: str | None,
+    kind: str | None,
+    action: Action | None,
+    text: str | None,
+    yes: bool,
+    is_undo: bool,
 ) -> Answer | None:
     """Decide what waits for you: learned, doubted, out of date, brought by others.
 
     One card at a time, one key each: a approve, e edit, m merge, s supersede,
-    p private, x reject; j and k go on and back, u takes back, q stops. Without
-    a terminal the cards are listed, and options decide one.
+    p private, x reject; j and k go on and back, u takes back, q stops. Of copies
+    b keeps the best, a all, h puts another one first, s leaves them for later.
+    Without a terminal the cards are listed, and options decide one.
 
     \b
     Examples:
       memsync review
+      memsync review --kind copies
       memsync review --json
       memsync review --reject candidate:mm-a1b2c3d4e5
       memsync review --undo
@@ -54,10 +69,17 @@ def review(
     if action:
         return _decide(project, name, action, text, yes=yes)
     if wants_json() or not sys.stdin.isatty():
-        cards = [card for one in queue.list_names(project) if (card := queue.read_card(project, one))]
+        cards = [card for one in list_names(project, kind) if (card := queue.read_card(project, one))]
         return Answer({"count": len(cards), "cards": [_as_dict(card) for card in cards]}, _list_cards(cards))
-    _Round(project).go()
+    Round(project, list_names(project, kind)).go()
     return None
+
+
+def list_names(project: Project, kind: str | None) -> list[str]:
+    """Return the names of the cards of *kind*, of all but copies without one."""
+    if kind == queue.COPIES:
+        return queue.list_copies(project, lambda items, label: track(items, label, least=2_000))
+    return [name for name in queue.list_names(project) if kind in (None, name.partition(":")[0])]
 
 
 def _decide(project: Project, name: str | None, action: Action, text: str | None, *, yes: bool) -> Answer:
@@ -80,8 +102,14 @@ def _as_dict(card: Card) -> dict[str, object]:
         "why": card.why,
         "text": card.text,
         "other": card.other,
+        **({"copies": [_describe_copy(copy) for copy in card.copies]} if card.copies else {}),
         "actions": card.actions,
     }
+
+
+def _describe_copy(copy: Copy) -> dict[str, object]:
+    entry = copy.entry
+    return {"id": entry.id, "scope": entry.scope, "text": entry.content, "lost": list(copy.lost)}
 
 
 def _list_cards(cards: list[Card]) -> str:
@@ -92,12 +120,12 @@ def _list_cards(cards: list[Card]) -> str:
     return "\n".join(rows) or "nothing waits for a decision"
 
 
-class _Round:
+class Round:
     """One sitting at a terminal: where in the queue it is."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, names: list[str]) -> None:
         self._project = project
-        self._names = queue.list_names(project)
+        self._names = names
         self._at = 0
 
     def go(self) -> None:
@@ -123,6 +151,9 @@ class _Round:
         click.echo(f"\n{click.style(head, bold=True)} {render.one_line(card.why)}")
         if card.kind == "skill":
             click.echo("\n".join(map(render.diff_row, card.text.splitlines())))
+        elif card.merge:
+            for line in spell(describe(list_records(self._project), card.merge)):
+                click.echo(f"  {render.printable(line)}")
         elif card.other:
             for line in mark_differences(("in question", card.text), ("stored", card.other)):
                 click.echo(line)
@@ -130,18 +161,20 @@ class _Round:
             click.echo(render.printable(card.text))
         for action, what in card.actions.items():
             click.echo(f"  {click.style(queue.KEYS[action], fg='yellow')} {action}: {what}")
-        click.echo(f"  {' '.join(f'{one} {what}' for one, what in _MORE.items())} ", nl=False)
+        click.echo(f"  {' '.join(f'{one} {what}' for one, what in _list_more(card).items())} ", nl=False)
 
     def _press(self, card: Card, key: Callable[[], str]) -> str:
-        wanted = {*(queue.KEYS[action] for action in card.actions), *_MORE, *_END}
+        wanted = {*(queue.KEYS[action] for action in card.actions), *_list_more(card), *_END}
         while (pressed := key().lower()) not in wanted:
             pass
         click.echo(pressed if pressed.isalpha() else "q")
         return pressed
 
     def _act(self, card: Card, pressed: str) -> None:
-        if pressed in ("j", "k"):
-            self._at += 1 if pressed == "j" else -1
+        if pressed in ("j", "k") or (card.copies and pressed in _OF_COPIES):
+            self._at += {"k": -1, "h": 0}.get(pressed, 1)
+            if pressed == "h":
+                self._names[self._at] = queue.turn(self._project, card)
             return
         try:
             said = self._undo() if pressed == "u" else self._decide(card, pressed)
@@ -159,7 +192,25 @@ class _Round:
         action: Action = next(one for one, key in queue.KEYS.items() if key == pressed)
         text = ""
         if queue.needs_text(action):
-            draft = card.text if action == "edit" else f"{card.other}\n{card.text}"
-            if (text := click.edit(draft) or "") == "":
+            draft = card.text if action == "edit" else _draft_merge(card)
+            if (text := _strip_notes(click.edit(draft) or "", card)) == "":
                 return "nothing was written, so nothing is changed"
         return deciding.decide(self._project, card.name, action, was=card.version, text=text).said
+
+
+def _list_more(card: Card) -> dict[str, str]:
+    return {**_MORE, **_OF_COPIES} if card.copies else dict(_MORE)
+
+
+_DROPPED: Final = "# These are dropped; lines that begin with # do not count:"
+
+
+def _draft_merge(card: Card) -> str:
+    if not card.copies:
+        return f"{card.other}\n{card.text}"
+    notes = "".join(f"# {render.one_line(copy.entry.content)}\n" for copy in card.copies)
+    return f"{card.text}\n\n{_DROPPED}\n{notes}"
+
+
+def _strip_notes(text: str, card: Card) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith("#")).strip() if card.copies else text

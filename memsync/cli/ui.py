@@ -7,12 +7,21 @@ from pathlib import Path
 import click
 
 from memsync.cli.app import cli
+from memsync.errors import UsageError
+from memsync.memories.project import Project
 
 
 @cli.command()
 @click.option("--port", type=click.IntRange(0, 65535), help="Listen there (0: anywhere). Default: this project's own.")
 @click.option("--no-open", is_flag=True, help="Only print the address.")
-def ui(port: int | None, no_open: bool) -> None:
+@click.option(
+    "--export",
+    "report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write one file for people without memsync instead; nothing private is in it.",
+)
+@click.option("--against", default="", metavar="BRANCH", help="With --export: what the branch is compared with.")
+def ui(port: int | None, no_open: bool, report: Path | None, against: str) -> None:
     """Show memories, skills and health in a browser, to see and change them.
 
     Prints an address with a token that lets this machine's browser in, and
@@ -22,7 +31,17 @@ def ui(port: int | None, no_open: bool) -> None:
     Examples:
       memsync ui
       memsync ui --no-open --port 8010
+      memsync ui --export report.html
     """
+    if against and report is None:
+        raise UsageError("--against is for --export")
+    if report is not None:
+        from memsync.web.export import write_report
+
+        with Project.open() as project:
+            count = write_report(project, report, against=against)
+        click.echo(f"{report}: {count:,} memories")
+        return
     from memsync.web.serve import serve
 
     serve(Path(), port=port, opens=not no_open, say=click.echo)

@@ -15,8 +15,11 @@ from typing import Any, Final
 from memsync.errors import Changed, MemsyncError, UsageError
 from memsync.format import codec, jsonl
 from memsync.janitor import review
+from memsync.janitor import undo as runs
+from memsync.janitor.likely import keep_apart
 from memsync.janitor.plan import seal
-from memsync.janitor.queue import Action, Card, needs_text, read_card
+from memsync.janitor.queue import COPIES, Action, Card, needs_text, read_card
+from memsync.janitor.run import apply
 from memsync.learn.candidates import Candidates, make_proposal, make_record
 from memsync.memories import edits, sharing
 from memsync.memories.project import Project
@@ -59,8 +62,8 @@ def decide(project: Project, name: str, action: Action, *, was: str, text: str =
     try:
         said = _DO[card.kind](project, card, action, text, note)
     finally:  # what failed half-way can be taken back as well
-        note["touched"] = [] if "moved" in note else _compare(before, _seal_all(project))
-        if said or note["touched"]:
+        note["touched"] = [] if note.keys() & {"moved", "run"} else _compare(before, _seal_all(project))
+        if said or note["touched"] or note.get("run"):
             _append(project, note)
     return Decision(name=name, action=action, said=said)
 
@@ -198,6 +201,21 @@ def _decide_rejection(project: Project, card: Card, action: Action, _text: str, 
     return review.reverse(project, row).reason
 
 
+def _decide_copies(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
+    merge = card.merge
+    assert merge
+    assert card.subject
+    if action == "approve":
+        memories = [card.subject.memory, *(copy.entry.memory for copy in card.copies)]
+        note["apart"] = [project.default_scope, keep_apart(project, memories, "a person says so")]
+        return f"{len(memories)} memories are kept apart"
+    report = apply(project, [merge._replace(content=text) if action == "merge" else merge], judged="confirmed")
+    note["run"] = report.run
+    if left := [outcome.reason for outcome in report.outcomes if outcome.status != "done"]:
+        raise MemsyncError("; ".join(left))
+    return f"{shown_id(merge.keep)} stands for {', '.join(map(shown_id, merge.drop))}"
+
+
 _DO: Final[Mapping[str, Callable[[Project, Card, Action, str, Note], str]]] = {
     "secret": _decide_memory,
     "flagged": _decide_flagged,
@@ -207,6 +225,7 @@ _DO: Final[Mapping[str, Callable[[Project, Card, Action, str, Note], str]]] = {
     "candidate": _decide_candidate,
     "skill": _decide_skill,
     "rejection": _decide_rejection,
+    COPIES: _decide_copies,
 }
 
 
@@ -296,10 +315,18 @@ def _undo_rest(project: Project, note: Note) -> None:
             project.screening.revoke(project.entry(scope, memory))
     if memory := jsonl.read_line(note.get("proposal", "").encode()).memory:
         Candidates(project).put_back(make_proposal(memory))
-    if row := note.get("row"):
-        project.state(row[0]).set_reviewed([row[1]], "unreviewed")
+    _undo_janitor(project, note)
     if skill := note.get("skill"):
         _undo_skill(project, note, *skill)
+
+
+def _undo_janitor(project: Project, note: Note) -> None:
+    if row := note.get("row"):
+        project.state(row[0]).set_reviewed([row[1]], "unreviewed")
+    if run := note.get("run"):
+        runs.undo(project, run)
+    if apart := note.get("apart"):
+        project.state(apart[0]).set_reviewed(apart[1], "unreviewed")
 
 
 def _undo_skill(project: Project, note: Note, name: str, text: str) -> None:

@@ -95,13 +95,13 @@ def make_key(one: str, other: str) -> frozenset[str]:
     return frozenset((content_hash(one), content_hash(other)))
 
 
-def find_settled(project: Project) -> set[frozenset[str]]:
-    """Return the pairs of which a model or a person decided to keep both."""
+def find_settled(project: Project, *, undone: bool = True) -> set[frozenset[str]]:
+    """Return the pairs of which a model or a person decided to keep both; with those whose merge was *undone*."""
     rows = (row for scope in SCOPES if scope in project.stores for row in project.state(scope).dedup_log())
     return {
         make_key(row.new_text, row.existing_text)
         for row in rows
-        if row.review_status == "reversed"
+        if (undone and row.review_status == "reversed")
         or row.decision == "llm_keep"
         or (row.decision == "fallback_keep" and row.review_status == "confirmed")
     }

@@ -6,14 +6,20 @@ is decided: nothing is kept that could be out of date itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Final, Literal
+from itertools import combinations
+from typing import Final, Literal, NamedTuple
+from urllib.parse import quote, unquote
 
 from memsync.errors import MemsyncError
 from memsync.history import audit
 from memsync.janitor import review
+from memsync.janitor.candidates import Track, untracked
+from memsync.janitor.clusters import Kept, list_losses, make_merge
+from memsync.janitor.likely import find_clusters, find_settled, make_key
+from memsync.janitor.plan import Merge
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
@@ -21,24 +27,36 @@ from memsync.memories.results import Entry
 from memsync.records import SCOPES
 from memsync.secrets import describe, redact, scan_memory
 
-Action = Literal["approve", "edit", "merge", "supersede", "private", "reject"]
+Action = Literal["approve", "best", "edit", "merge", "supersede", "private", "reject"]
 KEYS: Final[Mapping[Action, str]] = {
     "approve": "a",
+    "best": "b",
     "edit": "e",
     "merge": "m",
     "supersede": "s",
     "private": "p",
     "reject": "x",
 }
+# What is dangerous first. Copies are looked for only when somebody asks, because that takes a while.
+KINDS: Final = ("secret", "flagged", "conflict", "candidate", "skill", "rejection", "stale", "new")
+COPIES: Final = "copies"
 _WITH_TEXT: Final = ("edit", "merge")
 _NEAR: Final = 0.2  # confidence from which a stored memory is shown beside a candidate
+
+
+class Copy(NamedTuple):
+    """A memory that may be dropped for another, and what would be lost of it."""
+
+    entry: Entry
+    lost: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
     """One thing to decide: `text`, the `other` text beside it, and in words what each action would do.
 
-    `subject` and `neighbour` are the memories that these are, if they are stored.
+    `subject` and `neighbour` are the memories that these are, if they are stored. Of copies the `subject` is the one
+    to keep, and `copies` are the others, by the `merge` that drops them.
     """
 
     name: str
@@ -49,12 +67,15 @@ class Card:
     other: str = ""
     subject: Entry | None = None
     neighbour: Entry | None = None
+    copies: tuple[Copy, ...] = ()
+    merge: Merge | None = None
     proposal: Proposal | None = field(default=None, repr=False)
 
     @property
     def version(self) -> str:
         """What tells this card from what it may have become when somebody decides."""
-        seen = (self.name, self.why, self.text, self.other, self.subject and self.subject.memory)
+        others = [copy.entry.memory for copy in self.copies]
+        seen = (self.name, self.why, self.text, self.other, self.subject and self.subject.memory, others)
         return sha256(repr(seen).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -64,25 +85,70 @@ def needs_text(action: Action) -> bool:
 
 
 def list_names(project: Project) -> list[str]:
-    """Return the names of all cards, what is dangerous first."""
+    """Return the names of all cards but copies, what is dangerous first."""
+    return sort_names(name for names in walk(project) for name in names)
+
+
+def sort_names(names: Iterable[str]) -> list[str]:
+    """Return *names* in the order in which somebody should decide, each once."""
+    return sorted(dict.fromkeys(names), key=lambda name: KINDS.index(name.partition(":")[0]))
+
+
+def walk(project: Project) -> Iterator[list[str]]:
+    """Yield the names of cards: those that are about no memory, then those of one memory after the other.
+
+    A caller with little time may stop in between, and go on later: what was never screened takes most of a
+    millisecond. What is decided meanwhile has no card any more.
+    """
     project.journal.write()  # what was written or shown just now is new to nobody
-    return list(dict.fromkeys(_find_names(project)))
+    waiting = Candidates(project)
+    names = [f"candidate:{one.memory.id}" for one in waiting.memories()]
+    names += [f"skill:{name}" for name in waiting.skills()]
+    yield [*names, *(f"rejection:{review.name(project, row)}" for row in review.rows(project) if row.is_waiting)]
+    for entry in list(project.entries(Filters())):
+        yield [f"{kind}:{entry.scope}:{entry.id}" for kind in _find_kinds(project, project.mark(entry))]
 
 
-def _find_names(project: Project) -> Iterator[str]:
-    entries = [project.mark(entry) for entry in project.entries(Filters(archived=False))]
-    yield from (_name("secret", entry) for entry in entries if _is_exposed(project, entry))
-    yield from (_name("flagged", entry) for entry in project.flagged())
-    yield from (_name("conflict", entry) for entry in entries if entry.memory.conflict_of)
-    yield from (f"candidate:{one.memory.id}" for one in Candidates(project).memories())
-    yield from (f"skill:{name}" for name in Candidates(project).skills())
-    yield from (f"rejection:{review.name(project, row)}" for row in review.rows(project) if row.is_waiting)
-    yield from (_name("stale", entry) for entry in entries if entry.stale)
-    yield from (_name("new", entry) for entry in entries if _is_brought(project, entry))
+def _find_kinds(project: Project, entry: Entry) -> Iterator[str]:
+    if _is_exposed(project, entry):
+        yield "secret"
+    if entry.flagged:
+        yield "flagged"
+    if entry.memory.conflict_of:
+        yield "conflict"
+    if entry.stale:
+        yield "stale"
+    if _is_brought(project, entry):
+        yield "new"
 
 
-def _name(kind: str, entry: Entry) -> str:
-    return f"{kind}:{entry.scope}:{entry.id}"
+def list_copies(project: Project, track: Track = untracked) -> list[str]:
+    """Return the names of the cards of memories that may say the same, the most alike first; takes a while."""
+    return [_name_copies((merge.keep, *merge.drop)) for merge in find_clusters(project, track=track)]
+
+
+def _name_copies(ids: Iterable[str]) -> str:
+    return f"{COPIES}:{','.join(quote(id_, safe='') for id_ in ids)}"
+
+
+def _ids_of(name: str) -> list[str]:
+    return [unquote(part) for part in name.partition(":")[2].split(",")]
+
+
+def is_same(one: str, other: str) -> bool:
+    """Tell whether two names are of one card: of copies another one may be first."""
+    both = one.startswith(COPIES) and other.startswith(COPIES)
+    return one == other or (both and sorted(_ids_of(one)) == sorted(_ids_of(other)))
+
+
+def turn(project: Project, card: Card) -> str:
+    """Return the name of a card of copies with the next one first that may stand for another."""
+    ids = _ids_of(card.name)
+    for _ in ids:
+        ids = [*ids[1:], ids[0]]
+        if read_card(project, name := _name_copies(ids)):
+            return name
+    return card.name
 
 
 def _is_exposed(project: Project, entry: Entry) -> bool:
@@ -228,6 +294,40 @@ def _read_rejection(project: Project, name: str, ref: str) -> Card | None:
     )
 
 
+def _read_copies(project: Project, name: str, _: str) -> Card | None:
+    project.stores.refresh()
+    found = [_find_kept(project, id_) for id_ in dict.fromkeys(_ids_of(name))]
+    records = [each for each in found if each and not each.memory.archived_at]
+    if len(records) < len(found) or (merge := make_merge(records, 0.0, records[0])) is None:
+        return None
+    known = {each.memory.id: project.mark(project.entry(*each)) for each in records}
+    head = known.pop(merge.keep)
+    settled = find_settled(project, undone=False)
+    texts = [each.memory.content for each in records]
+    if all(make_key(one, other) in settled for one, other in combinations(texts, 2)):
+        return None
+    copies = [Copy(known[id_], list_losses(head.content, known[id_].content)) for id_ in merge.drop]
+    actions: dict[Action, str] = {
+        "best": "keep the first, and drop the others",
+        "approve": "keep all; they are not shown together again",
+        "merge": "keep the first with another text, and drop the others",
+    }
+    return Card(
+        name=name,
+        kind=COPIES,
+        why="they may say the same",
+        text=head.content,
+        actions=actions,
+        subject=head,
+        copies=tuple(copies),
+        merge=merge,
+    )
+
+
+def _find_kept(project: Project, id_: str) -> Kept | None:
+    return next((Kept(scope, memory) for scope, store in project.stores.items() if (memory := store.get(id_))), None)
+
+
 _OF_MEMORY: Final[Mapping[str, Callable[[Project, str, Entry], Card | None]]] = {
     "secret": _read_secret,
     "flagged": _read_flagged,
@@ -239,4 +339,5 @@ _OF_STORE: Final[Mapping[str, Callable[[Project, str, str], Card | None]]] = {
     "candidate": _read_candidate,
     "skill": _read_skill,
     "rejection": _read_rejection,
+    COPIES: _read_copies,
 }

@@ -110,5 +110,5 @@ def review_routes(desk: Desk) -> list[Route]:
     return [
         desk.reads("/review", partial(review.show, waiting)),
         desk.writes("/review/decide", partial(review.decide, waiting)),
-        desk.writes("/review/undo", review.undo),
+        desk.writes("/review/undo", partial(review.undo, waiting)),
     ]

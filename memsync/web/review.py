@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 from urllib.parse import urlencode
 
@@ -17,6 +17,7 @@ from memsync.web import spell
 from memsync.web.desk import Done, Given, Page, Undo, status_of
 from memsync.web.memories import link_to
 
+_SLICE: Final = 0.25  # seconds of collecting for one page
 _FRESH: Final = 30.0  # seconds after which the files that memories speak of are looked at again
 _WORDS: Final = {
     "secret": "Secrets",
@@ -27,28 +28,68 @@ _WORDS: Final = {
     "rejection": "Left out as copies",
     "stale": "Out of date",
     "new": "Brought by others",
+    "copies": "Copies",
 }
 
 
 class Waiting:
-    """The names of the cards that wait, collected again when a file that they come from has changed."""
+    """The names of the cards that wait, collected again when a file that they come from has changed.
+
+    That goes on for as long as a page may take, and with the next page from there: what no process has screened yet
+    takes a while. Copies are looked for when they are asked for.
+    """
 
     def __init__(self) -> None:
         self._seen: Hashable = None
         self._until = 0.0
-        self._names: list[str] = []
+        self._walk: Iterator[list[str]] | None = None
+        self._found: list[str] = []  # by the present walk
+        self._names: list[str] = []  # by the one before it
+        self._took = 0.0
+        self._copies: tuple[Hashable, list[str]] = (None, [])
 
-    def names(self, project: Project) -> list[str]:
-        """Return the names; some may be decided by now."""
-        if self._seen != (seen := _look(project)) or time.monotonic() > self._until:
-            self._names = queue.list_names(project)
-            self._seen, self._until = seen, time.monotonic() + _FRESH
-        return self._names
+    @property
+    def is_reading(self) -> bool:
+        """Whether more may come."""
+        return self._walk is not None
+
+    def names(self, project: Project, kind: str = "") -> list[str]:
+        """Return the names, as far as they are known; some may be decided by now."""
+        seen = _look(project)
+        if kind == queue.COPIES:
+            if self._copies[0] != seen:
+                self._copies = seen, queue.list_copies(project)
+            return self._copies[1]
+        if self._seen != seen or (self._walk is None and time.monotonic() > self._until):
+            self._walk, self._found, self._took, self._seen = queue.walk(project), [], 0.0, seen
+        if self._walk is not None:
+            self._go_on(project, self._walk)
+        return queue.sort_names([*self._found, *self._names])
+
+    def _go_on(self, project: Project, walk: Iterator[list[str]]) -> None:
+        began = time.monotonic()
+        for names in walk:
+            self._found += names
+            if time.monotonic() - began > _SLICE:
+                break
+        else:
+            self._walk, self._names, self._found = None, self._found, []
+            project.screening.save()
+            self._seen = _look(project)
+        self._took += time.monotonic() - began
+        self._until = time.monotonic() + max(_FRESH, 20 * self._took)
 
     def drop(self, project: Project, name: str) -> None:
         """Take out a card that was decided here, without collecting the others again."""
         self._names = [one for one in self._names if one != name]
+        self._found = [one for one in self._found if one != name]
         self._seen = _look(project)
+        self._copies = self._seen, [one for one in self._copies[1] if not queue.is_same(one, name)]
+
+    def put_back(self, project: Project, name: str) -> None:
+        """Have a card again whose decision was taken back: no search proposes copies whose merge was undone."""
+        if name.startswith(queue.COPIES):
+            self._copies = _look(project), [name, *self._copies[1]]
 
 
 def _look(project: Project) -> Hashable:
@@ -70,9 +111,10 @@ def _page(
     waiting: Waiting, project: Project, at: str, kind: str, error: str = "", said: str = "", status: int = 200
 ) -> Page:
     everything = waiting.names(project)
-    names = [name for name in everything if kind in ("", name.partition(":")[0])]
+    names = waiting.names(project, kind) if kind == queue.COPIES else _choose(everything, kind)
     card, number = _find_card(project, names, at)
-    counts = Counter(name.partition(":")[0] for name in everything)
+    counts = {**Counter(name.partition(":")[0] for name in everything), queue.COPIES: ""}
+    counts |= {queue.COPIES: len(names)} if kind == queue.COPIES else {}
     view = {
         "card": card,
         "number": number + 1,
@@ -84,12 +126,24 @@ def _page(
         "actions": [(one, queue.KEYS[one], what, queue.needs_text(one)) for one, what in card.actions.items()]
         if card
         else [],
-        "draft": {"edit": said or card.text, "merge": said or f"{card.other}\n{card.text}"} if card else {},
+        "draft": {"edit": said or card.text, "merge": said or _draft_merge(card)} if card else {},
+        "head": _link(queue.turn(project, card), kind) if card and card.copies else "",
+        "is_reading": waiting.is_reading,
         "subject": link_to(card.subject) if card and card.subject else "",
         "neighbour": link_to(card.neighbour) if card and card.neighbour else "",
         "error": error,
     }
     return Page("review.html", view, status)
+
+
+def _choose(names: Sequence[str], kind: str) -> list[str]:
+    return [name for name in names if kind in ("", name.partition(":")[0])]
+
+
+def _draft_merge(card: Card) -> str:
+    return "\n".join(
+        [card.text, *(copy.entry.content for copy in card.copies)] if card.copies else [card.other, card.text]
+    )
 
 
 def _link(name: str, kind: str) -> str:
@@ -98,9 +152,11 @@ def _link(name: str, kind: str) -> str:
 
 def _find_card(project: Project, names: Sequence[str], at: str) -> tuple[Card | None, int]:
     """Return the card *at*, else the first that still waits, and its place among *names*."""
-    start = names.index(at) if at in names else 0
+    start = next((number for number, name in enumerate(names) if queue.is_same(name, at)), -1)
+    asked = {start: at} if start >= 0 else {}  # of copies, with the one first that was asked for
+    start = max(start, 0)
     for number in (*range(start, len(names)), *range(start)):
-        if card := queue.read_card(project, names[number]):
+        if card := queue.read_card(project, asked.get(number, names[number])):
             return card, number
     return None, 0
 
@@ -109,8 +165,8 @@ def decide(waiting: Waiting, project: Project, given: Given) -> Done | Page:
     """Do what somebody chose about the card that was on the screen, and go on to the next."""
     name, kind = given.raw("name"), given.get("kind")
     action: Action | None = next((one for one in queue.KEYS if one == given.get("action")), None)
-    names = [one for one in waiting.names(project) if kind in ("", one.partition(":")[0])]
-    at = names.index(name) if name in names else 0
+    names = _choose(waiting.names(project, kind), kind)
+    at = next((number for number, one in enumerate(names) if queue.is_same(one, name)), 0)
     text = given.raw("text")
     try:
         done = deciding.decide(project, name, action or "approve", was=given.get("was"), text=text)
@@ -128,7 +184,8 @@ def _spell(name: str, action: Action) -> str:
     return spell.command("review", f"--{action}", *words, "--", name)
 
 
-def undo(project: Project, given: Given) -> Done:
+def undo(waiting: Waiting, project: Project, given: Given) -> Done:
     """Take back the last decision, and show its card again."""
     done = deciding.undo(project)
+    waiting.put_back(project, done.name)
     return Done(done.said, _link(done.name, given.get("kind")), [spell.command("review", "--undo")])

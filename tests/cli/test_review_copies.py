@@ -31,7 +31,7 @@ def review(project, repo, line, monkeypatch) -> Callable[[list[str]], str]:
     )
     project.remember(OTHER[1], scope="stealth", importance=0.9)
     monkeypatch.chdir(repo.root)
-    return lambda keys: talk(["janitor", "review"], keys, "q: stop")
+    return lambda keys: talk(["janitor", "review"], keys, "q quit")
 
 
 def live(project) -> set[str]:
@@ -62,7 +62,7 @@ def test_u_takes_the_last_key_back(review, project):
 
 def test_h_puts_another_one_first(review, project):
     best = next(cluster.keep for cluster in find_clusters(project) if cluster.keep in ("mm-a", "mm-b"))
-    review(["s", "h", "b"] if find_clusters(project)[0].keep != best else ["h", "b", "q"])
+    review(["s", "h", "b", "q"] if find_clusters(project)[0].keep != best else ["h", "b", "q"])
     assert live(project) & set(SAME) == {SAME[best == "mm-a"]}
 
 

@@ -121,3 +121,31 @@ def test_a_card_does_not_change_under_the_hand_of_who_reads_it(some):
     while page.every("article", id="card"):
         page = press(some, page, "reject")
     assert "files-changed" in page.every("main")[0]["hx-trigger"]
+
+
+def test_copies_are_one_card_with_the_keys_of_the_janitor(repo, some):
+    with Memsync.open(repo.root) as project:
+        for text in ("Run make fmt before each commit; CI rejects unformatted Go.", "Before every commit run make fmt, since CI rejects unformatted Go files."):  # fmt: skip
+            project.remember(text)
+    page = some.get("/review", kind="copies")
+    assert "Copies 1" in page.text
+    first = page.every("article", id="card")[0]["data-name"]
+    page = some.get(page.every("a", **{"data-key": "h"})[0]["href"])
+    second = page.every("article", id="card")[0]["data-name"]
+    assert sorted(first) == sorted(second) != first
+    press(some, page, "best")
+    assert not some.get("/review", kind="copies").every("article", id="card")
+    page = some.post("/review/undo", kind="copies")
+    assert page.every("article", id="card")[0]["data-name"] == second
+
+
+def test_a_large_store_is_read_a_slice_a_page_and_all_of_it_in_the_end(repo, some, monkeypatch):
+    monkeypatch.setattr("memsync.web.review._SLICE", -1.0)
+    page, pages = some.get("/review"), 0
+    assert "still reading" in page.text
+    assert "load" in page.every("p", id="kinds")[0]["hx-trigger"]
+    while "still reading" in page.text:
+        page, pages = some.get("/review"), pages + 1
+    assert pages == 4
+    assert "Read like orders 1" in page.text
+    assert "Out of date 1" in page.text

@@ -242,3 +242,45 @@ def test_odd_names_lead_to_no_card(full):
         "rejection:x",
     ):
         assert queue.read_card(full, name) is None
+
+
+ALIKE = ("Run make fmt before each commit; CI rejects Go that is not formatted.", "Before every commit run make fmt, since CI rejects unformatted Go files.")  # fmt: skip
+
+
+@pytest.mark.parametrize("action", ["best", "approve", "merge"])
+def test_a_cluster_of_copies_is_one_card_decided_and_taken_back(project, action):
+    for text in ALIKE:
+        project.remember(text)
+    before = everything(project)[0]
+    assert not [name for name in queue.list_names(project) if name.startswith("copies")]
+    (name,) = queue.list_copies(project)
+    card = queue.read_card(project, name)
+    deciding.decide(project, name, action, was=card.version, text="Format Go before each commit, or CI rejects it.")
+    left = {entry.content for entry in project.memories()}
+    assert (
+        left
+        == {
+            "best": {card.text},
+            "approve": set(ALIKE),
+            "merge": {"Format Go before each commit, or CI rejects it."},
+        }[action]
+    )
+    assert queue.read_card(project, name) is None
+    assert queue.list_copies(project) == []
+    deciding.undo(project)
+    assert everything(project)[0] == before
+    assert queue.read_card(project, name).text == card.text
+
+
+def test_another_one_comes_first_and_what_changes_meanwhile_is_not_merged(project):
+    for text in ALIKE:
+        project.remember(text)
+    (name,) = queue.list_copies(project)
+    card = queue.read_card(project, name)
+    turned = queue.read_card(project, queue.turn(project, card))
+    assert {card.text, turned.text} == set(ALIKE)
+    assert queue.is_same(card.name, turned.name)
+    project.update(card.subject.id, content="Run make fmt.")
+    with pytest.raises(Changed):
+        deciding.decide(project, turned.name, "best", was=turned.version)
+    assert len(project.memories()) == 2

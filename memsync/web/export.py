@@ -1,0 +1,99 @@
+"""The desk as one file for who has no memsync: the project's memories and skills, what the branch changes, and health.
+
+Only what the repository itself shows is in it: nothing of a private or global store, no path of this machine, no
+script; what looks like a secret is taken out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from memsync.errors import MemsyncError, NoStore
+from memsync.git import history
+from memsync.history.diff import Difference
+from memsync.history.events import files_of
+from memsync.memories.filters import Filters
+from memsync.memories.project import Project
+from memsync.memories.results import Entry
+from memsync.poison.fingerprints import texts_of
+from memsync.records import Scope
+from memsync.secrets import redact
+from memsync.setup import installing
+from memsync.transfer import writers
+from memsync.web import branch, pages
+
+_SCOPE: Final[Scope] = "project"
+_SHARED: Final = Filters(scopes=[_SCOPE], archived=True)
+
+
+def write_report(project: Project, path: Path, *, against: str = "") -> int:
+    """Write the report on *project* to *path*, and return how many memories it has.
+
+    Raises:
+        NoStore: the project has no shared memories, such as in stealth.
+        NoHistory: *against* names no commit.
+        MemsyncError, OSError: *path* cannot be written.
+    """
+    if project.settings.stealth or _SCOPE not in project.stores:
+        raise NoStore("the memories of this project are private, so there is nothing that a report may show")
+    view = make_view(project, against)
+    writers.write(path, pages.render("export.html", **view), project.layout.root)
+    return len(view["entries"])
+
+
+def make_view(project: Project, against: str = "") -> dict[str, Any]:
+    """Return what the report shows."""
+    entries = project.memories(_SHARED)
+    found, why = _compare(project, against)
+    live = [entry for entry in entries if not entry.memory.archived_at]
+    return {
+        "name": (project.layout.root or project.layout.start).name,
+        "now": project.clock(),
+        "style": (pages.STATIC / "desk.css").read_text(encoding="utf-8"),
+        "entries": entries,
+        "types": Counter(entry.memory.memory_type for entry in live),
+        "skills": [entry for entry in project.skills.list() if entry.scope == _SCOPE],
+        "found": found,
+        "why": why,
+        "rows": branch.list_rows,
+        "health": _survey(project, entries),
+        "commit": _name_commit(project),
+        "safe": lambda text: redact(text, project.vetting.allowed),
+    }
+
+
+def _compare(project: Project, against: str) -> tuple[Difference | None, str]:
+    if project.layout.git is None and not against:
+        return None, "not in git"
+    try:
+        return branch.compare(project, branch.find_base(project, against)), ""
+    except MemsyncError as error:
+        if against:
+            raise
+        return None, str(error)
+
+
+def _name_commit(project: Project) -> str:
+    return history.head(files_of(project).root)[:10] if project.layout.git else ""
+
+
+def _survey(project: Project, entries: list[Entry]) -> Mapping[str, int | str]:
+    """Return how the shared memories are; without a path, for those of this machine are nobody's business."""
+    secret = [e for e in entries if project.screening.holds_secret(e, lambda: project.vetting.allowed)]
+    live = [entry for entry in entries if not entry.memory.archived_at]
+    hooks = installing.read_hook_states(project)
+    return {
+        "memories": len(live),
+        "archived": len(entries) - len(live),
+        "lines that cannot be read": len(project.stores[_SCOPE].problems()),
+        "that read like an order to an agent": sum(bool(entry.flagged) for entry in entries),
+        "with what looks like a secret": len(secret),
+        "out of date": sum(bool(entry.stale) for entry in live),
+        "in conflict": sum(bool(entry.memory.conflict_of) for entry in live),
+        "without an author": sum(not entry.memory.author for entry in live),
+        "characters": sum(len(text) for entry in live for text in texts_of(entry.memory)),
+        "git's hooks": ", ".join(f"{name} {state}" for name, state in hooks.items()) or "not in git",
+    }
