@@ -161,7 +161,8 @@ def remembered(result: Remembered, now: datetime) -> str:
         if other.relation in _TOLD:
             line = f"  {_TOLD[other.relation]} ({one_line(other.reason)}): "
             lines.append(click.style(line, fg="yellow") + entry_line(other, now, 100 - len(line)))
-    if wrong := [short_id(other.id) for other in result.similar if other.relation == "contradicts"]:
+    wrong = [short_id(other.id) for other in result.similar if other.relation == "contradicts"]
+    if wrong and not result.entry.memory.archived_at:
         supersedes = " ".join(f"--supersedes {id_}" for id_ in wrong)
         lines.append(f"  no longer true? memsync memory update {short_id(result.entry.id)} {supersedes}")
     if result.entry.flagged:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from memsync.format import codec, jsonl, text_merges, versions
 from memsync.format.codec import Line, bare
 from memsync.format.markers import SIZE, read_marker, spell_conflict
+from memsync.format.replaced import archive_again
 from memsync.format.versions import Outcome
 
 _LABELS: Final = (b"one side: this line cannot be read", b"the other side")
@@ -226,6 +227,7 @@ def merge_lines(base: Sequence[Line], ours: Sequence[Line], theirs: Sequence[Lin
             copies += _turn_into_copies(line, raws)
     for line in sorted(copies, key=lambda line: line.raw):
         _put(records, line)
+    archive_again(records, b.records.keys() | (o.records.keys() & t.records.keys()))
     anchors = sorted({*records, *repeats, *o.loose, *t.loose})
     return list(_order_lines(anchors, records, repeats, views, size))
 

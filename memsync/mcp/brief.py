@@ -58,11 +58,14 @@ def _list_stored(value: Mapping[str, Any], now: datetime) -> Iterator[str]:
     known = [other for other in value.get("similar") or () if other["relation"] in _RELATIONS]
     for other in known[:_SHOWN]:
         yield f"{_RELATIONS[other['relation']]} {spell_memory(other, now)}"
-        yield f"  {_spell_next_call(memory['id'], other)}"
+        yield f"  {_spell_next_call(memory, other)}"
 
 
-def _spell_next_call(new: str, other: Mapping[str, Any]) -> str:
+def _spell_next_call(memory: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """Return the call that a model makes if the relation is true."""
+    new = memory["id"]
+    if memory.get("archived_at"):
+        return f'if the user wants the old one back: restore_memory(memory_id="{new}")'
     archive = f'update_memory(memory_id="{new}", supersedes=["{other["id"]}"])'
     if other["relation"] == "contradicts":
         return f"if that is no longer true: {archive}"

@@ -41,7 +41,33 @@ def edit_replacing(
     if ids := tuple(entry.id for entry in replaces if entry.id not in old.supersedes):
         changes = {**changes, "supersedes": [*old.supersedes, *ids]}
     also = plan_archiving(project, store, replaces)
+    for other in replaces:  # what was replaced and now replaces in its turn
+        if other.scope == store.place.scope and old.id in other.memory.supersedes:
+            left = [id_ for id_ in other.memory.supersedes if id_ != old.id]
+            also[other.id] = {**also.get(other.id, {}), "supersedes": left or None}
     return edit(project, store, old, changes, also) if changes or also else old
+
+
+def find_successors(stores: Mapping[Scope, Store], id_: str) -> dict[str, Scope]:
+    """Return what stands for the memory *id_* now, by id: what supersedes it, or what supersedes that, and is not archived."""
+    held = [(scope, memory) for scope, store in stores.items() for memory in store.memories().values()]
+    held = [(scope, memory) for scope, memory in held if memory.supersedes]
+    found: dict[str, Scope] = {}
+    seen, todo = {id_}, [id_]
+    while todo:
+        old = todo.pop()
+        for scope, memory in held:
+            if old in memory.supersedes and memory.id not in seen:
+                seen.add(memory.id)
+                todo.append(memory.id)
+                found |= {memory.id: scope} if memory.archived_at is None else {}
+    return found
+
+
+def say_replaced(old: Memory, successors: Iterable[str]) -> str:
+    """Say what stands for *old*, and how somebody who wants that one brings it back."""
+    newer = " and ".join(map(shown_id, successors))
+    return f"{shown_id(old.id)} says it and was replaced by {newer}; `memsync memory restore {shown_id(old.id)}` brings it back"
 
 
 def plan_archiving(project: Project, store: Store, replaces: Iterable[Entry]) -> dict[str, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -11,6 +11,7 @@ from memsync.dedup import MERGED, Thresholds, decide
 from memsync.dedup.nominate import Nominees
 from memsync.errors import InvalidMemory
 from memsync.format import codec, versions
+from memsync.memories.edits import find_successors, say_replaced
 from memsync.memories.similar import Found, thresholds_of
 from memsync.records import (
     Memory,
@@ -85,6 +86,7 @@ def _plan(project: Project, scope: Scope, candidates: Iterable[Candidate], *, dr
         get=store.get,
         by_hash=store.by_hash,
         vet=lambda memory: project.vetting.vet(memory, scope, dry_run=dry_run),
+        newer=lambda id_: find_successors(project.stores, id_),
         like=Nominees((memory.id, memory.content) for memory in store.memories().values()),
         thresholds=thresholds_of(project.settings),
         is_taken=project.stores.is_taken,
@@ -125,6 +127,7 @@ class Plan:
     get: Callable[[str], Memory | None]
     by_hash: Callable[[str], Memory | None]
     vet: Callable[[Memory], Memory]
+    newer: Callable[[str], Collection[str]]
     like: Nominees
     thresholds: Thresholds
     is_taken: Callable[[str], bool]
@@ -160,7 +163,7 @@ class Plan:
         if known is not None:
             return self._take_known(candidate, known, memory, hash_)
         if same := self._find_same_text(hash_):
-            return self._end(candidate, "duplicate", same, f"the same text as {same}")
+            return self._end(candidate, "duplicate", same, self._find_replaced(same) or f"the same text as {same}")
         if into := self._find_saying(memory):
             return self._fold(candidate, memory, into)
         if not memory.id:
@@ -177,17 +180,26 @@ class Plan:
         """Return the memory that says the same as *memory*, or less, decided as when a text is remembered."""
         for id_ in self.like.near(memory.content):
             known = self._find(id_)
-            if known and known.archived_at is None and known.conflict_of is None:
-                verdict = decide(memory.content, known.content, 1.0, thresholds=self.thresholds)
-                if verdict.decision in MERGED:
-                    return Found(known, verdict)
+            if not known or known.conflict_of is not None:
+                continue
+            verdict = decide(memory.content, known.content, 1.0, thresholds=self.thresholds)
+            is_same = verdict.decision in MERGED and not (known.archived_at and verdict.relation == "contains")
+            if is_same and (known.archived_at is None or self.newer(known.id)):
+                return Found(known, verdict)
         return None
+
+    def _find_replaced(self, id_: str) -> str:
+        """Say what the archived memory *id_* was replaced by; empty if it was not."""
+        old = self._find(id_)
+        newer = self.newer(id_) if old and old.archived_at else ()
+        return say_replaced(old, newer) if old and newer else ""
 
     def _fold(self, candidate: Candidate, memory: Memory, into: Found) -> None:
         known, verdict = into
         self.folded.append(Folded(memory if memory.id else memory._replace(id=self._new_id(memory)), into))
         if verdict.relation != "contains":
-            return self._end(candidate, "duplicate", known.id, f"{known.id} says it: {verdict.reason}")
+            why = self._find_replaced(known.id) or f"{known.id} says it: {verdict.reason}"
+            return self._end(candidate, "duplicate", known.id, why)
         richer = known._replace(
             content=memory.content,
             tags=unite_words(known.tags, memory.tags),

@@ -13,14 +13,16 @@ from memsync.memories.anchors import anchors_of
 from memsync.memories.edits import (
     archive_elsewhere,
     edit_replacing,
+    find_successors,
     get_live,
     plan_archiving,
     record_entry,
     refuse_copy,
     resolve_refs,
+    say_replaced,
 )
 from memsync.memories.results import Entry, Remembered, Status
-from memsync.memories.similar import Found, Look, as_similar, find_similar, prepare_index
+from memsync.memories.similar import Found, Look, Similar, as_similar, find_similar, prepare_index
 from memsync.records import (
     Memory,
     Scope,
@@ -176,6 +178,8 @@ class _Write:
     def do(self) -> Remembered:
         best = self.look.found[0] if self.look.found else None
         if best and best.verdict.decision in MERGED:
+            if newer := self._find_newer(best.memory):
+                return self._tell_replaced(best, newer)
             if best.verdict.relation == "contains":
                 return self._enrich(best)
             return self._exists(best, best.verdict.decision, best.verdict.reason)
@@ -183,6 +187,24 @@ class _Write:
             if rejected := self._find_rejection(each):
                 return self._exists(each, *rejected)
         return self._create()
+
+    def _find_newer(self, old: Memory) -> dict[str, Scope]:
+        """Return what *old* was replaced by, unless somebody says that it is the other way round now."""
+        newer = find_successors(self.project.stores, old.id) if old.archived_at else {}
+        return {} if newer.keys() & {entry.id for entry in self.draft.replaces} else newer
+
+    def _tell_replaced(self, best: Found, newer: Mapping[str, Scope]) -> Remembered:
+        """Leave what was replaced where it is, and show what stands for it."""
+        old, project = best.memory, self.project
+        why = "it replaced this text"
+        similar: list[Similar] = []
+        for id_, scope in newer.items():
+            if memory := project.stores[scope].get(id_):
+                verdict = Verdict("contradicts", "keep", best.verdict.similarity, why)
+                similar += as_similar(project, scope, [Found(memory, verdict)])
+        entry = record_entry(project, self.draft.scope, old, "accessed")
+        reason = say_replaced(old, newer)
+        return Remembered(status="exists", entry=entry, reason=reason, similar=tuple(similar))
 
     def _find_rejection(self, found: Found) -> tuple[str, str] | None:
         """Return the decision and the reason why a doubtful text is not stored; None if it is."""

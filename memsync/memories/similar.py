@@ -75,7 +75,7 @@ class Look(NamedTuple):
 
     def choose_shown(self, besides: str = "") -> tuple[Found, ...]:
         """Return what the caller should see, contradictions first, without the memory *besides*."""
-        others = [each for each in self.found if each.memory.id != besides]
+        others = [each for each in self.found if each.memory.id != besides and each.memory.archived_at is None]
         near = sorted((each for each in others if _is_told(each.verdict)), key=_is_agreed)
         return tuple(near or [each for each in others[:1] if each.verdict.relation != "different"])[:_SHOWN]
 
@@ -91,12 +91,18 @@ def _is_told(verdict: Verdict) -> bool:
 def find_similar(project: Project, store: Store, content: str, besides: Collection[str] = ()) -> Look | None:
     """Judge *content* against the memories of *store* that are most like it, but for those *besides*.
 
+    Of those that were replaced only what says the same counts: it must not come back by itself.
     The caller holds the lock. None: `prepare_index` must be called first, without it.
     """
     scope = store.place.scope
+    replaced = {
+        old for one in project.stores.values() for memory in one.memories().values() for old in memory.supersedes
+    }
 
     def allow(where: Scope, memory: Memory) -> float | None:
-        is_open = where == scope and memory.archived_at is None and memory.conflict_of is None
+        is_open = (
+            where == scope and (memory.archived_at is None or memory.id in replaced) and memory.conflict_of is None
+        )
         return 0.0 if is_open and memory.id not in besides else None
 
     try:
@@ -132,14 +138,17 @@ def _judge(store: Store, content: str, ranking: Ranking, levels: Thresholds, wei
     for match in ranking.matches:
         if old := store.get(match.memory.id):
             likeness = on_scale(match.parts.semantic / weight)
-            yield Found(old, decide(content, old.content, likeness, thresholds=levels))
+            verdict = decide(content, old.content, likeness, thresholds=levels)
+            if old.archived_at is None or (verdict.decision in MERGED and verdict.relation != "contains"):
+                yield Found(old, verdict)
 
 
-def _order(found: Found) -> tuple[bool, bool, float, str]:
-    """Sort what may be merged first, copies before the rest; then the most alike; ties by id."""
+def _order(found: Found) -> tuple[bool, bool, bool, float, str]:
+    """Sort what may be merged first, what is live and copies before the rest; then the most alike; ties by id."""
     verdict = found.verdict
     is_merged = verdict.decision in MERGED
-    return (not is_merged, is_merged and verdict.relation != "duplicate", -verdict.similarity, found.memory.id)
+    is_gone = found.memory.archived_at is not None
+    return (not is_merged, is_gone, is_merged and verdict.relation != "duplicate", -verdict.similarity, found.memory.id)
 
 
 def as_similar(project: Project, scope: Scope, found: Iterable[Found]) -> tuple[Similar, ...]:

@@ -147,11 +147,12 @@ class Store:
         return len(self._current)
 
     def by_hash(self, hash_: str, *, besides: str = "") -> Memory | None:
-        """Return a live memory with that content hash and another id than *besides*."""
+        """Return a memory with that content hash and another id than *besides*; an archived one only if there is no other."""
         with self._mutex:
             if (hashes := self.followers.hashes) is None:
                 hashes = self.followers.hashes = Hashes(self.memories())
-            return next((m for id_ in hashes.find(hash_) if id_ != besides and (m := self.get(id_))), None)
+            found = (m for id_ in hashes.find(hash_) if id_ != besides and (m := self.get(id_)))
+            return min(found, key=lambda memory: memory.archived_at is not None, default=None)
 
     def problems(self) -> list[Problem]:
         """Return what a person should look at in the file, by line."""

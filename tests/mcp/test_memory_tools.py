@@ -144,3 +144,12 @@ def test_a_lone_surrogate_does_not_break_the_answer(server, repo):
 def test_unknown_keys_of_a_record_are_shown(server, repo, line):
     repo.write_memories(line("a", "one", reviewed_by="Kim"))
     assert server.call("get_memory", memory_id="a")["reviewed_by"] == "Kim"
+
+
+def test_another_client_does_not_bring_back_what_was_replaced_and_is_told_how(server, project):
+    old = project.remember("The API listens on port 8080").entry
+    new = server.call("remember", content="The platform chooses the ports", supersedes=[old.id])["memory"]
+    told = server.call("remember", content="The API listens on port 8080")
+    assert (told["status"], told["memory"]["id"], told["similar"][0]["id"]) == ("exists", old.id, new["id"])
+    assert f"was replaced by {new['id']}" in told["reason"]
+    assert server.call("restore_memory", memory_id=old.id)["memory"].get("archived_at") is None

@@ -83,6 +83,23 @@ def test_a_text_of_an_unknown_key_that_loses_is_kept():
     ]
 
 
+def test_what_one_side_replaced_does_not_come_back_by_the_others_edit_or_copy():
+    base = record("a", "port 8080")
+    ours = record("a", "port 8080", archived_at=EARLY, updated_at=EARLY) + record("b", "port 8081", supersedes=["a"])
+    theirs = record("a", "port 8080", tags=["net"], updated_at=LATE) + record("c", "Port 8080")
+    done = merged(base, ours, theirs)
+    assert {id_: one.get("archived_at") for id_, one in done.items()} == {"a": EARLY, "b": None, "c": EARLY}
+    assert done["a"]["tags"] == ["net"]
+
+
+def test_a_copy_that_was_there_before_stays_beside_what_was_replaced():
+    base = record("a", "port 8080") + record("c", "port 8080")
+    ours = (
+        record("a", "port 8080", archived_at=EARLY) + record("b", "other", supersedes=["a"]) + record("c", "port 8080")
+    )
+    assert "archived_at" not in merged(base, ours, base + record("d", "news"))["c"]
+
+
 def test_a_removal_holds_against_an_untouched_record():
     assert merged(record("a") + record("b"), record("a") + record("b"), record("b")).keys() == {"b"}
 

@@ -42,6 +42,7 @@ def planned(
         get=by_id.get,
         by_hash=by_hash.get,
         vet=lambda memory: memory,
+        newer=lambda id_: [memory.id for memory in stored if id_ in memory.supersedes],
         like=Nominees((memory.id, memory.content) for memory in stored),
         thresholds=Thresholds(),
         is_taken=by_id.__contains__,
@@ -310,3 +311,15 @@ def test_what_may_not_be_stored_is_skipped_with_the_reason():
         ("skipped", "b", "the content is not valid UTF-8 (at character 1); save or send it as UTF-8"),
         ("skipped", None, "not JSON: Expecting value at column 1"),
     ]
+
+
+def test_an_import_does_not_bring_back_what_was_replaced():
+    when = datetime(2026, 1, 2, tzinfo=UTC)
+    old = Memory(id="mm-old", content="The API listens on port 8080", archived_at=when)
+    new = Memory(id="mm-new", content="The platform chooses the ports", supersedes=("mm-old",))
+    texts = ("The API listens on port 8080", "the API listens on port `8080`.")
+    lines = "\n".join(memory_line(f"mm-{number}", text, created_at=LATE) for number, text in enumerate(texts))
+    plan, outcomes = planned(f"{lines}\n{memory_line('mm-old', texts[0], updated_at=LATE)}", (old, new))
+    assert [(status, id_) for status, id_, _ in outcomes] == [("duplicate", "mm-old")] * 3
+    assert "was replaced by mm-new; `memsync memory restore mm-old` brings it back" in outcomes[0][2]
+    assert (plan.added, plan.edited) == ({}, {})

@@ -107,12 +107,34 @@ def test_nothing_is_written_if_what_should_be_superseded_is_not_there(project):
     assert project.memories() == []
 
 
-def test_remembering_an_archived_text_again_brings_it_back(project):
+def test_what_was_replaced_does_not_come_back_by_being_said_again(project):
     old = project.remember("The API listens on port 8080").entry
-    new = project.remember("The platform chooses the ports", supersedes=[old.id])
-    again = project.remember("The API listens on port 8080")
-    assert (again.status, again.reason, again.entry.id) == ("updated", "it was archived, and is back", old.id)
-    assert {entry.id for entry in project.memories()} == {old.id, new.entry.id}
+    new = project.remember("The platform chooses the ports", supersedes=[old.id]).entry
+    for text in ("The API listens on port 8080", "the API listens on port `8080`."):
+        again = project.remember(text)
+        assert (again.status, again.entry.id) == ("exists", old.id)
+        assert f"was replaced by {new.id}; `memsync memory restore {old.id}` brings it back" in again.reason
+        assert [(one.id, one.relation) for one in again.similar] == [(new.id, "contradicts")]
+    assert [entry.id for entry in project.memories()] == [new.id]
+
+
+def test_what_stands_for_it_is_found_over_several_corrections_and_is_nothing_once_that_is_gone(project):
+    texts = ("We deploy with Fabric", "We deploy with Ansible", "We deploy by pushing a tag")
+    one = project.remember(texts[0]).entry
+    two = project.remember(texts[1], supersedes=[one.id]).entry
+    three = project.remember(texts[2], supersedes=[two.id]).entry
+    assert f"replaced by {three.id};" in project.remember(texts[0]).reason
+    project.forget(three.id)
+    assert project.remember(texts[0]).reason == "it was archived, and is back"
+
+
+def test_who_says_that_it_replaces_its_successor_has_it_back(project):
+    old = project.remember("The API listens on port 8080").entry
+    new = project.remember("The platform chooses the ports", supersedes=[old.id]).entry
+    back = project.remember("The API listens on port 8080", supersedes=[new.id])
+    assert (back.status, back.entry.id, back.entry.memory.supersedes) == ("updated", old.id, (new.id,))
+    assert [entry.id for entry in project.memories()] == [old.id]
+    assert project.get(new.id).memory.supersedes == ()
 
 
 LIKELY = ("Run `make fmt` before every commit of the Go code", "Before each commit of Go code, `make fmt` must be run")
