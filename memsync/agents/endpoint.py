@@ -11,6 +11,7 @@ import logging
 import os
 import socket
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import count
@@ -116,10 +117,10 @@ class Endpoint:
                 log.info("a hook was not answered: %s", error)
 
     def _answer(self, project: Project, request: Any) -> Reply | None:
-        """Return the answer; None if the caller is of another version, or in another project."""
-        if request["version"] != __version__:
+        """Return the answer; None if the caller is of another version, in another project, or waits no more."""
+        if request["version"] != __version__ or time.time() > request["until"]:
             return None
         asked = locate(Path(request["cwd"]), self._env)
         if (asked.project, asked.stealth) != (project.layout.project, project.layout.stealth):
             return None
-        return answer(project, known.find(request["client"]), request["event"], request["payload"])
+        return answer(project, known.find(request["client"]), request["event"], request["payload"], request["by"])

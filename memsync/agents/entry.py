@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _SHARE = 0.25  # of the time, that a server may take to answer; then the hook answers itself
 _REST = 0.25  # of the time, for reading what others wrote, once the answer is out
 _AGAIN = 300.0  # seconds after which an index that took too long is tried again
+_NAME = f"{os.getpid()}-{time.time_ns()}"  # of this hook, beside a twin of it
 _at_work: list[str] = []  # where this process answers by itself
 _answered: list[str] = []  # what this process has answered
 _claimed: list[str] = []  # the mark by which others know that this process does what they had no time for
@@ -186,13 +187,14 @@ def _ask_server(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -
 
     from memsync import __version__
 
+    patience = _SHARE * wire.bound(os.environ)
+    about = {"version": __version__, "event": event, "client": client, "cwd": cwd, "payload": payload, "by": _NAME}
     for path in wire.sockets(cwd, os.environ):
-        there = wire.connect(path, _SHARE * wire.bound(os.environ))
+        there = wire.connect(path, patience)
         if there is None:
             continue
         try:
-            about = {"version": __version__, "event": event, "client": client, "cwd": cwd, "payload": payload}
-            there.sendall(json.dumps(about).encode() + b"\n")
+            there.sendall(json.dumps({**about, "until": time.time() + patience}).encode() + b"\n")
             reply = json.loads(wire.read_line(there) or b"{}")
             if "out" in reply:
                 _print(reply["out"])
@@ -216,7 +218,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
     from memsync.memories.project import Project
 
     with Project.open(cwd) as project:
-        reply: Reply = answer(project, sender, event, payload)
+        reply: Reply = answer(project, sender, event, payload, _NAME)
         _print(reply.out)
         reply.used()
         _answered.append(event)

@@ -34,8 +34,8 @@ class Reply(NamedTuple):
     used: Callable[[], None]
 
 
-def answer(project: Project, client: Client, event: str, payload: Mapping[str, Any]) -> Reply:
-    """Return what the hook *event* of *client* prints for *payload*, having run the lifecycle.
+def answer(project: Project, client: Client, event: str, payload: Mapping[str, Any], by: str = "") -> Reply:
+    """Return what the hook *event* of *client* prints for *payload*, having run the lifecycle; *by*: which hook asks.
 
     Raises:
         UsageError: the event is unknown.
@@ -48,7 +48,7 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
     turn = Turn(session, values(project, client, event, payload), find_past(session, client, event, payload))
     key = _key(client, event, payload)
     triggers = client.triggers(event, payload) if project.settings.enabled else ()
-    outcomes = _run_triggers(triggers, turn, key)
+    outcomes = _run_triggers(triggers, turn, key, by)
     _note_surroundings(session, event, payload)
     name = client.output_event(event)
     told = list_notices(session, event, outcomes, turn.injections) if name else []
@@ -62,7 +62,7 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
 
     if not (text and name):
         return Reply(json.dumps(message) if message else "", note_down)
-    if "compact" not in triggers and not session.claim(key):
+    if "compact" not in triggers and not session.claim(key, by):
         return Reply("", lambda: hooklog.write(project, {**note, "given": [], "reason": "another hook answered"}))
 
     def used() -> None:
@@ -97,9 +97,9 @@ def _keep_for_later(turn: Turn, event: str, key: str) -> None:
         turn.session.keep_start(turn.injections)
 
 
-def _run_triggers(triggers: Sequence[str], turn: Turn, key: str) -> list[Outcome]:
+def _run_triggers(triggers: Sequence[str], turn: Turn, key: str, by: str) -> list[Outcome]:
     """Run the steps of *triggers*. A loss is claimed before: a twin must not empty the ledger after this one has filled it."""
-    if not triggers or ("compact" in triggers and not turn.session.claim(key)):
+    if not triggers or ("compact" in triggers and not turn.session.claim(key, by)):
         return []
     project = turn.session.project
     steps = workflow.load(project.layout).steps

@@ -127,10 +127,11 @@ class Ledger:
         self._change(note)
         return is_new
 
-    def claim(self, event: str) -> bool:
-        """Take on *event* (its name and what tells it from the next); False if another process just did.
+    def claim(self, event: str, by: str = "") -> bool:
+        """Take on *event* (its name and what tells it from the next); False if another hook just did.
 
-        The same hook may be installed twice, by a project and by a plugin, and then runs twice at once.
+        The same hook may be installed twice, by a project and by a plugin, and then runs twice at once. What was
+        claimed *by* the same one stays its own: a server may have done it for the hook, and then be too slow to say so.
         """
         now = self.project.clock()
         taken = False
@@ -139,12 +140,12 @@ class Ledger:
             nonlocal taken
             claims = variables.get(_CLAIMS)
             claims = {
-                name: at
-                for name, at in (claims.items() if isinstance(claims, dict) else ())
-                if (when := parse_time(at)) and abs(now - when) < _TWIN
+                name: claim
+                for name, claim in (claims.items() if isinstance(claims, dict) else ())
+                if (when := parse_time(str(claim).split(" ")[0])) and abs(now - when) < _TWIN
             }
-            taken = event in claims
-            return None if taken else {**variables, _CLAIMS: {**claims, event: format_time(now)}}
+            taken = event in claims and not (by and claims[event].endswith(f" {by}"))
+            return None if taken else {**variables, _CLAIMS: {**claims, event: f"{format_time(now)} {by}"}}
 
         self._change(take)
         return not taken

@@ -30,23 +30,32 @@ def find_past(session: RecallSession, client: Client, event: str, payload: Mappi
         return Past(first=asked, alone=bool(asked))
     source = payload.get("source") if event == "session-start" else ""
     if source == "resume":
-        return _find_past_of_resumed(session, client)
+        return _find_past_of_resumed(session, client, payload)
     if source == "fork":
         if parent := find_parent(session.project, payload):
             session.take_over(Ledger(session.project, parent))
-        session.adopt(
-            read_given(str(payload.get("transcript_path") or ""))
-        )  # once there is one: a client is in no hurry
+        session.adopt(_list_given(payload))  # once there is a transcript: a client is in no hurry
         return Past(is_kept=True)
     return _find_past_of_compacted(session.matched(), payload.get(client.turn)) if source == "compact" else Past()
 
 
-def _find_past_of_resumed(session: RecallSession, client: Client) -> Past:
+def _find_past_of_resumed(session: RecallSession, client: Client, payload: Mapping[str, Any]) -> Past:
+    """Return what a session has that goes on; one that is new to us may be a fork, whose client does not say so."""
     if not client.keeps_start:
         session.forget_start()
-        return Past()
-    # After a compaction that nothing followed, as Codex lets it be, it is as if that had been told only now.
-    return Past(is_kept=True) if session.has_context() else _find_past_of_compacted(session.matched(), None)
+    if not session.variables():
+        session.adopt(_list_given(payload))
+    if session.has_context():
+        return Past(is_kept=client.keeps_start)
+    # After a compaction that nothing followed it is as if that had been told only now.
+    return _find_past_of_compacted(session.matched(), None)
+
+
+def _list_given(payload: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the memories in the conversation of *payload*: those that the client names, else by its transcript."""
+    if isinstance(named := payload.get("given"), list):
+        return [id_ for id_ in named if isinstance(id_, str)]
+    return read_given(str(payload.get("transcript_path") or ""))
 
 
 def _find_past_of_compacted(matched: Matched, turn: object) -> Past:

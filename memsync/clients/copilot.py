@@ -14,9 +14,10 @@ _HOOKS: Final = (
     Hook("sessionStart", "session-start", 10),
     Hook("userPromptSubmitted", "prompt", 5),
     Hook("preCompact", "pre-compact", 5),
+    Hook("subagentStart", "subagent-start", 5),
     Hook("sessionEnd", "session-end", 5),
 )
-_NAMES: Final = {"sessionId": "session_id", "transcriptPath": "transcript_path"}
+_NAMES: Final = {"sessionId": "session_id", "transcriptPath": "transcript_path", "agentId": "agent_id"}
 
 
 def _handler(hook: Hook) -> dict[str, Any]:
@@ -25,7 +26,9 @@ def _handler(hook: Hook) -> dict[str, Any]:
 
 
 def _read(payload: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {_NAMES.get(name, name): value for name, value in payload.items()}
+    """Return *payload* in our names; a subagent's own prompt has its own id as the session's."""
+    ours = {_NAMES.get(name, name): value for name, value in payload.items()}
+    return {**ours, "session_id": parent} if (parent := payload.get("parentAgentId")) else ours
 
 
 CLIENT: Final = Client(

@@ -1,7 +1,7 @@
 """Gemini CLI: announces a compression before every request, and passes earlier context on as part of the prompt.
 
 PreCompress(auto) is sent whether anything is compressed or not, and no event follows one:
-only the user's own /compress empties the ledger. So nothing of ours runs on it. What is added to a prompt stays in the
+only the user's own /compress empties the ledger, and runs a hook of ours. What is added to a prompt stays in the
 history of the chat, also when it is resumed (0.61, looked at in its requests), though its documentation says for one turn.
 What is added at its start does not.
 """
@@ -16,6 +16,7 @@ from memsync.clients.facts import Client, File, Home, Hook, allow, group, run, s
 _HOOKS: Final = (
     Hook("SessionStart", "session-start", 10, "*"),
     Hook("BeforeAgent", "prompt", 5),
+    Hook("PreCompress", "pre-compact", 5, "manual"),
     Hook("SessionEnd", "session-end", 5),
 )
 _CONTEXT: Final = re.compile(r"(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)

@@ -34,23 +34,34 @@ const ask = (event, payload) =>
     child.stdin.end(JSON.stringify(payload))
   })
 
-export const Memsync = async ({ directory }) => {
-  const begun = new Set()
+export const Memsync = async ({ client, directory }) => {
+  const begun = new Map() // id of a session -> by what memsync knows it
+  const look = (call) => call.then((found) => found.data, () => undefined)
+  const begin = async (id, about) => {
+    const path = { id }
+    const parent = (await look(client.session.get({ path })))?.parentID
+    begun.set(id, parent ? { session_id: parent, agent_id: id } : { session_id: id })
+    if (parent) return ask("subagent-start", { ...about, ...begun.get(id) })
+    const said = JSON.stringify((await look(client.session.messages({ path }))) ?? []) // of a fork: what its parent was given
+    const given = Array.from(said.matchAll(/- \\[([A-Za-z0-9-]{4,64})\\] \\(/g), (found) => found[1])
+    return ask("session-start", { ...about, ...begun.get(id), source: "resume", given })
+  }
   return {
     "chat.message": async ({ sessionID }, { message, parts }) => {
-      const about = { session_id: sessionID, cwd: directory, prompt_id: message.id }
+      const about = { cwd: directory, prompt_id: message.id }
       const typed = parts.filter((part) => part.type === "text" && !part.synthetic)
       const prompt = typed.map((part) => part.text).join("\\n")
-      const first = begun.has(sessionID) ? "" : await ask("session-start", { ...about, source: "resume" })
-      begun.add(sessionID)
-      const text = [first, await ask("prompt", { ...about, prompt })].filter(Boolean).join("\\n")
+      const first = begun.has(sessionID) ? "" : await begin(sessionID, about)
+      const second = await ask("prompt", { ...about, ...begun.get(sessionID), prompt })
+      const text = [first, second].filter(Boolean).join("\\n")
       if (!text || !parts.length) return
       const id = `${parts[parts.length - 1].id}m`
       parts.push({ id, sessionID, messageID: message.id, type: "text", synthetic: true, text })
     },
     event: async ({ event }) => {
       if (event.type !== "session.compacted") return
-      await ask("post-compact", { session_id: event.properties.sessionID, cwd: directory })
+      const id = event.properties.sessionID
+      await ask("post-compact", { cwd: directory, ...(begun.get(id) ?? { session_id: id }) })
     },
   }
 }
@@ -65,6 +76,7 @@ CLIENT: Final = Client(
         Hook("SessionStart", "session-start", 5),
         Hook("ChatMessage", "prompt", 5),
         Hook("SessionCompacted", "post-compact", 5),
+        Hook("SubagentStart", "subagent-start", 5),
     ),
     files=(
         File(".opencode/plugins/memsync.js", "plugins/memsync.js", (Entry((), _PLUGIN, "hooks"),), form="text"),

@@ -1,18 +1,20 @@
 """Qwen Code: speaks as Claude Code does, from one settings file.
 
 Its hooks once counted milliseconds; from 1,000 on it still reads them so, and older versions read nothing else.
+It asks what to add for a subagent and, up to 0.24.4, adds it nowhere: it is only noted that one is at work.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from memsync.clients.facts import Client, File, Home, Hook, allow, group, run, server
+from memsync.clients.facts import ANY, Client, File, Home, Hook, allow, group, run, server
 
 _HOOKS: Final = (
     Hook("SessionStart", "session-start", 10),
     Hook("UserPromptSubmit", "prompt", 5),
     Hook("PreCompact", "pre-compact", 5),
+    Hook("SubagentStart", "subagent-start", 5),
     Hook("SessionEnd", "session-end", 5),
 )
 
@@ -41,5 +43,6 @@ CLIENT: Final = Client(
     ),
     after="start Qwen Code here, and trust the folder when it asks",
     lost={"session-start": ("compact", "clear")},
+    ignored={"subagent-start": ANY},
     keeps_start=False,  # 0.24: what was added at its start is in the system prompt, and not there when it is resumed
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from programs import CHATTING, CLIENTS, Claude, Client, Codex, Copilot, Gemini, why_missing
+from programs import CHATTING, CLIENTS, Claude, Client, Codex, Copilot, Gemini, OpenCode, Qwen, why_missing
 
 
 def _connected(kind: type[Client], repo, home) -> Iterator[Client]:
@@ -44,6 +44,24 @@ def gemini(repo, home) -> Iterator[Client]:
 @pytest.fixture(params=CHATTING, ids=lambda kind: kind.name)
 def chatting(request, repo, home) -> Iterator[Client]:
     """Return each client that takes any model in turn, connected to a project by `memsync init`."""
+    yield from _connected(request.param, repo, home)
+
+
+@pytest.fixture(params=CLIENTS + CHATTING, ids=lambda kind: kind.name)
+def anyone(request, repo, home) -> Iterator[Client]:
+    """Return every client in turn, connected to a project by `memsync init`."""
+    yield from _connected(request.param, repo, home)
+
+
+@pytest.fixture(params=[Claude, OpenCode, Qwen], ids=lambda kind: kind.name)
+def forking(request, repo, home) -> Iterator[Client]:
+    """Return each client in turn that can fork a session by a command."""
+    yield from _connected(request.param, repo, home)
+
+
+@pytest.fixture(params=[Claude, Copilot, OpenCode], ids=lambda kind: kind.name)
+def helped(request, repo, home) -> Iterator[Client]:
+    """Return each client in turn whose model can start a subagent by itself, which is told what a hook says."""
     yield from _connected(request.param, repo, home)
 
 

@@ -29,7 +29,7 @@ class Model(Loopback):
         self.asked.append(asked)
         if not self.is_turn(asked):
             return _json({})
-        call = self.tool if self.tool and self.tool[0].split("/")[0] in json.dumps(asked.body) else None
+        call = self.tool if self.tool and _awaited(*self.tool) in json.dumps(asked.body) else None
         if call:
             self.tool = None
         return self.answer(asked, call)
@@ -46,6 +46,11 @@ class Model(Loopback):
     def answer(self, asked: Asked, call: tuple[str, Mapping[str, Any]] | None) -> Reply:
         """Return words, or the *call* of a tool."""
         raise NotImplementedError
+
+
+def _awaited(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return what a request says that offers the tool: Qwen Code calls one for another, and only lists that."""
+    return str(arguments["name"] if name == "tool_call" else name.split("/", maxsplit=1)[0])
 
 
 def _json(value: Any) -> Reply:
@@ -160,7 +165,8 @@ class Chat(Model):
             calls = [{"index": 0, "id": "call_1", "type": "function", "function": function}]
             message = {"role": "assistant", "content": None, "tool_calls": calls}
         why = "tool_calls" if call else "stop"
-        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        size = len(json.dumps(asked.body)) // 4  # tokens: a client compacts only what becomes shorter by it
+        usage = {"prompt_tokens": size, "completion_tokens": 5, "total_tokens": size + 5}
         base = {"id": "c1", "created": 1, "model": asked.body.get("model"), "usage": usage}
         if not asked.body.get("stream"):
             whole = {"index": 0, "message": message, "finish_reason": why}

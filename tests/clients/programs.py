@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+import time
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from app_server import AppServer
 from helpers import Ran
 from models import SAYS, Anthropic, Chat, Google, Model, OpenAI
 
@@ -26,6 +32,7 @@ PACKAGES = {
     "opencode": "opencode-ai@1.18.33",
     "qwen": "@qwen-code/qwen-code@0.24.4",
 }
+_PATIENCE = 300  # seconds for one turn, where much else is at work
 _FOLDERS = {"mcp-inspector": "inspector"}
 
 
@@ -50,6 +57,11 @@ class Client:
     kind: type[Model]
     # how its model calls a tool of ours
     tool: str
+    # whether what is added at the start of a session is there when it is resumed, and how one is forked
+    keeps_start = True
+    forking: tuple[str, ...] = ()
+    # the tool that starts a subagent
+    helper: tuple[str, Mapping[str, Any]] = ("", {})
 
     def __init__(self, root: Path, home: Path) -> None:
         self.root, self.home = root, home
@@ -82,7 +94,7 @@ class Client:
         """Stop the model."""
         self.model.stop()
 
-    def run(self, *words: str, stdin: str = "", timeout: float = 100) -> Ran:
+    def run(self, *words: str, stdin: str = "", timeout: float = _PATIENCE) -> Ran:
         """Run the client in the project."""
         done = subprocess.run(
             [self.program, *words],
@@ -99,7 +111,13 @@ class Client:
         """Run the memsync that the client finds."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
         done = subprocess.run(
-            ["memsync", *words], cwd=self.root, env=self.env, input=data, capture_output=True, timeout=100, check=False
+            ["memsync", *words],
+            cwd=self.root,
+            env=self.env,
+            input=data,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
         )
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -118,6 +136,16 @@ class Client:
         """Run the client for one turn."""
         raise NotImplementedError
 
+    def call(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """Return what a model says that calls our tool *name*."""
+        return self.tool.format(name), arguments
+
+    def fork(self, prompt: str) -> str:
+        """Take a turn in a fork of the session, and return the conversation that the model saw at its end."""
+        done = self.run(*self.forking, prompt)
+        assert done.code == 0, done.out + done.err
+        return json.dumps(self.new_in(self.model.turns[-1]), ensure_ascii=False)
+
     def new_in(self, body: Mapping[str, Any]) -> Any:
         """Return the conversation of a request, without instructions and tools."""
         raise NotImplementedError
@@ -127,8 +155,13 @@ class Client:
         raise NotImplementedError
 
 
+_LOOK = {"description": "look", "prompt": "Find out what is needed"}
+
+
 class Claude(Client):
     name, program, kind, tool = "claude", "claude", Anthropic, "mcp__memsync__{}"
+    forking = ("--continue", "--fork-session", "-p")
+    helper = ("Agent", {**_LOOK, "subagent_type": "general-purpose"})
 
     def settings(self) -> Mapping[str, str]:
         return {
@@ -144,7 +177,7 @@ class Claude(Client):
 
     def turn(self, prompt: str, *, again: bool, tools: bool) -> Ran:
         words = ["-p", prompt, *(["--continue"] if again else [])]
-        return self.run(*words, *(["--allowedTools", "mcp__memsync__*"] if tools else []))
+        return self.run(*words, *(["--allowedTools", "mcp__memsync__*,Agent"] if tools else []))
 
     def new_in(self, body: Mapping[str, Any]) -> Any:
         return body["messages"]
@@ -184,9 +217,28 @@ class Codex(Client):
     def new_in(self, body: Mapping[str, Any]) -> Any:
         return body["input"]
 
+    def compact(self) -> None:
+        with self.server() as server:
+            thread = self.session()
+            server.call("thread/resume", {"threadId": thread})
+            server.call("thread/compact/start", {"threadId": thread})
+            server.wait_for("turn/completed")
+
+    @contextmanager
+    def server(self) -> Iterator[AppServer]:
+        """Run Codex as a server, whose hooks the user has approved."""
+        with AppServer(self) as server:
+            (listed,) = server.call("hooks/list", {"cwds": [str(self.root)]})["data"]
+        self.trust(listed["hooks"])
+        with AppServer(self) as server:
+            yield server
+
     def trust(self, hooks: Iterable[Mapping[str, Any]]) -> None:
         """Approve *hooks* as the user does in `/hooks`: by the hash of what each runs."""
-        with open(self.home / ".codex" / "config.toml", "a") as file:
+        path = self.home / ".codex" / "config.toml"
+        if "[hooks.state" in path.read_text():
+            return
+        with path.open("a") as file:
             file.writelines(
                 f"[hooks.state.{json.dumps(hook['key'])}]\ntrusted_hash = {json.dumps(hook['currentHash'])}\n"
                 for hook in hooks
@@ -199,6 +251,7 @@ class Codex(Client):
 
 class Gemini(Client):
     name, program, kind, tool = "gemini", "gemini", Google, "mcp_memsync_{}"
+    keeps_start = False
 
     def settings(self) -> Mapping[str, str]:
         directory = self.home / ".gemini"
@@ -221,7 +274,55 @@ class Gemini(Client):
         return self.run(*words, *(["--approval-mode", "yolo"] if tools else []))
 
     def new_in(self, body: Mapping[str, Any]) -> Any:
-        return body["contents"]
+        """Return the conversation, with each answer of a tool once: a resume says them again, whosever they are.
+
+        https://github.com/google-gemini/gemini-cli/issues/29365, seen in 0.61.0.
+        """
+        seen: set[str] = set()
+
+        def is_new(part: Mapping[str, Any]) -> bool:
+            id_ = part.get("functionResponse", {}).get("id")
+            is_known = id_ in seen
+            seen.add(id_)
+            return id_ is None or not is_known
+
+        return [{**turn, "parts": [part for part in turn["parts"] if is_new(part)]} for turn in body["contents"]]
+
+    def compact(self) -> None:
+        """Say /compress where it is heard: in the client's own window."""
+        env = {name: value for name, value in self.env.items() if name != "CI"}
+        _type(
+            ["gemini", "-r", "latest"],
+            {**env, "TERM": "xterm-256color"},
+            self.root,
+            "/compress",
+            until="history compressed",
+        )
+
+
+def _type(words: list[str], env: Mapping[str, str], cwd: Path, text: str, *, until: str) -> None:
+    """Run a program in a terminal, type *text* when it asks for a message, and end it when it says *until*."""
+    import pty  # where there are terminals
+    import termios
+
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(cwd)
+        os.execvpe(words[0], words, env)
+    termios.tcsetwinsize(terminal, (50, 160))
+    said, left, end = "", f"{text}\r", time.monotonic() + _PATIENCE
+    try:
+        while until not in said:
+            assert time.monotonic() < end, said[-2000:]
+            if select.select([terminal], [], [], 0.1)[0]:
+                said += os.read(terminal, 65536).decode("utf-8", "replace")
+            elif left and "Type your message" in said:  # one key at a time, or it is a paste
+                os.write(terminal, left[:1].encode())
+                left = left[1:]
+    finally:
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(terminal)
 
 
 class Chatting(Client):
@@ -235,6 +336,8 @@ class Chatting(Client):
 
 class Copilot(Chatting):
     name, program, tool = "copilot", "copilot", "memsync-{}"
+    keeps_start = False
+    helper = ("task", {**_LOOK, "agent_type": "general-purpose", "name": "looker", "mode": "sync"})
 
     def settings(self) -> Mapping[str, str]:
         return {
@@ -254,9 +357,15 @@ class Copilot(Chatting):
         latest = max(sessions, key=lambda path: path.stat().st_mtime).name if again else ""
         return self.run(*([f"--resume={latest}"] if latest else []), "-p", prompt)
 
+    def compact(self) -> None:
+        done = self.turn("/compact", again=True, tools=False)
+        assert (done.code, "Compacted" in done.out) == (0, True), done.out + done.err
+
 
 class OpenCode(Chatting):
     name, program, tool = "opencode", "opencode", "memsync_{}"
+    forking = ("run", "--continue", "--fork")
+    helper = ("task", {**_LOOK, "subagent_type": "general"})
 
     def settings(self) -> Mapping[str, str]:
         model = {"name": "m1", "tool_call": True, "limit": {"context": 128_000, "output": 4096}}
@@ -268,13 +377,29 @@ class OpenCode(Chatting):
         return {f"OPENCODE_DISABLE_{name}": "1" for name in off}
 
     def turn(self, prompt: str, *, again: bool, tools: bool) -> Ran:
-        return self.run(
-            "run", *(["--continue"] if again else []), prompt, timeout=400
-        )  # it asks npm for packages first
+        return self.run("run", *(["--continue"] if again else []), prompt)  # it asks npm for packages first
+
+    def compact(self) -> None:
+        listed = json.loads(self.run("session", "list", "--format", "json").out)
+        server = subprocess.Popen(
+            ["opencode", "serve", "--port", "0"], cwd=self.root, env=self.env, stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert server.stdout is not None
+            address = next(line for line in server.stdout if "http://" in line).split()[-1]
+            body = json.dumps({"providerID": "here", "modelID": "m1"}).encode()
+            url, headers = f"{address}/session/{listed[0]['id']}/summarize", {"Content-Type": "application/json"}
+            with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=_PATIENCE) as answer:
+                assert answer.status == 200
+        finally:
+            server.terminate()
+            server.communicate()
 
 
 class Qwen(Chatting):
     name, program, tool = "qwen", "qwen", "mcp__memsync__{}"
+    keeps_start = False
+    forking = ("--continue", "--fork-session", "-p")
 
     def settings(self) -> Mapping[str, str]:
         return {"CI": "1", "OPENAI_API_KEY": "not-a-key", "OPENAI_BASE_URL": self.model.url, "OPENAI_MODEL": "m1"}
@@ -283,7 +408,14 @@ class Qwen(Chatting):
         return self.root / ".qwen" / "settings.json"
 
     def turn(self, prompt: str, *, again: bool, tools: bool) -> Ran:
-        return self.run(*(["--continue"] if again else []), "-p", prompt)
+        return self.run(*(["--continue"] if again else []), *(["-y"] if tools else []), "-p", prompt)
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        return "tool_call", {"name": self.tool.format(name), "arguments": arguments}
+
+    def compact(self) -> None:
+        done = self.run("--continue", "-p", "/compress")
+        assert (done.code, "compressed" in done.out) == (0, True), done.out + done.err
 
 
 CLIENTS: tuple[type[Client], ...] = (Claude, Codex, Gemini)

@@ -49,11 +49,9 @@ def test_the_turn_goes_on_without_a_word_where_memsync_is_gone(chatting):
 
 
 def test_the_model_can_recall_by_itself(chatting):
-    if chatting.name == "qwen":
-        pytest.skip("Qwen Code hides the tools of servers behind a search, which the model here does not do")
     remember(chatting)
     only_on_prompts(chatting)
-    chatting.model.tool = (chatting.tool.format("recall"), {"query": "node version of CI"})
+    chatting.model.tool = chatting.call("recall", {"query": "node version of CI"})
     for _ in range(5):
         sent = chatting.ask("Please look it up.")
         if chatting.model.tool is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from app_server import AppServer
 from models import SAYS
 
 pytestmark = pytest.mark.slow  # real clients, in processes of their own
@@ -80,10 +79,7 @@ def test_claude_code_is_given_again_what_a_compaction_took(claude):
 def test_codex_is_given_again_what_a_compaction_took(codex):
     remember(codex)
     assert codex.ask(QUESTION).count(FACT) == 1
-    with AppServer(codex) as server:
-        (listed,) = server.call("hooks/list", {"cwds": [str(codex.root)]})["data"]
-    codex.trust(listed["hooks"])
-    with AppServer(codex) as server:
+    with codex.server() as server:
         thread = codex.session()
         server.call("thread/resume", {"threadId": thread})
         server.call("thread/compact/start", {"threadId": thread})
@@ -231,12 +227,5 @@ def test_a_memory_of_ten_thousand_letters_is_given_whole_or_not_at_all(client):
 def test_codex_is_given_again_what_a_compaction_took_when_the_user_leaves_before_the_next_turn(codex):
     remember(codex)
     codex.ask(QUESTION)
-    with AppServer(codex) as server:
-        (listed,) = server.call("hooks/list", {"cwds": [str(codex.root)]})["data"]
-    codex.trust(listed["hooks"])
-    with AppServer(codex) as server:
-        thread = codex.session()
-        server.call("thread/resume", {"threadId": thread})
-        server.call("thread/compact/start", {"threadId": thread})
-        server.wait_for("turn/completed")
+    codex.compact()
     assert codex.ask("Now tell me about the tests.", again=True).count(FACT) == 1

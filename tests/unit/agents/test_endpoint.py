@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import subprocess
@@ -77,6 +78,40 @@ def test_what_a_server_gave_is_not_given_by_a_hook_alone_and_the_other_way_round
         assert hook(repo, session="s2", prompt=f"{ASK} again") == ""
 
 
+def test_a_server_that_answers_too_late_does_not_take_the_event_from_the_hook(repo, live):
+    with Endpoint(live) as endpoint:
+        answer_now, gone = endpoint._answer, threading.Event()
+
+        def answer_late(project, request):
+            reply = answer_now(project, request)
+            assert gone.wait(60)
+            return reply
+
+        endpoint._answer = answer_late
+        given = hook(repo, prompt=ASK)
+        gone.set()
+    assert FACT in given
+    assert hook(repo, prompt=f"{ASK} again") == ""
+
+
+def test_a_server_begins_nothing_for_a_hook_that_waits_no_more(repo, live):
+    with Endpoint(live) as endpoint:
+        seen, gone, busy = answers(endpoint), threading.Event(), threading.Event()
+
+        def work(_):
+            busy.set()
+            assert gone.wait(60)
+
+        call = threading.Thread(target=live.call, args=(work,))
+        call.start()
+        assert busy.wait(60)
+        assert FACT in hook(repo, prompt=ASK)
+        gone.set()
+        call.join()
+        until(lambda: seen)
+    assert seen == [None]
+
+
 def test_a_change_of_the_settings_counts_at_once(repo, live):
     with Endpoint(live) as endpoint:
         seen = answers(endpoint)
@@ -112,7 +147,8 @@ def test_an_answer_that_nobody_used_is_not_noted(repo, live):
     from memsync import __version__
 
     payload = {"session_id": "s1", "prompt": ASK}
-    request = {"version": __version__, "event": "prompt", "client": "claude", "cwd": str(repo.root), "payload": payload}
+    about = {"version": __version__, "event": "prompt", "client": "claude", "cwd": str(repo.root)}
+    request = {**about, "payload": payload, "by": "1", "until": math.inf}
     with Endpoint(live) as endpoint:
         there = wire.connect(str(endpoint.path), 60)
         assert there is not None

@@ -56,6 +56,34 @@ def test_copilot_gets_again_what_a_resume_or_a_compaction_took(project):
     assert FACT in str(copilot(project, "prompt", prompt=ASK))
 
 
+def test_copilot_that_is_left_after_a_compaction_gets_what_was_needed_when_it_is_resumed(project):
+    copilot(project, "session-start", source="new")
+    copilot(project, "prompt", prompt=ASK)
+    copilot(project, "pre-compact", trigger="manual")
+    for number in range(12):
+        project.remember(f"Sensor {number} is in hall {number * 31}", importance=0.95)
+    assert FACT in str(copilot(project, "session-start", source="resume"))
+
+
+def test_a_subagent_of_copilot_is_given_what_the_prompt_was_about_once(project):
+    project.remember("Sensor 1 is in hall 31", importance=0.95)
+    copilot(project, "session-start", source="new")
+    copilot(project, "prompt", prompt=ASK)
+    about = {"agentId": "a1", "parentAgentId": "c1"}
+    given = str(copilot(project, "subagent-start", agentName="explore", **about))
+    assert (given.count(FACT), "Sensor" in given) == (1, False)
+    assert copilot(project, "prompt", "a1", prompt=ASK, **about) == {}
+
+
+@pytest.mark.parametrize("way", ["named", "in the transcript"])
+def test_a_fork_that_its_client_calls_a_resumed_session_has_what_its_conversation_says(project, tmp_path, way):
+    (given,) = (entry.id for entry in project.list())
+    (tmp_path / "q2.jsonl").write_text(json.dumps({"text": f"&lt;project-memory&gt;\n- [{given}] (fact, today) x"}))
+    about = {"given": [given]} if way == "named" else {"transcript_path": str(tmp_path / "q2.jsonl")}
+    assert hook(project, "qwen", "session-start", session_id="q2", source="resume", **about) == {}
+    assert hook(project, "qwen", "prompt", session_id="q2", prompt=ASK) == {}
+
+
 def test_copilot_that_runs_the_hooks_of_claude_code_as_well_is_given_a_memory_once(project):
     # as 1.0.102 sends them: to those of .claude/settings.json with other names
     claude = {"session_id": "c1", "timestamp": "2026-11-22T02:38:32.035Z"}
@@ -134,7 +162,9 @@ def test_the_plugin_of_opencode_adds_each_memory_once_and_is_quiet_without_memsy
         (tmp_path / "bin" / "memsync").chmod(0o755)
     (tmp_path / "run.mjs").write_text(
         'import { Memsync } from "./memsync.mjs"\n'
-        f"const hooks = await Memsync({{ directory: {json.dumps(str(repo.root))} }})\n"
+        "const none = async () => ({ data: undefined })\n"
+        "const client = { session: { get: none, messages: none } }\n"
+        f"const hooks = await Memsync({{ client, directory: {json.dumps(str(repo.root))} }})\n"
         "const all = []\n"
         'for (const id of ["m1", "m2"]) {\n'
         f'  const parts = [{{ type: "text", id: "p" + id, text: {json.dumps(ASK)} }}]\n'
