@@ -24,6 +24,7 @@ MemsyncError (1)
 │   ├── LlmBadAnswer          not what was asked for
 │   └── BudgetSpent           the budget does not cover it; it was not asked
 ├── NotInstalled              a package is missing
+├── HubError                  the hub is not there, cannot be reached, or refuses
 ├── GitRefused                git did not do what it was asked
 └── StoreError                a file or directory of a store
     ├── NoStore               there is no place for that scope
@@ -227,6 +228,10 @@ class NotInstalled(MemsyncError):
         super().__init__(
             f"{what} needs the package {package}, which is not there; {origin.advice()} installs memsync again"
         )
+
+
+class HubError(MemsyncError):
+    """The hub is not there, cannot be reached, or does not let the caller do this."""
 
 
 class GitRefused(MemsyncError):

@@ -18,7 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # A module imports from its own row, if that makes no circle, and from those below it (CONTRIBUTING.md says what each does).
 ROWS = (
     {"cli", "mcp", "web", "__main__"},
-    {"agents", "setup", "janitor", "learn", "history", "transfer", "evals"},
+    {"agents", "setup", "janitor", "learn", "history", "transfer", "evals", "hub"},
     {"memories", "skills"},
     {"git", "poison", "llm"},
     {"store"},

@@ -86,6 +86,7 @@ class LazyGroup(click.Group):
         ("mcp", "mcp"),
         ("ui", "ui"),
         ("index", "index"),
+        ("hub", "hub"),
         ("project", "demo completion"),
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -34,11 +34,12 @@ def mark(memory: Memory) -> bytes:
 
 def version_of_rules() -> str:
     """Return what tells the rules about secrets and orders on this machine from any others: what was found by those is void."""
-    return _digest(_read_rules(), _key_of(find_own())).hex()
+    return _digest(read_rules(), _key_of(find_own())).hex()
 
 
 @cache
-def _read_rules() -> bytes:
+def read_rules() -> bytes:
+    """Return all that the rules about secrets and orders are made of, the same on every machine."""
     told = []
     for directory in _RULES:
         with os.scandir(directory) as entries:

@@ -133,7 +133,7 @@ class Skills:
             (scope, name, file.skill) for scope, store in self.stores.items() for name, file in store.skills().items()
         )
         if self._indexed is None or self._indexed[0] != skills:
-            records = [(scope, _make_record(skill)) for scope, _, skill in skills]
+            records = [(scope, make_record(skill)) for scope, _, skill in skills]
             index = Index(records, self._project.finder.meaning, stop_words=self._project.settings.stop_words)
             self._indexed = skills, index
         return self._indexed[1]
@@ -350,7 +350,8 @@ def _rate_success(outcomes: Outcomes | None) -> float | None:
     return round(outcomes.successes / (outcomes.successes + outcomes.failures), 4) if outcomes else None
 
 
-def _make_record(skill: Skill) -> Memory:
+def make_record(skill: Skill) -> Memory:
+    """Return *skill* as an index takes it: its name, its description, and the beginning of what it says."""
     text = f"{skill.name.replace('-', ' ')}: {skill.description}\n{skill.instructions[:_SEARCHED]}"
     return Memory(id=skill.id, content=text, memory_type="skill", tags=skill.tags)
 

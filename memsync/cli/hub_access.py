@@ -1,0 +1,225 @@
+"""`memsync hub grant|revoke|grants|mirror|token|audit`: who may read what, and what was asked."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import click
+
+from memsync.cli import render_hub as render
+from memsync.cli.app import Answer
+from memsync.cli.hub import hub, hub_command
+from memsync.errors import UsageError
+
+days_option = click.option(
+    "--days", type=click.FloatRange(0, min_open=True), metavar="N", help="For so long; otherwise until taken back."
+)
+
+
+def _lasting(days: float | None) -> timedelta | None:
+    return None if days is None else timedelta(days=days)
+
+
+@hub_command(hub)
+@click.argument("principal", metavar="NAME")
+@click.argument("refs", metavar="REPOSITORY...", nargs=-1, required=True)
+@days_option
+def grant(principal: str, refs: tuple[str, ...], days: float | None) -> Answer:
+    """Let NAME read repositories.
+
+    \b
+    Examples:
+      memsync hub grant github:alice example/payments
+      memsync hub grant team:billing example/payments example/billing --days 30
+    """
+    from memsync.hub import access, sync
+    from memsync.hub.hub import Hub
+
+    with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        repos = [sync.find(connection, ref).id for ref in refs]
+        who = access.have_principal(connection, principal)
+        count = access.grant(connection, who, repos, lasting=_lasting(days), source="person")
+    return Answer({"granted": count}, f"{render.one_line(principal)} may read {render.repositories(count)}")
+
+
+@hub_command(hub)
+@click.argument("principal", metavar="NAME")
+@click.argument("refs", metavar="REPOSITORY...", nargs=-1, required=True)
+def revoke(principal: str, refs: tuple[str, ...]) -> Answer:
+    """Take back that NAME may read repositories; it counts at once.
+
+    \b
+    Example:
+      memsync hub revoke github:alice example/payments
+    """
+    from memsync.hub import access, sync
+    from memsync.hub.hub import Hub
+
+    with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        who = access.find_principal(connection, principal)
+        count = access.revoke(connection, who, [sync.find(connection, ref).id for ref in refs])
+    return Answer({"revoked": count}, f"took back {count} grant{'' if count == 1 else 's'}")
+
+
+@hub_command(hub)
+def grants() -> Answer:
+    """List who may read what, until when, and who said so.
+
+    \b
+    Example:
+      memsync hub grants --json
+    """
+    from memsync.hub import access
+    from memsync.hub.hub import Hub
+
+    with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        found = access.list_grants(connection)
+    lines = [
+        f"{render.one_line(one['principal'])} {render.one_line(one['repository'])} by {one['source']}"
+        f"{', ran out ' if one['expired'] else ', until ' if one['until'] else ''}{one['until'] or ''}"
+        for one in found
+    ]
+    return Answer({"grants": found}, "\n".join(lines) or "nobody may read anything yet")
+
+
+@hub_command(hub)
+@click.argument("source", metavar="github|gitlab|FILE.csv")
+@click.option("--host", default="", metavar="NAME", help="Of a GitHub or GitLab of your own.")
+@click.option("--api", default="", metavar="URL", help="Where its API is, if not at the usual place.")
+def mirror(source: str, host: str, api: str) -> Answer:
+    """Take over who may read, as the forge has it; to be run again within a day.
+
+    What a forge said counts for 24 hours, so that who loses access there
+    loses it here. The token is in MEMSYNC_GITHUB_TOKEN or
+    MEMSYNC_GITLAB_TOKEN. A CSV has a principal and a repository a row.
+
+    \b
+    Examples:
+      memsync hub mirror github
+      memsync hub mirror gitlab --host gitlab.example.com
+      memsync hub mirror readers.csv
+    """
+    from memsync.hub import access, forge, sync
+    from memsync.hub.hub import Hub
+
+    failures: dict[str, str] = {}
+    with Hub.open() as open_hub:
+        with open_hub.database.writing() as connection:
+            known = sync.list_known(connection)
+        if source in forge.HOSTS:
+            told, asked = forge.read_readers(
+                forge.open_forge(forge.kind_of(source), os.environ, host=host, api=api),
+                [(one.id, one.url) for one in known],
+                failures.__setitem__,
+            )
+        elif Path(source).is_file():
+            told, asked = {}, [one.id for one in known]
+            rows, source = forge.read_csv(Path(source)), "csv"
+            with open_hub.database.writing() as connection:
+                for name, ref in rows:
+                    told.setdefault(name, []).append(sync.find(connection, ref).id)
+        else:
+            raise UsageError(f"{source!r} is neither github, nor gitlab, nor a file")
+        with open_hub.database.writing() as connection:
+            count = access.mirror(connection, source, told, asked)
+    lines = [f"{count} grants by {source} on {render.repositories(len(asked))}"]
+    lines += [f"{render.one_line(url)}: {render.one_line(why)}" for url, why in sorted(failures.items())]
+    return Answer(
+        {"grants": count, "repositories": len(asked), "failed": failures}, "\n".join(lines), 1 if failures else 0
+    )
+
+
+@hub.group()
+def token() -> None:
+    """Make, list and revoke the tokens with which programs ask the server."""
+
+
+@hub_command(token)
+@click.argument("principal", metavar="NAME")
+@click.option("--name", default="", metavar="TEXT", help="What it is for.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(["search", "push", "metrics"]),
+    help="What with it may be done (repeat).  [default: search]",
+)
+@days_option
+def make(principal: str, name: str, scopes: tuple[str, ...], days: float | None) -> Answer:
+    """Make a token for NAME, and print it this once.
+
+    \b
+    Example:
+      memsync hub token make github:alice --name laptop --days 90
+    """
+    from memsync.hub import access
+    from memsync.hub.hub import Hub
+
+    with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        who = access.have_principal(connection, principal)
+        made = access.make_token(connection, who, name=name, scopes=scopes or ("search",), lasting=_lasting(days))
+    return Answer({"token": made}, made)
+
+
+@hub_command(token)
+def list_() -> Answer:
+    """List the tokens, but for what they are.
+
+    \b
+    Example:
+      memsync hub token list
+    """
+    from memsync.hub import access
+    from memsync.hub.hub import Hub
+
+    with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        found = access.list_tokens(connection)
+    lines = [
+        f"{one['token']} {render.one_line(one['principal'])} {render.one_line(one['name'])} ({', '.join(one['scopes'])})"
+        f"{' revoked' if one['revoked_at'] else ''}"
+        for one in found
+    ]
+    return Answer({"tokens": found}, "\n".join(lines) or "no tokens yet")
+
+
+@hub_command(token, "revoke")
+@click.argument("number", type=int, metavar="NUMBER")
+def revoke_token(number: int) -> Answer:
+    """Take back the token NUMBER, as `list` shows it; it counts at once.
+
+    \b
+    Example:
+      memsync hub token revoke 3
+    """
+    from memsync.hub import access
+    from memsync.hub.hub import Hub
+
+    with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        access.revoke_token(connection, number)
+    return Answer({"revoked": number}, f"token {number} counts no more")
+
+
+@hub_command(hub)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="How many at most."
+)
+def audit(limit: int) -> Answer:
+    """Show who asked, over which way, and how much was found; never what.
+
+    \b
+    Example:
+      memsync hub audit -n 10 --json
+    """
+    from memsync.hub import access
+    from memsync.hub.hub import Hub
+
+    with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        found = access.list_audit(connection, limit=limit)
+    lines = [
+        f"{one['at']} {render.one_line(one['principal'])} {one['face']} {one['action']}: {one['hits']} of"
+        f" {render.repositories(one['repos'])}, {one['ms']:.0f} ms"
+        for one in found
+    ]
+    return Answer({"audit": found}, "\n".join(lines) or "nobody has asked anything yet")

@@ -1,0 +1,78 @@
+"""What the commands of the hub print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memsync.cli.render import cut, memories
+from memsync.records import shown_id
+from memsync.system.texts import one_line
+
+if TYPE_CHECKING:
+    from memsync.hub.search import HubHit, HubRecall
+    from memsync.hub.sync import Outcome
+
+__all__ = ["one_line", "outcomes", "recall", "repositories", "status"]
+
+_SHOWN = 20
+
+
+def repositories(count: int) -> str:
+    """Return "1 repository", or how many repositories."""
+    return f"{count:,} repositor{'y' if count == 1 else 'ies'}"
+
+
+def outcomes(found: Sequence[Outcome]) -> str:
+    """Return a line for each repository in which something happened, and how many did not change."""
+    lines = []
+    for one in found:
+        if one.what != "unchanged" or one.note:
+            counts = f", {one.put} written, {one.removed} removed" if one.what in ("new", "changed") else ""
+            note = f": {one_line(one.note, 200)}" if one.note else ""
+            lines.append(f"{one_line(one.name)} {one.what}{counts}{note}")
+    same = sum(one.what == "unchanged" for one in found)
+    lines += [f"{repositories(same)} unchanged"] if same else []
+    return "\n".join(lines) or "no repositories yet; `memsync hub add URL` adds one"
+
+
+def status(value: Mapping[str, Any]) -> str:
+    """Return how much the hub has, and each repository that needs a look."""
+    found = value["repositories"]
+    lines = [
+        f"{repositories(len(found))}, {memories(value['memories'])}, {value['skills']:,} skills, {value['bytes']:,} bytes",
+        f"embedder {value['embedder'] or 'none'}; last sync {value['synced_at'] or 'never'}",
+    ]
+    if value["loading"]:
+        lines.append("being loaded for the first time; run `memsync hub sync` again if that was stopped")
+    for one in found[:_SHOWN]:
+        left = ", ".join(f"{count} {why}" for why, count in sorted(one["left_out"].items()))
+        rest = f"; left out: {left}" if left else ""
+        note = f"; {one_line(one['note'], 200)}" if one["note"] else ""
+        lines.append(f"  {one_line(one['name'])} {one['state']}, {memories(one['memories'])}{rest}{note}")
+    lines += [f"  and {len(found) - _SHOWN} more (--json has all)"] if len(found) > _SHOWN else []
+    return "\n".join(lines)
+
+
+def recall(found: HubRecall) -> str:
+    """Return two lines for each hit, weak ones last."""
+    weak = [hit for hit in found.hits if hit.confidence < found.floor]
+    lines = [line for hit in found.hits if hit.confidence >= found.floor for line in _hit(hit)]
+    if weak:
+        lines.append(click.style("weak matches:", dim=True))
+        lines += [line for hit in weak for line in _hit(hit)]
+    lines += [f"degraded: {found.degraded}"] if found.degraded else []
+    where = f"{repositories(found.repositories)} with {memories(found.records)}"
+    return "\n".join(lines) or f"nothing in {where} answers"
+
+
+def _hit(hit: HubHit) -> list[str]:
+    room = click.get_current_context().terminal_width or 100
+    head = f"{one_line(hit.repository)} {shown_id(hit.memory.id)} "
+    copy = f" (nearly the same as {one_line(hit.copy_of)})" if hit.copy_of else ""
+    return [
+        f"{click.style(head, fg='yellow')}{cut(one_line(hit.memory.content), room - len(head))}{copy}",
+        click.style(f"  {one_line(hit.link)}", dim=True),
+    ]

@@ -1,0 +1,1 @@
+"""The hub: one recall over the memories of many repositories, in PostgreSQL, derived from their default branches."""

@@ -1,0 +1,181 @@
+"""Who may read which repositories of the hub, until when; tokens; and what was asked, without the texts.
+
+A grant that has run out denies, by the clock of the database alone. Tokens are kept as hashes.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from memsync.errors import HubError, Remedy, UsageError
+from memsync.hub.database import as_dicts
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+SCOPES: Final = ("search", "push", "metrics")
+PREFIX: Final = "msh_"
+MIRRORED_FOR: Final = timedelta(hours=24)  # that what a forge said is believed
+
+
+class Bearer(NamedTuple):
+    """Whom a token stands for, and what with it may be done."""
+
+    token: int
+    principal: int
+    name: str
+    scopes: frozenset[str]
+
+
+def have_principal(connection: Connection[Any], name: str) -> int:
+    """Return the principal *name*, who is made if there is none."""
+    name = name.strip()
+    if not name or len(name) > 200 or not name.isprintable():
+        raise UsageError("a principal needs a name of at most 200 letters, such as alice or team:payments")
+    connection.execute("insert into principal (name) values (%s) on conflict do nothing", [name])
+    return find_principal(connection, name)
+
+
+def find_principal(connection: Connection[Any], name: str) -> int:
+    """Return the principal *name*.
+
+    Raises:
+        HubError: there is none.
+    """
+    row = connection.execute("select id from principal where name = %s", [name]).fetchone()
+    if row is None:
+        raise HubError(
+            f"the hub knows nobody called {name!r}; ", Remedy("hub grant", name, "REPOSITORY"), " lets them in"
+        )
+    return int(row[0])
+
+
+def grant(
+    connection: Connection[Any], principal: int, repos: Iterable[int], *, lasting: timedelta | None, source: str
+) -> int:
+    """Let *principal* read *repos* for *lasting*, or until it is taken back; return how many."""
+    ids = list(repos)
+    connection.execute(
+        "insert into access (principal, repo, until, source) select %s, repo, now() + %s, %s from unnest(%s::int[]) as u (repo)"
+        " on conflict (principal, repo) do update set until = excluded.until, source = excluded.source",
+        [principal, lasting, source, ids],
+    )
+    return len(ids)
+
+
+def revoke(connection: Connection[Any], principal: int, repos: Iterable[int]) -> int:
+    """Take back that *principal* may read *repos*; return how many grants there were."""
+    return connection.execute(
+        "delete from access where principal = %s and repo = any(%s)", [principal, list(repos)]
+    ).rowcount
+
+
+def mirror(connection: Connection[Any], source: str, told: Mapping[str, Iterable[int]], repos: Iterable[int]) -> int:
+    """Make the grants by *source* on *repos* those that it *told*, by principal, and return how many there are.
+
+    Grants that a person made stay. One that is not told any more ends at once, one that is ends some time after the
+    source was last asked.
+    """
+    connection.execute("delete from access where source = %s and repo = any(%s)", [source, list(repos)])
+    count = 0
+    for name, ids in told.items():
+        principal = have_principal(connection, name)
+        count += connection.execute(
+            "insert into access (principal, repo, until, source)"
+            " select %s, repo, now() + %s, %s from unnest(%s::int[]) as u (repo) on conflict do nothing",
+            [principal, MIRRORED_FOR, source, list(ids)],
+        ).rowcount
+    return count
+
+
+def list_grants(connection: Connection[Any]) -> list[dict[str, Any]]:
+    """Return who may read what, until when, and who said so."""
+    rows = connection.execute(
+        "select p.name, r.name, r.url, a.until, a.source, a.until is not null and a.until <= now() from access a"
+        " join principal p on p.id = a.principal join repo r on r.id = a.repo order by 1, 2"
+    )
+    return as_dicts("principal repository url until source expired", rows)
+
+
+def make_token(
+    connection: Connection[Any], principal: int, *, name: str, scopes: Sequence[str], lasting: timedelta | None
+) -> str:
+    """Make a token for *principal* and return it; nobody can read it again.
+
+    Raises:
+        UsageError: there is no such scope.
+    """
+    if unknown := [scope for scope in scopes if scope not in SCOPES]:
+        raise UsageError(f"unknown scope {unknown[0]!r}; choose of {', '.join(SCOPES)}")
+    token = PREFIX + secrets.token_urlsafe(32)
+    connection.execute(
+        "insert into token (hash, principal, name, scopes, until) values (%s, %s, %s, %s, now() + %s)",
+        [_hash(token), principal, name, list(scopes), lasting],
+    )
+    return token
+
+
+def revoke_token(connection: Connection[Any], number: int) -> None:
+    """Take the token *number* back.
+
+    Raises:
+        HubError: there is none that counts.
+    """
+    done = connection.execute("update token set revoked_at = now() where id = %s and revoked_at is null", [number])
+    if not done.rowcount:
+        raise HubError(f"there is no token {number} that counts; ", Remedy("hub token list"), " shows them")
+
+
+def find_bearer(connection: Connection[Any], token: str) -> Bearer | None:
+    """Return whom *token* stands for; None if it was never made, was taken back or has run out."""
+    row = connection.execute(
+        "update token t set used_at = now() from principal p where t.hash = %s and p.id = t.principal"
+        " and t.revoked_at is null and (t.until is null or t.until > now()) returning t.id, p.id, p.name, t.scopes",
+        [_hash(token)],
+    ).fetchone()
+    return Bearer(row[0], row[1], row[2], frozenset(row[3])) if row else None
+
+
+def _hash(token: str) -> bytes:
+    """Return the hash of *token*: of 256 random bits a plain one cannot be turned around."""
+    return sha256(token.encode("utf-8", "replace")).digest()
+
+
+def list_tokens(connection: Connection[Any]) -> list[dict[str, Any]]:
+    """Return the tokens, but for what they are."""
+    rows = connection.execute(
+        "select t.id, p.name, t.name, t.scopes, t.made_at, t.until, t.revoked_at, t.used_at"
+        " from token t join principal p on p.id = t.principal order by t.id"
+    )
+    return as_dicts("token principal name scopes made_at until revoked_at used_at", rows)
+
+
+def note(
+    connection: Connection[Any],
+    principal: str,
+    face: str,
+    action: str,
+    *,
+    repos: int = 0,
+    hits: int = 0,
+    ms: float = 0.0,
+) -> None:
+    """Write down who asked, over which face, how much was looked through and found; never what was asked."""
+    connection.execute(
+        "insert into audit (principal, face, action, repos, hits, ms) values (%s, %s, %s, %s, %s, %s)",
+        [principal, face, action, repos, hits, ms],
+    )
+
+
+def list_audit(connection: Connection[Any], *, limit: int, since: datetime | None = None) -> list[dict[str, Any]]:
+    """Return what was asked lately, the last first."""
+    rows = connection.execute(
+        "select at, principal, face, action, repos, hits, ms from audit where %(since)s::timestamptz is null or at >= %(since)s"
+        " order by at desc limit %(limit)s",
+        {"since": since, "limit": limit},
+    )
+    return as_dicts("at principal face action repos hits ms", rows)

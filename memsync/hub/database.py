@@ -1,0 +1,211 @@
+"""Connections to the database of a hub: who asks, and what a failure means. Knows no tables but those of the schema."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from memsync.errors import HubError, NotInstalled, Remedy
+from memsync.hub import config
+from memsync.hub.embedded import Embedded
+from memsync.hub.schema import INDEXES, READER, SCHEMA, STEPS, VECTORS
+from memsync.records import format_time
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg_pool import ConnectionPool
+
+log = logging.getLogger(__name__)
+
+_WRITING: Final = 0x6D656D73  # of the advisory lock that one writer at a time holds
+_PATIENCE: Final = 30.0
+
+
+class Database:
+    """A pool of connections to the hub at *dsn*. Each block is one transaction: all of it happens, or nothing."""
+
+    def __init__(self, dsn: str, *, most: int = 16) -> None:
+        try:
+            from psycopg_pool import ConnectionPool
+        except ImportError:
+            raise NotInstalled("the hub", "psycopg (the extra hub)") from None
+        self._pool: ConnectionPool[Any] = ConnectionPool(
+            dsn,
+            min_size=0,
+            max_size=most,
+            open=True,
+            timeout=_PATIENCE,
+            kwargs={"connect_timeout": 10},
+            configure=_configure,
+            check=ConnectionPool.check_connection,
+            reconnect_timeout=_PATIENCE,
+        )
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close(timeout=2)
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection[Any]]:
+        """Give a connection as the hub's owner, in one transaction.
+
+        Raises:
+            HubError: the database is not there, is lost in between, or refuses.
+        """
+        with _explaining(), self._pool.connection() as connection:
+            yield connection
+
+    @contextmanager
+    def writing_alone(self) -> Iterator[Connection[Any]]:
+        """Do what `writing` does while nobody else writes memories: two syncs at once do their repositories in turn.
+
+        Raises:
+            HubError
+        """
+        with self.writing() as connection:
+            connection.execute("select pg_advisory_xact_lock(%s)", [_WRITING])
+            yield connection
+
+    @contextmanager
+    def reading(self, principal: int) -> Iterator[Connection[Any]]:
+        """Give a connection on which only what *principal* may read is there.
+
+        Raises:
+            HubError
+        """
+        with self.writing() as connection:
+            connection.execute("select set_config('memsync.principal', %s, true)", [str(principal)])
+            connection.execute(f"set local role {READER}")
+            connection.execute("set transaction read only")
+            yield connection
+
+
+def _configure(connection: Connection[Any]) -> None:
+    connection.execute(f"set search_path = {SCHEMA}, public")
+    connection.commit()
+
+
+@contextmanager
+def _explaining() -> Iterator[None]:
+    import psycopg
+    from psycopg_pool import PoolTimeout
+
+    try:
+        yield
+    except PoolTimeout:
+        raise HubError("the hub's database is not reached; is it running, and may it be reached from here?") from None
+    except psycopg.errors.UndefinedTable:
+        raise HubError("this database has no hub, or an older one; ", Remedy("hub init"), " makes it") from None
+    except psycopg.errors.DiskFull as error:
+        raise HubError(f"the hub's disk is full ({_first_line(error)}); free some space, then sync again") from None
+    except psycopg.OperationalError as error:
+        raise HubError(f"the hub's database does not answer ({_first_line(error)}); nothing was changed") from None
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise HubError(f"the hub's database refuses this ({_first_line(error)})") from None
+
+
+def as_dicts(names: str, rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return *rows* by the *names* of their columns, times as memsync spells them."""
+    return [
+        {
+            name: format_time(value) if isinstance(value, datetime) else value
+            for name, value in zip(names.split(), row, strict=True)
+        }
+        for row in rows
+    ]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]
+
+
+def open_database(settings: config.Settings) -> Database:
+    """Return the database of the hub, started where it is embedded.
+
+    Raises:
+        HubError, NotInstalled
+    """
+    if settings.server:
+        raise HubError("this needs the hub's database, and yours is reached over its server; ask whoever runs it")
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        raise NotInstalled("the hub", "psycopg (the extra hub)") from None
+    dsn = settings.dsn or Embedded(config.find_directory()).ensure()
+    return Database(dsn)
+
+
+def migrate(dsn: str, *, dim: int, embedder: str) -> list[str]:
+    """Bring the hub at *dsn* up to date and return what was done; doing it again does nothing.
+
+    All in one transaction: what is interrupted has not happened.
+
+    Raises:
+        HubError
+    """
+    import psycopg
+
+    with _explaining(), psycopg.connect(dsn, connect_timeout=10) as connection:
+        connection.execute("select pg_advisory_xact_lock(%s)", [_WRITING])
+        done = _have_schema(connection)
+        done += _have_steps(connection)
+        done += _have_vectors(connection, dim, embedder)
+        for statement in INDEXES.values() if done else ():
+            connection.execute(statement)
+        return done
+
+
+def _have_schema(connection: Connection[Any]) -> list[str]:
+    import psycopg
+
+    try:
+        connection.execute("create extension if not exists vector")
+    except psycopg.Error as error:
+        raise HubError(
+            f"this PostgreSQL has no pgvector ({_first_line(error)}); install it, or let an owner of the database create the extension vector"
+        ) from None
+    connection.execute(f"create schema if not exists {SCHEMA}")
+    connection.execute(f"set local search_path = {SCHEMA}, public")
+    if not connection.execute("select 1 from pg_roles where rolname = %s", [READER]).fetchone():
+        connection.execute(f"create role {READER} nologin")
+    connection.execute(f"grant {READER} to current_user")
+    connection.execute("create table if not exists step (number int primary key)")
+    return []
+
+
+def _have_steps(connection: Connection[Any]) -> list[str]:
+    known = {row[0] for row in connection.execute("select number from step")}
+    new = [(number, step) for number, step in enumerate(STEPS, 1) if number not in known]
+    for number, step in new:
+        connection.execute(step.encode())  # psycopg takes bytes for a text that nobody has composed
+        connection.execute("insert into step values (%s)", [number])
+    return [f"step {number} of the schema" for number, _ in new]
+
+
+def _have_vectors(connection: Connection[Any], dim: int, embedder: str) -> list[str]:
+    """Have a place for the vectors of *embedder*; those of another one go, and the next sync makes them anew."""
+    found = connection.execute("select value from meta where key = 'embedder'").fetchone()
+    if found and found[0] == embedder:
+        return []
+    connection.execute("drop table if exists embedding")
+    if dim:
+        connection.execute(VECTORS.format(dim=dim).encode())
+    connection.execute(
+        "insert into meta values ('embedder', %s) on conflict (key) do update set value = excluded.value", [embedder]
+    )
+    return [f"vectors by {embedder or 'none'}"]
+
+
+def drop(dsn: str) -> None:
+    """Remove the hub at *dsn* from its database; what else is there stays.
+
+    Raises:
+        HubError
+    """
+    import psycopg
+
+    with _explaining(), psycopg.connect(dsn, connect_timeout=10) as connection:
+        connection.execute(f"drop schema if exists {SCHEMA} cascade")

@@ -1,0 +1,158 @@
+"""The hub as its faces use it: opened for one user or for a server, with the embedder that it was made with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from memsync.errors import ConfigError, HubError, Remedy
+from memsync.hub import access, config, database, nominate, search, sync
+from memsync.hub.embedded import Embedded
+from memsync.hub.nominate import Filters
+from memsync.index.embed import Meaning, choose
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+
+class Hub:
+    """One hub: its database, and whom the caller stands for."""
+
+    def __init__(self, settings: config.Settings) -> None:
+        self.settings = settings
+        self.database = database.open_database(settings)
+        self.meaning = load_embedder(settings.embedder)
+
+    @classmethod
+    def open(cls) -> Self:
+        """Open this user's hub.
+
+        Raises:
+            HubError, NotInstalled
+        """
+        return cls(config.load())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.database.close()
+
+    def owner(self, name: str = "") -> access.Bearer:
+        """Return whom a command stands for: the owner of an embedded hub, else the principal *name*.
+
+        Whoever has the address of the database may do anything; naming somebody says for whom it is done.
+
+        Raises:
+            HubError: nobody is named, or nobody has that name.
+        """
+        if not name and not self.settings.is_embedded:
+            raise HubError(
+                "for whom? ", Remedy("hub search --as NAME QUERY"), " asks for one of those that ", Remedy("hub grants"),
+                " lists",
+            )  # fmt: skip
+        with self.database.writing() as connection:
+            if not name:
+                access.have_principal(connection, config.LOCAL)
+            principal = access.find_principal(connection, name or config.LOCAL)
+        return access.Bearer(0, principal, name or config.LOCAL, frozenset(access.SCOPES))
+
+    def add(self, addresses: Sequence[str]) -> list[str]:
+        """Add repositories and return the names of the new ones; who adds one to an embedded hub may read it."""
+        principal = self.owner().principal if self.settings.is_embedded else None
+        return sync.add(self.database, addresses, principal=principal)
+
+    def search(
+        self, text: str, *, principal: str = "", limit: int = 15, filters: Filters | None = None
+    ) -> search.HubRecall:
+        """Return what the hub has on *text* for *principal*."""
+        who = self.owner(principal)
+        return search.search(self.database, self.meaning, who, text, limit=limit, filters=filters)
+
+    def status(self) -> dict[str, Any]:
+        """Return what the hub has, how fresh it is, and which repositories need a look."""
+        with self.database.writing() as connection:
+            return read_status(connection)
+
+
+def read_status(connection: Connection[Any]) -> dict[str, Any]:
+    """Return what the hub has, how fresh it is, and its repositories."""
+    about = nominate.meta(connection)
+    rows = connection.execute(
+        "select name, url, branch, commit, state, note, memories, skills, left_out, changed_at from repo order by name, url"
+    )
+    names = "name url branch commit state note memories skills left_out changed_at"
+    repositories = database.as_dicts(names, rows)
+    size = connection.execute(
+        "select coalesce(sum(pg_total_relation_size(c.oid)), 0) from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " where n.nspname = current_schema() and c.relkind = 'r'"
+    ).fetchone()
+    return {
+        "repositories": repositories,
+        "memories": sum(one["memories"] for one in repositories),
+        "skills": sum(one["skills"] for one in repositories),
+        "bytes": int(size[0]) if size else 0,
+        "embedder": about.get("embedder", ""),
+        "synced_at": about.get("synced_at"),
+        "loading": sync.is_loading(connection),
+    }
+
+
+def load_embedder(spec: str) -> Meaning | None:
+    """Return the embedder that *spec* names.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    try:
+        return choose(spec)
+    except ValueError as error:
+        raise ConfigError(f"the hub's embedder: {error}") from None
+
+
+def init(dsn: str, embedder: str) -> list[str]:
+    """Make a hub, or bring it up to date, and note it as this user's; return what was done.
+
+    Raises:
+        HubError, NotInstalled, ConfigError
+    """
+    settings = config.Settings(dsn=dsn, embedder=embedder)
+    meaning = load_embedder(embedder)
+    probe = meaning.query("which version of node does the build need") if meaning else None
+    if meaning and probe is None:
+        raise HubError(f"the embedder {embedder} does not answer ({meaning.failed or 'no vector'}); see docs/recall.md")
+    address = dsn or Embedded(config.find_directory()).ensure()
+    done = database.migrate(address, dim=len(probe[0]) if probe else 0, embedder=meaning.id if meaning else "")
+    config.save(settings)
+    if meaning:
+        with Hub(settings) as hub, hub.database.writing() as connection:
+            connection.execute(
+                "insert into meta values ('unrelated', %s) on conflict (key) do update set value = excluded.value",
+                [repr(meaning.unrelated)],
+            )
+    return done
+
+
+def drop() -> str:
+    """Remove this user's hub with all that it has, and return where it was.
+
+    Raises:
+        HubError
+    """
+    settings = config.load()
+    if settings.dsn:
+        database.drop(settings.dsn)
+    elif settings.is_embedded:
+        Embedded(config.find_directory()).remove()
+    config.forget()
+    return settings.server or ("the database" if settings.dsn else str(config.find_directory()))
+
+
+def read_list(path: Path) -> list[str]:
+    """Return the addresses in the file *path*, one a line, without comments."""
+    lines = path.read_text("utf-8").splitlines()
+    return [text for line in lines if (text := line.split("#", 1)[0].strip())]

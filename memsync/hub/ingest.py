@@ -1,0 +1,262 @@
+"""One repository into the hub: what changed since is written in one transaction, and counted."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from orjson import loads
+
+from memsync.format.codec import decode
+from memsync.hub.intake import Key, Row, Taken, diff, plain
+from memsync.index.core import embedding_text, is_word
+from memsync.index.embed import Meaning
+from memsync.index.spelling import trigrams
+from memsync.index.terms import term_key
+from memsync.index.tokens import Tokenizer
+from memsync.index.vectors import quantise
+from memsync.records import Memory
+from memsync.skills.file import read as read_skill
+from memsync.skills.skills import make_record
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Cursor
+
+Figures = dict[str, tuple[int, float, float]]  # by kind: records, their lengths, and the squares of these
+
+_LONGEST: Final = 32_767  # of what a smallint holds
+_STEP: Final = 2_000  # rows that are prepared at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A row with all that is derived from it, ready to be written."""
+
+    row: Row
+    counts: Mapping[int, int]
+    length: int
+    vector: tuple[float, str] | None
+
+
+@cache
+def _tokenizer() -> Tokenizer:
+    return Tokenizer()
+
+
+def signed(key: int) -> int:
+    """Return the 64-bit number *key* as PostgreSQL's bigint has it."""
+    return key - (1 << 64) if key >> 63 else key
+
+
+def key_of(kind: str, term: str) -> int:
+    """Return by what *term* is known in records of this *kind*: memories and skills are counted apart, as on a laptop."""
+    return signed(term_key(term if kind == "memory" else f"{kind}\0{term}"))
+
+
+def prepare(rows: Sequence[Row], meaning: Meaning | None) -> tuple[list[Prepared], set[str]]:
+    """Return *rows* with their terms and vectors, and the words in them; needs no database."""
+    tokenizer = _tokenizer()
+    words: set[str] = set()
+    made: list[Prepared] = []
+    vectors = _vectors([embedding_text(row.memory) for row in rows], meaning)
+    for row, vector in zip(rows, vectors, strict=True):
+        terms = tokenizer.record_terms(row.memory) + tokenizer.hidden_terms(row.memory)
+        words.update(filter(is_word, terms))
+        counts = Counter(terms)
+        keyed = {key_of(row.kind, term): min(count, _LONGEST) for term, count in counts.items()}
+        made.append(Prepared(row=row, counts=keyed, length=min(len(terms), _LONGEST), vector=vector))
+    return made, words
+
+
+def _vectors(texts: Sequence[str], meaning: Meaning | None) -> list[tuple[float, str] | None]:
+    """Return the scale and the whole numbers of the vector of each text; None where it has none."""
+    rows = meaning.embed(texts) if meaning and texts else None
+    if rows is None:
+        return [None] * len(texts)
+    made = quantise(rows)
+    numbers, scales = made.numbers.tolist(), made.scales.tolist()
+    return [(scale, spell_vector(row)) if scale else None for scale, row in zip(scales, numbers, strict=True)]
+
+
+def spell_vector(numbers: Iterable[int]) -> str:
+    """Spell a vector as pgvector reads it; the whole numbers of the index, which a halfvec holds exactly."""
+    return f"[{','.join(map(str, numbers))}]"
+
+
+def known_rows(connection: Connection[Any], repo: int) -> dict[Key, bytes]:
+    """Return the hash of each row that the hub has of *repo*."""
+    found = connection.execute("select kind, name, hash from record where repo = %s", [repo])
+    return {(kind, name): bytes(hash_) for kind, name, hash_ in found}
+
+
+def write(
+    connection: Connection[Any], repo: int, taken: Taken, commit: str, meaning: Meaning | None, *, counts: bool = True
+) -> tuple[int, int]:
+    """Make what the hub has of *repo* what was *taken* from *commit*; return how many rows were written and removed.
+
+    The caller's transaction holds the lock of writers. Without *counts* the frequencies are left for `recount`.
+    """
+    put, gone = diff(known_rows(connection, repo), taken)
+    changed = Counter[int]()
+    figures: Figures = {}
+    with connection.cursor() as cursor:
+        _remove(cursor, repo, [*gone, *(row.key for row in put)], changed, figures)
+        for start in range(0, len(put), _STEP):
+            made, words = prepare(put[start : start + _STEP], meaning)
+            _insert(cursor, repo, made, commit, has_vectors=meaning is not None)
+            _learn_words(cursor, words)
+            for one in made:
+                changed.update(one.counts.keys())
+                _add(figures, one.row.kind, 1, one.length)
+        if counts:
+            _count(cursor, changed, figures)
+    return len(put), len(gone)
+
+
+def _add(figures: Figures, kind: str, records: int, length: int) -> None:
+    live, total, squares = figures.get(kind, (0, 0.0, 0.0))
+    figures[kind] = live + records, total + records * float(length), squares + records * float(length) ** 2
+
+
+def _remove(cursor: Cursor[Any], repo: int, keys: Sequence[Key], changed: Counter[int], figures: Figures) -> None:
+    if not keys:
+        return
+    kinds, names = [kind for kind, _ in keys], [name for _, name in keys]
+    cursor.execute(
+        "delete from record r using unnest(%s::text[], %s::text[]) as k (kind, name)"
+        " where r.repo = %s and r.kind = k.kind and r.name = k.name returning r.id, r.terms, r.length, r.kind",
+        [kinds, names, repo],
+    )
+    rows = cursor.fetchall()
+    terms = {term for _, found, *_ in rows for term in found}
+    if rows:
+        cursor.execute(
+            "delete from posting where term = any(%s) and repo = %s and record = any(%s)",
+            [list(terms), repo, [row[0] for row in rows]],
+        )
+    for _, found, length, kind in rows:
+        changed.subtract(found)
+        _add(figures, kind, -1, length)
+
+
+def _insert(cursor: Cursor[Any], repo: int, made: Sequence[Prepared], commit: str, *, has_vectors: bool) -> None:
+    cursor.execute("select nextval('record_id_seq') from generate_series(1, %s)", [len(made)])
+    ids = [row[0] for row in cursor.fetchall()]
+    columns = "id, repo, kind, name, hash, line, number, commit, memory_type, importance, tags, written, length, terms"
+    with cursor.copy(f"copy record ({columns}) from stdin".encode()) as copy:
+        for id_, one in zip(ids, made, strict=True):
+            row, memory = one.row, one.row.memory
+            tags = [plain(tag.lower()) for tag in memory.tags]
+            copy.write_row((id_, repo, row.kind, row.key[1], row.hash, row.line, row.number, commit,
+                            plain(memory.memory_type), memory.importance, tags, memory.written_at, one.length,
+                            list(one.counts)))  # fmt: skip
+    with cursor.copy("copy posting (term, repo, record, count, length) from stdin") as copy:
+        copy.write("".join(
+            f"{term}\t{repo}\t{id_}\t{count}\t{one.length}\n"
+            for id_, one in zip(ids, made, strict=True) for term, count in one.counts.items()
+        ))  # fmt: skip
+    if has_vectors:
+        with cursor.copy("copy embedding (record, repo, scale, numbers) from stdin") as copy:
+            for id_, one in zip(ids, made, strict=True):
+                if one.vector:
+                    copy.write(f"{id_}\t{repo}\t{one.vector[0]!r}\t{one.vector[1]}\n")
+
+
+def _learn_words(cursor: Cursor[Any], words: set[str]) -> None:
+    """Take in the words that are new, with their trigrams; they stay, and count while a record has them."""
+    clean = sorted(word for word in words if plain(word) == word)
+    cursor.execute(
+        "insert into word (word, grams) select w, 0 from unnest(%s::text[]) as u (w)"
+        " where not exists (select 1 from word where word = w) on conflict do nothing returning id, word",
+        [clean],
+    )
+    new = cursor.fetchall()
+    if not new:
+        return
+    grams = {id_: trigrams(word) for id_, word in new}
+    cursor.execute(
+        "update word set grams = u.n from unnest(%s::int[], %s::int[]) as u (id, n) where word.id = u.id",
+        [list(grams), [len(found) for found in grams.values()]],
+    )
+    with cursor.copy("copy gram (gram, word) from stdin") as copy:
+        copy.write("".join(f"{gram}\t{id_}\n" for id_, found in grams.items() for gram in found))
+
+
+def _count(cursor: Cursor[Any], changed: Counter[int], figures: Figures) -> None:
+    deltas = {term: delta for term, delta in changed.items() if delta}
+    cursor.execute(
+        "insert into df (term, n) select * from unnest(%s::bigint[], %s::int[])"
+        " on conflict (term) do update set n = df.n + excluded.n",
+        [list(deltas), list(deltas.values())],
+    )
+    for kind, (live, total, squares) in figures.items():
+        cursor.execute(
+            "insert into stats values (%s, %s, %s, %s) on conflict (kind) do update set live = stats.live + excluded.live,"
+            " total = stats.total + excluded.total, squares = stats.squares + excluded.squares",
+            [kind, live, total, squares],
+        )
+
+
+def recount(connection: Connection[Any]) -> None:
+    """Count all terms and records anew, after a load that did not."""
+    connection.execute("truncate df")
+    connection.execute("insert into df select term, count(*) from posting group by term")
+    connection.execute("truncate stats")
+    connection.execute(
+        "insert into stats select kind, count(*), sum(length), sum(length::float8 ^ 2) from record group by kind"
+    )
+
+
+def note(connection: Connection[Any], repo: int, taken: Taken, **fields: Any) -> None:
+    """Write down what was taken from *repo*, and when."""
+    connection.execute(
+        "update repo set branch = %(branch)s, commit = %(commit)s, made_by = %(made_by)s, state = %(state)s,"
+        " note = %(note)s, left_out = %(left_out)s, changed_at = now(), failures = 0, gone_at = null,"
+        " memories = (select count(*) from record where repo = %(id)s and kind = 'memory'),"
+        " skills = (select count(*) from record where repo = %(id)s and kind = 'skill') where id = %(id)s",
+        {
+            **fields,
+            "id": repo,
+            "note": plain("; ".join(taken.notes)),
+            "state": "broken" if taken.notes else "ok",
+            "left_out": json.dumps(dict(taken.left_out)),
+        },
+    )
+
+
+def remove_repository(connection: Connection[Any], repo: int) -> None:
+    """Take all that the hub has of *repo* out, its grants included."""
+    write(connection, repo, Taken(rows=()), "", None)
+    connection.execute("delete from repo where id = %s", [repo])
+
+
+def read_row(kind: str, name: str, line: bytes) -> Memory:
+    """Return what a row of the hub says, as it was read when it was taken in."""
+    if kind == "skill":
+        return make_record(read_skill(line, name).skill)._replace(id=name)
+    memory = decode(line, loads).memory
+    assert memory is not None
+    return memory._replace(id=name)
+
+
+def find_without_vector(connection: Connection[Any], *, after: int) -> list[tuple[int, int, str, str, bytes]]:
+    """Return rows behind the id *after* that have no vector: id, repository, kind, name and line."""
+    return connection.execute(
+        "select r.id, r.repo, r.kind, r.name, r.line from record r left join embedding v on v.record = r.id"
+        " where v.record is null and r.id > %s order by r.id limit 512",
+        [after],
+    ).fetchall()
+
+
+def put_vectors(connection: Connection[Any], rows: Sequence[tuple[int, int, str, str, bytes]], meaning: Meaning) -> int:
+    """Make the vectors of *rows* and return how many there are now; 0 while the embedder fails."""
+    texts = [embedding_text(read_row(kind, name, bytes(line))) for _, _, kind, name, line in rows]
+    made = [(row, vector) for row, vector in zip(rows, _vectors(texts, meaning), strict=True) if vector]
+    with connection.cursor().copy("copy embedding (record, repo, scale, numbers) from stdin") as copy:
+        for (id_, repo, *_), (scale, numbers) in made:
+            copy.write(f"{id_}\t{repo}\t{scale!r}\t{numbers}\n")
+    return len(made)

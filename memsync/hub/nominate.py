@@ -1,0 +1,230 @@
+"""Which records of the hub may answer a query: PostgreSQL's part. It nominates; the index of memsync scores and ranks.
+
+Runs on a connection that sees only what its principal may read, and names those repositories in each query as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from memsync.hub.ingest import key_of, read_row, spell_vector
+from memsync.index.query import Query
+from memsync.index.sample import Whole, alike_words
+from memsync.index.scale import NOMINATED, WIDENED
+from memsync.index.spelling import trigrams
+from memsync.records import Memory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from psycopg import Connection
+
+BY_WORDS: Final = 250
+BY_MEANING: Final = 250
+FEW: Final = 30_000  # records below which all their vectors are compared
+_LEAST_TERMS: Final = 4
+_MOST_TERMS: Final = 12
+_POSTINGS: Final = 60_000  # that one query reads at most, beyond its rarest terms
+_WIDE: Final = 0.2  # share of the hub from which the list of repositories sieves, instead of leading
+_LIKE: Final = 64  # words that are compared with an unknown one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What a principal narrows a query to; applied before anything is cut."""
+
+    repositories: tuple[str, ...] = ()
+    kind: str = "memory"
+    memory_type: str | None = None
+    tags_all: tuple[str, ...] = ()
+    tags_any: tuple[str, ...] = ()
+    tags_none: tuple[str, ...] = ()
+    min_importance: float = 0.0
+
+    def where(self) -> tuple[str, dict[str, Any]]:
+        """Return the condition on a row `r` of records, "" without one, and its values."""
+        parts = {
+            "r.memory_type = %(type)s": self.memory_type,
+            "r.tags @> %(tags_all)s::text[]": self.tags_all,
+            "r.tags && %(tags_any)s::text[]": self.tags_any,
+            "not r.tags && %(tags_none)s::text[]": self.tags_none,
+            "r.importance >= %(least)s": self.min_importance,
+        }
+        values = {
+            "type": self.memory_type,
+            "least": self.min_importance,
+            **{name: [tag.lower() for tag in getattr(self, name)] for name in ("tags_all", "tags_any", "tags_none")},
+        }
+        return " and ".join(part for part, value in parts.items() if value), values
+
+
+class Nominee(NamedTuple):
+    """A record with where it is from, and its vector."""
+
+    id: int
+    repo: int
+    kind: str
+    memory: Memory
+    number: int
+    commit: str
+    vector: tuple[float, NDArray[np.int8]] | None
+
+
+class Reach(NamedTuple):
+    """The repositories that a query looks through, and how many records they have."""
+
+    repos: Sequence[int]
+    records: int
+    kind: str
+
+
+def find_reach(connection: Connection[Any], repositories: Sequence[str], kind: str) -> Reach:
+    """Return what may be read, or of that the *repositories* with these names or URLs, and its records of that *kind*."""
+    narrowed = " where name = any(%(names)s) or url = any(%(names)s)" if repositories else ""
+    rows = connection.execute(
+        f"select id, {'skills' if kind == 'skill' else 'memories'} from repo{narrowed}".encode(),
+        {"names": list(repositories)},
+    ).fetchall()
+    return Reach([row[0] for row in rows], sum(row[1] for row in rows), kind)
+
+
+def know_whole(connection: Connection[Any], query: Query, reach: Reach) -> tuple[Whole, list[str]]:
+    """Return what the hub knows of the terms of *query* and of words like them, and these words."""
+    row = connection.execute("select live, total, squares from stats where kind = %s", [reach.kind]).fetchone()
+    live, total, squares = row or (0, 0.0, 0.0)
+    seen = _count_terms(connection, reach.kind, query.terms)
+    rare = [term for term in query.terms if not term.startswith("=") and seen[term] <= WIDENED]
+    near = _find_like(connection, rare)
+    seen |= _count_terms(connection, reach.kind, [word for word in near if word not in seen])
+    alike = alike_words(query, near, lambda word: seen.get(word, 0), WIDENED)
+    words = sorted({word for found in alike.values() for word in found})
+    return Whole(live, total, squares, seen, reach.records), words
+
+
+def _count_terms(connection: Connection[Any], kind: str, terms: Sequence[str]) -> dict[str, int]:
+    keys = {key_of(kind, term): term for term in terms}
+    found = dict.fromkeys(terms, 0)
+    if keys:
+        for key, count in connection.execute("select term, n from df where term = any(%s)", [list(keys)]):
+            found[keys[key]] = max(count, 0)
+    return found
+
+
+def _find_like(connection: Connection[Any], terms: Iterable[str]) -> list[str]:
+    """Return the words of the hub that share most trigrams with one of *terms*."""
+    found: dict[str, None] = {}
+    for term in terms:
+        grams = trigrams(term)
+        rows = connection.execute(
+            "select w.word from (select word, count(*) n from gram where gram = any(%s) group by word) g"
+            " join word w on w.id = g.word where g.n / sqrt(w.grams::float8 * %s) >= %s"
+            " order by g.n / sqrt(w.grams::float8) desc, w.word limit %s",
+            [list(grams), len(grams), NOMINATED, _LIKE],
+        )
+        found |= dict.fromkeys(row[0] for row in rows)
+    return list(found)
+
+
+def by_words(
+    connection: Connection[Any], whole: Whole, terms: Sequence[str], reach: Reach, filters: Filters
+) -> list[int]:
+    """Return the records with most of the rarest *terms*, each counted as the index counts it."""
+    chosen = choose_terms(whole, terms, share=reach.records / max(whole.live, 1))
+    where, values = filters.where()
+    lead = "p.repo" if reach.records < _WIDE * whole.live else "p.repo + 0"
+    join = f" join record r on r.id = p.record and {where}" if where else ""
+    query = (
+        "select p.record from posting p join unnest(%(terms)s::bigint[], %(weights)s::float8[]) as t (term, weight)"
+        f" on t.term = p.term{join} where p.term = any(%(terms)s) and {lead} = any(%(repos)s)"
+        " group by p.record order by sum(t.weight * p.count / (p.count + %(offset)s + %(scale)s * p.length)) desc,"
+        " p.record limit %(most)s"
+    )
+    rows = connection.execute(
+        query.encode(),
+        {
+            **values,
+            "terms": [key_of(reach.kind, term) for term in chosen],
+            "weights": [whole.weight(term) for term in chosen],
+            "repos": list(reach.repos),
+            "offset": whole.damping.offset,
+            "scale": whole.damping.scale,
+            "most": BY_WORDS,
+        },
+    )
+    return [row[0] for row in rows]
+
+
+def choose_terms(whole: Whole, terms: Sequence[str], *, share: float = 1.0) -> list[str]:
+    """Return the rarest of *terms*: at least four, at most twelve, and no more than their postings may cost."""
+    rare = sorted((term for term in terms if whole.seen.get(term, 0)), key=lambda term: (whole.seen[term], term))
+    chosen: list[str] = []
+    cost = 0.0
+    for term in rare[:_MOST_TERMS]:
+        cost += share * whole.seen[term]
+        if len(chosen) >= _LEAST_TERMS and cost > _POSTINGS:
+            break
+        chosen.append(term)
+    return chosen
+
+
+def by_meaning(
+    connection: Connection[Any], numbers: Sequence[int], whole: Whole, reach: Reach, filters: Filters
+) -> list[int]:
+    """Return the records whose vectors are nearest to *numbers*: of few repositories exactly, else by the graph.
+
+    The graph is walked on until enough of what may be read is found; without that, a filter would leave next to nothing.
+    """
+    where, values = filters.where()
+    join = f" join record r on r.id = v.record and {where}" if where else ""
+    values |= {"repos": list(reach.repos), "near": spell_vector(numbers), "most": BY_MEANING}
+    if reach.records <= FEW:
+        query = (
+            f"select v.record from embedding v{join} where v.repo = any(%(repos)s)"
+            " order by (v.numbers <=> %(near)s::halfvec) + 0 limit %(most)s"
+        )
+    else:
+        connection.execute("set local hnsw.iterative_scan = strict_order")
+        connection.execute(f"set local hnsw.ef_search = {BY_MEANING}")
+        needed = int(2 * BY_MEANING * whole.live / max(reach.records, 1))
+        connection.execute(f"set local hnsw.max_scan_tuples = {max(20_000, needed)}")
+        query = (
+            f"select v.record from embedding v{join} where v.repo + 0 = any(%(repos)s)"
+            " order by v.numbers <=> %(near)s::halfvec limit %(most)s"
+        )
+    return [row[0] for row in connection.execute(query.encode(), values)]
+
+
+def read(connection: Connection[Any], ids: Sequence[int], reach: Reach, *, has_vectors: bool) -> list[Nominee]:
+    """Return the records *ids* whole."""
+    vector = "v.scale, v.numbers" if has_vectors else "null, null"
+    join = " left join embedding v on v.record = r.id" if has_vectors else ""
+    query = (
+        f"select r.id, r.repo, r.kind, r.name, r.line, r.number, r.commit, {vector} from record r{join}"
+        " where r.id = any(%s) and r.repo = any(%s) and r.kind = %s order by r.id"
+    )
+    cursor = connection.cursor(binary=True)
+    cursor.execute(query.encode(), [list(ids), list(reach.repos), reach.kind])
+    return [
+        Nominee(id_, repo, kind, read_row(kind, name, bytes(line)), number, commit, _read_vector(scale, numbers))
+        for id_, repo, kind, name, line, number, commit, scale, numbers in cursor
+    ]
+
+
+def _read_vector(scale: float | None, numbers: bytes | None) -> tuple[float, NDArray[np.int8]] | None:
+    """Return a vector from pgvector's binary form: two 16-bit numbers, then the halves, all big-endian."""
+    if scale is None or numbers is None:
+        return None
+    return scale, np.frombuffer(numbers, ">f2", offset=4).astype(np.int8)
+
+
+def has_vectors(connection: Connection[Any]) -> bool:
+    """Tell whether the hub keeps vectors."""
+    return connection.execute("select to_regclass('embedding')").fetchone() != (None,)
+
+
+def meta(connection: Connection[Any]) -> Mapping[str, str]:
+    """Return what the hub notes of itself."""
+    return dict(connection.execute("select key, value from meta").fetchall())

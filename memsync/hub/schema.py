@@ -1,0 +1,90 @@
+"""The tables of a hub, as steps that are done once each and all in one transaction. Everything here can be made again.
+
+What a principal may read is held twice: each query names its repositories, and row-level security holds it for whoever
+forgets to. The role READER owns nothing, so no rule is waived for it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SCHEMA: Final = "memsync_hub"
+READER: Final = "memsync_hub_reader"
+
+_FIRST: Final = """
+create table meta (key text primary key, value text not null);
+create table stats (kind text primary key, live bigint not null, total float8 not null, squares float8 not null);
+
+create table repo (
+  id serial primary key, url text not null unique, name text not null,
+  branch text not null default '', commit text not null default '', made_by text not null default '',
+  state text not null default 'new', note text not null default '', left_out jsonb not null default '{}',
+  memories int not null default 0, skills int not null default 0,
+  changed_at timestamptz, failures int not null default 0, retry_at timestamptz, gone_at timestamptz, added_at timestamptz not null default now()
+);
+
+-- A memory or a skill as its line says it, with what the filters look at. `terms` tell what to take back when it goes.
+create table record (
+  id bigserial primary key, repo int not null references repo on delete cascade,
+  kind text not null, name text not null, hash bytea not null,
+  line bytea not null, number int not null, commit text not null,
+  memory_type text not null, importance real not null, tags text[] not null, written timestamptz,
+  length int not null, terms bigint[] not null,
+  unique (repo, kind, name)
+);
+create table posting (term bigint not null, repo int not null, record bigint not null, count smallint not null, length smallint not null);
+create table df (term bigint primary key, n int not null);
+create table word (id serial primary key, word text not null unique, grams smallint not null);
+create table gram (gram bigint not null, word int not null, primary key (gram, word));
+
+create table principal (id serial primary key, name text not null unique, added_at timestamptz not null default now());
+create table access (
+  principal int not null references principal on delete cascade, repo int not null references repo on delete cascade,
+  until timestamptz, source text not null, primary key (principal, repo)
+);
+create table token (
+  id serial primary key, hash bytea not null unique, principal int not null references principal on delete cascade,
+  name text not null, scopes text[] not null, made_at timestamptz not null default now(), until timestamptz,
+  revoked_at timestamptz, used_at timestamptz
+);
+create table audit (
+  at timestamptz not null default now(), principal text not null, face text not null, action text not null,
+  repos int not null default 0, hits int not null default 0, ms real not null default 0
+);
+create index audit_at on audit (at);
+create table unanswered (query text primary key, times int not null, principals int[] not null, last_at timestamptz not null);
+
+-- Who asks is said per transaction; nobody is asking until it is.
+create function readable() returns setof int language sql stable security definer
+  set search_path = memsync_hub, pg_temp as $$
+  select repo from access
+  where principal = nullif(current_setting('memsync.principal', true), '')::int and (until is null or until > now())
+$$;
+revoke all on function readable() from public;
+grant execute on function readable() to memsync_hub_reader;
+grant usage on schema memsync_hub to memsync_hub_reader;
+alter table repo enable row level security;
+alter table record enable row level security;
+alter table posting enable row level security;
+create policy reading on repo for select to memsync_hub_reader using (id in (select readable()));
+create policy reading on record for select to memsync_hub_reader using (repo in (select readable()));
+create policy reading on posting for select to memsync_hub_reader using (repo in (select readable()));
+grant select on repo, record, posting, stats, df, word, gram, meta to memsync_hub_reader;
+"""
+
+STEPS: Final = (_FIRST,)
+
+VECTORS: Final = """
+create table embedding (record bigint primary key references record on delete cascade, repo int not null, scale real not null, numbers halfvec({dim}) not null);
+alter table embedding alter column numbers set storage plain;
+alter table embedding enable row level security;
+create policy reading on embedding for select to memsync_hub_reader using (repo in (select readable()));
+grant select on embedding to memsync_hub_reader;
+"""
+
+# What a first load leaves out, because an index that is built at the end is built in a fraction of the time.
+INDEXES: Final = {
+    "posting_term": "create index if not exists posting_term on posting (term, repo) include (record, count, length)",
+    "embedding_repo": "create index if not exists embedding_repo on embedding (repo)",
+    "embedding_near": "create index if not exists embedding_near on embedding using hnsw (numbers halfvec_cosine_ops)",
+}

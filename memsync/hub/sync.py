@@ -1,0 +1,302 @@
+"""Bringing the hub up to date with its repositories: one look each, and a fetch where something changed.
+
+Many repositories are asked at once, and written one after the other, each in a transaction of its own. What is cut off
+leaves whole repositories behind, and the next sync goes on from there.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
+
+from memsync.errors import HubError, Remedy
+from memsync.hub import ingest, remote
+from memsync.hub.database import Database
+from memsync.hub.intake import Taken, take, version
+from memsync.hub.schema import INDEXES
+from memsync.index.embed import Meaning
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+log = logging.getLogger(__name__)
+
+PARALLEL: Final = 64
+_TRIES: Final = 3
+_PAUSE: Final = 1.0  # seconds before the second try, twice as long before the third
+_LONGEST_PAUSE: Final = 3600
+_GONE_FOR: Final = "1 day"  # after which what was taken from a repository that is gone is removed
+_LOADING: Final = "loading"
+
+_NO_TIP: Final = remote.Tip()
+
+What = Literal["new", "changed", "unchanged", "failed", "gone", "removed", "passed over"]
+T = TypeVar("T")
+
+
+class Known(NamedTuple):
+    """A repository as the hub knows it."""
+
+    id: int
+    url: str
+    name: str
+    commit: str
+    made_by: str
+    branch: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one repository in a sync: `put` rows were written, `removed` ones went; `note` says what to look at."""
+
+    name: str
+    what: What
+    put: int = 0
+    removed: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """What was asked of a repository; `taken` is None where nothing changed, `error` says why nothing is known."""
+
+    tip: remote.Tip = _NO_TIP
+    taken: Taken | None = None
+    error: remote.RemoteFailed | None = None
+
+
+def add(database: Database, addresses: Sequence[str], *, principal: int | None) -> list[str]:
+    """Note the repositories at *addresses* and return the names of the new ones; *principal* may read all of them.
+
+    Raises:
+        UsageError, HubError
+    """
+    clean = [remote.clean_address(address) for address in addresses]
+    with database.writing() as connection:
+        new = []
+        for url in clean:
+            made = connection.execute(
+                "insert into repo (url, name) values (%s, %s) on conflict (url) do nothing returning name",
+                [url, remote.name_of(url)],
+            ).fetchone()
+            new += [made[0]] if made else []
+            if principal is not None:
+                connection.execute(
+                    "insert into access (principal, repo, source) select %s, id, 'added' from repo where url = %s"
+                    " on conflict (principal, repo) do update set until = null",
+                    [principal, url],
+                )
+    return new
+
+
+def remove(database: Database, ref: str) -> str:
+    """Remove the repository whose URL or name is *ref*, with all that was taken from it, and return its URL.
+
+    Raises:
+        HubError
+    """
+    with database.writing_alone() as connection:
+        found = find(connection, ref)
+        ingest.remove_repository(connection, found.id)
+    return found.url
+
+
+def find(connection: Connection[Any], ref: str) -> Known:
+    """Return the repository that *ref* names: its URL, or its name where only one has it.
+
+    Raises:
+        HubError
+    """
+    rows = [known for known in list_known(connection) if ref in (known.url, known.name)]
+    exact = [known for known in rows if known.url == ref] or rows
+    if len(exact) == 1:
+        return exact[0]
+    if rows:
+        raise HubError(f"{len(rows)} repositories are called {ref}; name one by its URL: {rows[0].url}")
+    raise HubError(f"the hub has no repository {ref!r}; ", Remedy("hub status"), " lists them")
+
+
+def list_known(connection: Connection[Any], *, due: bool = False) -> list[Known]:
+    """Return the repositories of the hub; with *due* only those that need not wait after failures."""
+    where = " where retry_at is null or retry_at <= now()" if due else ""
+    rows = connection.execute(f"select id, url, name, commit, made_by, branch from repo{where} order by id".encode())
+    return [Known(*row) for row in rows]
+
+
+def sync(
+    database: Database,
+    meaning: Meaning | None,
+    *,
+    refs: Sequence[str] = (),
+    due: bool = False,
+    parallel: int = PARALLEL,
+    wait: Callable[[float], None] = time.sleep,
+    told: Callable[[Outcome], None] = lambda _: None,
+) -> list[Outcome]:
+    """Bring the hub up to date with all its repositories, or with *refs*, and return what became of each.
+
+    Raises:
+        HubError: the database is lost; what was done until then is kept.
+    """
+    with database.writing() as connection:
+        known = [find(connection, ref) for ref in refs] or list_known(connection, due=due)
+        load(connection, expected=len(known))
+    made_by = version()
+    outcomes = []
+    with ThreadPoolExecutor(max_workers=max(1, min(parallel, len(known)))) as workers:
+        waiting = {workers.submit(ask, one, made_by, wait): one for one in known}
+        try:
+            for future in as_completed(waiting):
+                outcome = settle(database, waiting.pop(future), future.result(), meaning, made_by)
+                outcomes.append(outcome)
+                told(outcome)
+        except BaseException:
+            workers.shutdown(wait=False, cancel_futures=True)
+            raise
+    finish(database)
+    fill_vectors(database, meaning)
+    return sorted(outcomes, key=lambda outcome: outcome.name)
+
+
+def ask(known: Known, made_by: str, wait: Callable[[float], None]) -> Fetched:
+    """Ask the repository what it has, and take it in if that may be something else; writes nothing."""
+    try:
+        tip = _patiently(lambda: remote.look(known.url), wait)
+        if (tip.commit, made_by) == (known.commit, known.made_by):
+            return Fetched(tip=tip)
+        files = _patiently(lambda: remote.fetch(known.url, tip.commit), wait) if tip.commit else {}
+        return Fetched(tip=tip, taken=take(files))
+    except remote.RemoteFailed as error:
+        return Fetched(error=error)
+
+
+def _patiently(call: Callable[[], T], wait: Callable[[float], None]) -> T:
+    """Return what *call* returns, trying again after growing pauses while it may only be busy."""
+    for number in range(_TRIES):
+        try:
+            return call()
+        except remote.RemoteFailed as error:
+            if error.is_gone or number == _TRIES - 1:
+                raise
+        wait(_PAUSE * 2**number * random.uniform(0.5, 1.5))  # noqa: S311 - so that not all come back at once
+    raise AssertionError
+
+
+def settle(database: Database, known: Known, found: Fetched, meaning: Meaning | None, made_by: str) -> Outcome:
+    """Write what was *found* of a repository, unless somebody else has in between.
+
+    Raises:
+        HubError
+    """
+    if found.error:
+        return _note_failure(database, known, found.error)
+    if found.taken is None:
+        return Outcome(name=known.name, what="unchanged")
+    with database.writing_alone() as connection:
+        now = connection.execute("select commit, made_by from repo where id = %s for update", [known.id]).fetchone()
+        if now is None or tuple(now) != (known.commit, known.made_by):
+            return Outcome(name=known.name, what="passed over", note="another sync was here in between")
+        counts = not is_loading(connection)
+        put, gone = ingest.write(connection, known.id, found.taken, found.tip.commit, meaning, counts=counts)
+        ingest.note(
+            connection, known.id, found.taken, branch=found.tip.branch, commit=found.tip.commit, made_by=made_by
+        )
+    notes = list(found.taken.notes)
+    if known.branch and known.branch != found.tip.branch:
+        notes.insert(0, f"the default branch is {found.tip.branch or 'gone'} now, it was {known.branch}")
+    what: What = "changed" if known.commit else "new"
+    return Outcome(name=known.name, what=what, put=put, removed=gone, note="; ".join(notes))
+
+
+def _note_failure(database: Database, known: Known, error: remote.RemoteFailed) -> Outcome:
+    """Write down that a repository could not be asked; one that has been gone for a day goes from the hub as well."""
+    state: What = "gone" if error.is_gone else "failed"
+    with database.writing_alone() as connection:
+        connection.execute(
+            "update repo set state = %s, note = %s, failures = failures + 1, retry_at = now() +"
+            " least(interval '30 seconds' * power(2, least(failures, 20)), %s * interval '1 second'),"
+            " gone_at = case when %s then coalesce(gone_at, now()) end where id = %s",
+            [state, str(error), _LONGEST_PAUSE, error.is_gone, known.id],
+        )
+        query = f"select 1 from repo where id = %s and gone_at < now() - interval '{_GONE_FOR}'"
+        if connection.execute(query.encode(), [known.id]).fetchone():
+            ingest.write(connection, known.id, Taken(rows=()), "", None)
+            connection.execute("update repo set commit = '', memories = 0, skills = 0 where id = %s", [known.id])
+            return Outcome(name=known.name, what="removed", note=str(error))
+    return Outcome(name=known.name, what=state, note=str(error))
+
+
+def is_loading(connection: Connection[Any]) -> bool:
+    """Tell whether the hub is being loaded for the first time, and has neither indexes nor counts yet."""
+    return connection.execute("select 1 from meta where key = %s", [_LOADING]).fetchone() is not None
+
+
+def load(connection: Connection[Any], *, expected: int) -> None:
+    """Begin a first load: an empty hub that is about to get *expected* repositories has its indexes made afterwards."""
+    row = connection.execute("select exists (select from record)").fetchone()
+    if expected < _MANY or (row and row[0]):
+        return
+    connection.execute("insert into meta values (%s, '1') on conflict do nothing", [_LOADING])
+    for name in INDEXES:
+        connection.execute(f"drop index if exists {name}".encode())
+
+
+_MANY: Final = 200  # repositories from which a first load pays
+
+
+def finish(database: Database) -> None:
+    """End a first load, also one that another process was killed in: count, and build the indexes.
+
+    Raises:
+        HubError
+    """
+    with database.writing_alone() as connection:
+        if is_loading(connection):
+            connection.execute("set local maintenance_work_mem = '1GB'")
+            ingest.recount(connection)
+            build_indexes(connection)
+            connection.execute("delete from meta where key = %s", [_LOADING])
+            connection.execute("analyze")
+        connection.execute(
+            "insert into meta values ('synced_at', now()::text) on conflict (key) do update set value = excluded.value"
+        )
+
+
+def build_indexes(connection: Connection[Any]) -> None:
+    """Build what is missing of the indexes."""
+    has_vectors = connection.execute("select to_regclass('embedding')").fetchone() != (None,)
+    for name, statement in INDEXES.items():
+        if has_vectors or not name.startswith("embedding"):
+            connection.execute(statement.encode())
+
+
+def fill_vectors(database: Database, meaning: Meaning | None) -> int:
+    """Make the vectors that are missing, as after a change of the embedder, and return how many were made.
+
+    Some hundred at a time, so that what is made is kept and nobody waits for all.
+
+    Raises:
+        HubError
+    """
+    made, last = 0, 0
+    while meaning is not None:
+        with database.writing_alone() as connection:
+            rows = ingest.find_without_vector(connection, after=last)
+            if not rows:
+                break
+            last = rows[-1][0]
+            made += ingest.put_vectors(connection, rows, meaning)
+    return made
+
+
+def summary(outcomes: Iterable[Outcome]) -> dict[str, int]:
+    """Count *outcomes* by what became of the repositories."""
+    counted: dict[str, int] = {}
+    for outcome in outcomes:
+        counted[outcome.what] = counted.get(outcome.what, 0) + 1
+    return dict(sorted(counted.items()))

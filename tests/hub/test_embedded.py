@@ -1,0 +1,96 @@
+"""The life of the embedded server: started by who needs it, shared, ended when idle, and not held up by what a crash left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from helpers import memsync, until
+
+from memsync.hub import config
+from memsync.hub.embedded import Embedded, keep
+
+
+@pytest.fixture
+def own():
+    """Return this user's own server, of a home whose path is too long for a socket; nothing is left of it."""
+    server = Embedded(config.find_directory() / ("long" * 30), idle=0.4)
+    yield server
+    server.remove()
+    shutil.rmtree(server.place, ignore_errors=True)
+
+
+def pid_of(server: Embedded) -> int:
+    return int((server.data / "postmaster.pid").read_text().split("\n", 1)[0])
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_the_server_is_started_once_shared_replaced_after_a_crash_and_ended_when_idle(own):
+    starts = [threading.Thread(target=own.ensure) for _ in range(3)]
+    for thread in starts:
+        thread.start()
+    for thread in starts:
+        thread.join()
+    first = pid_of(own)
+    own.idle = 30.0
+    with own.connect() as connection:  # whoever is connected keeps it
+        assert connection.execute("select 1").fetchone() == (1,)
+        assert len(os.fsencode(own.socket)) <= 90
+        own.ensure()
+        assert pid_of(own) == first, "who comes later shares it"
+    os.kill(first, signal.SIGKILL)
+    until(lambda: not is_alive(first))
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        note = own.data / "postmaster.pid"
+        rows = note.read_text().split("\n")
+        note.write_text("\n".join([str(other.pid), *rows[1:]]))  # the number belongs to somebody else now
+        own.ensure()
+        assert is_alive(other.pid)
+        other.communicate(b"\n")
+    second = pid_of(own)
+    assert second != first
+    own.idle = 0.3
+    keep(own.directory, 0.3)
+    until(lambda: not (own.data / "postmaster.pid").exists())
+    own.ensure()
+    with own.connect() as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+
+
+@pytest.mark.slow
+def test_init_add_sync_search_and_drop_work_outside_of_git_and_leave_nothing(make, tmp_path, home):
+    repo = make("payments", "the integration tests need docker")
+    started = Embedded(home / ".gobby" / "hub")
+    try:
+        assert memsync("hub", "status", cwd=tmp_path).err == (
+            "memsync: there is no hub yet; `memsync hub init` makes one on this machine\n"
+        )
+        first = memsync("hub", "init", "--json", cwd=tmp_path)
+        assert first.json["embedded"], first.err
+        assert memsync("hub", "init", "--json", cwd=tmp_path).json["done"] == []
+        assert (home / ".gobby" / "hub" / "hub.json").stat().st_mode & 0o777 == 0o600
+        listed = tmp_path / "repositories.txt"
+        listed.write_text(f"# ours\n{repo.root}\n\n")
+        assert memsync("hub", "add", "--from", str(listed), "--json", cwd=tmp_path).json["added"] == ["org/payments"]
+        assert memsync("hub", "sync", cwd=tmp_path).out == "org/payments new, 1 written, 0 removed\n"
+        found = memsync("hub", "search", "docker", cwd=tmp_path)
+        assert found.out.startswith("org/payments mm-000000 the integration tests need docker\n")
+        assert "1 memory" in memsync("hub", "status", cwd=tmp_path).out
+        assert memsync("hub", "drop", "-y", cwd=tmp_path).code == 0
+        assert not started.data.exists()
+        assert memsync("hub", "search", "docker", cwd=tmp_path).code == 1
+    finally:
+        started.remove()
