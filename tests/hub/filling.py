@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from helpers import memory_line
+
 from memsync.hub import access, sync
 from memsync.hub.hub import Hub
 from memsync.hub.search import HubRecall
@@ -42,3 +44,11 @@ def count(hub: Hub, table: str) -> int:
     """Return how many rows *table* has."""
     with hub.database.writing() as connection:
         return connection.execute(f"select count(*) from {table}").fetchone()[0]
+
+
+def commit(repo: GitRepo, *texts: str) -> None:
+    """Commit these memories, and no others."""
+    lines = [text if text.startswith("{") else memory_line(f"mm-{n:06d}", text) for n, text in enumerate(texts)]
+    repo.write_memories("".join(line if line.endswith("\n") else f"{line}\n" for line in lines))
+    repo.git("add", ".")
+    repo.git("commit", "-q", "--allow-empty", "-m", "memories")

@@ -6,8 +6,7 @@ import json
 import subprocess
 
 import pytest
-from conftest import commit
-from filling import bring, count, refresh, texts
+from filling import bring, commit, count, refresh, texts
 from helpers import GitRepo, memory_line
 
 from memsync.errors import HubError, UsageError
