@@ -1,7 +1,7 @@
 """What the clients noted for themselves, as candidates: never more than that, and only where the user asked for it.
 
 Claude Code keeps notes of its own about a project in the home, and its `# ` writes a line into CLAUDE.md. Codex keeps a
-MEMORY.md. Of a file in the work tree only lines count that are not committed: what is, came from anybody, and is read by its client anyway.
+MEMORY.md. So does Gemini CLI for each project, and patches to it that wait in an inbox (0.61). Of a file in the work tree only lines count that are not committed: what is, came from anybody, and is read by its client anyway.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,6 +20,7 @@ from memsync.memories.project import Project
 from memsync.setup.block import BEGIN, END
 from memsync.setup.settings_files import home_of
 from memsync.store import checkout, files
+from memsync.system.limits import read_json
 from memsync.transfer import sources
 
 _MOST: Final = 20  # candidates of one look: more would bury the rest
@@ -31,6 +33,15 @@ class Taken(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
+class _Notes(NamedTuple):
+    """A file with notes: the work tree that it is in, if it is in one, its form, and what marks a row that only points to a file."""
+
+    path: Path
+    tree: Path | None = None
+    kind: sources.Source = "claude-memory"
+    pointer: str = ""
+
+
 def take_in(project: Project) -> Taken:
     """Propose what the clients of `memory.bridges` noted since the last time, unless it is stored, waits or was rejected.
 
@@ -39,43 +50,68 @@ def take_in(project: Project) -> Taken:
     """
     proposals: list[Proposal] = []
     problems: list[str] = []
-    for path, tree in _list_files(project):
+    for notes in _list_notes(project):
         try:
-            proposals += _read(path, tree)
+            proposals += _read(notes)
         except (MemsyncError, OSError) as error:
             problems.append(str(error))
     project.stores.refresh()
     return Taken(tuple(Candidates(project).propose(proposals, most=_MOST)), tuple(problems))
 
 
-def _list_files(project: Project) -> Iterator[tuple[Path, Path | None]]:
-    """Yield the files to look at, each with the work tree that it is in, if it is in one."""
+def _list_notes(project: Project) -> Iterator[_Notes]:
+    """Yield the files to look at."""
     root, wanted = project.layout.root, re.split(r"[,\s]+", project.settings.bridges)
     if root is None:
         return
     if "claude" in wanted:
         folder = _home(project, "claude") / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(root)) / "memory"
-        yield from ((path, None) for path in sorted(folder.glob("*.md")))
-        yield from ((root / name, root) for name in ("CLAUDE.md", "CLAUDE.local.md"))
+        yield from map(_Notes, sorted(folder.glob("*.md")))
+        yield from (_Notes(root / name, root, "claude-md") for name in ("CLAUDE.md", "CLAUDE.local.md"))
     if "codex" in wanted:
-        yield _home(project, "codex") / "memories" / "MEMORY.md", None
+        yield _Notes(_home(project, "codex") / "memories" / "MEMORY.md")
+    if "gemini" in wanted and (folder := _find_gemini_folder(project, root)):
+        paths = sorted((*folder.glob("*.md"), *folder.glob(".inbox/private/*.patch")))
+        yield from (_Notes(path, kind="claude-md", pointer=str(folder)) for path in paths)
+
+
+def _find_gemini_folder(project: Project, root: Path) -> Path | None:
+    """Return where Gemini CLI keeps what it notes on the project at *root*, by its list of the projects that it knows."""
+    home = _home(project, "gemini")
+    with suppress(OSError, ValueError, AttributeError, MemsyncError):
+        names = read_json(files.read(home / "projects.json")[0] or b"{}").get("projects", {})
+        if isinstance(name := names.get(str(root)), str) and re.fullmatch(r"[\w.-]*\w", name):
+            return home / "tmp" / name / "memory"
+    return None
 
 
 def _home(project: Project, name: str) -> Path:
     return home_of(known.find(name), project.env) or Path(os.devnull)
 
 
-def _read(path: Path, tree: Path | None) -> Iterator[Proposal]:
+def _read(notes: _Notes) -> Iterator[Proposal]:
+    path, tree = notes.path, notes.tree
     if tree is None and not path.is_file():
         return
     data, seen = files.read(files.resolve_inside(path, tree))
     if seen == files.ABSENT:
         return
-    text = _drop_known(data.decode("utf-8", "replace"), checkout.read_committed(path) if tree else None)
-    kind: sources.Source = "claude-md" if tree else "claude-memory"
-    for one in sources.read_bytes(text.encode(), str(path), kind):
+    text = data.decode("utf-8", "replace")
+    if path.suffix == ".patch":
+        text = _keep_added(text)
+    if notes.pointer:
+        text = "\n".join("" if notes.pointer in row else row for row in text.splitlines())
+    text = _drop_known(text, checkout.read_committed(path) if tree else None)
+    for one in sources.read_bytes(text.encode(), str(path), notes.kind):
         if one.memory:
             yield Proposal(memory=one.memory, rationale="noted by the client itself", where=one.where)
+
+
+def _keep_added(patch: str) -> str:
+    """Return the rows that a unified *patch* adds, each in its line, the others blank."""
+    return "\n".join(
+        row[1:] if row.startswith("+") and not row.startswith("+++ ") else "" for row in patch.splitlines()
+    )
 
 
 def _drop_known(text: str, committed: bytes | None) -> str:

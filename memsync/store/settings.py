@@ -43,7 +43,9 @@ class Settings:
     auto_extract: bool = _setting(
         "memory.auto_extract", True, "propose memories and skills when a session ends (docs/learning.md)"
     )
-    bridges: str = _setting("memory.bridges", "", "whose own notes `sync` proposes: claude, codex (docs/clients.md)")
+    bridges: str = _setting(
+        "memory.bridges", "", "whose own notes `sync` proposes: claude, codex, gemini (docs/clients.md)"
+    )
     stop_words: bool = _setting("memory.stop_words", True, "leave English stop words out of queries")
     decay_enabled: bool = _setting("memory.decay_enabled", True, "let importance fade with disuse")
     decay_rate: float = _setting("memory.decay_rate", 0.05, "importance lost per month without use", low=0, high=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -59,6 +60,29 @@ def test_what_is_a_memory_already_is_not_proposed(repo, notes):
     with Memsync.open(repo.root) as project:
         project.remember("the staging database listens on port 5433.")
     assert look(repo) == []
+
+
+def test_what_gemini_cli_noted_and_what_waits_in_its_inbox_waits_here_too(repo, home):
+    folder = home / ".gemini" / "tmp" / "repo-1" / "memory"
+    (folder / ".inbox" / "private").mkdir(parents=True)
+    (home / ".gemini" / "projects.json").write_text(json.dumps({"projects": {str(repo.root): "repo-1"}}))
+    index = (
+        f"# Project memory\n\n- Use tabs in Makefiles, never spaces\n- See {folder}/deploys.md for how deploys go.\n"
+    )
+    (folder / "MEMORY.md").write_text(index)
+    patch = folder / ".inbox" / "private" / "extraction.patch"
+    patch.write_text(
+        f"--- {folder}/MEMORY.md\n+++ {folder}/MEMORY.md\n@@ -1,3 +1,4 @@\n # Project memory\n \n"
+        "-- Use tabs in Makefiles, never spaces\n+- The staging database listens on port 5433.\n"
+    )
+    repo.write_memories("")
+    assert look(repo, "gemini") == [
+        ("The staging database listens on port 5433.", f"{patch}:7"),
+        ("Use tabs in Makefiles, never spaces", f"{folder / 'MEMORY.md'}:3"),
+    ]
+    for projects in ({str(repo.root): "../tmp/repo-1"}, [], {str(repo.root): 7}):
+        (home / ".gemini" / "projects.json").write_text(json.dumps({"projects": projects}))
+        assert look(repo, "gemini") == []
 
 
 def test_nobody_who_did_not_ask_for_it_is_read(repo, notes):
