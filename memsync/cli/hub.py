@@ -17,7 +17,7 @@ from memsync.errors import UsageError
 _JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
 
 
-@cli.group(homes=(("hub_access", "grant revoke grants mirror token audit"),))
+@cli.group(homes=(("hub_access", "grant revoke grants mirror token audit"), ("hub_serve", "serve push")))
 def hub() -> None:
     """Search the memories of many repositories at once.
 
@@ -58,17 +58,21 @@ def init(dsn: str, embedder: str) -> Answer:
 
     Without DSN it is on this machine: PostgreSQL starts with the first
     command and ends a minute after the last. With DSN it is in that database,
-    which needs pgvector. Another embedder makes all vectors anew at the next
-    sync.
+    which needs pgvector. With the address of a server, that one is asked, with
+    the token in MEMSYNC_HUB_TOKEN. Another embedder makes all vectors anew at
+    the next sync.
 
     \b
     Examples:
       memsync hub init
       memsync hub init postgresql://hub@db.example.com/memsync
+      memsync hub init https://hub.example.com
     """
     from memsync.hub import hub as calls
 
     done = calls.init(dsn, embedder)
+    if dsn.startswith("http"):
+        return Answer({"done": done, "embedded": False}, f"this user's hub {done[0]}; try: memsync hub search QUERY")
     where = "in the database" if dsn else "on this machine"
     return Answer(
         {"done": done, "embedded": not dsn}, f"the hub {where} is ready; add repositories: memsync hub add URL"
@@ -201,8 +205,7 @@ def search(query: str, limit: int, principal: str, **chosen: Any) -> Answer:
     from memsync.hub import hub as calls
     from memsync.hub.nominate import Filters
 
-    with calls.Hub.open() as open_hub:
-        found = open_hub.search(query, principal=principal, limit=limit, filters=Filters(**chosen))
+    found = calls.ask(query, principal=principal, limit=limit, filters=Filters(**chosen))
     return Answer(found, render.recall(found))
 
 

@@ -157,7 +157,8 @@ finding_options = stack(
 @click.argument("query", required=False)
 @finding_options
 @at_option
-def recall(project: Project, /, query: str | None, at: str | None, **how: Any) -> Answer:
+@click.option("--hub", is_flag=True, help="What other repositories know, too; see hub.")
+def recall(project: Project, /, query: str | None, at: str | None, hub: bool, **how: Any) -> Answer:
     """Find the memories that answer QUERY; without one, the most important.
 
     Finds words, parts of identifiers, paths, versions and hashes, and forgives
@@ -169,9 +170,22 @@ def recall(project: Project, /, query: str | None, at: str | None, **how: Any) -
       memsync memory recall session-lifecycle.yaml --limit 3 --explain
       memsync memory recall "which database" --at v1.0
       memsync memory recall "the build is red" --skills
+      memsync memory recall "how do we retry payments" --hub
     """
     project = _open_at(project, at)
-    return _find(project, project.recall, query, at=at, **how)
+    answer = _find(project, project.recall, query, at=at, **how)
+    return _with_hub(answer, query, how) if hub else answer
+
+
+def _with_hub(answer: Answer, query: str | None, how: dict[str, Any]) -> Answer:
+    """Return *answer* with what the hub has on *query*, but for what is there already."""
+    from memsync.cli import render_hub
+
+    if not query:
+        raise UsageError("what other repositories know depends on a query; give one")
+    found = render_hub.beside(query, answer.value, how)
+    text = f"{answer.text}\nfrom the hub:\n{render_hub.recall(found)}"
+    return Answer({**answer.value, "hub": found.as_dict()}, text)
 
 
 @command(memory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,9 +16,20 @@ if TYPE_CHECKING:
     from memsync.hub.search import HubHit, HubRecall
     from memsync.hub.sync import Outcome
 
-__all__ = ["one_line", "outcomes", "recall", "repositories", "status"]
+__all__ = ["beside", "one_line", "outcomes", "recall", "repositories", "status"]
 
 _SHOWN = 20
+
+
+def beside(query: str, local: Mapping[str, Any], how: Mapping[str, Any]) -> HubRecall:
+    """Return what the hub has on *query* by the options of a recall, but for what the *local* answer has."""
+    from memsync.hub.hub import ask
+    from memsync.hub.nominate import Filters
+
+    names = ("memory_type", "tags_all", "tags_any", "tags_none", "min_importance")
+    found = ask(query, limit=how["limit"] or 15, filters=Filters(**{name: how[name] for name in names}))
+    known = {(one["id"], one["content"]) for one in local["memories"]}
+    return replace(found, hits=tuple(h for h in found.hits if (h.memory.id, h.memory.content) not in known))
 
 
 def repositories(count: int) -> str:

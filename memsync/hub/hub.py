@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from memsync.errors import ConfigError, HubError, Remedy
+from memsync.errors import ConfigError, HubError, Remedy, UsageError
 from memsync.hub import access, config, database, nominate, search, sync
 from memsync.hub.embedded import Embedded
 from memsync.hub.nominate import Filters
 from memsync.index.embed import Meaning, choose
+from memsync.net import clean_url
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -120,6 +122,8 @@ def init(dsn: str, embedder: str) -> list[str]:
     Raises:
         HubError, NotInstalled, ConfigError
     """
+    if dsn.startswith(("http://", "https://")):
+        return _use_server(dsn)
     settings = config.Settings(dsn=dsn, embedder=embedder)
     meaning = load_embedder(embedder)
     probe = meaning.query("which version of node does the build need") if meaning else None
@@ -135,6 +139,30 @@ def init(dsn: str, embedder: str) -> list[str]:
                 [repr(meaning.unrelated)],
             )
     return done
+
+
+def _use_server(url: str) -> list[str]:
+    try:
+        server = clean_url(url, "the address of the hub's server", "MEMSYNC_HUB_TOKEN")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    config.save(config.Settings(server=server, token=os.environ.get("MEMSYNC_HUB_TOKEN", "")))
+    return [f"asks {server}"]
+
+
+def ask(text: str, *, principal: str = "", limit: int = 15, filters: Filters | None = None) -> search.HubRecall:
+    """Return what this user's hub has on *text*, wherever that hub is.
+
+    Raises:
+        HubError, NotInstalled
+    """
+    settings = config.load()
+    if settings.server:
+        from memsync.hub import client
+
+        return client.search(settings, text, limit=limit, filters=filters or Filters())
+    with Hub(settings) as hub:
+        return hub.search(text, principal=principal, limit=limit, filters=filters)
 
 
 def drop() -> str:

@@ -215,7 +215,7 @@ def note(connection: Connection[Any], repo: int, taken: Taken, **fields: Any) ->
     """Write down what was taken from *repo*, and when."""
     connection.execute(
         "update repo set branch = %(branch)s, commit = %(commit)s, made_by = %(made_by)s, state = %(state)s,"
-        " note = %(note)s, left_out = %(left_out)s, changed_at = now(), failures = 0, gone_at = null,"
+        " note = %(note)s, left_out = %(left_out)s, changed_at = now(), pushed = %(pushed)s, failures = 0, retry_at = null, gone_at = null,"
         " memories = (select count(*) from record where repo = %(id)s and kind = 'memory'),"
         " skills = (select count(*) from record where repo = %(id)s and kind = 'skill') where id = %(id)s",
         {

@@ -20,7 +20,7 @@ create table repo (
   branch text not null default '', commit text not null default '', made_by text not null default '',
   state text not null default 'new', note text not null default '', left_out jsonb not null default '{}',
   memories int not null default 0, skills int not null default 0,
-  changed_at timestamptz, failures int not null default 0, retry_at timestamptz, gone_at timestamptz, added_at timestamptz not null default now()
+  changed_at timestamptz, failures int not null default 0, retry_at timestamptz, gone_at timestamptz, pushed boolean not null default false, added_at timestamptz not null default now()
 );
 
 -- A memory or a skill as its line says it, with what the filters look at. `terms` tell what to take back when it goes.

@@ -68,6 +68,7 @@ class Fetched:
     tip: remote.Tip = _NO_TIP
     taken: Taken | None = None
     error: remote.RemoteFailed | None = None
+    pushed: bool = False
 
 
 def add(database: Database, addresses: Sequence[str], *, principal: int | None) -> list[str]:
@@ -121,9 +122,10 @@ def find(connection: Connection[Any], ref: str) -> Known:
     raise HubError(f"the hub has no repository {ref!r}; ", Remedy("hub status"), " lists them")
 
 
-def list_known(connection: Connection[Any], *, due: bool = False) -> list[Known]:
-    """Return the repositories of the hub; with *due* only those that need not wait after failures."""
-    where = " where retry_at is null or retry_at <= now()" if due else ""
+def list_known(connection: Connection[Any], *, due: bool = False, asked: bool = False) -> list[Known]:
+    """Return the repositories of the hub; with *due* only those that need not wait after failures, *asked* not those that push."""
+    where = " where not pushed" if asked or due else ""
+    where += " and (retry_at is null or retry_at <= now())" if due else ""
     rows = connection.execute(f"select id, url, name, commit, made_by, branch from repo{where} order by id".encode())
     return [Known(*row) for row in rows]
 
@@ -144,7 +146,7 @@ def sync(
         HubError: the database is lost; what was done until then is kept.
     """
     with database.writing() as connection:
-        known = [find(connection, ref) for ref in refs] or list_known(connection, due=due)
+        known = [find(connection, ref) for ref in refs] or list_known(connection, due=due, asked=True)
         load(connection, expected=len(known))
     made_by = version()
     outcomes = []
@@ -204,7 +206,13 @@ def settle(database: Database, known: Known, found: Fetched, meaning: Meaning | 
         counts = not is_loading(connection)
         put, gone = ingest.write(connection, known.id, found.taken, found.tip.commit, meaning, counts=counts)
         ingest.note(
-            connection, known.id, found.taken, branch=found.tip.branch, commit=found.tip.commit, made_by=made_by
+            connection,
+            known.id,
+            found.taken,
+            branch=found.tip.branch,
+            commit=found.tip.commit,
+            made_by=made_by,
+            pushed=found.pushed,
         )
     notes = list(found.taken.notes)
     if known.branch and known.branch != found.tip.branch:

@@ -1,0 +1,73 @@
+"""`memsync hub serve|push`."""
+
+from __future__ import annotations
+
+import click
+
+from memsync.cli import render_hub as render
+from memsync.cli.app import Answer
+from memsync.cli.hub import hub, hub_command
+from memsync.errors import NoStore
+
+
+@hub.command()
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Listen there.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8765, show_default=True, help="On that port.")
+@click.option(
+    "--per-minute", type=click.IntRange(1), default=120, show_default=True, metavar="N", help="Requests of one token."
+)
+def serve(host: str, port: int, per_minute: int) -> None:
+    """Serve the hub: REST at /v1, MCP at /mcp, for whoever has a token.
+
+    TLS is for the proxy in front of it. /openapi.json describes it, /healthz
+    says whether it is well, /metrics counts. A forge's webhooks go to
+    /webhook, signed with what MEMSYNC_HUB_WEBHOOK_SECRET says. Logs are JSON
+    on stderr, without what was asked. SIGTERM ends it when all is answered.
+
+    \b
+    Examples:
+      memsync hub serve
+      memsync hub serve --host 0.0.0.0 --port 8080 --per-minute 600
+    """
+    from memsync.hub.hub import Hub
+    from memsync.hub.server import run
+
+    with Hub.open() as open_hub:
+        click.echo(f"serving on http://{host}:{port}; Ctrl-C ends it")
+        run(open_hub, host=host, port=port, a_minute=per_minute)
+
+
+@hub_command(hub)
+@click.argument("repository", metavar="REPOSITORY")
+@click.option("--branch", default="", metavar="NAME", help="The default branch.  [default: what is checked out]")
+def push(repository: str, branch: str) -> Answer:
+    """Send this commit's memories to the server, as REPOSITORY is called there.
+
+    For a CI that runs on the default branch of a repository that the hub
+    cannot reach. MEMSYNC_HUB_URL and MEMSYNC_HUB_TOKEN say where and as whom;
+    the token has the scope push, and its principal may read the repository.
+
+    \b
+    Example:
+      memsync hub push https://git.internal/payments.git --branch main
+    """
+    from pathlib import Path
+
+    from memsync.errors import HubError, Remedy
+    from memsync.hub import client, config, remote
+    from memsync.store.checkout import Checkout
+    from memsync.store.places import find_git
+
+    settings = config.load()
+    if not settings.server:
+        raise HubError("there is no server to push to; ", Remedy("hub init", "https://HOST"), " names one")
+    if (git := find_git(Path.cwd())) is None:
+        raise NoStore("this is in no work tree of git; go to the checkout whose memories are to be sent")
+    checkout = Checkout(git.root)
+    commit = checkout.do("rev-parse", "--verify", "HEAD")
+    branch = branch or checkout.do("rev-parse", "--abbrev-ref", "HEAD")
+    files = {path: data.decode("utf-8", "replace") for path, data in remote.fetch(str(git.root), commit).items()}
+    body = {"repository": repository, "branch": branch, "commit": commit, "files": files}
+    told = client.post(settings, "/v1/push", body)
+    text = f"{render.one_line(repository)} {told.get('what')}, {told.get('put')} written, {told.get('removed')} removed"
+    return Answer(told, text)

@@ -1,0 +1,162 @@
+"""The door of the hub's server: who comes in with which token, how often, and what is counted and written down of it.
+
+Nothing of a query or of an answer is logged.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from memsync.errors import HubError
+from memsync.hub import access
+from memsync.hub.database import Database
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+OPEN: Final = {"/healthz": "", "/openapi.json": "", "/webhook": ""}  # what needs no token; the webhook is signed
+SCOPE_OF: Final = {"/v1/push": "push", "/metrics": "metrics"}
+_BURST: Final = 30
+_KNOWN: Final = (
+    "/healthz",
+    "/openapi.json",
+    "/webhook",
+    "/v1/search",
+    "/v1/repositories",
+    "/v1/push",
+    "/metrics",
+    "/mcp",
+)
+
+
+class Meter:
+    """Counts what was asked, in Prometheus's text form."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._seconds: Counter[str] = Counter()
+        self._times: dict[str, float] = {}
+
+    def count(self, path: str, status: int, seconds: float) -> None:
+        """Count one request."""
+        with self._mutex:
+            self._requests[path, status] += 1
+            self._times[path] = self._times.get(path, 0.0) + seconds
+            self._seconds[path] += 1
+
+    def text(self, gauges: dict[str, float]) -> str:
+        """Return all counts, and *gauges* by their names."""
+        with self._mutex:
+            lines = ["# TYPE memsync_hub_requests_total counter"]
+            lines += [
+                f'memsync_hub_requests_total{{path="{path}",status="{status}"}} {count}'
+                for (path, status), count in sorted(self._requests.items())
+            ]
+            lines.append("# TYPE memsync_hub_request_seconds summary")
+            for path in sorted(self._times):
+                lines.append(f'memsync_hub_request_seconds_sum{{path="{path}"}} {self._times[path]:.6f}')
+                lines.append(f'memsync_hub_request_seconds_count{{path="{path}"}} {self._seconds[path]}')
+        for name, value in sorted(gauges.items()):
+            lines += [f"# TYPE memsync_hub_{name} gauge", f"memsync_hub_{name} {value:g}"]
+        return "\n".join(lines) + "\n"
+
+
+class Allowance:
+    """How often each token may ask: so many times a minute, some at once."""
+
+    def __init__(self, a_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = a_minute / 60
+        self._most = float(min(_BURST, a_minute))
+        self._clock = clock
+        self._mutex = threading.Lock()
+        self._left: dict[int, tuple[float, float]] = {}
+
+    def take(self, token: int) -> float:
+        """Take one from what *token* has left; return the seconds to wait where there is none, else 0."""
+        with self._mutex:
+            now = self._clock()
+            left, since = self._left.get(token, (self._most, now))
+            left = min(self._most, left + (now - since) * self._rate)
+            if left < 1:
+                return (1 - left) / self._rate
+            self._left[token] = (left - 1, now)
+            return 0.0
+
+
+class Door:
+    """Lets in who has a token that counts, for what it is for; as ASGI, so that MCP goes through it as well."""
+
+    def __init__(self, app: ASGIApp, database: Database, meter: Meter, allowance: Allowance) -> None:
+        self._app = app
+        self._database = database
+        self._meter = meter
+        self._allowance = allowance
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, status = time.perf_counter(), [500]
+
+        async def note_status(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                status[0] = message["status"]
+            await send(message)
+
+        bearer: access.Bearer | None = None
+        try:
+            refused, bearer = await self._judge(scope)
+            if refused is not None:
+                await refused(scope, receive, note_status)
+                return
+            scope["bearer"] = bearer
+            await self._app(scope, receive, note_status)
+        finally:
+            self._note(scope, status[0], time.perf_counter() - begun, bearer)
+
+    async def _judge(self, scope: Scope) -> tuple[Response | None, access.Bearer | None]:
+        path = scope["path"].rstrip("/")
+        if path in OPEN:
+            return None, None
+        kind, _, token = Request(scope).headers.get("authorization", "").partition(" ")
+        try:
+            found = await anyio.to_thread.run_sync(self._find, token.strip()) if kind.lower() == "bearer" else None
+        except HubError as error:
+            return JSONResponse({"error": str(error)}, 503, {"Retry-After": "5"}), None
+        if found is None:
+            return JSONResponse({"error": "a token that counts is needed"}, 401, {"WWW-Authenticate": "Bearer"}), None
+        if SCOPE_OF.get(path, "search") not in found.scopes:
+            return JSONResponse({"error": "the token is not for this"}, 403), found
+        if wait := self._allowance.take(found.token):
+            return JSONResponse({"error": "too many requests"}, 429, {"Retry-After": str(int(wait) + 1)}), found
+        return None, found
+
+    def _find(self, token: str) -> access.Bearer | None:
+        with self._database.writing() as connection:
+            return access.find_bearer(connection, token)
+
+    def _note(self, scope: Scope, status: int, seconds: float, bearer: access.Bearer | None) -> None:
+        path = scope["path"].rstrip("/")
+        path = path if path in _KNOWN else "other"
+        self._meter.count(path, status, seconds)
+        row: dict[str, Any] = {
+            "path": path,
+            "method": scope["method"],
+            "status": status,
+            "ms": round(seconds * 1000, 1),
+        }
+        if bearer:
+            row |= {"principal": bearer.name, "token": bearer.token}
+        sys.stderr.write(json.dumps({"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **row}) + "\n")

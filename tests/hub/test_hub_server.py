@@ -1,0 +1,237 @@
+"""The server over real sockets: tokens, limits, REST, MCP, push and webhooks, and what each says to whom."""
+
+from __future__ import annotations
+
+import hmac
+import http.client
+import json
+import threading
+
+import anyio
+import pytest
+import uvicorn
+from filling import bring
+from helpers import memsync, until
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from memsync.hub import access, client, sync
+from memsync.hub.config import Settings
+from memsync.hub.door import Allowance, Meter
+from memsync.hub.nominate import Filters
+from memsync.hub.server import SECRET, build
+from memsync.hub.webhook import find_pushed, is_genuine
+
+DOCKER = "the integration tests need docker"
+
+
+class Served:
+    """The application on a port of this machine."""
+
+    def __init__(self, hub, **options) -> None:
+        self._server = uvicorn.Server(uvicorn.Config(build(hub, **options), port=0, log_level="error"))
+        self._thread = threading.Thread(target=self._server.run)
+        self._thread.start()
+        until(lambda: self._server.started)
+        self.port = self._server.servers[0].sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+
+    def ask(self, method, path, body=None, *, token="", **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        sent = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, sent, named | ({"Authorization": f"Bearer {token}"} if token else {}))
+        answer = connection.getresponse()
+        data = answer.read()
+        connection.close()
+        return answer.status, json.loads(data) if data[:1] in (b"{", b"[") else data.decode(), answer.headers
+
+
+@pytest.fixture
+def serve(hub):
+    """Return a function that serves the hub."""
+    served = []
+
+    def start(**options):
+        served.append(Served(hub, **options))
+        return served[-1]
+
+    yield start
+    for one in served:
+        one.stop()
+
+
+def make_token(hub, name, *scopes):
+    with hub.database.writing() as connection:
+        who = access.have_principal(connection, name)
+        return access.make_token(connection, who, name="", scopes=scopes or ("search",), lasting=None)
+
+
+def test_who_has_no_token_that_counts_gets_nothing_by_any_way(hub, make, serve):
+    bring(hub, make("payments", DOCKER))
+    served = serve()
+    mallory, alice = make_token(hub, "mallory"), make_token(hub, "alice")
+    calls = [("POST", "/v1/search", {"query": "docker"}), ("GET", "/v1/repositories", None), ("POST", "/v1/push", {}),
+             ("GET", "/metrics", None), ("POST", "/mcp", {}), ("POST", "/mcp/", {}), ("GET", "//v1/repositories", None)]  # fmt: skip
+    for method, path, body in calls:
+        for token in ("", "msh_guess", alice[:-1]):
+            assert served.ask(method, path, body, token=token)[0] == 401, path
+    assert served.ask("POST", "/v1/search", {"query": "docker"}, token=mallory)[1]["memories"] == []
+    assert served.ask("GET", "/v1/repositories", token=mallory)[1] == {"repositories": []}
+    assert served.ask("POST", "/v1/push", {}, token=alice)[0] == 403, "a token for searching does not push"
+    assert served.ask("GET", "/metrics", token=alice)[0] == 403
+    (found,) = served.ask("POST", "/v1/search", {"query": "docker"}, token=alice)[1]["memories"]
+    assert (found["content"], found["repository"]) == (DOCKER, "org/payments")
+    with hub.database.writing() as connection:
+        access.revoke_token(connection, access.find_bearer(connection, alice).token)
+    assert served.ask("POST", "/v1/search", {"query": "docker"}, token=alice)[0] == 401
+
+
+def test_mcp_answers_each_user_with_what_that_user_may_read(hub, make, serve):
+    bring(hub, make("payments", DOCKER))
+    served = serve()
+
+    async def ask(token):
+        import httpx2
+
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
+            Client(streamable_http_client(f"{served.url}/mcp", http_client=http)) as user,
+        ):
+            assert [tool.name for tool in (await user.list_tools()).tools] == ["search_hub"]
+            answer = await user.call_tool("search_hub", {"query": "docker"})
+            return [one["content"] for one in json.loads(answer.content[0].text)["memories"]]
+
+    assert anyio.run(ask, make_token(hub, "alice")) == [DOCKER]
+    assert anyio.run(ask, make_token(hub, "mallory")) == []
+
+
+def test_health_metrics_and_openapi_say_what_they_should(hub, make, serve, capfd):
+    bring(hub, make("payments", DOCKER))
+    served = serve()
+    token = make_token(hub, "alice", "search", "metrics")
+    assert served.ask("GET", "/healthz")[:2] == (200, {"ok": True})
+    described = served.ask("GET", "/openapi.json")[1]
+    assert set(described["paths"]) == {"/v1/search", "/v1/repositories", "/v1/push", "/webhook", "/metrics", "/healthz"}
+    assert served.ask("POST", "/v1/search", {"query": "zanzibar"}, token=token)[0] == 200
+    assert served.ask("POST", "/v1/search", {"query": ""}, token=token)[0] == 400
+    assert served.ask("POST", "/v1/search", {"query": "x", "other": 1}, token=token)[0] == 400
+    assert served.ask("POST", "/v1/search", b"x" * (2 << 20), token=token)[0] == 413
+    counted = served.ask("GET", "/metrics", token=token)[1]
+    assert 'memsync_hub_requests_total{path="/v1/search",status="200"} 1' in counted
+    assert "memsync_hub_memories 1" in counted
+    logged = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+    assert {"path", "status", "ms", "principal", "token", "at", "method"} == set(logged[-1])
+    assert "zanzibar" not in json.dumps(logged)
+
+
+def test_a_token_that_asks_too_often_is_told_when_to_come_again(hub, serve):
+    served = serve(a_minute=2)
+    token, other = make_token(hub, "alice"), make_token(hub, "mallory")
+    assert [served.ask("GET", "/v1/repositories", token=token)[0] for _ in range(3)] == [200, 200, 429]
+    assert int(served.ask("GET", "/v1/repositories", token=token)[2]["Retry-After"]) <= 31
+    assert served.ask("GET", "/v1/repositories", token=other)[0] == 200
+
+
+def test_an_allowance_fills_up_again():
+    now = [0.0]
+    allowance = Allowance(60, clock=lambda: now[0])
+    assert [allowance.take(1) for _ in range(31)][-2:] == [0.0, pytest.approx(1.0)]
+    now[0] = 1.0
+    assert [allowance.take(1), allowance.take(1)] == [0.0, pytest.approx(1.0)]
+
+
+def test_a_ci_pushes_what_the_hub_cannot_reach(hub, make, serve, home):
+    repo = make("payments", DOCKER, "the deploy key is ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+    with hub.database.writing() as connection:
+        connection.execute("insert into repo (url, name) values ('https://git.internal/payments.git', 'git/payments')")
+        access.grant(connection, access.have_principal(connection, "ci"), [1], lasting=None, source="test")
+    served = serve()
+    env = {"MEMSYNC_HUB_URL": served.url, "MEMSYNC_HUB_TOKEN": make_token(hub, "ci", "push", "search")}
+    name = "https://git.internal/payments.git"
+    pushed = memsync("hub", "push", name, "--json", cwd=repo.root, env=env)
+    assert (pushed.json["what"], pushed.json["put"]) == ("new", 1), pushed.err
+    found = memsync("memory", "recall", "docker", "--hub", cwd=repo.root.parents[1], env=env)
+    assert found.out.endswith(f"/blob/{repo.git('rev-parse', 'HEAD').strip()}/.gobby/memories.jsonl#L1\n")
+    refused = memsync("hub", "push", name, "--branch", "feature", cwd=repo.root, env=env)
+    assert "what is not merged is not taken" in refused.err
+    other = env | {"MEMSYNC_HUB_TOKEN": make_token(hub, "mallory", "push")}
+    assert "404" in memsync("hub", "push", name, cwd=repo.root, env=other).err
+    assert sync.sync(hub.database, hub.meaning) == [], "what pushes is not asked"
+
+
+def test_a_signed_webhook_syncs_the_repository_that_it_names(hub, make, serve):
+    repo = make("payments", DOCKER)
+    bring(hub, repo)
+    with hub.database.writing() as connection:
+        connection.execute("insert into repo (url, name) values ('https://forge.invalid/o/other.git', 'o/other')")
+    served = serve(env={SECRET: "s3cr3t"})
+    body = json.dumps(
+        {
+            "ref": "refs/heads/main",
+            "repository": {"default_branch": "main", "clone_url": "https://forge.invalid/o/other.git"},
+        }
+    ).encode()
+    signed = "sha256=" + hmac.new(b"s3cr3t", body, "sha256").hexdigest()
+    assert served.ask("POST", "/webhook", body)[0] == 403
+    assert served.ask("POST", "/webhook", body, X_Hub_Signature_256=signed[:-1] + "0")[0] == 403
+    assert served.ask("POST", "/webhook", body, X_Hub_Signature_256=signed)[:2] == (202, {"repositories": 1})
+    until(lambda: next(one for one in hub.status()["repositories"] if one["name"] == "o/other")["state"] != "new")
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        (
+            {"ref": "refs/heads/main", "repository": {"default_branch": "main", "ssh_url": "git@github.com:o/r.git"}},
+            [1],
+        ),
+        (
+            {
+                "ref": "refs/heads/x",
+                "repository": {"default_branch": "main", "clone_url": "https://github.com/o/r.git"},
+            },
+            [],
+        ),
+        ({"ref": "refs/heads/main", "project": {"default_branch": "main", "web_url": "https://github.com/o/r"}}, [1]),
+        ({"repository": {"clone_url": "https://evil.example/o/r"}}, []),
+        ({"repository": "x"}, []),
+    ],
+)
+def test_a_push_is_about_the_repository_whose_default_branch_it_moves(told, found):
+    assert find_pushed(json.dumps(told).encode(), [(1, "https://github.com/o/r"), (2, "/srv/r")]) == found
+
+
+def test_a_webhook_is_genuine_only_by_the_secret():
+    assert is_genuine("s", {"x-gitlab-token": "s"}, b"")
+    assert not is_genuine("s", {"x-gitlab-token": "t"}, b"")
+    assert not is_genuine("", {"x-gitlab-token": ""}, b"")
+    assert not is_genuine("s", {}, b"")
+
+
+def test_a_client_shows_its_token_to_nobody_else(hub, serve):
+    from memsync.errors import HubError
+
+    for url in ("http://hub.example.com", "ftp://127.0.0.1"):
+        with pytest.raises(HubError, match="name it by https"):
+            client.search(Settings(server=url, token="t"), "docker", limit=1, filters=Filters())
+    with pytest.raises(HubError, match="answers 401"):
+        client.search(Settings(server=serve().url, token="t"), "docker", limit=1, filters=Filters())
+
+
+def test_counts_are_told_as_prometheus_reads_them():
+    meter = Meter()
+    meter.count("/v1/search", 200, 0.5)
+    assert meter.text({"memories": 3.0}).splitlines() == [
+        "# TYPE memsync_hub_requests_total counter",
+        'memsync_hub_requests_total{path="/v1/search",status="200"} 1',
+        "# TYPE memsync_hub_request_seconds summary",
+        'memsync_hub_request_seconds_sum{path="/v1/search"} 0.500000',
+        'memsync_hub_request_seconds_count{path="/v1/search"} 1',
+        "# TYPE memsync_hub_memories gauge",
+        "memsync_hub_memories 3",
+    ]
