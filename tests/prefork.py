@@ -78,7 +78,19 @@ def _answer(call: socket.socket) -> None:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    call.send(bytes([code]))
+    os._exit(code)
+
+
+def _serve(call: socket.socket) -> None:
+    """Answer in a process of its own, which may end without a word, and pass its exit code on."""
+    if (child := os.fork()) == 0:
+        try:
+            _answer(call)
+        finally:
+            os._exit(1)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    call.send(bytes([code % 256]))
+    os._exit(0)
 
 
 def main() -> None:
@@ -94,10 +106,7 @@ def main() -> None:
         if os.fork() == 0:
             server.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            try:
-                _answer(call)
-            finally:
-                os._exit(1)
+            _serve(call)
         call.close()
 
 

@@ -284,9 +284,20 @@ def find_head(path: Path) -> str:
     return _find_checkout(path)[0].ask("rev-parse", "--quiet", "--verify", "HEAD") or ""
 
 
-def has_commit(path: Path, commit: str) -> bool:
-    """Tell whether what is checked out where *path* is contains *commit*."""
-    return _find_checkout(path)[0].run("merge-base", "--is-ancestor", commit, "HEAD").code == 0
+def had(path: Path, id_: str, commit: str) -> bool:
+    """Tell whether what is checked out once had the record *id_* in its memory file *path*, as it stood at *commit*.
+
+    A record that *commit* itself has not stood only in the work tree. It counts as had, but for as long as something
+    may bring it back: a stash, or the hook manager of the commit that runs us, which has put changes aside.
+    """
+    from memsync.format.jsonl import current, read_lines
+
+    git, _ = _find_checkout(path)
+    if git.run("merge-base", "--is-ancestor", commit, "HEAD").code != 0:
+        return False
+    if id_ in current(read_lines(_read_object(path, f"{commit}:{{}}") or b"")):
+        return True
+    return "GIT_INDEX_FILE" not in os.environ and git.ask("rev-parse", "--quiet", "--verify", "refs/stash") is None
 
 
 def has_removed(path: Path, id_: str) -> bool:

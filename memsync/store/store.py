@@ -305,7 +305,7 @@ class Store:
         if settle is None and jsonl.in_conflict(lines) and checkout.is_unmerged(path):
             return Exported(path, changed=False, held="git is merging it; `memsync sync` resolves that")
         lines = (settle or merge.settle)(lines)
-        held, away = pending.split(lines, files.read(self.place.pending)[0], partial(checkout.has_commit, path))
+        held, away = pending.split(lines, files.read(self.place.pending)[0], partial(checkout.had, path))
         lines, _ = pending.lay_over(lines, held)
         new = jsonl.export(lines, collapse=collapse)
         if new == data:

@@ -32,10 +32,18 @@ def refuse(repo, hook: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "how"), [("worktree", "pre-commit"), ("worktree", "commit-msg"), ("on-commit", "no message")]
+    ("mode", "how"),
+    [
+        ("worktree", "pre-commit"),
+        ("worktree", "commit-msg"),
+        ("on-commit", "no message"),
+        ("auto-commit", "pre-commit"),
+    ],
 )
 def test_a_commit_that_fails_leaves_nothing_of_ours_staged(hooked, mode, how):
     assert memsync("memory", "config", "memory_sync.mode", mode, "--global", cwd=hooked.root).code == 0
+    if mode == "auto-commit":
+        hooked.git("checkout", "-q", "--detach")  # where it leaves memories for the user's commit
     begun = begin(hooked)
     if how != "no message":
         refuse(begun, how)

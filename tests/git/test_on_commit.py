@@ -7,6 +7,7 @@ from doing import committed, edit, forget, remember, said, shown
 from helpers import memory_line, memsync
 
 from memsync import Memsync
+from memsync.memories.sync import sync
 from memsync.setup.doctor import examine
 from memsync.setup.repository import set_value
 from memsync.store.config import load
@@ -83,6 +84,31 @@ def test_a_removal_waits_through_a_branch_that_has_no_such_memory(waiting):
     assert shown(waiting.root) == set()
     waiting.git("commit", "-q", "--allow-empty", "-m", "work")
     assert committed(waiting) == ""
+
+
+def test_a_removal_of_what_was_never_committed_waits_for_the_stash_that_has_it(waiting):
+    with waiting.memories.open("a") as file:
+        file.write('{"content":"by hand","id":"hand-1"}\n')
+    forget(waiting.root, "hand-1")
+    waiting.git("stash", "-q")
+    with Memsync.open(waiting.root) as project:
+        sync(project)
+    waiting.git("stash", "pop", "-q")
+    assert shown(waiting.root) == {"first"}
+    with Memsync.open(waiting.root) as project:
+        sync(project)
+    assert ("by hand" in waiting.memories.read_text(), waiting.status()) == (False, "")
+    assert not (waiting.root / ".gobby" / "local" / "pending.jsonl").exists()
+
+
+def test_a_removal_of_what_was_never_committed_and_is_gone_waits_no_longer(waiting):
+    with waiting.memories.open("a") as file:
+        file.write('{"content":"by hand","id":"hand-1"}\n')
+    forget(waiting.root, "hand-1")
+    waiting.git("checkout", "-q", ".")
+    with Memsync.open(waiting.root) as project:
+        sync(project)
+    assert not (waiting.root / ".gobby" / "local" / "pending.jsonl").exists()
 
 
 def test_an_edit_is_merged_into_what_another_branch_says_and_coming_back_undoes_nothing(waiting):

@@ -31,7 +31,7 @@ DONE = {
 MERGED = {"mm-aaaaaa": "uno", "u1": "by hand"}
 LATE = {"late": "by a hand"}
 LIFE = "life goes on"
-# Every second moment of a deed, and every sixth call in which Ctrl-C can come: others each day, and all where one explores.
+# Every fourth moment of a deed, and every twelfth call in which Ctrl-C can come: others each day, and all where one explores.
 IS_WHOLE = bool(os.environ.get("MEMSYNC_EXPLORE"))
 TODAY = datetime.now(UTC).date().toordinal()
 
@@ -48,7 +48,7 @@ def named(home: Path) -> None:
 def test_a_deed_is_done_or_not_whatever_happens_in_the_middle_of_it(crew, quick_root, home, shown, deed, how):
     path = quick_root / ".gobby" / "memories.jsonl"
     named(home)
-    step = 1 if IS_WHOLE else 6 if how == "interrupt" else 2
+    step = 1 if IS_WHOLE else 12 if how == "interrupt" else 4
     moment, happened, overwritten = -(TODAY % step), True, 0
     while happened:
         moment += step

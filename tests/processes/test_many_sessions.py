@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from helpers import memsync, until
+from prefork import Prefork
 
 from memsync import Memsync
 from memsync.agents.ledger import LEDGER
 from memsync.agents.session import RecallSession
 
 SESSIONS = 20
+MODULES = (
+    "memsync.agents.hooks",
+    "memsync.index.oneshot",
+    "memsync.cli.app",
+    "memsync.cli.memory",
+    "memsync.memories.remember",
+    "memsync.index.core",
+)
 FACT = "The staging database listens on port 5433"
 TEXTS = [
     f"{name} is owned by the {name.lower()} crew and released on its own"
@@ -23,19 +34,25 @@ TEXTS = [
 ]  # fmt: skip
 
 
-def session(root: Path, number: int) -> list[str]:
+def session(root: Path, number: int, command: Path) -> list[str]:
     """Play one session; return what its hooks printed."""
 
+    def run(*words: str, stdin: str = "", session_id: str = "") -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, "MEMSYNC_SESSION_ID": session_id}
+        return subprocess.run(
+            [command, *words], cwd=root, input=stdin, env=env, capture_output=True, text=True, check=False
+        )
+
     def hook(event: str, **payload: object) -> str:
-        ran = memsync("hook", event, cwd=root, stdin=json.dumps({"session_id": f"s{number}", **payload}))
-        assert (ran.code, ran.err) == (0, "")
-        return ran.out
+        ran = run("hook", event, stdin=json.dumps({"session_id": f"s{number}", **payload}))
+        assert (ran.returncode, ran.stderr) == (0, "")
+        return ran.stdout
 
     prompt = "which port does the staging database use?"
     out = [hook("session-start", source="startup")]
-    added = memsync("memory", "add", TEXTS[number], cwd=root, env={"MEMSYNC_SESSION_ID": f"s{number}"})
-    assert added.code == 0
-    assert not added.err or "waiting for another memsync" in added.err  # on a machine as busy as this one
+    added = run("memory", "add", TEXTS[number], session_id=f"s{number}")
+    assert added.returncode == 0
+    assert not added.stderr or "waiting for another memsync" in added.stderr  # on a machine as busy as this one
     out += [hook("prompt", prompt=prompt, prompt_id="1"), hook("session-end", reason="exit")]
     return out
 
@@ -45,8 +62,8 @@ def session(root: Path, number: int) -> list[str]:
 def test_twenty_sessions_at_once(repo, monkeypatch, tmp_path):
     monkeypatch.setenv("MARK_OF_THIS_TEST", str(tmp_path))
     assert memsync("memory", "add", FACT, "--importance", "1", cwd=repo.root).code == 0
-    with ThreadPoolExecutor(SESSIONS) as pool:
-        outs = list(pool.map(lambda number: session(repo.root, number), range(SESSIONS)))
+    with closing(Prefork(tmp_path / "prefork", *MODULES)) as prefork, ThreadPoolExecutor(SESSIONS) as pool:
+        outs = list(pool.map(lambda number: session(repo.root, number, prefork.bin / "memsync"), range(SESSIONS)))
     until(lambda: not marked(str(tmp_path)))
 
     assert all(FACT in start and FACT not in prompt for start, prompt, _ in outs)

@@ -20,7 +20,7 @@ MODULES = (
     "memsync/setup/stealth.py",
     "memsync/setup/installing.py",
 )
-PLACES = 12
+PLACES = 12 if os.environ.get("MEMSYNC_EXPLORE") else 6
 
 
 def switch(root, on: bool) -> None:
@@ -80,7 +80,7 @@ def test_a_switch_that_is_killed_is_finished_by_another(repo, on, again):
         moment = 1 + (total[on] - 1) * place // (PLACES - 1)
         if not on:
             switch(repo.root, True)
-        assert killed(repo.root, on, moment) or place > PLACES * 0.8  # no two switches make quite as many calls
+        assert killed(repo.root, on, moment) or place == PLACES - 1  # no two switches make quite as many calls
         goal = on if again == "the same" else not on
         switch(repo.root, goal)
         assert seen(repo)["status"] == before[goal]["status"], moment
