@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -19,11 +20,12 @@ from memsync.cli.app import (
     scope_option,
     stack,
     target_options,
+    wants_json,
 )
 from memsync.errors import MemoryNotFound, UsageError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
-from memsync.memories.results import Recall, list_entries
+from memsync.memories.results import Recall, Remembered, list_entries
 from memsync.records import SCOPES, Scope, shown_id
 from memsync.system.texts import read_utf8
 
@@ -120,7 +122,8 @@ def remember(project: Project, /, content: str, tags: tuple[str, ...], allow_sec
     """Store CONTENT ("-": standard input), unless it is stored already.
 
     What says the same is not stored twice, and what contradicts a memory is
-    stored and told; docs/dedup.md says how that is decided.
+    stored and told; docs/dedup.md says how that is decided. On a terminal you
+    are asked whether it replaces that one.
 
     \b
     Examples:
@@ -134,7 +137,29 @@ def remember(project: Project, /, content: str, tags: tuple[str, ...], allow_sec
     """
     project.vetting.allows_secrets = allow_secret
     result = project.remember(read_text(content), tags=split_tags(tags), **fields)
+    if content != "-" and not wants_json() and sys.stdin.isatty() and sys.stdout.isatty():
+        result = _ask_what_it_replaces(project, result)
     return Answer(result, render.remembered(result, project.clock()))
+
+
+def _ask_what_it_replaces(project: Project, result: Remembered) -> Remembered:
+    """Ask whether a new memory replaces each one that it contradicts, and return what became of it."""
+    wrong = [one for one in result.similar if one.relation == "contradicts"]
+    if result.status not in ("created", "updated") or not wrong:
+        return result
+    click.echo(f"stored {render.entry_line(result.entry, project.clock())}", err=True)
+    replaced = []
+    for other in wrong:
+        click.echo(
+            f"  contradicts ({render.one_line(other.reason)}): {render.entry_line(other, project.clock())}", err=True
+        )
+        if click.confirm(f"  does this replace {shown_id(other.id)}?", err=True):
+            replaced.append(other.id)
+    if not replaced:
+        return result
+    done = project.update(result.entry.id, scope=result.entry.scope, supersedes=replaced)
+    left = tuple(one for one in result.similar if one.id not in replaced)
+    return replace(done, similar=left, reason=f"instead of {', '.join(map(shown_id, replaced))}")
 
 
 memory.add_command(remember, "add")

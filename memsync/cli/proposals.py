@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, command, model_option, yes_option
-from memsync.cli.memory import memory
+from memsync.cli.memory import memory, read_text
 from memsync.errors import UsageError
 from memsync.format.as_json import as_json
 from memsync.learn.candidates import Candidates, Proposal
+from memsync.learn.corrections import Said, find_beside, spread
 from memsync.memories.project import Project
 from memsync.poison.guard import shown_type
 
 if TYPE_CHECKING:
     from memsync.learn.extract import Extracted
-    from memsync.memories.results import Entry
+    from memsync.memories.results import Entry, Remembered
+    from memsync.memories.similar import Similar
 
 _NEXT = "`memsync memory approve ID…` or `--all` stores them, `memsync memory reject ID…` drops them"
 
@@ -28,11 +30,42 @@ _NEXT = "`memsync memory approve ID…` or `--all` stores them, `memsync memory 
 _READ = "flagged ones read like orders to an agent: `memsync memory show ID`, then `memsync memory approve ID` or `forget ID`"
 
 
+_BESIDE: Final = {
+    "contradicts": "contradicts",
+    "duplicate": "perhaps the same as",
+    "contains": "perhaps says more than",
+    "contained": "perhaps says less than",
+    "related": "beside",
+}
+
+
 def _format_proposal(one: Proposal) -> str:
     memory = one.memory
     head = f"{click.style(render.short_id(memory.id) or '-', fg='yellow')} "
-    facts = click.style(f"({shown_type(memory.memory_type)}, importance {memory.importance:g}, {one.where})", dim=True)
-    return f"{head}{facts} {render.one_line(memory.content)}"
+    where = f"line {one.where.rpartition(':')[2]}" if memory.source_session_id else one.where
+    facts = click.style(f"({shown_type(memory.memory_type)}, importance {memory.importance:g}, {where})", dim=True)
+    replaced = f"; replaces {', '.join(map(render.short_id, memory.supersedes))}" if memory.supersedes else ""
+    return f"{head}{facts} {render.one_line(memory.content)}{click.style(replaced, fg='yellow')}"
+
+
+def _format_beside(project: Project, one: Proposal, beside: Similar) -> list[str]:
+    """Return what is stored beside a candidate, in a line, if that is worth one."""
+    if beside.relation not in _BESIDE or (beside.relation == "related" and beside.id not in one.memory.supersedes):
+        return []
+    line = f"  {_BESIDE[beside.relation]} "
+    return [click.style(line, dim=True) + render.entry_line(beside, project.clock(), 100 - len(line))]
+
+
+def _list_by_session(project: Project, found: Sequence[tuple[Proposal, Similar | None]]) -> Iterator[str]:
+    """Yield the candidates below the session that each comes from, with what is stored beside it."""
+    last: str | None = None
+    for one, beside in found:
+        session = one.memory.source_session_id
+        if session and session != last:
+            yield click.style(f"session {render.one_line(session)}:", bold=True)
+        last = session
+        yield _format_proposal(one)
+        yield from _format_beside(project, one, beside) if beside else ()
 
 
 def _list_proposals(found: Sequence[Proposal], none: str) -> list[str]:
@@ -115,21 +148,53 @@ def _format_extracted(found: Sequence[Extracted], *, dry_run: bool) -> str:
 
 
 @command(memory)
-def candidates(project: Project, /) -> Answer:
-    """Show the memories that wait for approval.
+@click.argument("action", required=False, type=click.Choice(["edit"]))
+@click.argument("ref", metavar="[ID]", required=False)
+@click.option("--text", help='The new text for edit ("-": standard input).  [default: in $EDITOR]')
+def candidates(project: Project, /, action: str | None, ref: str | None, text: str | None) -> Answer:
+    """Show the memories that wait for approval, by session; or edit one before.
 
-    Proposed ones wait to be stored. Flagged ones are stored and read like
-    orders to an agent: no agent is given them unasked before you approve them.
+    Proposed ones wait to be stored; below each is the stored memory that it
+    contradicts or is like. `memsync review` asks about them, a key each. Flagged
+    ones are stored and read like orders to an agent: no agent is given them
+    unasked before you approve them.
 
     \b
-    Example:
+    Examples:
       memsync memory candidates
+      memsync memory candidates edit mm-a1b2c3
+      memsync memory candidates edit mm-a1b2c3 --text "Branches are named feature/<ticket>"
     """
-    found, flagged = Candidates(project).memories(), project.flagged()
-    value = {"count": len(found), "candidates": found, "flagged": flagged}
-    lines = _list_proposals(found, "no memory waits for approval") if found or not flagged else []
+    waiting = Candidates(project)
+    if action or ref or text is not None:
+        one = _edit(waiting, action, ref, text)
+        return Answer(one, _format_proposal(one))
+    found = [(one, find_beside(project, one.memory.content)) for one in _sort_by_session(waiting.memories())]
+    flagged = project.flagged()
+    told = [{**as_json(one), "similar": as_json([beside] if beside else [])} for one, beside in found]
+    value = {"count": len(found), "candidates": told, "flagged": flagged}
+    lines = [*_list_by_session(project, found), _NEXT] if found else []
+    lines += [] if found or flagged else ["no memory waits for approval"]
     lines += [render.entry_line(entry, project.clock()) for entry in flagged]
     return Answer(value, "\n".join([*lines, _READ] if flagged else lines))
+
+
+def _sort_by_session(found: Sequence[Proposal]) -> list[Proposal]:
+    """Return *found* so that what comes from one session is together, in the order of the first of each."""
+    places = {one.memory.source_session_id: number for number, one in reversed(list(enumerate(found)))}
+    return sorted(found, key=lambda one: places[one.memory.source_session_id])
+
+
+def _edit(waiting: Candidates, action: str | None, ref: str | None, text: str | None) -> Proposal:
+    if not action or not ref:
+        raise UsageError("say which one to edit: `memsync memory candidates edit ID`")
+    old = waiting.get(ref)
+    if text is None and not sys.stdin.isatty():
+        raise UsageError("there is no terminal for an editor; give --text")
+    new = read_text(text) if text is not None else (click.edit(old.memory.content) or "")
+    if not new.strip():
+        raise UsageError("nothing was written, so nothing is changed")
+    return waiting.edit(old.memory.id, new)
 
 
 _all_option = click.option("--all", "is_all", is_flag=True, help="All that wait.")
@@ -166,10 +231,33 @@ def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bo
     for entry in (entries := [project.get(ref) for ref in flagged]):
         _decide(project, entry, revoke=revoke, yes=yes)
     done = waiting.approve(_choose_ids(waiting, refs, is_all=is_all)) if refs or not flagged else []
-    lines = [f"{one.status} {render.one_line(one.entry.content)}" for one in done]
+    said = _spread(project, done)
+    lines = [render.remembered(one, project.clock()) for one in done]
+    lines += [
+        f"  also in {render.one_line(one.where)}: {render.one_line(one.text)[:80]}{_then(one.next)}" for one in said
+    ]
     lines += [f"{'no longer approved' if revoke else 'approved'} {render.short_id(entry.id)}" for entry in entries]
-    value = {"approved": [*done, *(project.get(entry.id) for entry in entries)]}
+    value = {"approved": [*done, *(project.get(entry.id) for entry in entries)], "also_in": said}
     return Answer(value, "\n".join(lines) or "nothing waits")
+
+
+def _then(command: str) -> str:
+    return f"; then `{command}`" if command else ""
+
+
+def _spread(project: Project, done: Sequence[Remembered]) -> list[Said]:
+    """Bring our blocks up to date after corrections, and return where else the old text is still said."""
+    corrected = [one for one in done if one.status == "superseded"]
+    if not corrected:
+        return []
+    from memsync.setup.clients import refresh_blocks
+
+    refresh_blocks(project)
+    found = []
+    for one in corrected:
+        olds = [project.get(id_) for id_ in one.entry.memory.supersedes]
+        found += spread(project, one.entry.content, olds)
+    return found
 
 
 def _decide(project: Project, entry: Entry, *, revoke: bool, yes: bool) -> None:

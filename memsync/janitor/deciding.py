@@ -18,7 +18,7 @@ from memsync.janitor import review
 from memsync.janitor import undo as runs
 from memsync.janitor.likely import keep_apart
 from memsync.janitor.plan import seal
-from memsync.janitor.queue import COPIES, Action, Card, needs_text, read_card
+from memsync.janitor.queue import COPIES, Action, Card, find_live, needs_text, read_card
 from memsync.janitor.run import apply
 from memsync.learn.candidates import Candidates, make_proposal, make_record
 from memsync.memories import edits, sharing
@@ -168,12 +168,13 @@ def _decide_candidate(project: Project, card: Card, action: Action, text: str, n
     if action == "supersede" and near:
         project.update(stored.entry.id, scope=stored.entry.scope, supersedes=[near.id])
         return f"remembered {shown_id(stored.entry.id)}, which stands for {shown_id(near.id)}"
-    return f"{stored.status}: {shown_id(stored.entry.id)}"
+    return f"{stored.status}: {shown_id(stored.entry.id)}" + (f" ({stored.reason})" if stored.reason else "")
 
 
 def _remember(project: Project, memory: Memory, text: str) -> Entry:
     return project.remember(
         text,
+        supersedes=[id_ for id_ in memory.supersedes if find_live(project, id_)],
         memory_type=memory.memory_type,
         importance=memory.importance,
         tags=memory.tags,

@@ -21,10 +21,11 @@ from memsync.janitor.clusters import Kept, list_losses, make_merge
 from memsync.janitor.likely import find_clusters, find_settled, make_key
 from memsync.janitor.plan import Merge
 from memsync.learn.candidates import Candidates, Proposal
+from memsync.learn.corrections import find_beside
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.records import SCOPES
+from memsync.records import SCOPES, shown_id
 from memsync.secrets import describe, redact, scan_memory
 
 Action = Literal["approve", "best", "edit", "merge", "supersede", "private", "reject"]
@@ -41,7 +42,6 @@ KEYS: Final[Mapping[Action, str]] = {
 KINDS: Final = ("secret", "flagged", "conflict", "candidate", "skill", "rejection", "stale", "new")
 COPIES: Final = "copies"
 _WITH_TEXT: Final = ("edit", "merge")
-_NEAR: Final = 0.2  # confidence from which a stored memory is shown beside a candidate
 
 
 class Copy(NamedTuple):
@@ -242,9 +242,13 @@ def _read_candidate(project: Project, name: str, ref: str) -> Card | None:
     proposal = next((one for one in Candidates(project).memories() if one.memory.id == ref), None)
     if proposal is None:
         return None
-    near = _find_near(project, proposal.memory.content)
+    wrong = [entry for id_ in proposal.memory.supersedes if (entry := find_live(project, id_))]
+    near = next(iter(wrong), None) or find_beside(project, proposal.memory.content)
+    stands_for = " and ".join(shown_id(entry.id) for entry in wrong)
     actions: dict[Action, str] = {"approve": "remember it", "edit": "remember it in other words"}
-    if near:
+    if wrong:
+        actions["approve"] += f" in place of {stands_for}, which it corrects"
+    elif near:
         actions |= {"supersede": "let it stand for the stored one", "merge": "put both texts into the stored one"}
     actions["reject"] = "drop it; the same text is not proposed again"
     return Card(
@@ -259,12 +263,13 @@ def _read_candidate(project: Project, name: str, ref: str) -> Card | None:
     )
 
 
-def _find_near(project: Project, text: str) -> Entry | None:
+def find_live(project: Project, id_: str) -> Entry | None:
+    """Return the memory *id_*; None if it is gone or archived."""
     try:
-        found = project.search(text[:1000], limit=1)
+        entry = project.get(id_)
     except MemsyncError:
         return None
-    return found[0] if found and found[0].confidence >= _NEAR else None
+    return None if entry.memory.archived_at else entry
 
 
 def _read_skill(project: Project, name: str, ref: str) -> Card | None:

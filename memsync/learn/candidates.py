@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.errors import InvalidSkill, MemoryNotFound, SkillNotFound, closest
+from memsync.errors import AmbiguousId, InvalidSkill, MemoryNotFound, SkillNotFound, closest
 from memsync.format import codec, jsonl
 from memsync.memories.project import Project
-from memsync.memories.results import Remembered
-from memsync.records import Memory, content_hash, derive_id
+from memsync.memories.results import Entry, Remembered
+from memsync.records import ALLOW_TAG, Memory, clean_content, content_hash, derive_id
 from memsync.skills import check, file
 from memsync.skills.entries import SkillEntry
 from memsync.skills.store import SKILL_FILE
@@ -165,8 +165,19 @@ class Candidates:
                 found.setdefault(one.memory.id, one)
         return list(found.values())
 
+    def get(self, ref: str) -> Proposal:
+        """Return the memory that waits under *ref*, an id or the beginning of one.
+
+        Raises:
+            MemoryNotFound: none or several do.
+        """
+        (found,) = self._find([ref])
+        return found
+
     def approve(self, ids: Iterable[str]) -> list[Remembered]:
         """Remember the named candidates, as one by hand would be: copies are found, secrets are blocked.
+
+        What a correction supersedes is archived, and its tags are taken over.
 
         Raises:
             MemoryNotFound: no such candidate; nothing was stored.
@@ -177,9 +188,15 @@ class Candidates:
         done = []
         for proposal in self._find(ids):
             folder = next(folder for folder in self._all if proposal in folder.read_memories())
-            memory, scope = proposal.memory._replace(author=self._project.author), folder.place.scope
+            replaces = self._find_replaced(proposal.memory)
+            tags = dict.fromkeys([*proposal.memory.tags, *(tag for entry in replaces for tag in entry.memory.tags)])
+            kept = tuple(tag for tag in tags if tag != ALLOW_TAG)  # so that what was pinned stays pinned
+            memory = proposal.memory._replace(author=self._project.author, supersedes=(), tags=kept)
+            worth = max([memory.importance, *(entry.memory.importance for entry in replaces)])
+            memory = memory._replace(importance=worth)
+            scope = folder.place.scope
             vetted = self._project.vetting.vet(memory, scope)
-            draft = Draft(vetted, scope, memory.importance, (), is_chosen=folder is not self._here)
+            draft = Draft(vetted, scope, memory.importance, replaces, is_chosen=folder is not self._here)
             done.append(store_draft(self._project, draft))
             self._drop({memory.id})
         return done
@@ -195,6 +212,35 @@ class Candidates:
             self._here.add_rejected(content_hash(one.memory.content) for one in chosen)
         self._drop({one.memory.id for one in chosen})
         return chosen
+
+    def _find_replaced(self, memory: Memory) -> tuple[Entry, ...]:
+        """Return what *memory* supersedes and is still there."""
+        found = (entry for entry in map(self._look_up, memory.supersedes) if entry)
+        return tuple(entry for entry in found if entry.memory.archived_at is None)
+
+    def _look_up(self, id_: str) -> Entry | None:
+        with suppress(MemoryNotFound, AmbiguousId):
+            return self._project.get(id_)
+        return None
+
+    def edit(self, ref: str, text: str) -> Proposal:
+        """Give the candidate *ref* another text, and so another id; the old one is not proposed again.
+
+        Raises:
+            MemoryNotFound: no such candidate.
+            InvalidMemory: nothing was changed.
+        """
+        old = self.get(ref)
+        content = clean_content(text)
+        new = replace(old, memory=old.memory._replace(content=content, id=derive_id(content)))
+        for folder in self._all:
+            if folder.holds_memories():
+                with folder.writing():
+                    folder.write_memories([new if one == old else one for one in folder.read_memories()])
+        if new.memory.content != old.memory.content:
+            with self._here.writing():
+                self._here.add_rejected([content_hash(old.memory.content)])
+        return new
 
     def put_back(self, proposal: Proposal) -> None:
         """Let *proposal* wait again, also if it was rejected."""

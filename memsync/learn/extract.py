@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from memsync import secrets
 from memsync.errors import ImportFailed, InvalidMemory, LlmError
 from memsync.learn import transcripts
 from memsync.learn.candidates import Candidates, Proposal, best_of
+from memsync.learn.corrections import find_corrected
 from memsync.learn.said import Lesson, lessons
 from memsync.learn.statements import Statement, statements
 from memsync.learn.transcripts import Said, Step
@@ -46,6 +48,7 @@ _WHY: Final = {
     ("user", True): "the user put the agent right",
     ("agent", False): "the agent found it out",
 }
+_BY_USER: Final = (_WHY["user", False], _WHY["user", True])
 _TYPES: Final = ("fact", "preference", "pattern", "context")
 
 
@@ -89,11 +92,26 @@ def extract(
             log.info("%s", note)
     if result is None and steps is not None:
         result = by_wording(lessons(steps), str(source))
+        result = replace(result, proposed=tuple(_mark_correction(project, one) for one in result.proposed))
     elif result is None:
         must_last = source.name not in {Path(name).name for name in INSTRUCTIONS}
         result = by_rules(found, str(source), must_last=must_last)
+    if steps is not None:
+        found_in = tuple(_name_session(one, source) for one in result.proposed)
+        result = replace(result, proposed=found_in)
     new = best_of(result.proposed, most) if dry_run else Candidates(project).propose(result.proposed, most=most)
     return replace(result, proposed=tuple(new), note=note)
+
+
+def _mark_correction(project: Project, one: Proposal) -> Proposal:
+    """Return *one* with what it replaces, if the user said it."""
+    wrong = find_corrected(project, one.memory.content) if one.rationale in _BY_USER else []
+    return replace(one, memory=one.memory._replace(supersedes=tuple(entry.id for entry in wrong)))
+
+
+def _name_session(one: Proposal, transcript: Path) -> Proposal:
+    found = re.search(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}$", transcript.stem)
+    return replace(one, memory=one.memory._replace(source_session_id=found[0] if found else transcript.stem))
 
 
 def _read_text(source: Path) -> str:

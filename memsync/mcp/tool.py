@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_args
 
@@ -14,14 +16,14 @@ import anyio.to_thread
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
 from memsync.agents.identity import find_caller
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError, Remedy, UsageError, closest, suggest
 from memsync.format.as_json import as_json
-from memsync.mcp import brief
+from memsync.mcp import asking, brief
 from memsync.memories.project import Project
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
 from memsync.records import shown_id
@@ -101,6 +103,10 @@ class Desk:
         """Do what `ask` does beside the other calls, for long work."""
         return await anyio.to_thread.run_sync(self.live.apart, work)
 
+    def tell(self, found: Any, now: datetime) -> Any:
+        """Return *found*, an answer as JSON has it, as the model of this desk reads it."""
+        return found if self.whole else brief.tell(found, now)
+
     def explain(self, error: Exception, options: Mapping[str, str] = MappingProxyType({})) -> str:
         """Return what a model is told of *error*, with each remedy as a tool, or as one of the *options* of the tool."""
         said = error.explain(lambda one: self._spell(one, options)) if isinstance(error, MemsyncError) else str(error)
@@ -147,7 +153,7 @@ def tool(offer: Offer, desk: Desk) -> Tool:
     options: dict[str, str] = {}
     ask = desk.ask_apart if offer.slow else desk.ask
 
-    async def call(*, ctx: Context[Any, Any], **given: Any) -> CallToolResult:
+    async def call(*, ctx: Context[Any, Any], **given: Any) -> CallToolResult | InputRequiredResult:
         def progress(done: int, total: int) -> None:
             anyio.from_thread.run(ctx.report_progress, done, total)
 
@@ -158,10 +164,13 @@ def tool(offer: Offer, desk: Desk) -> Tool:
             with project.journal.in_session(session.id):
                 found = as_plain(function(project, **given, progress=progress), project.vetting.allowed)
                 session.note_shown(_ids_in(found))
-            return found if desk.whole else brief.tell(found, project.clock())
+            return found, project.clock()
 
         try:
-            return answer(await ask(work))
+            found = await asking.settle(
+                ctx, lambda: ask(work), lambda new, old: ask(partial(_supersede, new=new, old=old))
+            )
+            return found if isinstance(found, InputRequiredResult) else answer(desk.tell(*found))
         except (MemsyncError, OSError) as error:
             raise ToolError(desk.explain(error, options)) from error  # any other error arrives without its text
 
@@ -181,6 +190,10 @@ def tool(offer: Offer, desk: Desk) -> Tool:
     options.update(_spell_options(offer, made.parameters["properties"]))
     made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema) if desk.whole else None
     return made
+
+
+def _supersede(project: Project, new: str, old: list[str]) -> tuple[Any, datetime]:
+    return as_plain(project.update(new, supersedes=old), project.vetting.allowed), project.clock()
 
 
 def _ids_in(found: Any) -> Iterator[str]:

@@ -77,3 +77,16 @@ def test_what_differs_is_marked(review):
 def test_stopping_keeps_what_was_decided(review, project, key):
     review(["?\x1b[Ay", key])  # other keys count for nothing
     assert outcome(project) == (["confirmed", "unreviewed", "unreviewed", "confirmed"], set())
+
+
+def test_remember_at_a_terminal_asks_whether_it_replaces_what_it_contradicts(project, repo, monkeypatch):
+    old = project.remember("The API listens on port 8080").entry
+    monkeypatch.chdir(repo.root)
+    words, question = ["memory", "remember", "The API listens on port 8081"], f"does this replace {old.id}? [y/N]"
+    assert "no longer true?" in talk(words, ["n\n"], question)
+    assert project.get(old.id).memory.archived_at is None
+    said = talk([*words[:2], "The API listens on port 8082"], ["y\n", "y\n"], "? [y/N]")
+    assert "superseded" in said
+    assert old.id in said
+    project.stores.refresh()
+    assert [entry.content for entry in project.memories()] == ["The API listens on port 8082"]

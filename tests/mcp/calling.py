@@ -42,7 +42,7 @@ class Caller:
 
 
 @contextmanager
-def connected(server: Any) -> Iterator[Caller]:
-    """Connect to *server*: one of the SDK's, or the streams of a process."""
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
+def connected(server: Any, **how: Any) -> Iterator[Caller]:
+    """Connect to *server*: one of the SDK's, or the streams of a process; *how*: what the SDK's client takes."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server, **how)) as client:
         yield Caller(portal, client)

@@ -1,0 +1,86 @@
+"""What a user corrects is replaced everywhere that held it, once somebody approves."""
+
+from __future__ import annotations
+
+import pytest
+from sessions import Part, write
+
+from memsync.learn.candidates import Candidates
+from memsync.learn.corrections import corrects, find_beside, spread
+from memsync.learn.extract import extract
+
+OLD, NEW = "The frontend uses yarn for packages", "We use pnpm for packages, not yarn."
+SAID = "no, we use pnpm for packages, not yarn"
+
+
+@pytest.fixture
+def corrected(project, tmp_path):
+    """Return the memory that a session corrects, and the candidates of that session."""
+    old = project.remember(OLD, tags=["pinned"], importance=0.9).entry
+    parts = [Part("U", "build it", "", 0), Part("A", "I will install yarn.", "", 0), Part("U", SAID, "", 0)]
+    extract(project, write(parts, "claude", tmp_path / "7970d88b-31d1-4d06-b145-c11df6b86bfc.jsonl"))
+    return old, Candidates(project)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        (NEW, OLD, True),
+        ("Don't use make test, use make check instead.", "Run the tests with `make test` before a commit.", True),
+        ("We switched the editor from helix to neovim.", "The editor is helix.", True),
+        ("The port is 8081.", "The port is 8080.", True),
+        (NEW, "Never use yarn.", False),
+        ("We use Postgres, not MySQL, for analytics.", "The shop's MySQL dump is made at night.", False),
+        ("Anna owns billing.", "Billing is written in Go.", False),
+    ],
+)
+def test_a_correction_replaces_what_it_contradicts_or_names(new, old, expected):
+    assert corrects(new, old) is expected
+
+
+def test_a_correction_waits_with_what_it_replaces_and_takes_its_place_tags_and_worth(project, corrected):
+    old, waiting = corrected
+    (one,) = waiting.memories()
+    assert (one.memory.content, one.memory.supersedes) == (NEW, (old.id,))
+    assert one.memory.source_session_id == "7970d88b-31d1-4d06-b145-c11df6b86bfc"
+    (done,) = waiting.approve([one.memory.id])
+    assert (done.status, done.entry.memory.tags, done.entry.memory.importance) == ("superseded", ("pinned",), 0.9)
+    assert [entry.content for entry in project.memories()] == [NEW]
+    assert project.remember(OLD).status == "exists"
+
+
+def test_what_was_corrected_and_is_gone_by_then_is_no_hindrance(project, corrected):
+    old, waiting = corrected
+    project.forget(old.id)
+    (done,) = waiting.approve([one.memory.id for one in waiting.memories()])
+    assert done.status == "created"
+
+
+def test_skills_are_corrected_as_candidates_and_files_of_the_user_are_named(project, repo):
+    old = project.remember(OLD).entry
+    project.skills.create("release", f"1. Tag it.\n2. {OLD}.\n", description="How to release.")
+    (repo.root / "AGENTS.md").write_text(f"# Rules\n\n- {OLD}, mind that.\n- Anna owns billing.\n")
+    found = spread(project, NEW, [old])
+    assert [(one.where, one.next) for one in found] == [
+        ("skill release", "memsync skill approve release"),
+        ("AGENTS.md:3", ""),
+    ]
+    assert OLD in project.skills.get("release").skill.instructions
+    assert Candidates(project).approve_skill("release").skill.instructions.strip() == f"1. Tag it.\n2. {NEW}"
+
+
+def test_a_candidate_is_edited_before_it_is_approved_and_its_old_text_does_not_come_back(project, corrected, tmp_path):
+    _, waiting = corrected
+    (one,) = waiting.memories()
+    new = waiting.edit(one.memory.id, "Packages come from pnpm")
+    assert [each.memory.content for each in waiting.memories()] == ["Packages come from pnpm"]
+    assert new.memory.supersedes == one.memory.supersedes
+    assert extract(project, next(tmp_path.glob("*.jsonl"))).proposed == ()
+
+
+def test_a_candidate_is_seen_beside_what_it_contradicts(project):
+    project.remember("The API is written in Go")
+    old = project.remember("The API listens on port 8080").entry
+    beside = find_beside(project, "The API listens on port 8081")
+    assert (beside.id, beside.relation) == (old.id, "contradicts")
+    assert find_beside(project, "Bananas are yellow") is None
