@@ -14,9 +14,11 @@ from typing import Final, NamedTuple
 
 from memsync.index.query import Query
 from memsync.index.scale import (
+    AGREEING,
     BASE,
     BASE_WORDS,
     BROAD,
+    CHANCE,
     COVERED,
     CROWD,
     FEW,
@@ -109,6 +111,14 @@ class Gate:
         )
         best = (max(each, default=0.0) for each in rarities)
         return [*sorted(best, reverse=True), 0.0, 0.0, 0.0]
+
+
+def agree(confidence: float, share: float) -> float:
+    """Return the *confidence* in a record that has this *share*, 0 to 1, of the words that the surest has beyond what was asked.
+
+    What answers one prompt is told in the same words; a hit that shares only the words of the prompt is more often by chance.
+    """
+    return confidence / (confidence + (1 - confidence) * exp(AGREEING * (CHANCE - share)))
 
 
 def _find_subjects(query: Query, lens: Lens) -> frozenset[str]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple
 
-from memsync.index.gate import Gate, Lens
+from memsync.index.gate import Gate, Lens, agree
 from memsync.index.query import Query, folded
 from memsync.index.scale import BOOST, COPY, PHRASE, POOL, USUAL
 from memsync.records import SCOPES, Memory, Scope
@@ -95,19 +95,37 @@ def rank(
     refused: list[Match] = []
     ordered = _by_id_where_equal(found, chain(head, found.ordered))
     pool = _pool(query, found, ordered, limit * POOL * (POOL if query.phrases else 1), allow, refused)
-    pool = [*_weigh(gate, pool[:weighed]), *pool[weighed:]]
-    surest = max((match.confidence for match in pool), default=0.0)
+    weighed_pool, passed_over = (list(_weigh(gate, some[:weighed])) for some in (pool, refused))
+    surest = max((*weighed_pool, *passed_over), key=attrgetter("confidence"), default=None)
+    pool = [*_agreeing(query, weighed_pool, surest), *pool[weighed:]]
     has_passes = len(pool) > limit and len({match.memory.author for match in pool}) > 1
     distinct = _copies_last(pool, _COMPARED if has_passes else min(limit, _COMPARED))
     chosen = _two_passes(distinct, limit, is_mine) if has_passes else distinct[:limit]
-    passed_over = {match.memory.id: match.confidence for match in _weigh(gate, refused[:weighed])}
-    return Ranking(matches=tuple(chosen), gate=surest, degraded=found.degraded, refused=passed_over)
+    return Ranking(
+        matches=tuple(chosen),
+        gate=max((match.confidence for match in pool), default=0.0),
+        degraded=found.degraded,
+        refused={match.memory.id: match.confidence for match in passed_over},
+    )
 
 
 def _weigh(gate: Gate, matches: Iterable[Match]) -> Iterator[Match]:
     for match in matches:
         confidence, terms = gate.weigh(match.memory, match.parts.lexical, match.parts.semantic)
         yield match._replace(confidence=confidence, terms=terms)
+
+
+def _agreeing(query: Query, matches: Iterable[Match], surest: Match | None) -> Iterator[Match]:
+    """Yield *matches*, each surer or less sure by how much it says of what the *surest* says and nobody asked for."""
+    told = surest.terms.difference(query.terms) if surest else frozenset()
+    for match in matches:
+        own = match.terms.difference(query.terms)
+        shorter = min(len(own), len(told))
+        if surest is None or match is surest or not shorter:
+            yield match
+        else:
+            sure = agree(match.confidence, len(own & told) / shorter)
+            yield match._replace(confidence=min(sure, surest.confidence))
 
 
 def _pool(

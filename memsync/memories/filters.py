@@ -18,7 +18,7 @@ SHOWN: Final = 5  # memories that an agent is shown unasked at most
 SURE: Final = 1.1  # times the floor, from which more is given than the surest memory alone
 PARTIAL: Final = 0.8  # of the confidence in what a part of a prompt finds
 NEAR: Final = 0.65  # share of the surest memory's confidence that another one needs
-CERTAIN: Final = 0.5  # confidence that is enough beside any
+CERTAIN: Final = 0.57  # confidence that is enough beside any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -348,7 +348,7 @@ def test_the_settings_move_the_gate_and_the_number_of_lines(project):
 
 def test_a_weak_match_does_not_count_as_use(project):
     project.remember(PORT)
-    weak = project.recall("a port wine with cheese, nuts and a view over the river in the evening")
+    weak = project.recall("is there a database of birds, flowers and stones of the alps?")
     assert [weak.is_weak(hit) for hit in weak] == [True]
     project.recall(ASK)
     project.close()

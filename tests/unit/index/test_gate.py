@@ -80,3 +80,18 @@ def test_a_word_that_only_a_cue_has_counts_but_less():
     bare = index("The cart times out after 14 days", *SHOP, meaning=BUILTIN)
     gates = [ask(made, "silence in the cart").gate for made in (bare, cued, said)]
     assert gates[0] < gates[1] < gates[2]
+
+
+def test_a_hit_is_surer_beside_a_surer_one_that_tells_of_the_same_and_less_sure_beside_one_that_does_not():
+    surest = "The staging deploy waits for the migration lock of the ledger service"
+    same = "Release the migration lock of the ledger service by hand when a deploy dies"
+    other = "Wash the windows before a deploy of the new curtains and carpets on the third floor"
+
+    def sureness(*texts: str) -> dict[str, float]:
+        found = ask(index(*texts, *SHOP, meaning=BUILTIN), "why does my staging deploy wait forever?")
+        return {memory.content: sure for _, _, memory, *_, sure in found.matches}
+
+    alone = sureness(same) | sureness(other)
+    beside = sureness(surest, same, other)
+    assert beside[surest] > beside[same] > alone[same]
+    assert beside[other] < alone[other]
