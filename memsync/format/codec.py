@@ -10,8 +10,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import partial
-from typing import Any, Final, NamedTuple
+from functools import lru_cache, partial
+from typing import Any, Final, NamedTuple, TypeVar
 
 from memsync.records import (
     DEFAULT_IMPORTANCE,
@@ -50,9 +50,13 @@ NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _BOM: Final = b"\xef\xbb\xbf"
 _GAP: Final = re.compile(r"[ \t\r\n,:]*")  # between two values
+_SHARED: Final = 4_096  # values that many lines have
 _DIGITS: Final = 20  # of the longest number of 64 bits, with its sign
 # JSON allows these bare, but line-splitting tools and editors take them for line ends.
 _LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+T = TypeVar("T", tuple[str, ...], "str | None")
 
 
 class Line(NamedTuple):
@@ -157,17 +161,19 @@ def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> 
     get = value.get
     kind = get("memory_type") or get("type")
     source = get("source_type") or get("source")
+    born, changed = get("created_at"), get("updated_at")
+    created = _time(born, "created_at", notes)
     return Memory(
         id=id_,
         content=content,
         memory_type=kind if type(kind) is str and kind else _default(kind, DEFAULT_TYPE, "type", notes),
         importance=_importance(get("importance"), notes),
-        tags=_texts(get("tags"), "tags", notes),
+        tags=_share(_texts(get("tags"), "tags", notes)),
         source_type=source if type(source) is str else _default(source, DEFAULT_SOURCE, "source", notes),
         source_session_id=_text(get("source_session_id") or get("source_id")),
-        author=_text(get("author")),
-        created_at=_time(get("created_at"), "created_at", notes),
-        updated_at=_time(get("updated_at"), "updated_at", notes),
+        author=_share(_text(get("author"))),
+        created_at=created,
+        updated_at=created if created and changed == born else _time(changed, "updated_at", notes),
         supersedes=_texts(get("supersedes"), "supersedes", notes),
         anchors=_texts(get("anchors"), "anchors", notes),
         cues=_texts(get("cues"), "cues", notes),
@@ -177,6 +183,12 @@ def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> 
         if value.keys() <= KNOWN_KEYS
         else {key: item for key, item in value.items() if key not in KNOWN_KEYS},
     )
+
+
+@lru_cache(_SHARED)
+def _share(value: T) -> T:
+    """Return the *value* that an earlier line had, if it is the same: of 100,000 records it is held once."""
+    return value
 
 
 def _default(value: object, default: str, name: str, notes: list[str]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import sys
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MAGIC: Final = b"MSIDX002"
 _ALIGN: Final = 64
+_LARGE: Final = 1 << 24  # bytes of a file that is large
 _HEAD: Final = len(MAGIC) + 8
 _CODES: Final = {"<i8": "q", "<u8": "Q", "<i4": "i", "<f4": "f", "|i1": "b", "|u1": "B"}
 
@@ -34,6 +36,12 @@ class Cached:
     about: Mapping[str, Any]
     views: Mapping[str, memoryview]
     shapes: Mapping[str, list[int]]
+    mapped: mmap.mmap
+
+    def let_go(self) -> None:
+        """Have the pages of a large file that were read count as this process's memory no longer, until somebody reads them again."""
+        if sys.platform != "win32" and len(self.mapped) > _LARGE:
+            self.mapped.madvise(mmap.MADV_DONTNEED)
 
     def array(self, name: str) -> NDArray[Any]:
         """Return one array as numpy sees it; read-only."""
@@ -67,13 +75,13 @@ def load(path: Path) -> Cached | None:
     """Map the cache at *path*; None when it is missing, torn, damaged or not of our making."""
     try:
         with open(local.open_file(path, os.O_RDONLY), "rb") as source:
-            mapped = memoryview(mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ))
-        return _read(mapped)
+            mapped = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
+        return _read(mapped, memoryview(mapped))
     except Exception:  # noqa: BLE001 - whatever somebody wrote there, it is made anew
         return None
 
 
-def _read(mapped: memoryview) -> Cached | None:
+def _read(file: mmap.mmap, mapped: memoryview) -> Cached | None:
     size = int.from_bytes(mapped[8:12], "little")
     raw = bytes(mapped[_HEAD : _HEAD + size])
     if (
@@ -93,4 +101,4 @@ def _read(mapped: memoryview) -> Cached | None:
             return None
         views[name] = body[place : place + length].cast(_CODES[kind])  # type: ignore[call-overload]
         shapes[name] = shape
-    return Cached(header["about"], views, shapes)
+    return Cached(header["about"], views, shapes, file)

@@ -105,7 +105,7 @@ def walk(project: Project) -> Iterator[list[str]]:
     names = [f"candidate:{one.memory.id}" for one in waiting.memories()]
     names += [f"skill:{name}" for name in waiting.skills()]
     yield [*names, *(f"rejection:{review.name(project, row)}" for row in review.rows(project) if row.is_waiting)]
-    for entry in list(project.entries(Filters())):
+    for entry in project.entries(Filters()):
         yield [f"{kind}:{entry.scope}:{entry.id}" for kind in _find_kinds(project, project.mark(entry))]
 
 

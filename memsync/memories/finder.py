@@ -253,11 +253,14 @@ class Finder:
 
     def _load_cache(self) -> cache.Cached | None:
         """Return the cache, if its arrays can be those of an index."""
-        found = cache.load(self.path) if self.path else None
+        if self.path is None or (found := cache.load(self.path)) is None:
+            return None
         try:
-            return found if found and is_sound(found.views) and _is_head_sound(found.about) else None
+            return found if is_sound(found.views) and _is_head_sound(found.about) else None
         except (LookupError, TypeError, ValueError):
             return None  # not of our making
+        finally:
+            found.let_go()
 
     def _load_arrays(self) -> Arrays | None:
         """Return the arrays of the cache as far as they can be used: at least with the same terms."""

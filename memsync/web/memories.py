@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -162,8 +163,9 @@ def _explain(hit: Hit) -> str:
 
 def _list(shelf: Shelf, project: Project, given: Given, filters: Filters, offset: int, limit: int) -> Found:
     chosen = [entry for entry in shelf.entries(project) if filters.allow(entry)]
-    chosen.sort(key=SORTS.get(given.get("sort"), SORTS["importance"])[1])
-    rows = [Row(project.mark(entry)) for entry in chosen[offset : offset + limit]]
+    order = SORTS.get(given.get("sort"), SORTS["importance"])[1]
+    first = heapq.nsmallest(offset + limit, chosen, key=order)  # of 100,000 most are never looked at
+    rows = [Row(project.mark(entry)) for entry in first[offset:]]
     return Found(rows, len(chosen), len(chosen) > offset + limit)
 
 

@@ -67,7 +67,8 @@ def test_a_mapped_array_cannot_be_written_to(path):
 
 def test_no_arrays_at_all_are_saved_too(tmp_path):
     cache.save(tmp_path / "empty.bin", {}, {}, private=False)
-    assert cache.load(tmp_path / "empty.bin") == cache.Cached({}, {}, {})
+    found = cache.load(tmp_path / "empty.bin")
+    assert (found.about, found.views, found.shapes) == ({}, {}, {})
 
 
 def test_a_missing_file_a_directory_and_an_empty_file_are_no_cache(tmp_path):
@@ -155,3 +156,17 @@ def test_of_two_writers_in_one_process_one_wins_and_what_is_there_is_whole(tmp_p
     assert found is not None
     assert set(found.views["big"].tolist()) == {found.about["by"]}
     assert [left.name for left in tmp_path.iterdir()] == ["index.bin"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells how much is in memory")
+def test_a_large_file_that_was_checked_is_not_kept_in_memory(tmp_path):
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[2])  # pages of files
+
+    cache.save(tmp_path / "large.bin", {"many": np.zeros(4_500_000, np.int64)}, {}, private=True)
+    before = resident()
+    found = cache.load(tmp_path / "large.bin")
+    assert resident() - before > 4_000
+    found.let_go()
+    assert resident() - before < 1_000
+    assert found.array("many").sum() == 0
