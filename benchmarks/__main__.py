@@ -10,7 +10,20 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-SUITES = ("start", "store", "hooks", "recall", "quality", "moment", "precision", "mcp", "janitor", "merge", "agents")
+SUITES = (
+    "start",
+    "store",
+    "hooks",
+    "recall",
+    "quality",
+    "moment",
+    "precision",
+    "mcp",
+    "janitor",
+    "merge",
+    "agents",
+    "desk",
+)
 DOC = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 

@@ -178,7 +178,9 @@ class Desk:
             "notice": self._notices.get(request.query_params.get("done", "")),
             "now": project.clock() if project else utc_now(),
         }
-        return HTMLResponse(pages.render(page.template, frame=frame, **page.view), page.status)
+        # A page that is read again by itself shows what became of it: to a browser an error is nothing to show.
+        status = 200 if page.status == 404 and request.headers.get("hx-request") else page.status
+        return HTMLResponse(pages.render(page.template, frame=frame, **page.view), status)
 
     async def refuse(self, request: Request, error: Exception) -> Response:
         """Answer where there is no such page, or where a form is refused."""

@@ -1,6 +1,7 @@
 """The desk in a real browser: each page, each key, what changes by itself, small, dark, and for everybody.
 
-Playwright drives a Chromium that is installed: apt-get install chromium. MEMSYNC_DECISIONS=500 decides more cards.
+Playwright drives a Chromium that is installed: apt-get install chromium. MEMSYNC_DECISIONS=500 decides
+more cards (with --timeout=1800). MEMSYNC_SHOTS=docs/images takes the pictures of the documents.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ pytestmark = [
 ]
 PATIENCE = 30_000  # milliseconds
 DECISIONS = int(os.environ.get("MEMSYNC_DECISIONS", "12"))
+SHOTS = os.environ.get("MEMSYNC_SHOTS")
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 
 
@@ -73,12 +75,18 @@ def wait(page, what: str) -> None:
     page.wait_for_load_state()
 
 
+def shoot(page, name: str) -> None:
+    """Take the picture *name* of the documents, if somebody wants them."""
+    if SHOTS:
+        page.screenshot(path=Path(SHOTS, f"desk-{name}.png"))
+
+
 def press(page, keys: str) -> None:
     for key in keys.split():
         page.keyboard.press(key)
 
 
-PAGES = ("/", "/?q=node", "/memory?id=mm-bbbbbb&scope=project", "/memory/new", "/review", "/skills", "/skills/one?name=run-tests", "/health")  # fmt: skip
+PAGES = ("/", "/?q=node", "/memory?id=mm-bbbbbb&scope=project", "/memory/new", "/review", "/review?kind=copies", "/branch", "/timeline", "/sessions", "/map", "/skills", "/skills/one?name=run-tests", "/health")  # fmt: skip
 
 
 def test_each_page_is_whole_small_and_large_dark_and_light_and_for_everybody(tabs):
@@ -97,12 +105,35 @@ def test_each_page_is_whole_small_and_large_dark_and_light_and_for_everybody(tab
             assert (path, width, told) == (path, width, [])
 
 
+def test_what_this_branch_teaches_is_staged_by_a_key_and_a_prompt_is_tried(tabs, repo):
+    page = tabs()
+    base = page.url.rstrip("/")
+    press(page, "3")
+    wait(page, "text=3 added")
+    shoot(page, "branch")
+    press(page, "a")
+    wait(page, "text=the memories are staged")
+    assert ".gobby/memories.jsonl" in repo.git("diff", "--cached", "--name-only")
+    press(page, "u")
+    wait(page, "text=not staged any more")
+    press(page, "5")
+    page.wait_for_url(f"{base}/sessions")
+    press(page, "t")
+    page.keyboard.type("which Node version does CI need?")
+    press(page, "Tab Tab Enter")
+    wait(page, "text=Would be given")
+    shoot(page, "sessions")
+    for key, heading in (("4", "Timeline"), ("7", "Map"), ("8", "Health")):
+        press(page, key)
+        wait(page, f"h1:has-text('{heading}')")
+
+
 def test_keys_find_open_change_forget_and_bring_back_a_memory(tabs, repo):
     page = tabs()
     press(page, "/")
     page.keyboard.type("node", delay=5)
+    page.wait_for_url("**/?*q=node*")  # the answer to the last letter: on a busy machine each one asks
     wait(page, "text=confidence")
-    assert "q=node" in page.url
     press(page, "Escape j Enter")
     wait(page, "dl.facts")
     wait(page, "text=Who set what")  # the history came by itself

@@ -165,3 +165,10 @@ def test_a_code_excerpt_never_leaves_the_repository(repo, line, browse, tmp_path
         line("mm-aaaaaa", "a fact", anchors=["../secret.txt", "link.txt", str(tmp_path / "secret.txt")])
     )
     assert "OUTSIDE" not in browse(repo.root).get("/memory", id="mm-aaaaaa").text
+
+
+def test_a_page_that_is_read_again_by_itself_says_that_its_memory_is_gone(repo, desk):
+    found = desk.client.get("/memory", params={"id": "mm-nobody"}, headers={"HX-Request": "true"})
+    assert found.status_code == 200
+    assert "no memory" in found.text
+    assert desk.client.get("/memory", params={"id": "mm-nobody"}).status_code == 404

@@ -23,8 +23,9 @@ addEventListener("beforeunload", (event) => { if (isDirty()) event.preventDefaul
 // Changes of the files: heard only while the page is seen, because a browser has few connections to one host.
 let source = null;
 let seen = Number(document.body.dataset.changes);
+let leaving = false; // for the page that a form leads to: what it was sent from may be gone by then
 function listen() {
-  if (document.hidden) {
+  if (document.hidden || leaving) {
     if (source) source.close();
     source = null;
   } else if (!source) {
@@ -38,6 +39,8 @@ function listen() {
   }
 }
 document.addEventListener("visibilitychange", listen);
+document.addEventListener("submit", (event) => { if (!event.defaultPrevented && event.target.method === "post") { leaving = true; listen(); } });
+addEventListener("pageshow", () => { leaving = false; listen(); });
 listen();
 
 // Rows: which one is current, and which are chosen, also after they have come anew.
