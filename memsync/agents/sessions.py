@@ -18,6 +18,7 @@ _DONE: Final = {
     "updated": ("changed", "the agent changed it"),
     "injected": ("given", "no longer in the log of the hooks"),
 }
+_MOST: Final = 1 << 24  # characters that a hook may have added, as far as that is believed
 _STARTS: Final = {
     "compact": "it was needed after a compaction, or is among the most important",
     "resume": "the client had lost what it was given",
@@ -79,7 +80,7 @@ def list_sessions(project: Project) -> list[Session]:
     for note in hooklog.read(project):
         if id_ := str(note.get("session") or ""):
             clients[id_] = str(note.get("client") or "")
-            chars[id_] += size if isinstance(size := note.get("chars"), int) else 0
+            chars[id_] += size if isinstance(size := note.get("chars"), int) and 0 <= size < _MOST else 0
             found.setdefault(id_, []).extend(_list_given(note, contents))
     for scope in project.stores:
         for id_, memory, action, at in project.state(scope).session_uses():
@@ -115,21 +116,27 @@ def find_session(sessions: Iterable[Session], ref: str) -> Session:
 
 
 def _list_given(note: Mapping[str, Any], contents: Mapping[str, str]) -> Iterator[Event]:
-    at, given = str(note.get("at") or ""), note.get("given") or ()
+    at, given, left = str(note.get("at") or ""), _texts(note.get("given")), note.get("left")
     for id_ in given:
-        yield Event(at=at, what="given", why=_explain(note, id_), id=str(id_), content=contents.get(id_))
-    left = note.get("left")
+        yield Event(at=at, what="given", why=_explain(note, id_), id=id_, content=contents.get(id_))
     for id_, rule in left.items() if isinstance(left, dict) else ():
-        yield Event(at=at, what="left out", why=MEANINGS.get(rule, str(rule)), id=str(id_), content=contents.get(id_))
-    failed = "; ".join(map(str, note.get("errors") or ()))
+        why = MEANINGS.get(str(rule), str(rule))
+        yield Event(at=at, what="left out", why=why, id=id_, content=contents.get(id_))
+    failed = "; ".join(_texts(note.get("errors")))
     if not given and note.get("event") in ("session-start", "prompt", "subagent-start"):
         yield Event(at=at, what="nothing", why=failed or str(note.get("reason") or "nothing to give"))
 
 
+def _texts(value: object) -> list[str]:
+    """Return the texts of a list in the log, which anything may have written."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
 def _explain(note: Mapping[str, Any], id_: str) -> str:
     if note.get("event") == "prompt":
-        sure = (note.get("sure") or {}).get(id_)
-        return "the prompt was about it" + (f" (confidence {sure:.2f})" if sure is not None else "")
+        told = note.get("sure")
+        sure = told.get(id_) if isinstance(told, dict) else None
+        return "the prompt was about it" + (f" (confidence {sure:.2f})" if isinstance(sure, int | float) else "")
     if note.get("event") == "subagent-start":
         return "a subagent began, for a prompt that was about it or with the most important"
     return _STARTS.get(str(note.get("source")), "it is among the most important, and the session began")

@@ -106,10 +106,10 @@ def test_a_file_that_git_left_in_conflict_is_resolved_with_both_texts(parted, de
     assert "a merge kept both texts" in desk.get(card).text
 
 
-@pytest.mark.parametrize("name", ["nowhere", "--output=x", "main..topic", "-x", "a\nb"])
+@pytest.mark.parametrize("name", ["nowhere", "--output=x", "--all", ":(top)x", "main..topic", "-x", "a\nb"])
 def test_an_unknown_branch_is_told_and_nothing_else(parted, desk, name):
-    page = desk.get("/branch", **{"with": name})
-    assert "unknown revision" in page.text
+    for page in (desk.get("/branch", **{"with": name}), desk.get("/timeline", tip=name)):
+        assert "unknown revision" in page.text
     assert not list(parted.root.glob("x"))
 
 

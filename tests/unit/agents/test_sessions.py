@@ -84,3 +84,22 @@ def test_the_status_line_counts_memories_and_what_the_session_was_given(lived, t
     lived.memories.unlink()
     lived.memories.mkdir()
     assert memsync("statusline", cwd=lived.root).out == "memsync: memory is unavailable\n"
+
+
+def test_what_was_left_out_is_told_with_its_rule_and_what_nobody_can_read_is_passed_over(project):
+    local = project.layout.place("project").local
+    local.mkdir(parents=True)
+    notes = [
+        {"session": "s1", "event": "prompt", "given": ["mm-a"], "sure": {"mm-a": 0.5}, "left": {"mm-b": "budget", "mm-c": "alike"}, "chars": 41},
+        {"session": "s1", "event": "prompt", "given": [["x"], 7], "sure": [1], "left": [1], "errors": 5, "chars": 10**30},
+        {"session": "s1", "event": {"a": 1}, "given": 5, "sure": {"mm-a": "high"}, "left": {"mm-d": 3}, "chars": "12"},
+    ]  # fmt: skip
+    (local / "hooks.log").write_text("".join(json.dumps(note) + "\n" for note in notes) + "[[[\n")
+    (session,) = list_sessions(project)
+    left = [(event.id, event.why) for event in session.events if event.what == "left out"]
+    assert left == [
+        ("mm-b", "it is too long for what is left of memory.injection_budget"),
+        ("mm-c", "a line that is given says the same"),
+        ("mm-d", "3"),
+    ]
+    assert session.tokens == 11
