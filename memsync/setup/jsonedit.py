@@ -149,6 +149,9 @@ def add(text: str, container: Node, key: str | None, value: Any) -> str:
     last = container.children[-1] if container.children else None
     head = f"{json.dumps(key, ensure_ascii=False)}: " if key is not None else ""
     tail_start = last.node.end if last else container.start + 1
+    has_comma = bool(last) and text[_skip(text, tail_start)] == ","
+    if has_comma:
+        tail_start = _skip(text, tail_start) + 1
     at = _skip_comments(text, tail_start, container.end - 1)
     first = container.children[0] if last else None
     inner = outer + step
@@ -160,6 +163,8 @@ def add(text: str, container: Node, key: str | None, value: Any) -> str:
         spelled = json.dumps(value, indent=step, ensure_ascii=False).replace("\n", f"\n{inner}")
         new = f"\n{inner}{head}{spelled}" + ("" if last else f"\n{outer}")
         new = new.replace("\n", newline)
+    if has_comma:  # then there is one behind the new one too
+        return f"{text[:at]}{new},{text[at:]}"
     comma = "," if last else ""
     return text[:tail_start] + comma + text[tail_start:at] + new + text[at:]
 
@@ -187,7 +192,7 @@ def drop(text: str, container: Node, index: int) -> str:
     child = children[index]
     start, end = len(text[: child.start].rstrip(_BLANKS)), child.node.end
     before, after = text[:start], text[end:]
-    if index + 1 < len(children):
+    if index + 1 < len(children) or (index and text[_skip(text, end)] == ","):
         comma = _skip(text, end)
         after = text[end:comma] + text[comma + 1 :]
     elif index:

@@ -77,7 +77,13 @@ class Anthropic(Model):
         else:
             block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": SAYS}
             whole, why = {"type": "text", "text": SAYS}, "end_turn"
-        message = {"id": "msg_1", "type": "message", "role": "assistant", "model": asked.body["model"], "usage": _USAGE}
+        message = {
+            "id": f"msg_{len(self.asked)}",
+            "type": "message",
+            "role": "assistant",
+            "model": asked.body["model"],
+            "usage": _USAGE,
+        }
         if not asked.body.get("stream"):
             return _json({**message, "content": [whole], "stop_reason": why, "stop_sequence": None})
         return _events(
@@ -162,7 +168,7 @@ class Chat(Model):
         message: dict[str, Any] = {"role": "assistant", "content": SAYS}
         if call:
             function = {"name": call[0], "arguments": json.dumps(call[1])}
-            calls = [{"index": 0, "id": "call_1", "type": "function", "function": function}]
+            calls = [{"index": 0, "id": f"call_{len(self.asked)}", "type": "function", "function": function}]
             message = {"role": "assistant", "content": None, "tool_calls": calls}
         why = "tool_calls" if call else "stop"
         size = len(json.dumps(asked.body)) // 4  # tokens: a client compacts only what becomes shorter by it

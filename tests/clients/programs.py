@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from app_server import AppServer
-from helpers import Ran
+from helpers import Ran, until
 from models import SAYS, Anthropic, Chat, Google, Model, OpenAI
 
 # Read when the tests are collected: the sandbox moves HOME before each of them.
@@ -310,15 +310,15 @@ def _type(words: list[str], env: Mapping[str, str], cwd: Path, text: str, *, unt
         os.chdir(cwd)
         os.execvpe(words[0], words, env)
     termios.tcsetwinsize(terminal, (50, 160))
-    said, left, end = "", f"{text}\r", time.monotonic() + _PATIENCE
+    said, keys, end = "", [text, "\r"], time.monotonic() + _PATIENCE
     try:
         while until not in said:
             assert time.monotonic() < end, said[-2000:]
-            if select.select([terminal], [], [], 0.1)[0]:
+            if select.select([terminal], [], [], 0.3)[0]:
                 said += os.read(terminal, 65536).decode("utf-8", "replace")
-            elif left and "Type your message" in said:  # one key at a time, or it is a paste
-                os.write(terminal, left[:1].encode())
-                left = left[1:]
+            # The last key when the others are seen: what comes at once is taken for pasted, and no key of it counts.
+            elif keys and (f"> {text}" if keys == ["\r"] else "Type your message") in said:
+                os.write(terminal, keys.pop(0).encode())
     finally:
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -381,6 +381,7 @@ class OpenCode(Chatting):
 
     def compact(self) -> None:
         listed = json.loads(self.run("session", "list", "--format", "json").out)
+        heard = self.root / ".gobby" / "local" / "hooks.log"
         server = subprocess.Popen(
             ["opencode", "serve", "--port", "0"], cwd=self.root, env=self.env, stdout=subprocess.PIPE, text=True
         )
@@ -391,6 +392,7 @@ class OpenCode(Chatting):
             url, headers = f"{address}/session/{listed[0]['id']}/summarize", {"Content-Type": "application/json"}
             with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=_PATIENCE) as answer:
                 assert answer.status == 200
+            until(lambda: "post-compact" in heard.read_text())
         finally:
             server.terminate()
             server.communicate()

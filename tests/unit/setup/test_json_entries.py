@@ -49,6 +49,24 @@ def test_taking_our_entries_out_gives_back_what_the_user_had(text):
     assert json_entries.remove(added, EVERYTHING, kept) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, // why\n}\n',
+        '{"a": 1, /* why */}',
+        '{"a": 1 /* why */,}',
+        '{"mcpServers": {"other": {}, // why\n}}',
+        '{\r\n  "a": [1, 2,],\r\n  "b": 2, // why\r\n  // and how\r\n}\r\n',
+    ],
+)
+def test_a_comma_before_the_end_and_what_is_said_behind_it_stay(text):
+    wanted = known.find("zed").files[0].entries + known.find("cursor").files[0].entries
+    added = json_entries.add(text, wanted)
+    assert "memsync" in jsonedit.parse(added).value["mcpServers"]
+    assert json_entries.add(added, wanted) == added
+    assert json_entries.remove(added, wanted) == text
+
+
 @given(texts(), st.lists(st.sampled_from(["Bash(ls)", "mcp__github__*"]), max_size=2))
 def test_what_the_user_allowed_stays_when_our_tools_are_no_longer_allowed(text, theirs):
     said = jsonedit.parse(text or "{}").value if text.strip(json_entries.BLANK) else {}
