@@ -60,7 +60,7 @@ class Waiting:
             if self._copies[0] != seen:
                 self._copies = seen, queue.list_copies(project)
             return self._copies[1]
-        if self._seen != seen or (self._walk is None and time.monotonic() > self._until):
+        if self._walk is None and (self._seen != seen or time.monotonic() > self._until):
             self._walk, self._found, self._took, self._seen = queue.walk(project), [], 0.0, seen
         if self._walk is not None:
             self._go_on(project, self._walk)
@@ -68,14 +68,18 @@ class Waiting:
 
     def _go_on(self, project: Project, walk: Iterator[list[str]]) -> None:
         began = time.monotonic()
-        for names in walk:
-            self._found += names
-            if time.monotonic() - began > _SLICE:
-                break
-        else:
+        try:
+            names = next(walk, None)
+            while names is not None and time.monotonic() - began <= _SLICE:
+                self._found += names
+                names = next(walk, None)
+            self._found += names or []
+        except BaseException:  # a store that cannot be read: begin anew once it can
+            self._walk = self._seen = None
+            raise
+        if names is None:
             self._walk, self._names, self._found = None, self._found, []
-            project.screening.save()
-            self._seen = _look(project)
+            project.screening.save()  # what has changed since this walk began is found by the next one
         self._took += time.monotonic() - began
         self._until = time.monotonic() + max(_FRESH, 20 * self._took)
 
@@ -83,8 +87,9 @@ class Waiting:
         """Take out a card that was decided here, without collecting the others again."""
         self._names = [one for one in self._names if one != name]
         self._found = [one for one in self._found if one != name]
-        self._seen = _look(project)
-        self._copies = self._seen, [one for one in self._copies[1] if not queue.is_same(one, name)]
+        now = _look(project)
+        self._seen = now if self._walk is None else self._seen
+        self._copies = now, [one for one in self._copies[1] if not queue.is_same(one, name)]
 
     def put_back(self, project: Project, name: str) -> None:
         """Have a card again whose decision was taken back: no search proposes copies whose merge was undone."""

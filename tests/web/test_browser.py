@@ -121,7 +121,7 @@ def test_what_this_branch_teaches_is_staged_by_a_key_and_a_prompt_is_tried(tabs,
     press(page, "t")
     page.keyboard.type("which Node version does CI need?")
     press(page, "Tab Tab Enter")
-    wait(page, "text=Would be given")
+    wait(page, "h2:has-text('Would be given')")
     shoot(page, "sessions")
     for key, heading in (("4", "Timeline"), ("7", "Map"), ("8", "Health")):
         press(page, key)

@@ -103,7 +103,12 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("click", (event) => {
   const opener = event.target.closest("[data-show]");
-  if (opener) { const box = $(opener.dataset.show); box.open = true; $("textarea, input:not([type=hidden])", box)?.focus(); }
+  if (opener) {
+    const box = $(opener.dataset.show);
+    event.preventDefault(); // a summary would close again what was just opened
+    box.open = opener.tagName !== "SUMMARY" || !box.open;
+    if (box.open) $("textarea, input:not([type=hidden])", box)?.focus();
+  }
   if (event.target.closest("[data-all]")) { for (const row of rows()) chosen.add(row.dataset.id); showChosen(); }
   if (event.target.closest("[data-none]")) { chosen.clear(); showChosen(); }
 });
