@@ -47,7 +47,10 @@ NO_PARAMETER = {
     "remember": _NOT_FOR_A_MODEL,
     "update_memory": _NOT_FOR_A_MODEL,
     "import_memories": _NOT_FOR_A_MODEL,
-    "recall": {"explain": "says the same in words; `parts` is in every answer"},
+    "recall": {
+        "explain": "says the same in words; `parts` is in every answer",
+        "hub": "other repositories are for agents to ask where somebody has connected the hub's own server",
+    },
     "learn_skill": {
         "transcript": "a model must not be led to other files",
         "yes": "with instructions it is written, as by create_skill; a draft waits for a person",

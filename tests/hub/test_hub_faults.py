@@ -1,0 +1,131 @@
+"""What breaks in the middle leaves whole repositories behind, and the next sync goes on from there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import psycopg
+import pytest
+from filling import bring, commit, count, give, refresh, texts
+
+from memsync.errors import HubError
+from memsync.hub import database, ingest, schema, sync
+
+DOCKER = "the integration tests need docker"
+
+
+def read_counts(hub):
+    """Return what the hub counts, and check that it is what is there."""
+    with hub.database.writing_alone() as connection:
+        kept = connection.execute("select term, n from df where n <> 0 order by term").fetchall()
+        figures = connection.execute("select kind, live from stats where live > 0").fetchall()
+        ingest.recount(connection)
+        assert connection.execute("select term, n from df where n <> 0 order by term").fetchall() == kept
+        assert connection.execute("select kind, live from stats where live > 0").fetchall() == figures
+    return figures
+
+
+KILLED = """
+import os, sys
+from memsync.hub import ingest, sync
+from memsync.hub.config import Settings
+from memsync.hub.hub import Hub
+ingest.note = lambda *_, **__: os._exit(9)  # after all rows of the repository are written, before they are kept
+with Hub(Settings(dsn=sys.argv[1])) as hub:
+    sync.sync(hub.database, hub.meaning)
+"""
+
+
+def test_who_is_killed_in_the_middle_of_a_repository_has_written_nothing_of_it(hub, dsn, make):
+    one, two = make("one", DOCKER), make("two", "ports begin at 8000")
+    bring(hub, one)
+    commit(one, "the integration tests need podman")
+    hub.add([str(two.root)])
+    give(hub, "alice", two)
+    done = subprocess.run([sys.executable, "-c", KILLED, dsn], capture_output=True, check=False)
+    assert done.returncode == 9, done.stderr
+    assert texts(hub.search("docker podman", principal="alice")) == [DOCKER]
+    assert read_counts(hub) == [("memory", 1)]
+    assert sorted(one.what for one in refresh(hub)) == ["changed", "new"]
+    assert read_counts(hub) == [("memory", 2)]
+    assert texts(hub.search("podman", principal="alice")) == ["the integration tests need podman"]
+
+
+def test_a_connection_that_is_lost_is_told_and_the_next_sync_is_whole(hub, dsn, make, monkeypatch):
+    repo = make("one", DOCKER)
+    hub.add([str(repo.root)])
+    give(hub, "alice", repo)
+    note = ingest.note
+
+    def lose(connection, *values, **named):
+        with psycopg.connect(dsn, autocommit=True) as other:
+            other.execute("select pg_terminate_backend(%s)", [connection.info.backend_pid])
+        note(connection, *values, **named)
+
+    monkeypatch.setattr(ingest, "note", lose)
+    with pytest.raises(HubError, match="the hub's database does not answer"):
+        refresh(hub)
+    assert count(hub, "record") == 0
+    monkeypatch.setattr(ingest, "note", note)
+    assert [one.what for one in refresh(hub)] == ["new"]
+    assert read_counts(hub) == [("memory", 1)]
+
+
+def test_two_syncs_at_once_write_each_repository_once(hub, make):
+    repos = [make(f"r{n}", f"service {n} listens on port {8000 + n}", f"retries are {n}") for n in range(4)]
+    bring(hub, *repos[:2])
+    commit(repos[0], "service zero is gone")
+    hub.add([str(repo.root) for repo in repos])
+    outcomes = []
+    threads = [threading.Thread(target=lambda: outcomes.extend(refresh(hub))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(one.put for one in outcomes) == 5
+    assert {one.what for one in outcomes} <= {"new", "changed", "unchanged", "passed over"}
+    assert read_counts(hub) == [("memory", 7)]
+
+
+def test_a_first_load_that_was_cut_off_answers_nobody_by_halves_and_is_ended_by_the_next_sync(hub, make):
+    bring(hub, make("one", DOCKER))
+    with hub.database.writing() as connection:
+        connection.execute("insert into meta values ('loading', '1')")
+        connection.execute("drop index posting_term, embedding_near")
+        connection.execute("truncate df")
+    with pytest.raises(HubError, match="being loaded for the first time"):
+        hub.search("docker", principal="alice")
+    assert [one.what for one in refresh(hub)] == ["unchanged"]
+    assert texts(hub.search("docker", principal="alice")) == [DOCKER]
+    assert read_counts(hub) == [("memory", 1)]
+
+
+def test_a_migration_that_fails_has_not_happened_and_can_be_done_again(hub, dsn, make, monkeypatch):
+    bring(hub, make("one", DOCKER))
+    broken = "alter table repo add column team text; select 1 / 0;"
+    monkeypatch.setattr(database, "STEPS", (*schema.STEPS, broken))
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        database.migrate(dsn, dim=256, embedder=hub.meaning.id)
+    assert texts(hub.search("docker", principal="alice")) == [DOCKER]
+    monkeypatch.setattr(database, "STEPS", (*schema.STEPS, "alter table repo add column team text"))
+    assert database.migrate(dsn, dim=256, embedder=hub.meaning.id) == ["step 2 of the schema"]
+    assert database.migrate(dsn, dim=256, embedder=hub.meaning.id) == []
+
+
+def test_a_full_disk_is_told_as_that(hub):
+    with pytest.raises(HubError, match="the hub's disk is full"), hub.database.writing() as connection:
+        connection.execute("do $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$")
+
+
+def test_a_database_that_is_not_there_and_one_without_a_hub_are_told_apart(server, dsn):
+    nowhere = database.Database("host=/nowhere dbname=x user=y")
+    nowhere._pool.timeout = 0.2
+    with pytest.raises(HubError, match="is it running"), nowhere.writing():
+        pass
+    nowhere.close()
+    empty = database.Database(server.dsn.replace("dbname=memsync", "dbname=postgres"))
+    with pytest.raises(HubError, match="has no hub, or an older one"), empty.writing() as connection:
+        sync.list_known(connection)
+    empty.close()
