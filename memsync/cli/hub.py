@@ -17,7 +17,7 @@ from memsync.errors import UsageError
 _JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
 
 
-@cli.group(homes=(("hub_access", "grant revoke grants mirror token audit"), ("hub_serve", "serve push")))
+@cli.group(homes=(("hub_access", "grant revoke grants mirror token audit"), ("hub_serve", "report serve push")))
 def hub() -> None:
     """Search the memories of many repositories at once.
 

@@ -1,13 +1,15 @@
-"""`memsync hub serve|push`."""
+"""`memsync hub report|serve|push`."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
 from memsync.cli import render_hub as render
 from memsync.cli.app import Answer
-from memsync.cli.hub import hub, hub_command
-from memsync.errors import NoStore
+from memsync.cli.hub import as_option, hub, hub_command
+from memsync.errors import NoStore, blaming
 
 
 @hub.command()
@@ -38,6 +40,32 @@ def serve(host: str, port: int, per_minute: int) -> None:
 
 
 @hub_command(hub)
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write it as a page, too."
+)
+@as_option
+def report(html: Path | None, principal: str) -> Answer:
+    """Show what several repositories say, where they disagree, and how fresh each is.
+
+    Of what you may read; what three or more say may be a rule for all.
+
+    \b
+    Examples:
+      memsync hub report
+      memsync hub report --html report.html
+    """
+    from memsync.hub import report as making
+    from memsync.hub.hub import Hub
+
+    with Hub.open() as open_hub:
+        made = making.make(open_hub.database, open_hub.owner(principal))
+    if html:
+        with blaming(html):
+            html.write_text(making.as_html(made), encoding="utf-8")
+    return Answer(made, render.report(made))
+
+
+@hub_command(hub)
 @click.argument("repository", metavar="REPOSITORY")
 @click.option("--branch", default="", metavar="NAME", help="The default branch.  [default: what is checked out]")
 def push(repository: str, branch: str) -> Answer:
@@ -51,8 +79,6 @@ def push(repository: str, branch: str) -> Answer:
     Example:
       memsync hub push https://git.internal/payments.git --branch main
     """
-    from pathlib import Path
-
     from memsync.errors import HubError, Remedy
     from memsync.hub import client, config, remote
     from memsync.store.checkout import Checkout

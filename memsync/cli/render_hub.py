@@ -13,10 +13,11 @@ from memsync.records import shown_id
 from memsync.system.texts import one_line
 
 if TYPE_CHECKING:
+    from memsync.hub.report import Report
     from memsync.hub.search import HubHit, HubRecall
     from memsync.hub.sync import Outcome
 
-__all__ = ["beside", "one_line", "outcomes", "recall", "repositories", "status"]
+__all__ = ["beside", "one_line", "outcomes", "recall", "report", "repositories", "status"]
 
 _SHOWN = 20
 
@@ -88,3 +89,19 @@ def _hit(hit: HubHit) -> list[str]:
         f"{click.style(head, fg='yellow')}{cut(one_line(hit.memory.content), room - len(head))}{copy}",
         click.style(f"  {one_line(hit.link)}", dim=True),
     ]
+
+
+def report(made: Report) -> str:
+    """Return what several repositories say, where they disagree, and the least fresh of them."""
+    lines = [f"{repositories(len(made.repositories))}, {memories(made.memories)}, {made.compared:,} compared"]
+    for said in made.shared[:_SHOWN]:
+        mark = "perhaps a rule: " if said in made.rules else ""
+        lines.append(f"  {mark}{len(said.repositories)} repositories say: {one_line(said.text, 160)}")
+    for clash in made.clashes[:_SHOWN]:
+        lines.append(f"  {one_line(clash.one.repositories[0])}: {one_line(clash.one.text, 100)}")
+        lines.append(
+            f"    against {one_line(clash.other.repositories[0])}: {one_line(clash.other.text, 100)}; {clash.why}"
+        )
+    old = made.repositories[:5]
+    lines += [f"  {one_line(one['name'])}: last change taken in {one['changed_at'] or 'never'}" for one in old]
+    return "\n".join(lines)

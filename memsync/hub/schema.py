@@ -52,7 +52,6 @@ create table audit (
   repos int not null default 0, hits int not null default 0, ms real not null default 0
 );
 create index audit_at on audit (at);
-create table unanswered (query text primary key, times int not null, principals int[] not null, last_at timestamptz not null);
 
 -- Who asks is said per transaction; nobody is asking until it is.
 create function readable() returns setof int language sql stable security definer

@@ -7,7 +7,7 @@ import random
 from datetime import timedelta
 
 import pytest
-from filling import bring, count, give, texts
+from filling import bring, give, texts
 
 from memsync.hub import access, nominate, search, sync
 from memsync.hub.nominate import Filters
@@ -73,7 +73,7 @@ def test_row_level_security_holds_where_a_query_names_what_it_may_not_read(hub, 
     assert all(look(everyone))
 
 
-@pytest.mark.parametrize("table", ["access", "principal", "token", "audit", "unanswered"])
+@pytest.mark.parametrize("table", ["access", "principal", "token", "audit"])
 def test_whoever_asks_cannot_read_who_may_nor_what_was_asked(hub, table):
     from memsync.errors import HubError
 
@@ -138,7 +138,6 @@ def test_the_audit_has_who_asked_and_how_much_was_found_but_no_text(hub, make):
             1,
         )
         assert "zanzibar" not in str(connection.execute("select a::text from audit a").fetchall())
-    assert count(hub, "unanswered") == 0
 
 
 def test_what_a_forge_does_not_say_any_more_ends_and_what_a_person_said_stays(hub, make):
