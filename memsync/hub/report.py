@@ -6,7 +6,7 @@ Compared by the rules of dedup, over what one principal may read.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -113,16 +113,7 @@ def compare(found: Iterable[tuple[str, str]]) -> tuple[list[Said], list[Clash]]:
         key = normal_form(text)
         places[key].add(repository)
         texts.setdefault(key, text)
-    keys = list(texts)
-    leader: dict[str, str] = {}
-    clashes: list[tuple[str, str, str]] = []
-    for first, second in pairs([texts[key] for key in keys], Tokenizer()):
-        one, other = keys[first], keys[second]
-        verdict = decide(texts[other], texts[one], 0.0)
-        if verdict.relation == "duplicate" and verdict.decision in MERGED:
-            leader.setdefault(other, one)
-        elif verdict.relation == "contradicts" and len(places[one] | places[other]) > 1:
-            clashes.append((one, other, verdict.reason))
+    leader, clashes = _relate(texts)
 
     def find_head(key: str) -> str:
         while key in leader:  # towards the front of the list, so it ends
@@ -137,10 +128,25 @@ def compare(found: Iterable[tuple[str, str]]) -> tuple[list[Said], list[Clash]]:
         return Said(texts[head], tuple(sorted(places[head])))
 
     shared = [said(key) for key in texts if key not in leader and len(places[key]) > 1]
-    found_clashes = [Clash(one=said(one), other=said(other), why=why) for one, other, why in clashes]
+    told = [Clash(one=said(a), other=said(b), why=why) for a, b, why in clashes if len(places[a] | places[b]) > 1]
     shared.sort(key=lambda each: (-len(each.repositories), each.text))
-    found_clashes.sort(key=lambda c: (-len(c.one.repositories) - len(c.other.repositories), c.one.text))
-    return shared, found_clashes
+    told.sort(key=lambda c: (-len(c.one.repositories) - len(c.other.repositories), c.one.text))
+    return shared, told
+
+
+def _relate(texts: Mapping[str, str]) -> tuple[dict[str, str], list[tuple[str, str, str]]]:
+    """Return of which earlier text each copy is one, and which pairs contradict each other, with the reasons."""
+    keys = list(texts)
+    leader: dict[str, str] = {}
+    clashes: list[tuple[str, str, str]] = []
+    for first, second in pairs([texts[key] for key in keys], Tokenizer()):
+        one, other = keys[first], keys[second]
+        verdict = decide(texts[other], texts[one], 0.0)
+        if verdict.relation == "duplicate" and verdict.decision in MERGED:
+            leader.setdefault(other, one)
+        elif verdict.relation == "contradicts":
+            clashes.append((one, other, verdict.reason))
+    return leader, clashes
 
 
 _STYLE: Final = (
