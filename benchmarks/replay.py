@@ -61,7 +61,7 @@ class Replayed(NamedTuple):
     others: int
 
 
-def _untagged(line: bytes) -> bytes:
+def untagged(line: bytes) -> bytes:
     """Return the record without its tags, of which two in five would be the word `database`, and of little importance."""
     memory = decode(line).memory
     assert memory is not None
@@ -94,7 +94,7 @@ def replay(directory: Path) -> Replayed:
     ]
     path = directory / ".gobby" / "memories.jsonl"
     path.parent.mkdir()
-    path.write_bytes(b"".join(line + b"\n" for line in (*known, *map(_untagged, records(OTHERS)))))
+    path.write_bytes(b"".join(line + b"\n" for line in (*known, *map(untagged, records(OTHERS)))))
     project = Memsync.open(directory, env={"MEMSYNC_HOME": f"{directory}/home"}).with_settings(author="bench")
     session = RecallSession(project, "replay")
     always = 0

@@ -20,13 +20,15 @@ from typing import Any, Final, Self
 
 from memsync import __version__
 from memsync.agents import wire
-from memsync.agents.hooks import Reply, answer
+from memsync.agents.hooks import answer
 from memsync.agents.live import Live
+from memsync.agents.tools import Reply
 from memsync.clients import known
 from memsync.errors import MemsyncError
 from memsync.memories.project import Project
 from memsync.store.files import make_dirs
 from memsync.store.places import locate
+from memsync.system.home import run_dir
 from memsync.system.limits import read_json
 
 log = logging.getLogger(__name__)
@@ -63,7 +65,7 @@ class Endpoint:
     def _listen(self) -> None:
         layout = locate(self._live.start, self._env)
         root = os.path.realpath(layout.root or layout.start)
-        directory = Path(wire.run_dir(root, self._env))
+        directory = Path(run_dir(root, self._env))
         path = directory / f"{os.getpid()}{next(_NUMBERS):03d}"
         if not hasattr(socket, "AF_UNIX") or len(os.fsencode(path)) > wire.LONGEST:
             raise OSError(f"no socket can be made at {path}")

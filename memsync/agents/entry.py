@@ -14,14 +14,14 @@ import time
 from itertools import islice
 
 from memsync.agents import wire
-from memsync.system import deadline, programs
+from memsync.system import deadline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn
 
-    from memsync.agents.hooks import Reply
+    from memsync.agents.tools import Reply
 
 _SHARE = 0.25  # of the time, that a server may take to answer; then the hook answers itself
 _REST = 0.25  # of the time, for reading what others wrote, once the answer is out
@@ -37,6 +37,7 @@ _LONGEST_WHY = 500  # characters
 _LONG = 600.0  # seconds that the work at the end of a session may take
 _NEAR = 2  # processes up from a hook: a shell, and the client
 _LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
+_TOOLS = ("pre-tool", "post-tool")
 
 
 def main(words: Sequence[str]) -> NoReturn:
@@ -66,6 +67,8 @@ def _start_clock(seconds: float, *, own: float | None = None, will_fork: bool = 
             _complain(TimeoutError(why))
             _tell(f"the hook {why}")
         if _at_work and _claim(_at_work[0]):
+            from memsync.system import programs
+
             programs.start_apart("-C", _at_work[0], "index", "rebuild")  # for a later hook
         return 0
 
@@ -78,10 +81,11 @@ def _claim(cwd: str) -> bool:
 
     from memsync.errors import StoreError
     from memsync.store.lock import lock
+    from memsync.system.home import run_dir
 
     if _claimed:
         return True
-    mark = f"{wire.run_dir(os.path.realpath(cwd), os.environ)}.indexing"
+    mark = f"{run_dir(os.path.realpath(cwd), os.environ)}.indexing"
     with contextlib.suppress(OSError, StoreError):
         os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
         with lock(Path(f"{mark}.lock"), wait=0.0):
@@ -122,17 +126,12 @@ def parse(words: Sequence[str]) -> tuple[str, str]:
 
 
 def _answer(event: str, client: str) -> None:
-    import json
-
-    raw = os.read(0, _LONGEST)
-    while part := os.read(0, _LONGEST - len(raw)) if len(raw) < _LONGEST else b"":
-        raw += part
-    payload = json.loads(raw.decode("utf-8-sig", "replace") or "{}")
-    if not isinstance(payload, dict):
-        raise TypeError("the payload is not an object")
+    payload = _read_payload()
     if client == "auto":
         client = find_sender(payload)
     cwd = find_place(payload)
+    if event in _TOOLS and _has_nothing_to_say(event, client, payload, cwd):
+        return
     if event == "session-end":
         _leave()
     if event == "session-start":
@@ -144,6 +143,25 @@ def _answer(event: str, client: str) -> None:
             payload["client_words"] = [word for _, words in near for word in words]
     if event == "session-end" or not _ask_server(event, client, cwd, payload):
         _answer_here(event, client, cwd, payload)
+
+
+def _read_payload() -> dict[str, Any]:
+    import json
+
+    raw = os.read(0, _LONGEST)
+    while part := os.read(0, _LONGEST - len(raw)) if len(raw) < _LONGEST else b"":
+        raw += part
+    payload = json.loads(raw.decode("utf-8-sig", "replace") or "{}")
+    if not isinstance(payload, dict):
+        raise TypeError("the payload is not an object")
+    return payload
+
+
+def _has_nothing_to_say(event: str, client: str, payload: Mapping[str, Any], cwd: str) -> bool:
+    """Tell whether the lookup file has nothing for a tool's call, in a few milliseconds, without a server."""
+    from memsync.agents.quick import is_quiet
+
+    return is_quiet(event, client, payload, cwd, os.environ)
 
 
 def find_place(payload: Mapping[str, Any]) -> str:
@@ -212,7 +230,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
     from memsync.clients import known
 
     sender = known.find(client)
-    if name := sender.output_event(event):
+    if (name := sender.output_event(event)) and event not in _TOOLS:  # else it would be said at each call
         _speaks.append(lambda text: sender.answer(name, text))
     from memsync.agents.hooks import answer
     from memsync.memories.project import Project
@@ -224,6 +242,8 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
         _answered.append(event)
         if project.is_behind and _claim(cwd):
             if not project.screen_all(seconds=_REST * wire.bound(os.environ)):
+                from memsync.system import programs
+
                 programs.start_apart("-C", cwd, "index", "rebuild")
             else:
                 os.unlink(_claimed.pop())

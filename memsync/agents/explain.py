@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from memsync.agents.decision import after_failure, before_tool, touched_by
 from memsync.agents.injection import Injection, key_of
 from memsync.agents.session import RecallSession, superseded_by
+from memsync.agents.toolcall import ToolCall
 from memsync.memories.filters import Filters, least_confidence, sort_by_importance
 from memsync.memories.results import Entry, Hit
 
@@ -29,6 +31,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "limit": "better ones took the places",
     "triage": "the prompt needs no memories",
     "off": "memory.enabled is off",
+    "gone": "what it is anchored to is gone",
 }
 
 
@@ -94,6 +97,22 @@ def explain(session: RecallSession, prompt: str | None) -> Explained:
         verdicts = [verdict._replace(rule="off") for verdict in verdicts]
         found = Injection(reason=MEANINGS["off"])
     return Explained(found, tuple(verdicts))
+
+
+def explain_tool(session: RecallSession, call: ToolCall, cwd: str) -> Explained:
+    """Return what *session* would be given before *call*, made in *cwd*, or after it if it failed, and why. Notes nothing.
+
+    Raises:
+        ConfigError, StoreUnreadable, OutsideTree
+    """
+    if not session.project.settings.enabled:
+        return Explained(Injection(reason=MEANINGS["off"]), ())
+    if call.error:
+        return Explained(after_failure(session, call), ())
+    found = before_tool(session, touched_by(call, cwd, session.project.layout.root))
+    rules = {match.entry.id: found.refused.get(match.entry.id, "given") for match in found.matches}
+    verdicts = [Verdict(match.entry, rules[match.entry.id], None, None) for match in found.matches[:_LOOKED_AT]]
+    return Explained(found.injection, tuple(verdicts))
 
 
 def _rule(entry: Entry, found: Injection, replaced: set[str], ledger: Mapping[str, str]) -> str:

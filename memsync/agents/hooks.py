@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from memsync.agents import hooklog
 from memsync.agents.actions import Outcome, Turn, check, run
@@ -16,6 +16,7 @@ from memsync.agents.ledger import CLIENT
 from memsync.agents.notices import find_failure, list_notices
 from memsync.agents.past import find_past
 from memsync.agents.session import RecallSession
+from memsync.agents.tools import TOOLS, Reply, answer_tool
 from memsync.agents.triage import small_talk
 from memsync.clients import known
 from memsync.clients.facts import EVENTS, Client
@@ -25,13 +26,6 @@ from memsync.memories.results import Hit
 from memsync.records import format_time
 from memsync.store import files, workflow
 from memsync.store.trust import why_no_step
-
-
-class Reply(NamedTuple):
-    """What a hook prints ("" for nothing), and what is to be done when it has been printed."""
-
-    out: str
-    used: Callable[[], None]
 
 
 def answer(project: Project, client: Client, event: str, payload: Mapping[str, Any], by: str = "") -> Reply:
@@ -45,6 +39,8 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
         raise UsageError(f"unknown event {event!r}; choose one of {', '.join(EVENTS)}")
     payload = client.read(payload)
     session = RecallSession(project, session_id(payload))
+    if event in TOOLS:
+        return answer_tool(session, client, event, payload, by)
     turn = Turn(session, values(project, client, event, payload), find_past(session, client, event, payload))
     key = _key(client, event, payload)
     triggers = client.triggers(event, payload) if project.settings.enabled else ()

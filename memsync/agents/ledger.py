@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from memsync.agents.injection import Injection, Matched
+from memsync.memories import lookup
 from memsync.memories.project import Project
 from memsync.records import Scope, format_time, parse_time
 from memsync.store.state import State
@@ -23,6 +24,7 @@ _CLAIMS: Final = "claims"
 _KEPT: Final = "kept"
 _MATCHED: Final = "matched"
 _STARTED: Final = "started"
+_TOOLS: Final = "tools"
 _TOLD: Final = "told"
 HELPED: Final = "helped"
 CLIENT: Final = "client_pids"  # of the processes that started the hook of a session's start, the nearest first
@@ -98,15 +100,36 @@ class Ledger:
 
     def forget_start(self) -> None:
         """Take what was given at the start of the session out of the ledger."""
+        self._take_out(_STARTED)
 
+    def keep_tool(self, ids: Sequence[str]) -> None:
+        """Keep what was given about a tool."""
+
+        def add(variables: dict[str, Any]) -> dict[str, Any]:
+            before = variables.get(_TOOLS)
+            return {**variables, _TOOLS: [*(before if isinstance(before, list) else ()), *ids]}
+
+        self._change(add)
+
+    def forget_tools(self) -> None:
+        """Take what was given about tools out of the ledger."""
+        self._take_out(_TOOLS)
+        self._look_again()
+
+    def _take_out(self, name: str) -> None:
         def forget(variables: dict[str, Any]) -> dict[str, Any] | None:
-            started = variables.get(_STARTED)
-            if not isinstance(started, list):
+            given = variables.get(name)
+            if not isinstance(given, list):
                 return None
-            left = {id_: key for id_, key in ledger_of(variables).items() if id_ not in started}
-            return {**variables, LEDGER: left, _STARTED: None}
+            left = {id_: key for id_, key in ledger_of(variables).items() if id_ not in given}
+            return {**variables, LEDGER: left, name: None}
 
         self._change(forget)
+
+    def _look_again(self) -> None:
+        """Have hooks about tools look at the memories again, though the session had all of them."""
+        if root := self.project.layout.root:
+            lookup.forget_done(os.path.realpath(root), self.id, self.project.env)
 
     def is_told(self, what: str, when: str = "") -> bool:
         """Tell whether the user knows of *what*, as it is *when*."""
@@ -164,6 +187,7 @@ class Ledger:
 
         if self._has_store:  # else nothing was ever noted
             self._change(empty)
+        self._look_again()
         return count
 
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:

@@ -41,6 +41,8 @@ def find_past(session: RecallSession, client: Client, event: str, payload: Mappi
 
 def _find_past_of_resumed(session: RecallSession, client: Client, payload: Mapping[str, Any]) -> Past:
     """Return what a session has that goes on; one that is new to us may be a fork, whose client does not say so."""
+    if not client.keeps_tools:
+        session.forget_tools()
     if not client.keeps_start:
         session.forget_start()
     if not session.variables():

@@ -70,7 +70,7 @@ class RecallSession(Ledger):
         new, filtered = self._important(rules, limit * _POOL)
         asked = [entry for entry in self._find(first) if not (rules.refusal(entry) or self.why_withheld(entry))]
         new = drop_copies((*asked, *(entry for entry in new if entry.id not in first)), rules.ledger)
-        return self._built(new, filtered, limit=max(limit, len(asked)), budget=budget, grouped=True)
+        return self.build(new, filtered, limit=max(limit, len(asked)), budget=budget, grouped=True)
 
     def _find(self, ids: Iterable[str]) -> list[Entry]:
         """Return the memories of *ids*, as far as there are any."""
@@ -131,6 +131,18 @@ class RecallSession(Ledger):
         """
         if why := small_talk(prompt):
             return Injection(reason=why)
+        return self.about(prompt, limit=limit, threshold=threshold, budget=budget, restart=restart)
+
+    def about(
+        self,
+        prompt: str,
+        *,
+        limit: int | None = None,
+        threshold: float | None = None,
+        budget: int | None = None,
+        restart: bool = False,
+    ) -> Injection:
+        """Do what `at_prompt` does with a text that may be anything."""
         limit = self.project.limit_of(SHOWN) if limit is None else limit
         rules = self.rules(threshold, asked=True)
         found, known, replaced = self._search(prompt, rules, limit)
@@ -147,7 +159,7 @@ class RecallSession(Ledger):
         """Return what of *hits* is given: lines of different facts."""
         lines = choose_lines(hits, floor=found.floor, limit=limit, is_withheld=self.why_withheld)
         marked = [self.project.mark(line.hit) for line in lines]
-        done = self._built(marked, filtered, limit=limit, budget=budget, grouped=False, notes=notes_of(lines))
+        done = self.build(marked, filtered, limit=limit, budget=budget, grouped=False, notes=notes_of(lines))
         shown = {entry.id for entry in done.entries}
         folded = tuple(hit for line in lines if line.hit.id in shown for hit in line.alike)
         return done._replace(gate=found.gate, floor=found.floor, folded=folded, degraded=found.degraded)
@@ -177,16 +189,17 @@ class RecallSession(Ledger):
         known = sorted(id_ for id_ in held if found.refused.get(id_, 0.0) >= least)
         return found, known, replaced
 
-    def _built(
+    def build(
         self,
         new: Sequence[Entry],
         filtered: int,
         *,
         limit: int,
-        budget: int | None,
-        grouped: bool,
+        budget: int | None = None,
+        grouped: bool = False,
         notes: Mapping[str, str] = MappingProxyType({}),
     ) -> Injection:
+        """Return as many of *new* as are wanted and fit; *filtered* others the session has."""
         budget = self.project.settings.injection_budget if budget is None else budget
         block = context.build(
             new,
@@ -207,10 +220,19 @@ class RecallSession(Ledger):
         )
 
     def why_withheld(self, entry: Entry) -> str:
-        """Return why what *entry* says keeps it from being given: it must not reach a model, or is to be read first."""
+        """Return why what *entry* says keeps it from being given: it must not reach a model, is to be read first, or is about nothing any more."""
         if self.project.screening.holds_secret(entry, lambda: self.project.vetting.allowed):
             return "secret"
-        return self.waits(entry) and "flagged"
+        return (self.waits(entry) and "flagged") or (self._is_gone(entry) and "gone") or ""
+
+    def _is_gone(self, entry: Entry) -> bool:
+        """Tell whether nothing is left of what *entry* is anchored to."""
+        root = self.project.layout.root
+        if not entry.memory.anchors or root is None or entry.scope == "global":
+            return False
+        from memsync.memories.citations import is_gone  # most memories have no anchors
+
+        return is_gone(entry.memory.anchors, root)
 
     def waits(self, entry: Entry) -> str:
         """Return why *entry* reads like an order to an agent, if nobody has approved it."""

@@ -122,6 +122,8 @@ def _list_given(note: Mapping[str, Any], contents: Mapping[str, str]) -> Iterato
     for id_, rule in left.items() if isinstance(left, dict) else ():
         why = MEANINGS.get(str(rule), str(rule))
         yield Event(at=at, what="left out", why=why, id=id_, content=contents.get(id_))
+    if isinstance(asked := note.get("asked"), str):
+        yield Event(at=at, what="asked", why=f"before {note.get('tool') or 'a tool'}, by {asked}")
     failed = "; ".join(_texts(note.get("errors")))
     if not given and note.get("event") in ("session-start", "prompt", "subagent-start"):
         yield Event(at=at, what="nothing", why=failed or str(note.get("reason") or "nothing to give"))
@@ -133,6 +135,11 @@ def _texts(value: object) -> list[str]:
 
 
 def _explain(note: Mapping[str, Any], id_: str) -> str:
+    if note.get("event") in ("pre-tool", "post-tool"):
+        why = note.get("why")
+        when = "before" if note.get("event") == "pre-tool" else "after"
+        said = why.get(id_) if isinstance(why, dict) else None
+        return f"{when} {note.get('tool') or 'a tool'}, {said or 'it was about it'}"
     if note.get("event") == "prompt":
         told = note.get("sure")
         sure = told.get(id_) if isinstance(told, dict) else None

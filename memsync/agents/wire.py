@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
-import zlib
 from collections.abc import Iterator, Mapping
 
 from memsync.system import deadline
-from memsync.system.home import find_own
+from memsync.system.home import run_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import Final
 
 BOUND: Final = 1.8  # seconds of its own work that a hook may take
@@ -35,12 +34,6 @@ def longest_wait(env: Mapping[str, str], event: str) -> float:
     """Return how many seconds by the clock the hook *event* may take: more than its work, where others work too."""
     seconds = bound(env)
     return WAIT if event in _PATIENT and "MEMSYNC_HOOK_SECONDS" not in env else seconds
-
-
-def run_dir(root: str, env: Mapping[str, str]) -> str:
-    """Return where the servers of the project at *root* (a real path) listen."""
-    home = find_own(env) or os.devnull  # nobody listens below it
-    return os.path.join(home, "run", f"{zlib.crc32(os.fsencode(root)):08x}")
 
 
 def sockets(cwd: str, env: Mapping[str, str]) -> Iterator[str]:
@@ -63,6 +56,8 @@ def connect(path: str, patience: float) -> socket.socket | None:
 
     Each answer on it may take *patience* seconds.
     """
+    import socket
+
     if not hasattr(socket, "AF_UNIX"):
         return None
     there = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

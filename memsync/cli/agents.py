@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memsync.agents.explain import MEANINGS, Explained
+from memsync.agents.explain import MEANINGS, Explained, explain_tool
 from memsync.agents.explain import explain as explained
 from memsync.agents.session import RecallSession
+from memsync.agents.toolcall import ToolCall
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
 from memsync.clients.facts import EVENTS
@@ -46,21 +47,44 @@ def hook(event: str, client: str) -> None:
 
 @command(cli)
 @click.option("--prompt", metavar="TEXT", help="What the user says; without it, what a session begins with.")
+@click.option("--tool", metavar="NAME", help="Before that tool instead: Edit, Write or Bash.")
+@click.option("--path", metavar="FILE", help="The file that the tool changes.")
+@click.option("--command", "line", metavar="LINE", help="The line that the tool runs.")
+@click.option("--error", metavar="TEXT", help="What the line said when it failed.")
 @_session_option
 @click.option("--explain", is_flag=True, help="Also show what was left out, and by which rule.")
-def inject(project: Project, /, prompt: str | None, session_id: str, explain: bool) -> Answer:
+def inject(project: Project, /, prompt: str | None, session_id: str, explain: bool, **about: str | None) -> Answer:
     """Show what an agent would be given now. Notes nothing.
 
     \b
     Examples:
       memsync inject
       memsync inject --prompt "which port does staging use?" --explain
+      memsync inject --tool Edit --path src/client.py --explain
+      memsync inject --tool Bash --command "git push --force"
     """
-    found = explained(RecallSession(project, session_id), prompt)
+    session = RecallSession(project, session_id)
+    found = _explain_tool(session, prompt, **about) if any(about.values()) else explained(session, prompt)
     lines = [found.injection.text or f"nothing: {found.injection.reason}"]
     return Answer(
         found if explain else found.injection, "\n".join([*lines, *(_list_verdicts(found) if explain else ())])
     )
+
+
+def _explain_tool(
+    session: RecallSession,
+    prompt: str | None,
+    *,
+    tool: str | None,
+    path: str | None,
+    line: str | None,
+    error: str | None,
+) -> Explained:
+    if prompt is not None or bool(path) == bool(line) or (error and not line):
+        raise UsageError("a tool needs --path FILE or --command LINE, and no --prompt; --error goes with --command")
+    given = {"file_path": path} if path else {"command": line}
+    call = ToolCall({"tool_name": tool or ("Edit" if path else "Bash"), "tool_input": given, "error": error})
+    return explain_tool(session, call, str(session.project.layout.start))
 
 
 def _list_verdicts(found: Explained) -> list[str]:
@@ -107,7 +131,11 @@ def _spell_session(session: Session) -> str:
 
 
 def _spell_event(event: Event) -> str:
-    what = f"{event.what} {render.short_id(event.id)}" if event.id else f"{event.what} given"
+    what = (
+        f"{event.what} {render.short_id(event.id)}"
+        if event.id
+        else f"{event.what}{' given' if event.what == 'nothing' else ''}"
+    )
     text = f" {render.one_line(event.content)}" if event.content else ""
     return f"  {_spell_time(event.at)}  {what}: {render.one_line(event.why)}{text and ':' + text}"
 

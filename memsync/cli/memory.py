@@ -35,6 +35,7 @@ from memsync.system.texts import read_utf8
         ("past", "history diff blame"),
         ("proposals", "init extract candidates approve reject"),
         ("enrich", "enrich"),
+        ("anchor", "anchor"),
         ("privacy", "share unshare audit"),
         ("dedup", "dedup"),
         ("settings", "config"),
@@ -290,6 +291,8 @@ def show(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> 
     "--tag", "--tags", "tags", multiple=True, metavar="TAG", help='The new tags (repeat, or commas; "": none).'
 )
 @click.option("--cue", "cues", multiple=True, metavar="TEXT", help='The new cues (repeat; "": none).')
+@click.option("--anchor", "anchors", multiple=True, metavar="ANCHOR", help="What it is about now (repeat).")
+@click.option("--no-anchor", is_flag=True, help="Anchor it to nothing.")
 @supersedes_option
 @allow_secret_option
 @scope_option
@@ -300,19 +303,24 @@ def update(
     content: str | None,
     tags: tuple[str, ...],
     cues: tuple[str, ...],
+    anchors: tuple[str, ...],
+    no_anchor: bool,
     allow_secret: bool,
     **fields: Any,
 ) -> Answer:
     """Change one memory. `memsync memory restore ID` takes the change back.
 
     \b
-    Example:
+    Examples:
       memsync memory update mm-a1b --importance 0.9 --tag ci,docker
+      memsync memory update mm-a1b --anchor src/retry.py#MAX_RETRIES --anchor '$ git push'
     """
+    if anchors and no_anchor:
+        raise UsageError("--anchor and --no-anchor exclude each other; give one of them")
     text = None if content is None else read_text(content)
     project.vetting.allows_secrets = allow_secret
     fields |= {"tags": split_tags(tags) if tags else None, "cues": cues or None}
-    result = project.update(ref, content=text, **fields)
+    result = project.update(ref, content=text, anchors=() if no_anchor else anchors or None, **fields)
     return Answer(result, render.remembered(result, project.clock()))
 
 

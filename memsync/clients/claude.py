@@ -14,6 +14,8 @@ _HOOKS: Final = (
     Hook("UserPromptSubmit", "prompt", 5),
     Hook("PreCompact", "pre-compact", 5),
     Hook("SubagentStart", "subagent-start", 5),
+    Hook("PreToolUse", "pre-tool", 5, "Edit|MultiEdit|Write|NotebookEdit|Bash"),
+    Hook("PostToolUseFailure", "post-tool", 5, "Bash"),
     Hook("SessionEnd", "session-end", 5),
 )
 _ALLOWED: Final = allow("permissions", "allow", pattern="mcp__memsync__{}")
@@ -37,5 +39,7 @@ CLIENT: Final = Client(
     after="start Claude Code here, and allow its MCP server memsync when it asks",
     after_private=f"run `{LOCAL_SERVER}` here, which adds the tools to Claude Code for you alone",
     lost={"session-start": ("compact", "clear")},
+    keeps_tools=False,  # 2.1.197: in its transcript, and not in the requests of a session that is resumed
+    asks=True,
     answer=both,  # for Copilot CLI, which runs the hooks of .claude/settings.json; Claude Code passes the key over
 )

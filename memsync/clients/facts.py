@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 ANY: Final[Collection[str]] = ()
 SERVER: Final = "memsync"
-# The same words for every client. The answer to those about a tool is nothing yet.
+# The same words for every client.
 EVENTS: Final = (
     "session-start",
     "prompt",
@@ -202,7 +202,9 @@ class Client(NamedTuple):
     event from the next. `read` gives a payload the names that we use, `prompt` takes away what the client
     puts before a prompt, `answer` spells what is added on an event.
     `keeps_start`: what was added at the start of a session is there again when it is resumed.
+    `keeps_tools`: so is what was added about a tool.
     `keeps_prompts`: what was added to a prompt stays; else it is there for one request to the model.
+    `asks`: a hook before a tool may have it ask the user.
     """
 
     name: str
@@ -220,7 +222,9 @@ class Client(NamedTuple):
     prompt: Callable[[str], str] = typed
     answer: Callable[[str, str], dict[str, Any]] = nested
     keeps_start: bool = True
+    keeps_tools: bool = True
     keeps_prompts: bool = True
+    asks: bool = False
 
     @property
     def is_personal(self) -> bool:
@@ -229,7 +233,7 @@ class Client(NamedTuple):
 
     def output_event(self, event: str) -> str:
         """Return what the client calls *event* in a hook's answer; "" where no answer can add context."""
-        if event not in ("session-start", "prompt", "subagent-start"):
+        if event not in ("session-start", "prompt", "subagent-start", "pre-tool", "post-tool"):
             return ""
         return next((hook.event for hook in self.hooks if hook.name == event), "")
 

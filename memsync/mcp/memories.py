@@ -65,7 +65,12 @@ def _choose_lists(
     tags: Tags = None,
     cues: Cues = None,
     supersedes: Superseded = None,
-    anchors: Annotated[list[str] | None, Field(description="PATH or PATH#SYMBOL: mark it when that changes.")] = None,
+    anchors: Annotated[
+        list[str] | None,
+        Field(
+            description='What it is about: PATH, PATH#SYMBOL, FOLDER/, a glob, "$ COMMAND". Given before that is edited or run.'
+        ),
+    ] = None,
 ) -> Mapping[str, Any]:
     return {"tags": tags or (), "cues": cues or (), "supersedes": supersedes or (), "anchors": anchors or ()}
 
@@ -130,9 +135,10 @@ def _choose_changes(
     cues: list[str] | None = None,
     memory_type: str | None = None,
     supersedes: Superseded = None,
+    anchors: Annotated[list[str] | None, Field(description="In place of all old ones; [] for none.")] = None,
 ) -> Mapping[str, Any]:
     fields = {"content": content, "importance": importance, "tags": tags, "cues": cues, "memory_type": memory_type}
-    return {**fields, "supersedes": supersedes or ()}
+    return {**fields, "supersedes": supersedes or (), "anchors": anchors}
 
 
 def update_memory(

@@ -1,105 +1,91 @@
-"""What in the repository a memory is about: files, symbols in them, and what a file contained.
+"""What in the repository a memory is about: files, folders, symbols and commands, and what a file contained.
 
-An anchor is `path`, `path#symbol` or `path@blob`: the file is there, the symbol is in it,
-or it is byte for byte as it was (the first 12 digits of git's name for its contents, with LF).
+An anchor is `path`, `path#symbol`, `folder/`, a glob (`src/**`) or `$ command`. A file or a symbol may be pinned by `@hash`: the
+first 12 digits of git's name for the contents of the file, or for the lines of the symbol, with LF.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync.errors import InvalidMemory
+from memsync.memories import commands, lookup
+from memsync.memories.symbols import find_block
 
 _BLOB: Final = re.compile(r"@([0-9a-f]{12})$")
-_PATH: Final = re.compile(r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,5})(?![\w/])")
-_MOST: Final = 5
 # Bytes of a file that is read; a larger one counts as unchanged.
 _LARGEST: Final = 2_000_000
 # Lines of an excerpt, those of them that come before the symbol, and characters of one.
 _EXCERPT: Final = 12
 _BEFORE: Final = 2
 _WIDEST: Final = 200
+_HINT: Final = "give PATH, PATH#SYMBOL, FOLDER/, a glob such as src/**, or '$ COMMAND'"
 
 
 class Anchor(NamedTuple):
-    """A place in the repository; `symbol` and `blob` are empty where only the file counts."""
+    """A place in the repository, or a command; `symbol` and `blob` are empty where only the file counts."""
 
     path: str
     symbol: str = ""
     blob: str = ""
+    command: commands.Words = ()
+
+    @property
+    def is_glob(self) -> bool:
+        """Whether it names files by a pattern."""
+        return "*" in self.path or "?" in self.path
+
+    @property
+    def key(self) -> str:
+        """Where it stands in the lookup file."""
+        if self.command:
+            return commands.key(self.command)
+        return lookup.key_of_glob(self.path) if self.is_glob else self.path
+
+    def __str__(self) -> str:
+        if self.command:
+            return f"$ {' '.join(self.command)}"
+        return self.path + (f"#{self.symbol}" if self.symbol else "") + (f"@{self.blob}" if self.blob else "")
 
 
 def parse(text: str) -> Anchor:
     """Return the anchor that *text* spells."""
-    found = _BLOB.search(text)
-    rest = text[: found.start()] if found else text
+    if text.startswith("$"):
+        found = commands.split(text[1:])
+        return Anchor("", command=commands.strip(found[0]) if found else ())
+    pinned = _BLOB.search(text)
+    rest = text[: pinned.start()] if pinned else text
     path, _, symbol = rest.partition("#")
-    return Anchor(path, symbol, found[1] if found else "")
-
-
-def find_named(content: str, root: Path) -> tuple[str, ...]:
-    """Return the files under *root* that *content* names, as anchors, at most five."""
-    found: dict[str, None] = {}
-    for match in _PATH.finditer(content):
-        path = match[1].removeprefix("./")
-        if len(found) < _MOST and _is_inside(path, root) and (root / path).exists():
-            found[path] = None
-    return tuple(found)
+    return Anchor(path, symbol, pinned[1] if pinned else "")
 
 
 def pin(text: str, root: Path) -> str:
-    """Return the anchor that a user gave as PATH or PATH#SYMBOL; a file alone is pinned to its present content.
+    """Return the anchor that a user gave; a file alone, or a symbol, is pinned to its present content.
 
     Raises:
         InvalidMemory: there is no such file, or no such symbol in it.
     """
     anchor = parse(text.strip().removeprefix("./"))
-    if anchor.blob:
-        return text.strip()
-    why = (
-        _explain_change(anchor, root) if _is_inside(anchor.path, root) else f"{anchor.path!r} is not in the repository"
-    )
-    if why:
-        raise InvalidMemory(f"no anchor there: {why}; give PATH or PATH#SYMBOL, from {root}")
-    if anchor.symbol:
-        return f"{anchor.path}#{anchor.symbol}"
-    blob = _hash_blob(root / anchor.path)
-    return f"{anchor.path}@{blob}" if blob else anchor.path
+    if anchor.command or (anchor.blob and not anchor.symbol):
+        return str(anchor)
+    path = fixed_path(anchor)
+    why = explain_change(anchor, root) if is_inside(path, root) else f"{anchor.path!r} is not in the repository"
+    if why and not (anchor.blob and is_inside(path, root)):
+        raise InvalidMemory(f"no anchor there: {why}; {_HINT}, from {root}")
+    return str(pin_anchor(anchor, root))
 
 
-def anchors_of(content: str, given: Collection[str], root: Path) -> tuple[str, ...]:
-    """Return the anchors of a new memory: those *given*, pinned, and the files that *content* names.
-
-    Raises:
-        InvalidMemory: one of those given is not there.
-    """
-    pins = [pin(text, root) for text in given]
-    known = {parse(text).path for text in pins}
-    return tuple(dict.fromkeys((*pins, *(path for path in find_named(content, root) if path not in known))))
-
-
-def pin_now(texts: Iterable[str], root: Path) -> tuple[str, ...]:
-    """Return the anchors *texts* as they fit the repository now: files pinned to their content, without what is gone."""
-    found: dict[str, None] = {}
-    for text in texts:
-        anchor = parse(text)
-        if not _is_inside(anchor.path, root) or not (root / anchor.path).exists():
-            continue
-        if not _explain_change(anchor, root):
-            found[text] = None
-        else:
-            found[pin(anchor.path, root)] = None
-    return tuple(found)
-
-
-def find_stale(texts: Iterable[str], root: Path) -> tuple[str, ...]:
-    """Return what has changed in the repository since the anchors *texts* were set."""
-    inside = (anchor for anchor in map(parse, texts) if _is_inside(anchor.path, root))
-    return tuple(filter(None, (_explain_change(anchor, root) for anchor in inside)))
+def pin_anchor(anchor: Anchor, root: Path) -> Anchor:
+    """Return *anchor* pinned to what is there now."""
+    if anchor.command or anchor.is_glob or anchor.path.endswith("/"):
+        return anchor
+    if (root / anchor.path).is_dir():
+        return Anchor(f"{anchor.path}/")
+    blob = hash_symbol(root / anchor.path, anchor.symbol) if anchor.symbol else _hash_blob(root / anchor.path)
+    return anchor._replace(blob=blob)
 
 
 class Excerpt(NamedTuple):
@@ -112,37 +98,61 @@ class Excerpt(NamedTuple):
 def read_excerpt(text: str, root: Path) -> Excerpt | None:
     """Return the lines around the symbol of the anchor *text*, else the first of its file; None if there are none to show."""
     anchor = parse(text)
-    data = _read(root / anchor.path) if _is_inside(anchor.path, root) else None
-    if data is None or b"\0" in data:
+    rows = read_rows(root / anchor.path) if is_inside(anchor.path, root) else None
+    if rows is None:
         return None
-    rows = data.decode("utf-8", "replace").splitlines()
-    named = re.compile(_whole_word(anchor.symbol)) if anchor.symbol else None
-    at = next((number for number, row in enumerate(rows) if named.search(row)), 0) if named else 0
+    at = 0
+    if anchor.symbol:
+        block, named = find_block(rows, anchor.symbol), re.compile(_whole_word(anchor.symbol))
+        at = block.first if block else next((number for number, row in enumerate(rows) if named.search(row)), 0)
     first = max(at - _BEFORE, 0)
     return Excerpt(first + 1, "\n".join(row[:_WIDEST] for row in rows[first : first + _EXCERPT]))
+
+
+def explain_change(anchor: Anchor, root: Path) -> str:
+    """Return what is different from what *anchor* says; "" if nothing is."""
+    path = root / fixed_path(anchor)
+    if not path.exists():
+        return f"{anchor.path or fixed_path(anchor)} is gone"
+    if anchor.symbol:
+        rows = read_rows(path)
+        if rows is not None and not has_symbol(rows, anchor.symbol):
+            return f"{anchor.path} no longer has {anchor.symbol}"
+        if anchor.blob and (now := hash_symbol(path, anchor.symbol)) and now != anchor.blob:
+            return f"{anchor.symbol} in {anchor.path} has changed"
+        return ""
+    if anchor.blob and (now := _hash_blob(path)) and now != anchor.blob:
+        return f"{anchor.path} has changed"
+    return ""
+
+
+def has_symbol(rows: list[str], symbol: str) -> bool:
+    """Tell whether *rows* define *symbol*, or have it as a word."""
+    return find_block(rows, symbol) is not None or any(re.search(_whole_word(symbol), row) for row in rows)
 
 
 def _whole_word(symbol: str) -> str:
     return rf"(?<!\w){re.escape(symbol)}(?!\w)"
 
 
-def _explain_change(anchor: Anchor, root: Path) -> str:
-    path = root / anchor.path
-    if not path.exists():
-        return f"{anchor.path} is gone"
-    data = _read(path) if anchor.symbol else None
-    if data is not None and not re.search(_whole_word(anchor.symbol), data.decode("utf-8", "replace")):
-        return f"{anchor.path} no longer has {anchor.symbol}"
-    if anchor.blob and (now := _hash_blob(path)) and now != anchor.blob:
-        return f"{anchor.path} has changed"
-    return ""
+def fixed_path(anchor: Anchor) -> str:
+    """Return the path that must be there: of a pattern its first folders. A command is always there: it may be built or installed."""
+    if anchor.is_glob:
+        return "." if anchor.key.startswith("*") else anchor.key
+    return "." if anchor.command else anchor.path
 
 
-def _is_inside(path: str, root: Path) -> bool:
+def is_inside(path: str, root: Path) -> bool:
     """Tell whether *path* is in the repository, links followed; what is elsewhere is not looked at."""
     if not path or path.startswith(("/", "~")) or ".." in path.split("/") or "\0" in path:
         return False
     return Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root))
+
+
+def read_rows(path: Path) -> list[str] | None:
+    """Return the lines of a text; None where there is none to be read."""
+    data = _read(path)
+    return None if data is None or b"\0" in data else data.decode("utf-8", "replace").splitlines()
 
 
 def _read(path: Path) -> bytes | None:
@@ -153,11 +163,25 @@ def _read(path: Path) -> bytes | None:
         return None
 
 
+def hash_symbol(path: Path, symbol: str) -> str:
+    """Return the name of the lines that define *symbol* in the file at *path*; "" if there are none."""
+    rows = read_rows(path)
+    return hash_lines(rows, symbol) if rows is not None else ""
+
+
+def hash_lines(rows: list[str], symbol: str) -> str:
+    """Return the name of the lines of *rows* that define *symbol*; "" if there are none."""
+    block = find_block(rows, symbol)
+    return name_of("\n".join(map(str.rstrip, rows[block.first : block.end])).encode()) if block else ""
+
+
 def _hash_blob(path: Path) -> str:
+    data = _read(path)
+    return "" if data is None else name_of(data.replace(b"\r\n", b"\n"))
+
+
+def name_of(data: bytes) -> str:
+    """Return the first digits of git's name for *data*."""
     from hashlib import sha1
 
-    data = _read(path)
-    if data is None:
-        return ""
-    data = data.replace(b"\r\n", b"\n")
     return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()[:12]

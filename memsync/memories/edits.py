@@ -95,7 +95,7 @@ def pin_again(project: Project, ref: str, scope: Scope | None, was: Memory | Non
     Raises:
         MemoryNotFound, AmbiguousId, Changed, StoreError: nothing was written.
     """
-    from memsync.memories.anchors import pin_now
+    from memsync.memories.citations import pin_now
 
     entry, root = project.get(ref, scope), project.layout.root
     store = project.store_to_write(entry.scope)
@@ -106,6 +106,44 @@ def pin_again(project: Project, ref: str, scope: Scope | None, was: Memory | Non
         pins = pin_now(old.anchors, root) if root else old.anchors
         memory = edit(project, store, old, {"anchors": list(pins) or None}) if pins != old.anchors else old
     return record_entry(project, entry.scope, memory, "updated")
+
+
+def add_anchors(project: Project, ref: str, places: Collection[str], scope: Scope | None = None) -> Entry:
+    """Anchor a memory to *places* too, beside those that it has.
+
+    Raises:
+        MemoryNotFound, AmbiguousId, InvalidMemory, StoreError: nothing was written.
+    """
+    known = project.get(ref, scope).memory
+    return project.update(ref, scope=scope, anchors=(*known.anchors, *places), was=known).entry
+
+
+def follow_moves(project: Project, store: Store) -> int:
+    """Rewrite the anchors of *store* to files that git says were moved, and return of how many memories. Who knew one knows it still.
+
+    Raises:
+        StoreError: nothing was written.
+    """
+    root = project.layout.root
+    if root is None or store.place.scope == "global" or not store.stamp:
+        return 0
+    from memsync.memories.citations import rewrite_moved
+
+    state = project.state(store.place.scope)
+    moved = {
+        memory.id: new
+        for memory in store.memories().values()
+        if memory.anchors and memory.archived_at is None and (new := rewrite_moved(memory.anchors, root))
+    }
+    known = [
+        id_ for id_ in moved if not project.screening.is_new(project.entry(store.place.scope, get_live(store, id_)))
+    ]
+    if moved:
+        with store.writing():
+            store.update({id_: {"anchors": list(new)} for id_, new in moved.items() if store.get(id_)})
+        entries = [project.entry(store.place.scope, memory) for id_ in known if (memory := store.get(id_))]
+        state.record_use([], {entry.id: project.screening.note(entry) for entry in entries})
+    return len(moved)
 
 
 def get_live(store: Store, id_: str) -> Memory:

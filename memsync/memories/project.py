@@ -214,9 +214,8 @@ class Project:
 
     def mark(self, entry: E) -> E:
         """Return *entry* with what has changed in the files that it names, and why it should be read first."""
-        root = self.layout.root
-        if entry.memory.anchors and root is not None and entry.scope != "global":
-            from memsync.memories.anchors import find_stale
+        if entry.memory.anchors and (root := self.layout.root) and entry.scope != "global":
+            from memsync.memories.citations import find_stale
 
             entry = replace(entry, stale=find_stale(entry.memory.anchors, root))
         return self.screening.screen(entry)
@@ -307,6 +306,7 @@ class Project:
         cues: Collection[str] | None = None,
         scope: Scope | None = None,
         supersedes: Collection[str] = (),
+        anchors: Collection[str] | None = None,
         was: Memory | None = None,
     ) -> Remembered:
         """Change the given fields of one memory; every other value of its line keeps its bytes.
@@ -320,7 +320,7 @@ class Project:
         from memsync.memories.remember import update
 
         given = {"content": content, "memory_type": memory_type, "importance": importance, "tags": tags, "cues": cues}
-        return update(self, ref, scope, given, supersedes, was)
+        return update(self, ref, scope, given, supersedes, was, anchors)
 
     def forget(self, ref: str, scope: Scope | None = None) -> Entry:
         """Remove one memory, and return it; `restore` brings it back.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from memsync.dedup import MERGED, Verdict, decide, find_lost
 from memsync.errors import Changed
 from memsync.format import codec
-from memsync.memories.anchors import anchors_of
+from memsync.memories.anchors import pin
 from memsync.memories.edits import (
     archive_elsewhere,
     edit_replacing,
@@ -21,6 +21,7 @@ from memsync.memories.edits import (
     resolve_refs,
     say_replaced,
 )
+from memsync.memories.naming import anchors_of
 from memsync.memories.results import Entry, Remembered, Status
 from memsync.memories.similar import Found, Look, Similar, as_similar, find_similar, prepare_index
 from memsync.records import (
@@ -301,13 +302,17 @@ def update(
     given: Mapping[str, Any],
     supersedes: Collection[str] = (),
     was: Memory | None = None,
+    anchored: Collection[str] | None = None,
 ) -> Remembered:
-    """Change the fields of one memory that are *given*; say what a new text is like. `Project.update` says more.
+    """Change the fields of one memory that are *given*, and what it is *anchored* to; say what a new text is like. `Project.update` says more.
 
     A record that a merge kept beside another stands on its own from then on.
     """
     wanted = clean(given)
+    if anchored is not None and (root := project.layout.root):
+        wanted["anchors"] = tuple(dict.fromkeys(pin(text, root) for text in anchored))
     check_words(wanted.get("tags", ()), "tag")
+    check_words(wanted.get("anchors", ()), "anchor")
     entry = project.get(ref, scope)
     replaces = [other for other in resolve_refs(project, supersedes) if other.id != entry.id]
     store = project.store_to_write(entry.scope)

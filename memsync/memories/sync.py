@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsync.errors import GitRefused, NoStore, Remedy, StoreError
+from memsync.memories.edits import follow_moves
 from memsync.store.store import Store
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def sync(
     project.stores.refresh()
     done = Synced(path=store.place.memories)
     if export or commit or push:
+        follow_moves(project, store)
         done = _export(store, done)
     if is_git and not done.held and (export or commit or push):
         done = _give_to_git(project, store, done, commit=commit or push, push=push)
@@ -64,6 +66,7 @@ def export_written(project: Project, stores: Iterable[Store]) -> None:
     """Export *stores*, and commit that in mode auto-commit. What they hold is durable, so a failure is only logged."""
     for store in stores:
         try:
+            follow_moves(project, store)
             store.export()
             _commit_exported(project, store)
         except StoreError as error:

@@ -169,7 +169,8 @@ def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
             yield Finding("note", where, what)
         if memory.anchors and memory.archived_at is None:
             for why in project.mark(project.entry(store.place.scope, memory)).stale:
-                yield Finding("note", where, f"may be out of date: {why}")
+                what = f"may be out of date: {why}; if it is still true, `memsync memory anchor {shown_id(id_)}`, else edit it"
+                yield Finding("note", where, what)
 
 
 def _find_open_paths(store: Store) -> Iterator[tuple[Path, int, int]]:

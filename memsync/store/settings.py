@@ -40,6 +40,9 @@ class Settings:
     injection_budget: int = _setting(
         "memory.injection_budget", 2_000, "most characters given unasked at once", low=0, high=9_000
     )
+    guard: bool = _setting(
+        "memory.guard", False, "let a memory of type `rule` ask before what it is anchored to (docs/hooks.md)"
+    )
     auto_extract: bool = _setting(
         "memory.auto_extract", True, "propose memories and skills when a session ends (docs/learning.md)"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import zlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,3 +28,9 @@ def find_own(env: Mapping[str, str] = os.environ) -> str:
         return os.path.abspath(os.path.expanduser(said))
     home = find_home(env)
     return home and os.path.join(home, ".gobby")
+
+
+def run_dir(root: str, env: Mapping[str, str] = os.environ) -> str:
+    """Return where the servers of the project at *root* (a real path) listen; what is known of it for hooks is beside that."""
+    home = find_own(env) or os.devnull  # nobody listens below it
+    return os.path.join(home, "run", f"{zlib.crc32(os.fsencode(root)):08x}")

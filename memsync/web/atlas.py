@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
-from memsync.memories import anchors
+from memsync.memories import anchors, citations
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.web import spell
@@ -67,7 +67,7 @@ def show(shelf: Shelf, project: Project, given: Given) -> Page:
     root = project.layout.root
     for place in places[:_PLACES] if root else ():
         assert root
-        place.stale = anchors.find_stale(sorted(place.texts), root) if not place.is_folder else ()
+        place.stale = citations.find_stale(sorted(place.texts), root) if not place.is_folder else ()
     edges = draw(list_links(live))
     view = {
         "folder": folder,
@@ -98,7 +98,7 @@ def list_places(entries: Iterable[Entry], folder: str) -> list[Place]:
     for entry in entries:
         for text in entry.memory.anchors:
             path = anchors.parse(text).path
-            if not path.startswith(start):
+            if not path or not path.startswith(start):  # or a command
                 continue
             name, slash, _ = path[len(start) :].partition("/")
             place = found.setdefault(start + name + slash, Place(start + name, bool(slash)))

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from memsync.errors import MemsyncError, NoHistory
 from memsync.history import events
-from memsync.memories import anchors
+from memsync.memories import anchors, citations
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit
@@ -263,7 +263,7 @@ def _read_anchors(project: Project, entry: Entry) -> list[Anchored]:
     if root is None or entry.scope == "global":
         return [Anchored(text, "", None) for text in entry.memory.anchors]
     return [
-        Anchored(text, "".join(anchors.find_stale([text], root)), anchors.read_excerpt(text, root))
+        Anchored(text, "".join(citations.find_stale([text], root)), anchors.read_excerpt(text, root))
         for text in entry.memory.anchors
     ]
 

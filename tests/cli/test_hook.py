@@ -135,10 +135,20 @@ def test_what_a_client_puts_into_a_prompt_by_itself_is_no_question(at, client, p
     assert FACT in at("prompt", client, prompt=f"<system-reminder>x</system-reminder>\n{ASK}")["additionalContext"]
 
 
-@pytest.mark.parametrize("event", ["pre-tool", "post-tool"])
-@pytest.mark.parametrize("client", ["claude", "codex", "gemini"])
-def test_the_events_of_tools_are_known_and_answered_with_nothing(at, client, event):
-    assert at(event, client, tool_name="Bash") is None
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"tool_name": "Bash"},
+        {"tool_name": "Edit", "tool_input": None},
+        {"tool_name": 7, "tool_input": [1]},
+        {"tool_name": "Edit", "tool_input": {"file_path": "../../etc/passwd"}},
+        {"tool_name": "Edit", "tool_input": {"file_path": "gone/\0\udcff.py", "old_string": 3}},
+        {"tool_name": "Bash", "tool_input": {"command": "git status"}},
+    ],
+)
+def test_a_tool_that_nothing_is_anchored_to_or_an_odd_one_is_answered_with_nothing(at, payload):
+    assert at("pre-tool", **payload) is None
+    assert at("post-tool", tool_response={"stdout": "ok"}, **payload) is None
 
 
 @pytest.mark.parametrize("client", ["claude", "codex"])

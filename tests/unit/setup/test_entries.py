@@ -32,12 +32,17 @@ def commands(client: str) -> list[tuple]:
     return found
 
 
+EDITS = "Edit|MultiEdit|Write|NotebookEdit"
+
+
 def test_the_commands_of_claude_code_never_change():
     assert commands("claude") == [
         ("SessionStart", "startup|resume|clear|compact|fork", f"memsync hook session-start --client claude{GUARD}", 10),
         ("UserPromptSubmit", None, f"memsync hook prompt --client claude{GUARD}", 5),
         ("PreCompact", None, f"memsync hook pre-compact --client claude{GUARD}", 5),
         ("SubagentStart", None, f"memsync hook subagent-start --client claude{GUARD}", 5),
+        ("PreToolUse", f"{EDITS}|Bash", f"memsync hook pre-tool --client claude{GUARD}", 5),
+        ("PostToolUseFailure", "Bash", f"memsync hook post-tool --client claude{GUARD}", 5),
         ("SessionEnd", None, f"memsync hook session-end --client claude{GUARD}", 5),
     ]
     assert server_of("claude") == {
@@ -55,6 +60,8 @@ def test_the_commands_of_codex_never_change():
         ("PreCompact", None, f"memsync hook pre-compact --client codex{GUARD}", 5),
         ("PostCompact", None, f"memsync hook post-compact --client codex{GUARD}", 5),
         ("SubagentStart", None, f"memsync hook subagent-start --client codex{GUARD}", 5),
+        ("PreToolUse", f"Bash|apply_patch|{EDITS}", f"memsync hook pre-tool --client codex{GUARD}", 5),
+        ("PostToolUse", "Bash", f"memsync hook post-tool --client codex{GUARD}", 5),
         ("SessionEnd", None, f"memsync hook session-end --client codex{GUARD}", 3),
     ]
     assert server_of("codex") == {"command": "memsync", "args": ["mcp"], "startup_timeout_sec": 30}
@@ -71,10 +78,18 @@ def test_the_commands_of_gemini_cli_never_change_and_count_milliseconds():
     assert commands("gemini") == [
         ("SessionStart", "*", f"memsync hook session-start --client gemini{GUARD}", 10_000),
         ("BeforeAgent", None, f"memsync hook prompt --client gemini{GUARD}", 5_000),
+        ("PreCompress", "manual", f"memsync hook pre-compact --client gemini{GUARD}", 5_000),
+        ("AfterTool", "write_file|replace|run_shell_command", f"memsync hook post-tool --client gemini{GUARD}", 5_000),
         ("SessionEnd", None, f"memsync hook session-end --client gemini{GUARD}", 5_000),
     ]
     names = [one.value["hooks"][0]["name"] for one in entries_of("gemini", "hooks")]
-    assert names == ["memsync-session-start", "memsync-prompt", "memsync-session-end"]
+    assert names == [
+        "memsync-session-start",
+        "memsync-prompt",
+        "memsync-pre-compact",
+        "memsync-post-tool",
+        "memsync-session-end",
+    ]
 
 
 def test_hooks_are_in_shell_form_because_codex_drops_args():

@@ -1,0 +1,153 @@
+"""What a tool of a client is about to do, or has done: which files and commands, by its payload. Imports next to nothing."""
+
+from __future__ import annotations
+
+from memsync.memories import commands, lookup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+_PATHS = ("file_path", "filePath", "notebook_path", "path", "absolute_path", "filename", "file")
+_READING = ("read", "glob", "grep", "ls", "list", "search", "view", "web", "find", "cat")
+_LONGEST = 65_536  # characters of what is written that are looked at
+_OUTPUT = 32_768  # of what a command printed
+_PATCH = "*** Begin Patch"
+_MOST = 16  # files of one call
+_ROWS = 40  # lines at the end that may tell of a failure
+_STARTS = (
+    "Error",
+    "error",
+    "ERROR",
+    "fatal:",
+    "FAILED",
+    "FAIL",
+    "panic:",
+    "thread '",
+    "Traceback (most recent",
+    "npm ERR!",
+    "E   ",
+    "!!",
+)
+_INSIDE = (
+    "Error: ",
+    "Exception: ",
+    "Exception in ",
+    "error: ",
+    "command not found",
+    "No such file or directory",
+    "Permission denied",
+    "WARNING: ",
+    "Fatal error",
+    "FATAL",
+    " FAILED",
+)
+
+
+class ToolCall:
+    """One call: the files it changes, as it names them, the commands it runs, and what it replaces and writes.
+
+    `error` is what a command that failed has said.
+    """
+
+    def __init__(self, payload: Mapping[str, Any]) -> None:
+        name, given = payload.get("tool_name"), payload.get("tool_input")
+        given = given if isinstance(given, dict) else {}
+        self.name = name if isinstance(name, str) else ""
+        self.id = str(payload.get("tool_use_id") or payload.get("call_id") or "")
+        self.line = ""
+        self.paths: list[str] = []
+        self.old: list[str] = []
+        self.text = ""
+        if not self.name.lower().startswith(_READING):
+            self._take(given)
+        self.error = find_error(payload) if self.line else ""
+
+    def _take(self, given: Mapping[str, Any]) -> None:
+        line = given.get("command", given.get("cmd", given.get("input")))
+        if isinstance(line, list):
+            line = " ".join(one for one in line if isinstance(one, str))
+        line = line if isinstance(line, str) and "\0" not in line[:_LONGEST] else ""
+        if _PATCH in line[:_LONGEST]:
+            self._take_patch(line[:_LONGEST])
+        elif line:
+            self.line = line
+            self.paths = commands.paths(line)
+            self.text = line[:_LONGEST]
+        else:
+            self.paths = [path for key in _PATHS if isinstance(path := given.get(key), str) and path][:1]
+            edits = given.get("edits")
+            for one in (given, *(edits[:_MOST] if isinstance(edits, list) else ())):
+                self._take_edit(one if isinstance(one, dict) else {})
+
+    def _take_edit(self, one: Mapping[str, Any]) -> None:
+        for key in ("old_string", "oldString", "old_str"):
+            if isinstance(text := one.get(key), str) and text:
+                self.old.append(text[:_LONGEST])
+        for key in ("new_string", "newString", "new_str", "content", "new_source", "file_text"):
+            if isinstance(text := one.get(key), str):
+                self.text = f"{self.text}\n{text}"[-_LONGEST:]
+
+    def _take_patch(self, patch: str) -> None:
+        """Take what Codex's patches say: headers with the path of each file, hunks with their context."""
+        for row in patch.splitlines():
+            for head in ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "):
+                if row.startswith(head) and len(self.paths) < _MOST:
+                    self.paths.append(row.removeprefix(head).strip())
+            if row[:1] in ("-", " ") and row.strip("- \t"):
+                self.old.append(row[1:])
+        self.text = patch
+
+    @property
+    def mark(self) -> str:
+        """What tells this call from the next: the client's id of it, else what it does."""
+        return self.id or f"{lookup.hash_of(repr((self.name, self.line, self.paths, self.old, self.text))):08x}"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether files are written as a whole, or in a way that does not tell which part."""
+        return bool(self.paths) and not self.old
+
+    def commands(self) -> list[tuple[str, ...]]:
+        """Return what is run, without what only starts it."""
+        return [words for words in map(commands.strip, commands.split(self.line)) if words]
+
+
+def find_error(payload: Mapping[str, Any]) -> str:
+    """Return what a tool that failed has said; "" if it did not fail."""
+    if isinstance(said := payload.get("error"), str) and said.strip():
+        return said[-_OUTPUT:]
+    found = payload.get("tool_response")
+    if isinstance(found, str):
+        return found[-_OUTPUT:] if _says_failure(found) or _looks_failed(found) else ""
+    if not isinstance(found, dict):
+        return ""
+    texts = "\n".join(_texts(found))
+    codes = [found.get(key) for key in ("exit_code", "exitCode", "code", "returncode")]
+    is_failed = found.get("error") or found.get("is_error") or any(isinstance(c, int) and c for c in codes)
+    return texts[-_OUTPUT:] if is_failed or _says_failure(texts) else ""
+
+
+def _texts(found: Mapping[str, Any]) -> Iterator[str]:
+    for key in ("stdout", "output", "llmContent", "stderr", "error"):
+        value = found.get(key)
+        value = value.get("message") if isinstance(value, dict) else value
+        if isinstance(value, str) and value:
+            yield value
+
+
+def _looks_failed(text: str) -> bool:
+    """Tell whether the end of what was printed looks like that of a command that failed: Codex does not say how one ended."""
+    rows = text[-_OUTPUT:].splitlines()[-_ROWS:]
+    return any(row.strip().startswith(_STARTS) or any(mark in row for mark in _INSIDE) for row in rows)
+
+
+def _says_failure(text: str) -> bool:
+    """Tell whether what a client shows its model says that a command ended with another code than 0."""
+    for start in ("Exit code: ", "Exit Code: ", "Process exited with code ", "exit code "):
+        for part in text.split(start)[1:2]:
+            number = part.lstrip("-")[:4].split("\n")[0].split(" ")[0].rstrip(".,")
+            if number.isdecimal() and int(number):
+                return True
+    return False

@@ -1,0 +1,157 @@
+"""Which memories are anchored to what a tool touches, how closely, and the lookup file that says where there are none at all."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from memsync.memories import anchors, commands, lookup
+from memsync.memories.anchors import Anchor
+from memsync.memories.results import Entry
+from memsync.memories.symbols import Block, find_block
+
+if TYPE_CHECKING:
+    from memsync.memories.project import Project
+
+# How closely an anchor fits; files that many memories are about are the least.
+SYMBOL: Final = 4
+COMMAND: Final = 3
+FILE: Final = 2
+FOLDER: Final = 1
+
+
+class Touched(NamedTuple):
+    """What a tool touches: files below the root, commands without what only starts them, what is replaced, and all that is said.
+
+    `is_whole`: which part of the files it is cannot be told.
+    """
+
+    paths: Sequence[str] = ()
+    commands: Sequence[commands.Words] = ()
+    old: Sequence[str] = ()
+    text: str = ""
+    is_whole: bool = False
+
+    @property
+    def keys(self) -> list[str]:
+        """Under which something may be anchored to it."""
+        return lookup.keys_of(self.paths, self.commands)
+
+
+class Match(NamedTuple):
+    """A memory that is anchored to what is touched: by which anchor, and how closely."""
+
+    entry: Entry
+    anchor: Anchor
+    rank: int
+
+
+class Found(NamedTuple):
+    """Those that fit now, and whether there are others that another part of the same files, or other options, would fit."""
+
+    matches: list[Match]
+    has_more: bool
+
+
+def find_anchored(project: Project, touched: Touched) -> Found:
+    """Return the memories that are anchored to what is *touched*, each by the anchor that fits best.
+
+    Raises:
+        StoreUnreadable, OutsideTree
+    """
+    root, keys = project.layout.root, frozenset(touched.keys)
+    matches: list[Match] = []
+    has_more = False
+    blocks = _Blocks(root, touched) if root else None
+    for entry in _list_anchored(project):
+        near = [one for one in map(anchors.parse, entry.memory.anchors) if one.key in keys]
+        ranked = [(rank, one) for one in near if (rank := _rank(one, touched, blocks))]
+        if ranked:
+            rank, anchor = max(ranked, key=lambda pair: pair[0])
+            matches.append(Match(entry, anchor, rank))
+        has_more |= any(one.symbol or len(one.command) > 2 for one in near) and not ranked
+    return Found(matches, has_more)
+
+
+def _list_anchored(project: Project) -> Iterator[Entry]:
+    project.stores.refresh()
+    for scope, store in project.stores.items():
+        for memory in store.memories().values():
+            if memory.anchors and memory.archived_at is None and scope != "global":
+                yield project.entry(scope, memory)
+
+
+class _Blocks:
+    """Where the symbols of the touched files are, each file read once."""
+
+    def __init__(self, root: Path, touched: Touched) -> None:
+        self._root = root
+        self._touched = touched
+        self._rows: dict[str, list[str]] = {}
+
+    def is_touched(self, path: str, symbol: str) -> bool:
+        """Tell whether what is replaced lies in *symbol*, or names it."""
+        name = re.split(r"\.|::|#", symbol)[-1]
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", "\n".join((self._touched.text, *self._touched.old))):
+            return True
+        if path not in self._rows:
+            self._rows[path] = anchors.read_rows(self._root / path) or []
+        rows = self._rows[path]
+        block = find_block(rows, symbol)
+        return block is not None and any(_lies_in(rows, block, old) for old in self._touched.old)
+
+
+def _lies_in(rows: Sequence[str], block: Block, old: str) -> bool:
+    inner = "\n".join(rows[block.first : block.end])
+    return bool(old.strip()) and (old.strip() in inner or (inner.strip() in old))
+
+
+def _rank(anchor: Anchor, touched: Touched, blocks: _Blocks | None) -> int:
+    if anchor.command:
+        return COMMAND * any(commands.fits(anchor.command, words) for words in touched.commands)
+    if anchor.symbol:
+        if anchor.path not in touched.paths:
+            return 0
+        return SYMBOL * (touched.is_whole or (blocks is not None and blocks.is_touched(anchor.path, anchor.symbol)))
+    if anchor.is_glob:
+        pattern = glob_pattern(anchor.path)
+        return FOLDER * any(pattern.fullmatch(path) is not None for path in touched.paths)
+    if anchor.path.endswith("/"):
+        return FOLDER * any(path.startswith(anchor.path) for path in touched.paths)
+    return FILE * (anchor.path in touched.paths)
+
+
+def glob_pattern(text: str) -> re.Pattern[str]:
+    """Return the glob *text* as a pattern of paths: `**` is any number of folders, one without a slash fits in every folder."""
+    parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    spelled = re.sub(r"\*\*/|\*\*|\*|\?|[^*?]+", lambda found: parts.get(found[0]) or re.escape(found[0]), text)
+    return re.compile(spelled if "/" in text else f"(?:.*/)?{spelled}")
+
+
+def save_lookup(project: Project, env: Mapping[str, str]) -> None:
+    """Write the lookup file for the stores as they are read now. Never fails."""
+    if project.layout.root is None:
+        return
+    project.stores.refresh()
+    files: list[list[Any]] = []
+    keys: set[str] = set()
+    for scope, store in project.stores.items():
+        place = store.place
+        paths = (store.path, place.pending, place.config)
+        files += [_spell(path, seen) for path, seen in zip(paths, (*(store.stamp or store.look()), None), strict=True)]
+        if project.settings.enabled and scope != "global":
+            for memory in store.memories().values():
+                if memory.archived_at is None:
+                    keys.update(anchors.parse(text).key for text in memory.anchors)
+    keys.discard("")
+    lookup.save(lookup.path_of(os.path.realpath(project.layout.root), env), keys, files)
+
+
+def _spell(path: Path, seen: Any) -> list[Any]:
+    """Return what `lookup.stamp_of` says of the file as it was *seen*."""
+    if seen is None or seen.size < 0:
+        return lookup.stamp_of(str(path)) if seen is None else [str(path)]
+    return [str(path), seen.inode, seen.size, seen.mtime_ns]

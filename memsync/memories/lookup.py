@@ -1,0 +1,180 @@
+"""The lookup file: under which keys something is anchored, so that a hook before a tool knows at once that nothing is.
+
+Derived, in the user's home beside the sockets, by the root of the project: sorted hashes of keys, behind a line of JSON that says
+which files it was made from. Four bytes a key; a key that is there by chance costs a look at the memories. Imports next to nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from bisect import bisect_left
+from contextlib import suppress
+
+from memsync.memories import commands
+from memsync.system.home import run_dir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+FORMAT = 1
+_MOST = 60_000  # keys: a file stays below 256 KB whatever is anchored
+_DONE = 4_096  # bytes of what a session is done with
+_KEPT = 2 * 86_400.0  # seconds after which it is removed
+
+
+def find_path(cwd: str, env: Mapping[str, str]) -> tuple[str, str]:
+    """Return the root that *cwd* is in and where its lookup file is; two empty texts if there is none yet."""
+    root = os.path.realpath(cwd)
+    while True:
+        path = path_of(root, env)
+        if os.path.exists(path):
+            return root, path
+        if os.path.exists(os.path.join(root, ".gobby")) or os.path.exists(os.path.join(root, ".git")):
+            return "", ""
+        if root == (root := os.path.dirname(root)):
+            return "", ""
+
+
+def path_of(root: str, env: Mapping[str, str]) -> str:
+    """Return where the lookup file of the project at *root* (a real path) is."""
+    return f"{run_dir(root, env)}.anchors"
+
+
+def keys_of(paths: Iterable[str], words: Iterable[Sequence[str]]) -> list[str]:
+    """Return the keys under which something may be anchored to *paths*, below the root, or to the stripped commands *words*."""
+    found: list[str] = []
+    for path in paths:
+        parts = path.split("/")
+        found += [path, *("/".join(parts[:end]) + "/" for end in range(1, len(parts))), "*"]
+        if ending := os.path.splitext(path)[1]:
+            found.append(f"*{ending}")
+    for command in words:
+        found += commands.keys(command)
+    return list(dict.fromkeys(found))
+
+
+def key_of_glob(pattern: str) -> str:
+    """Return the one key of an anchor to the files that *pattern* names: its first folders, else its ending, else all."""
+    fixed = pattern[: min(pattern.find(char) for char in "*?" if char in pattern)].rpartition("/")[0]
+    ending = os.path.splitext(pattern)[1]
+    if fixed:
+        return f"{fixed}/"
+    return f"*{ending}" if ending and not {"*", "?"} & set(ending) else "*"
+
+
+def below(path: str, cwd: str, root: str) -> str:
+    """Return *path*, as a tool names it in *cwd*, from the real *root* on; "" if it is elsewhere or no path."""
+    if not path or len(path) > 4_096 or "\0" in path:
+        return ""
+    named = os.path.join(cwd, os.path.expanduser(path))
+    real = os.path.join(os.path.realpath(os.path.dirname(named)), os.path.basename(named))
+    inside = real.startswith(root.rstrip("/") + os.sep) and real[len(root.rstrip("/")) + 1 :]
+    return inside.replace(os.sep, "/") if inside else ""
+
+
+class Lookup:
+    """What the file at *path* says, as long as the files that it was made from are as they were then; else nothing is `fresh`."""
+
+    def __init__(self, path: str) -> None:
+        import json
+
+        self.fresh = False
+        self._stamp = b""
+        try:
+            fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            with open(fd, "rb") as file:
+                head, _, rest = file.read(1 << 20).partition(b"\n")
+                status = os.fstat(file.fileno())
+            about = json.loads(head)
+            self._hashes = memoryview(rest[: len(rest) // 4 * 4]).cast("I")
+            self.fresh = about["format"] == FORMAT and all(stamp_of(one[0]) == one for one in about["files"])
+            self._stamp = b"%d %d\n" % (status.st_ino, status.st_mtime_ns)
+        except (OSError, ValueError, LookupError, TypeError):
+            pass
+        self._path = path
+
+    def find(self, keys: Iterable[str]) -> list[str]:
+        """Return those of *keys* that are there."""
+        found = []
+        for key in keys:
+            number = hash_of(key)
+            at = bisect_left(self._hashes, number)
+            if at < len(self._hashes) and self._hashes[at] == number:
+                found.append(key)
+        return found
+
+    def is_done(self, session: str, mark: int) -> bool:
+        """Tell whether the session has had all that is anchored to what *mark* stands for."""
+        try:
+            with open(_done_path(self._path, session), "rb") as file:
+                head, _, rest = file.read(_DONE).partition(b"\n")
+        except OSError:
+            return False
+        return head + b"\n" == self._stamp and mark in memoryview(rest[: len(rest) // 4 * 4]).cast("I")
+
+    def note_done(self, session: str, mark: int) -> None:
+        """Note that the session has had all that is anchored to what *mark* stands for."""
+        path = _done_path(self._path, session)
+        with suppress(OSError), open(path, "a+b") as file:
+            file.seek(0)
+            known = file.read(_DONE)
+            if not known.startswith(self._stamp) or len(known) > _DONE - 8:
+                file.truncate(0)
+                file.write(self._stamp)
+            file.write(mark.to_bytes(4, sys.byteorder))
+
+
+def mark_of(target: str, found: Sequence[str]) -> int:
+    """Return what stands for a file or a command, and the keys that were found for it."""
+    return hash_of("\0".join((target, *found)))
+
+
+def hash_of(key: str) -> int:
+    """Return the number of *key* in the file."""
+    return zlib.crc32(key.encode("utf-8", "surrogatepass"))
+
+
+def stamp_of(path: str) -> list[Any]:
+    """Return *path* and how its file looks: equal if nobody wrote it in between."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return [path]
+    return [path, found.st_ino, found.st_size, found.st_mtime_ns]
+
+
+def _done_path(path: str, session: str) -> str:
+    return f"{path.removesuffix('.anchors')}.{hash_of(session):08x}.done"
+
+
+def forget_done(root: str, session: str, env: Mapping[str, str]) -> None:
+    """Let everything be looked at again: the session has lost what it was given."""
+    with suppress(OSError):
+        os.unlink(_done_path(path_of(root, env), session))
+
+
+def save(path: str, keys: Iterable[str], stamps: Sequence[Sequence[Any]]) -> None:
+    """Write the lookup file; where that fails there is none. Removes what sessions of long ago were done with."""
+    import json
+    import time
+    from array import array
+
+    hashes = array("I", sorted({hash_of(key) for key in keys})[:_MOST])
+    head = json.dumps({"format": FORMAT, "files": list(stamps)}).encode()
+    new = f"{path}.{os.getpid()}.new"
+    with suppress(OSError):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(head + b"\n" + hashes.tobytes())
+        os.replace(new, path)
+        for old in _done_files(os.path.dirname(path)):
+            if time.time() - os.stat(old).st_mtime > _KEPT:
+                os.unlink(old)
+
+
+def _done_files(directory: str) -> Iterator[str]:
+    return (os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".done"))

@@ -1,0 +1,158 @@
+"""Which files, symbols and commands of the repository a text names, as anchors: only what is there."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Final
+
+from memsync.memories import commands
+from memsync.memories.anchors import is_inside, parse, pin, pin_anchor, read_rows
+from memsync.memories.symbols import find_block
+from memsync.store.checkout import Checkout
+from memsync.store.places import find_git
+from memsync.system import programs
+
+_PATH: Final = re.compile(
+    r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,8}|(?!Make)[A-Z][a-z]+file)(?![\w/])(?:#([\w.:]+\w))?"
+)
+_FOLDER: Final = re.compile(r"(?<![\w/.:@~$*-])((?:[\w.@-]*\w/)+)(?![\w*])")
+_QUOTED: Final = re.compile(r"`([^`\n]{2,120})`")
+_SYMBOL: Final = re.compile(r"(?<![\w./#:-])(?:((?:[A-Za-z_]\w*(?:\.|::|\#))*[A-Za-z_]\w*)(\(\))?)(?![\w/]|\.\w)")
+_MOST: Final = 5
+_SOUGHT: Final = 3  # symbols of a text that are looked for in the whole work tree
+_FILES: Final = 40  # in which one of them may be defined
+_PATIENCE: Final = 0.5  # seconds that git may take for it
+# Programs whose second word says what they do; others are commands where this machine has them, or the repository.
+_KNOWN: Final = frozenset(
+    "git npm pnpm yarn bun npx node deno pip pipx uv poetry pdm hatch tox nox pytest make cmake just task cargo rustup go mvn gradle"
+    " gradlew sbt bazel dotnet msbuild docker docker-compose podman kubectl helm terraform tofu pulumi ansible ansible-playbook vagrant"
+    " aws gcloud az gh glab heroku flyctl vercel netlify rails rake bundle gem composer artisan php mix flutter dart swift xcodebuild"
+    " pod fastlane conda mamba jupyter dbt airflow alembic flask django-admin celery psql mysql sqlite3 redis-cli twine rsync scp ssh"
+    " systemctl journalctl brew apt apt-get dnf apk nix vite webpack eslint prettier tsc jest vitest cypress playwright ruff mypy black"
+    " pre-commit sbatch srun spark-submit".split()
+)
+_PLAIN: Final = frozenset("git npm pnpm yarn docker kubectl terraform helm cargo rails composer pip alembic".split())
+_PROSE: Final = re.compile(rf"(?<![\w/.`$-])((?:{'|'.join(sorted(_PLAIN))}) [a-z][a-z:-]{{2,}})(?![\w/.(])")
+_BROAD: Final = frozenset("src/ lib/ app/ docs/ doc/ test/ tests/ web/ pkg/ packages/ internal/ cmd/ bin/".split())
+_ORDINARY: Final = frozenset(
+    "is and or in on for the with to of from as at has was can will does not do are uses images".split()
+)
+# Words that a shell has, or that say nothing by themselves.
+_VAGUE: Final = frozenset(
+    "cd ls cat echo test time sleep export env sh bash zsh python python3 node git npm make docker if for while set true"
+    " false null none return let import from select use type read write find sort grep sed awk head tail which who date kill"
+    " yes no on off in not and or".split()
+)
+
+
+def anchors_of(content: str, given: Collection[str], root: Path) -> tuple[str, ...]:
+    """Return the anchors of a new memory: those *given*, pinned, and what *content* names, its symbols pinned.
+
+    Raises:
+        InvalidMemory: one of those given is not there.
+    """
+    pins = [pin(text, root) for text in given]
+    known = {parse(text).path or text for text in pins}
+    named = [parse(text) for text in find_named(content, root)]
+    new = [pin_anchor(one, root) if one.symbol else one for one in named if (one.path or str(one)) not in known]
+    return tuple(dict.fromkeys((*pins, *map(str, new))))
+
+
+def find_named(content: str, root: Path) -> tuple[str, ...]:
+    """Return what of the repository at *root* the text *content* names, as anchors, at most five: symbols for their file."""
+    paths = dict(_find_paths(content, root))
+    paths = {path: given for path, given in paths.items() if path not in _BROAD and not _is_above(path, paths)}
+    found: dict[str, None] = {}
+    for path, given in paths.items():
+        symbols = list(_find_symbols(content, path, given, root, paths))
+        found |= dict.fromkeys([f"{path}#{symbol}" for symbol in symbols[:2]] or [path])
+    taken = {path.partition("#")[2] for path in found}
+    found |= dict.fromkeys(_find_elsewhere(content, root, {*taken, *paths}) if len(found) < _MOST else ())
+    found |= dict.fromkeys(_find_commands(content, root))
+    return tuple(found)[:_MOST]
+
+
+def _is_above(path: str, paths: dict[str, str]) -> bool:
+    """Tell whether the text names something in the folder *path* as well."""
+    return path.endswith("/") and any(other != path and other.startswith(path) for other in paths)
+
+
+def _find_paths(content: str, root: Path) -> Iterator[tuple[str, str]]:
+    for match in _PATH.finditer(content):
+        path = match[1].removeprefix("./")
+        if is_inside(path, root) and (root / path).exists():
+            is_folder = (root / path).is_dir()
+            yield (f"{path}/" if is_folder else path), match[2] or ""
+    for match in _FOLDER.finditer(content):
+        path = match[1].removeprefix("./")
+        if path and is_inside(path, root) and (root / path).is_dir():
+            yield path, ""
+
+
+def _find_symbols(content: str, path: str, given: str, root: Path, paths: dict[str, str]) -> Iterator[str]:
+    """Yield the symbols of the file at *path* that *content* names; in prose only words that look like code."""
+    rows = None if path.endswith("/") else read_rows(root / path)
+    if rows is None:
+        return
+    if given and find_block(rows, given):
+        yield given
+        return
+    beside = re.search(rf"(?<![\w.])([A-Za-z_]\w+)`? (?:in|of|from) `?(?:\./)?{re.escape(path)}", content)
+    for match in _SYMBOL.finditer(content):
+        name, is_code = match[1], _is_code(match)
+        is_quoted = content[match.start() - 1 : match.start()] == "`" and len(name) > 2
+        if (is_code or is_quoted or (beside and beside[1] == name)) and name not in paths and find_block(rows, name):
+            yield name
+
+
+def _find_elsewhere(content: str, root: Path, known: Collection[str]) -> Iterator[str]:
+    """Yield the symbols that look like code and are defined in exactly one file of the work tree, though no file is named."""
+    said = dict.fromkeys(match[1] for match in _SYMBOL.finditer(content) if _is_code(match))
+    names = [name for name in said if not any(name == one or one.endswith(f".{name}") for one in known)][:_SOUGHT]
+    git = find_git(root) if names else None
+    for name in names if git else ():
+        last = re.split(r"\.|::|#", name)[-1]
+        words = ("grep", "-l", "-z", "-I", "-w", "-F", "--untracked", "-e", last, "--", ".", ":!.gobby")
+        paths = Checkout(root).run(*words, patience=_PATIENCE).paths
+        places = [path for path in paths[:_FILES] if find_block(read_rows(root / path) or [], name)]
+        if len(places) == 1:
+            yield f"{places[0]}#{name}"
+
+
+def _is_code(match: re.Match[str]) -> bool:
+    name = match[1]
+    return bool(match[2]) or "_" in name.strip("_") or bool(re.search(r"[a-z0-9][A-Z]|[a-z]\.[a-z]|[#]|::", name))
+
+
+def _find_commands(content: str, root: Path) -> Iterator[str]:
+    for text in (*_QUOTED.findall(content), *(match[1] for match in _PROSE.finditer(content))):
+        for raw in commands.split(text)[:2]:
+            words = commands.strip(raw)
+            if not words or "=" in raw[0] or not _is_command(words, root):
+                continue
+            plain = [word for word in words[1:] if not word.startswith("-")]
+            options = [word for word in words[1:3] if word.startswith("--")] if len(plain) < 2 else []
+            yield "$ " + " ".join((words[0], *plain[:1], *options[:1]))
+
+
+def _is_command(words: commands.Words, root: Path) -> bool:
+    """Tell whether *words* are a command that is there: in the repository, known to everybody, or on this machine."""
+    name = words[0]
+    if not re.fullmatch(r"[a-z0-9][\w.+/-]*", name) or (len(words) > 1 and words[1] in _ORDINARY):
+        return False
+    if "/" in name:
+        return is_inside(name, root) and os.access(root / name, os.F_OK) and not (root / name).is_dir()
+    if len(words) == 1 and (name in _VAGUE or len(name) < 4):
+        return False
+    is_odd = name in _VAGUE or not re.fullmatch(r"[\w./:@=+,<>-]+", "".join(words))
+    return name in _KNOWN or (not is_odd and _is_installed(name))
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return bool(programs.find(name))
+    except FileNotFoundError:
+        return False
