@@ -199,6 +199,8 @@ class Embedded:
             shutil.rmtree(self.data, ignore_errors=True)
             if self.place != self.directory:
                 shutil.rmtree(self.place, ignore_errors=True)
+                with suppress(OSError):  # other hubs of root's are there
+                    self.place.parent.rmdir()
 
     def _run(self, name: str, *words: str) -> int:
         env = {**programs.child_env(), "LC_ALL": "C.UTF-8"}

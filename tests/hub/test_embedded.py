@@ -10,6 +10,7 @@ import sys
 import threading
 
 import pytest
+from filling import require_server
 from helpers import memsync, until
 
 from memsync.hub import config
@@ -19,6 +20,7 @@ from memsync.hub.embedded import Embedded, keep
 @pytest.fixture
 def own():
     """Return this user's own server, of a home whose path is too long for a socket; nothing is left of it."""
+    require_server()
     server = Embedded(config.find_directory() / ("long" * 30), idle=0.4)
     yield server
     server.remove()
@@ -72,6 +74,7 @@ def test_the_server_is_started_once_shared_replaced_after_a_crash_and_ended_when
 
 @pytest.mark.slow
 def test_init_add_sync_search_and_drop_work_outside_of_git_and_leave_nothing(make, tmp_path, home):
+    require_server()
     repo = make("payments", "the integration tests need docker")
     started = Embedded(home / ".gobby" / "hub")
     try:

@@ -6,12 +6,13 @@ import subprocess
 import sys
 import threading
 
-import psycopg
 import pytest
 from filling import bring, commit, count, give, refresh, texts
 
 from memsync.errors import HubError
 from memsync.hub import database, ingest, schema, sync
+
+psycopg = pytest.importorskip("psycopg", reason="no psycopg: pip install 'memsync[hub]'")
 
 DOCKER = "the integration tests need docker"
 
