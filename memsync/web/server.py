@@ -7,12 +7,13 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
 from memsync.agents.live import Live
+from memsync.errors import MemsyncError
 from memsync.store.watch import Watcher
 from memsync.web.app import build
 from memsync.web.changes import Changes, find_watched
@@ -34,11 +35,18 @@ _PATIENCE: Final = 1.7  # seconds after which we end whatever is still being put
 def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> None:
     """Answer on *listener* until a signal ends us; what was written is put in order before."""
     live, changes = Live(start), Changes()
+    threading.Thread(target=read_ahead, args=(live,), daemon=True).start()
     try:
         with Watcher(find_watched(layout, changes.add)):
             asyncio.run(_Server(build(live, keys, changes), changes).serve(sockets=[listener]))
     finally:
         live.close()
+
+
+def read_ahead(live: Live) -> None:
+    """Have the memories read before the browser comes, which takes its time to open; what is wrong a page tells."""
+    with suppress(MemsyncError, OSError):
+        live.call(lambda project: project.stores.refresh())
 
 
 class _Server(uvicorn.Server):

@@ -11,6 +11,9 @@ import pytest
 from helpers import memsync
 from running import running
 
+from memsync.agents.live import Live
+from memsync.web.server import read_ahead
+
 PATIENCE = 60
 
 
@@ -61,3 +64,15 @@ def test_no_other_address_of_this_machine_answers(repo):
         socket.create_connection(("127.0.0.1", port), timeout=PATIENCE).close()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.2", port), timeout=PATIENCE)
+
+
+def test_the_memories_are_read_before_the_browser_comes_and_a_broken_one_ends_nothing(repo, line):
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
+    live = Live(repo.root)
+    read_ahead(live)
+    assert live.call(lambda project: project.stores["project"].stamp) is not None
+    live.close()
+    (repo.root / ".gobby" / "config.yaml").write_text("a: [")
+    broken = Live(repo.root)
+    read_ahead(broken)
+    broken.close()
