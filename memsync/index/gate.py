@@ -2,7 +2,7 @@
 
 Six kinds of it: how much of what was asked is there, the rarest words that are, how near the meanings lie, the score,
 and how far that stands above what the store scores anyway; against it speak the length of the record and the size of
-the store, in which more matches by chance. A chunk of the query counts once, by its rarest part: a file name that
+the store, in which more matches by chance. What agrees with the surest is surer (ADR 71). A chunk of the query counts once, by its rarest part: a file name that
 everybody has, or a word in backticks, is no more than its words. Pure, and the same with and without numpy.
 """
 

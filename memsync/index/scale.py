@@ -46,8 +46,8 @@ FEW = 5  # records from which a store can be about something
 GENERAL = frozenset(
     "work explain overview tell show describ summari summar know project code codebas repo help".split()
 )
-AGREEING = 4.0  # log odds of a hit that has all the words the surest has beyond the query, were CHANCE nothing
-CHANCE = 0.18  # share of them that is no evidence
+AGREEING = 4.0  # log odds per share of the surest hit's words, beyond the query's, that another has (ADR 71)
+CHANCE = 0.18  # the share that says neither yes nor no
 BROAD = 0.6  # confidence in a record on the subject, where nothing but that was asked for
 BASE = -4.52  # of nothing at all; set so that 0.35 is where giving begins to pay
 BASE_WORDS = -3.6  # the same where there is no embedder

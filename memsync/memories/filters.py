@@ -122,7 +122,7 @@ def least_confidence(surest: float, floor: float) -> float:
     """Return the confidence from which a hit is given to an agent unasked, beside one that is the *surest*.
 
     Nothing is given where that is below the *floor*, and the surest alone where it is not much above. Otherwise
-    another one must reach the floor itself, and come near the surest or be as sure as not.
+    another one must reach the floor itself, and come near the surest or be CERTAIN.
     """
     if surest < floor:
         return inf
