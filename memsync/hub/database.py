@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.errors import HubError, NotInstalled, Remedy
+from memsync.errors import HubError, NotInstalled, Remedy, UsageError
 from memsync.hub import config
 from memsync.hub.embedded import Embedded
 from memsync.hub.schema import INDEXES, READER, SCHEMA, STEPS, VECTORS
@@ -136,6 +136,25 @@ def open_database(settings: config.Settings) -> Database:
         raise NotInstalled("the hub", "psycopg (the extra hub)") from None
     dsn = settings.dsn or Embedded(config.find_directory()).ensure()
     return Database(dsn)
+
+
+def check_address(dsn: str) -> None:
+    """Refuse what is not the address of a database; the message does not repeat what may be a password.
+
+    Raises:
+        UsageError, NotInstalled
+    """
+    try:
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError:
+        raise NotInstalled("the hub", "psycopg (the extra hub)") from None
+    try:
+        conninfo_to_dict(dsn)
+    except ProgrammingError:
+        raise UsageError(
+            "this is not the address of a PostgreSQL; write it as postgresql://USER@HOST/DATABASE"
+        ) from None
 
 
 def migrate(dsn: str, *, dim: int, embedder: str) -> list[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
-from memsync.errors import HubError, NotInstalled, Remedy
+from memsync.errors import HubError, NotInstalled, Remedy, UsageError
 from memsync.store import files
 from memsync.store.lock import lock
 from memsync.system import programs
@@ -33,6 +33,7 @@ _PATIENCE: Final = 60.0
 _LONGEST: Final = 90  # bytes of a socket's directory: macOS takes 103 with the name of the socket
 _ROOTS: Final = Path("/var/lib/memsync-hub")
 _NOBODY: Final = "nobody"
+_STARTING: Final = "start.lock"
 # Derived data: what a crash of the machine takes, the next sync brings again. A crash of the server takes nothing.
 _SETTINGS: Final = """
 listen_addresses = ''
@@ -83,7 +84,7 @@ class Embedded:
         """
         files.make_dirs(self.directory, private=True)
         if not self._answers():
-            with lock(self.directory / "start.lock"):
+            with lock(self.directory / _STARTING):
                 self._start()
         self._have_keeper()
         return self.dsn
@@ -193,7 +194,7 @@ class Embedded:
 
     def remove(self) -> None:
         """End the server and remove all that it has."""
-        with lock(self.directory / "start.lock"):
+        with lock(self.directory / _STARTING):
             self.stop("immediate")
             shutil.rmtree(self.socket, ignore_errors=True)
             shutil.rmtree(self.data, ignore_errors=True)
@@ -272,6 +273,8 @@ def keep(directory: Path, idle: float) -> None:
     import psycopg
 
     server = Embedded(directory, idle=idle)
+    if not (directory / _STARTING).exists():
+        raise UsageError(f"{directory} has no server of a hub; the hub starts this by itself")
     with server.keeping() as is_alone:
         seen, since = -1, time.monotonic()
         while is_alone:

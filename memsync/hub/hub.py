@@ -129,6 +129,8 @@ def init(dsn: str, embedder: str) -> list[str]:
     probe = meaning.query("which version of node does the build need") if meaning else None
     if meaning and probe is None:
         raise HubError(f"the embedder {embedder} does not answer ({meaning.failed or 'no vector'}); see docs/recall.md")
+    if dsn:
+        database.check_address(dsn)
     address = dsn or Embedded(config.find_directory()).ensure()
     done = database.migrate(address, dim=len(probe[0]) if probe else 0, embedder=meaning.id if meaning else "")
     config.save(settings)

@@ -9,8 +9,9 @@ import threading
 import pytest
 from filling import bring, commit, count, give, refresh, texts
 
-from memsync.errors import HubError
+from memsync.errors import HubError, UsageError
 from memsync.hub import database, ingest, schema, sync
+from memsync.hub.hub import init
 
 psycopg = pytest.importorskip("psycopg", reason="no psycopg: pip install 'memsync[hub]'")
 
@@ -130,3 +131,11 @@ def test_a_database_that_is_not_there_and_one_without_a_hub_are_told_apart(serve
     with pytest.raises(HubError, match="has no hub, or an older one"), empty.writing() as connection:
         sync.list_known(connection)
     empty.close()
+
+
+@pytest.mark.parametrize("address", ["mm-aaaaaa", "postgresql://u:pw@h/d?nonsense=1", "host='x"])
+def test_what_is_no_address_of_a_database_is_refused_without_being_repeated(address):
+    with pytest.raises(UsageError) as refused:
+        init(address, "none")
+    assert address not in str(refused.value)
+    assert "pw" not in str(refused.value)
