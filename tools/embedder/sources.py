@@ -74,8 +74,9 @@ class Text:
 
 def fetch(work: Path) -> None:
     """Download and unpack the Debian and PyPI packages into *work*."""
+    work = work.resolve()  # apt-get runs in another folder
     lists, debs, sdists = work / "apt/lists/partial", work / "debs", work / "pysrc"
-    for folder in (lists, debs, sdists):
+    for folder in (lists, debs, sdists, work / "x"):
         folder.mkdir(parents=True, exist_ok=True)
     state = ["-o", f"Dir::State::lists={lists.parent}", "-o", "Acquire::Languages=en"]
     subprocess.run(["apt-get", *state, "update"], check=True)
