@@ -21,6 +21,8 @@ SUITES = (
     "mcp",
     "janitor",
     "merge",
+    "learning",
+    "memcorrect",
     "agents",
     "desk",
 )

@@ -35,6 +35,21 @@ _NAMED: Final = tuple(
         rf"\b{_WORD} (?:is|are|was|gets?|got|were) (?:legacy|gone|deprecated|removed|replaced|phased out|retired|wrong|forbidden)\b",
     )
 )
+# What stands for what: the new value and the old one, in the order of the names.
+_THING: Final = r"(?:the |a |an )?[`\"']?(?P<{}>(?!(?:from|on|in|to|with|by|at|for|via|only)\b)(?:[\w./@+#-]+ )??[\w./@+#-]*[\w/@+#-])[`\"']?"
+_NEW, _OLD = _THING.format("new"), _THING.format("old")
+_IS: Final = r"\b(?:is|are|use|uses|with|run|on|at|by|prefers?)"
+_END: Final = r"(?=[,.;:!)]| (?:for|in|on|to|and|any|last|since|now|anymore)\b|$)"
+_PAIRS: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\bfrom {_OLD} to {_NEW}{_END}",
+        rf"{_IS} {_NEW}(?: now| here)?(?: (?:for|in) \w+)?(?: going forward)?,? (?:and )?(?:not|instead of|rather than|over) {_OLD}{_END}",
+        rf"\bsaying {_OLD} (?:is|was) wrong\b.*?\b(?:is|are) (?:now )?{_NEW}{_END}",
+        rf"\breplaced? {_OLD} (?:by|with) {_NEW}{_END}",
+        rf"\b(?:don'?t|do not|never) (?:use|run) {_OLD}[,;.]? (?:but )?(?:use|run) {_NEW}(?: instead)?{_END}",
+    )
+)
 _PLAIN: Final = frozenset(
     "a an the and or of in on at to for from with by is are be was were not no never always we our you it this that"
     " now only any all user prefers prefer would rather instead than".split()
@@ -80,6 +95,18 @@ def find_corrected(project: Project, text: str) -> list[Entry]:
     return [
         entry for entry in _find_near(project, text) if not entry.memory.conflict_of and corrects(text, entry.content)
     ]
+
+
+def reword(text: str, olds: Sequence[str]) -> str:
+    """Return the one of *olds* that *text* corrects with the new value in the place of the old; *text* if it is not so plain."""
+    for pattern in _PAIRS:
+        if not (found := pattern.search(text)):
+            continue
+        there = re.compile(rf"(?<![\w-]){re.escape(found['old'])}(?![\w-])", re.IGNORECASE)
+        held = [old for old in olds if len(there.findall(old)) == 1]
+        if len(held) == len(olds) == 1 and found["new"].lower() not in held[0].lower():
+            return there.sub(lambda _: found["new"], held[0])
+    return text
 
 
 def find_beside(project: Project, text: str) -> Similar | None:

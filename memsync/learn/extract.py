@@ -13,7 +13,7 @@ from memsync import secrets
 from memsync.errors import ImportFailed, InvalidMemory, LlmError
 from memsync.learn import transcripts
 from memsync.learn.candidates import Candidates, Proposal, best_of
-from memsync.learn.corrections import find_corrected
+from memsync.learn.corrections import find_corrected, reword
 from memsync.learn.said import Lesson, lessons
 from memsync.learn.statements import Statement, statements
 from memsync.learn.transcripts import Said, Step
@@ -21,7 +21,7 @@ from memsync.learn.worth import INSTRUCTIONS, as_memory, is_said_to_last, why_dr
 from memsync.llm import answers
 from memsync.llm.llm import Llm, is_configured, open_llm, tokens_of
 from memsync.memories.project import Project
-from memsync.records import Memory, clean_cues, clean_tags
+from memsync.records import Memory, clean_content, clean_cues, clean_tags
 from memsync.system.texts import read_utf8
 
 log = logging.getLogger(__name__)
@@ -104,9 +104,15 @@ def extract(
 
 
 def _mark_correction(project: Project, one: Proposal) -> Proposal:
-    """Return *one* with what it replaces, if the user said it."""
-    wrong = find_corrected(project, one.memory.content) if one.rationale in _BY_USER else []
-    return replace(one, memory=one.memory._replace(supersedes=tuple(entry.id for entry in wrong)))
+    """Return *one* with what it replaces, if the user said it: the same statement with the new value, where that is plain."""
+    said = one.memory.content
+    wrong = find_corrected(project, said) if one.rationale in _BY_USER else []
+    if not wrong:
+        return one
+    content = clean_content(reword(said, [entry.content for entry in wrong]))
+    rationale = one.rationale if content == said else f"{one.rationale}: {said}"
+    memory = one.memory._replace(content=content, supersedes=tuple(entry.id for entry in wrong))
+    return replace(one, memory=memory, rationale=rationale)
 
 
 def _name_session(one: Proposal, transcript: Path) -> Proposal:

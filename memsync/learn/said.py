@@ -67,7 +67,7 @@ _PASSING: Final = re.compile(
     r"\b(?:for now|today|tonight|yesterday|tomorrow|this (?:morning|afternoon|evening|week|time|session|one)|last (?:night|week)|right now|at the moment|meanwhile|in a (?:bit|minute|sec)"
     r"|next sprint|(?:in|after) \d+ (?:min|hours?|s)\b|just now|for a (?:moment|while)|so far|not yet|again|on my machine|next week|weekend)\b"
     r"|^(?:i|you|he|she)(?:'m|'ll|'ve| am| will| have| saw| see| was| went| did| forgot| mean| can| put| used| made| just| ran| tried| already| guess)\b"
-    r"|\bwe (?:need|want) (?:to|an?)\b|^(?:add|fix|make|create|implement|change|rename|remove|delete|refactor|update|move|build|deploy|check|look|try|show|give|open|commit|push|start|test)\b(?! (?:only|every|all|no)\b)"
+    r"|\bwe (?:need|want) (?:to|an?)\b|^(?:add|fix|make|create|implement|change|rename|remove|delete|refactor|update|move|build|deploy|check|look|try|show|give|open|commit|push|start|test)\b(?! (?:only|every|all|no|is|are|has|must|never|always|goes|happens|runs)\b)"
     r"|^(?:let me|looks|works|see|thanks|done|go on|go ahead|bye|same here|how|what|why|who|where|when did|did|does|do you|can|could|is|are|should|would|will)\b"
     r"|\b(?:see you|wish me|good (?:luck|night)|have a (?:nice|good)|lunch|weather|brb)\b",
     re.IGNORECASE,
@@ -82,6 +82,9 @@ _ANAPHOR: Final = re.compile(
     r"^(?:it|its|it's|that|that's|this|they|them|they're|these|those|there we|he|she|such|both|same|one|otherwise|because|since|as|which|the (?:former|latter)|in (?:that|this) case"
     r"|(?:take|put|keep|get|do|leave|mark|call|run|make|find) (?:it|them|that|those|one)|nothing else|everything else|anything else|we have one|we tried|ours|mine|redis\.)\b",
     re.IGNORECASE,
+)
+_NOTHING: Final = re.compile(
+    r"^(?:don'?t|do not|never|always)? ?\w+ (?:it|that|this|them)(?: (?:here|again|too|please))?[.!]*$", re.IGNORECASE
 )
 _UNDONE: Final = re.compile(
     r"(?:^|[.!?]\s+)(?:\W*(?:h+m+|oh|no|nah|ok|well|wait|actually|sorry)\W+)*(?:scratch that|never ?mind|forget (?:that|it|about)|(?:please )?revert\b"
@@ -149,7 +152,11 @@ def _judge_user(text: str) -> Iterator[str]:
             yield _write(kept)
             kept = []
         said = strip(sentence)
-        if not said or _is_asked(sentence) or any(one.search(said) for one in (_UNDONE, _PASSING, _DOUBT, _REPORTED)):
+        if (
+            not said
+            or _is_asked(sentence)
+            or any(one.search(said) for one in (_UNDONE, _NOTHING, _PASSING, _DOUBT, _REPORTED))
+        ):
             continue
         follows = bool(_ANAPHOR.match(said)) or bool(_POLICY.match(said) and not _RULE.search(said))
         if kept and follows and len(kept) < _JOINED:

@@ -6,11 +6,12 @@ import pytest
 from sessions import Part, write
 
 from memsync.learn.candidates import Candidates
-from memsync.learn.corrections import corrects, find_beside, spread
+from memsync.learn.corrections import corrects, find_beside, reword, spread
 from memsync.learn.extract import extract
 
 OLD, NEW = "The frontend uses yarn for packages", "We use pnpm for packages, not yarn."
 SAID = "no, we use pnpm for packages, not yarn"
+PLAIN = "The frontend uses pnpm for packages"
 
 
 @pytest.fixture
@@ -38,14 +39,30 @@ def test_a_correction_replaces_what_it_contradicts_or_names(new, old, expected):
     assert corrects(new, old) is expected
 
 
+@pytest.mark.parametrize(
+    ("said", "old", "statement"),
+    [
+        ("We switched the editor from helix to neovim last month.", "My editor is helix.", "My editor is neovim."),
+        ("Coffee is black now, not oat-milk.", "The coffee is oat-milk.", "The coffee is black."),
+        ("The helix record saying helix is wrong. It is now neovim.", "My editor is helix.", "My editor is neovim."),
+        ("Don't use make test, use make check instead.", "Run `make test` first.", "Run `make check` first."),
+        ("We use pnpm, not yarn.", "We use npm.", "We use pnpm, not yarn."),
+        ("We use pnpm, not yarn.", "yarn install, then yarn build", "We use pnpm, not yarn."),
+    ],
+)
+def test_a_plain_correction_is_the_old_statement_with_the_new_value(said, old, statement):
+    assert reword(said, [old]) == statement
+
+
 def test_a_correction_waits_with_what_it_replaces_and_takes_its_place_tags_and_worth(project, corrected):
     old, waiting = corrected
     (one,) = waiting.memories()
-    assert (one.memory.content, one.memory.supersedes) == (NEW, (old.id,))
+    assert (one.memory.content, one.memory.supersedes) == (PLAIN, (old.id,))
+    assert one.rationale == f"the user put the agent right: {NEW}"
     assert one.memory.source_session_id == "7970d88b-31d1-4d06-b145-c11df6b86bfc"
     (done,) = waiting.approve([one.memory.id])
     assert (done.status, done.entry.memory.tags, done.entry.memory.importance) == ("superseded", ("pinned",), 0.9)
-    assert [entry.content for entry in project.memories()] == [NEW]
+    assert [entry.content for entry in project.memories()] == [PLAIN]
     assert project.remember(OLD).status == "exists"
 
 
