@@ -14,7 +14,7 @@ from memsync.errors import AmbiguousId, InvalidSkill, MemoryNotFound, SkillNotFo
 from memsync.format import codec, jsonl
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
-from memsync.records import ALLOW_TAG, Memory, clean_content, content_hash, derive_id
+from memsync.records import ALLOW_TAG, Memory, Scope, clean_content, content_hash, derive_id
 from memsync.skills import check, file
 from memsync.skills.entries import SkillEntry
 from memsync.skills.store import SKILL_FILE
@@ -194,9 +194,10 @@ class Candidates:
             memory = proposal.memory._replace(author=self._project.author, supersedes=(), tags=kept)
             worth = max([memory.importance, *(entry.memory.importance for entry in replaces)])
             memory = memory._replace(importance=worth)
-            scope = folder.place.scope
+            scope = _choose_scope(replaces, folder.place.scope)
             vetted = self._project.vetting.vet(memory, scope)
-            draft = Draft(vetted, scope, memory.importance, replaces, is_chosen=folder is not self._here)
+            is_chosen = folder is not self._here or scope != folder.place.scope
+            draft = Draft(vetted, scope, memory.importance, replaces, is_chosen=is_chosen)
             done.append(store_draft(self._project, draft))
             self._drop({memory.id})
         return done
@@ -378,6 +379,14 @@ def make_proposal(memory: Memory) -> Proposal:
     extra = dict(memory.extra)
     rationale, where = str(extra.pop("rationale", "")), str(extra.pop("where", ""))
     return Proposal(memory=memory._replace(extra=extra), rationale=rationale, where=where)
+
+
+def _choose_scope(replaces: Collection[Entry], here: Scope) -> Scope:
+    """Return where a correction belongs: where what it replaces was, and never where more people read it."""
+    scopes = {entry.scope for entry in replaces}
+    if "stealth" in scopes:
+        return "stealth"
+    return "global" if scopes == {"global"} else here
 
 
 def _read_fields(data: bytes, name: str) -> dict[str, Any]:

@@ -105,7 +105,8 @@ def reword(text: str, olds: Sequence[str]) -> str:
         there = re.compile(rf"(?<![\w-]){re.escape(found['old'])}(?![\w-])", re.IGNORECASE)
         held = [old for old in olds if len(there.findall(old)) == 1]
         if len(held) == len(olds) == 1 and found["new"].lower() not in held[0].lower():
-            return there.sub(lambda _: found["new"], held[0])
+            said = there.sub(lambda _: found["new"], held[0])
+            return re.sub(r"\b(\w+) \1\b", r"\1", said, flags=re.IGNORECASE)
     return text
 
 

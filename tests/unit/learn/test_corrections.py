@@ -46,6 +46,7 @@ def test_a_correction_replaces_what_it_contradicts_or_names(new, old, expected):
         ("Coffee is black now, not oat-milk.", "The coffee is oat-milk.", "The coffee is black."),
         ("The helix record saying helix is wrong. It is now neovim.", "My editor is helix.", "My editor is neovim."),
         ("Don't use make test, use make check instead.", "Run `make test` first.", "Run `make check` first."),
+        ("The API is on port 9090, not 8080.", "The API listens on port 8080.", "The API listens on port 9090."),
         ("We use pnpm, not yarn.", "We use npm.", "We use pnpm, not yarn."),
         ("We use pnpm, not yarn.", "yarn install, then yarn build", "We use pnpm, not yarn."),
     ],
@@ -64,6 +65,16 @@ def test_a_correction_waits_with_what_it_replaces_and_takes_its_place_tags_and_w
     assert (done.status, done.entry.memory.tags, done.entry.memory.importance) == ("superseded", ("pinned",), 0.9)
     assert [entry.content for entry in project.memories()] == [PLAIN]
     assert project.remember(OLD).status == "exists"
+
+
+@pytest.mark.parametrize("scope", ["stealth", "global"])
+def test_the_correction_of_what_others_do_not_read_stays_where_that_was(project, tmp_path, repo, scope):
+    project.remember(OLD, scope=scope)
+    extract(project, write([Part("U", SAID, "", 0)], "claude", tmp_path / "s.jsonl"))
+    waiting = Candidates(project)
+    (done,) = waiting.approve([one.memory.id for one in waiting.memories()])
+    assert (done.status, done.entry.content, done.entry.scope) == ("superseded", PLAIN, scope)
+    assert not repo.memories.exists()
 
 
 def test_what_was_corrected_and_is_gone_by_then_is_no_hindrance(project, corrected):
