@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.corpus import records
 from memsync import Memsync
 from memsync.agents.context import build
+from memsync.agents.decision import before_tool
 from memsync.agents.session import RecallSession
 from memsync.format.codec import decode, encode
+from memsync.memories.anchored import Touched
 from memsync.records import Memory
 
 CALLS = 144
 OTHERS = 300  # memories that nobody asks for
+_FILES = tuple(f"module{n:02d}.py" for n in range(40))  # that the agent edits; each need is anchored to one
 _ALWAYS = 3  # memories injected at every call by what seed 003 describes
 
 _RULES = ("Deploys", "Migrations")  # of more importance, so that a session begins with them
@@ -89,19 +93,33 @@ def replay(directory: Path) -> Replayed:
     """Play the session in a project that holds the needed texts among OTHERS."""
     made = datetime.now(UTC)
     known = [
-        encode(Memory(f"aa-{n:02d}", text, importance=0.9 if text.startswith(_RULES) else 0.7, created_at=made))
+        encode(
+            Memory(
+                f"aa-{n:02d}",
+                text,
+                importance=0.9 if text.startswith(_RULES) else 0.7,
+                created_at=made,
+                anchors=(_FILES[n],),
+            )
+        )
         for n, (text, _) in enumerate(NEEDED)
     ]
+    for name in _FILES:
+        (directory / name).touch()
     path = directory / ".gobby" / "memories.jsonl"
     path.parent.mkdir()
     path.write_bytes(b"".join(line + b"\n" for line in (*known, *map(untagged, records(OTHERS)))))
     project = Memsync.open(directory, env={"MEMSYNC_HOME": f"{directory}/home"}).with_settings(author="bench")
     session = RecallSession(project, "replay")
-    always = 0
+    always, edited = 0, count()
     injections = [session.at_start()]
     session.commit(injections[0])
     for turn in turns():
-        injections += [session.on_turn(turn.prompt), *(session.on_tool() for _ in range(turn.calls - 1))]
+        injections.append(session.on_turn(turn.prompt))
+        for _ in range(turn.calls - 1):
+            decision = before_tool(session, Touched(paths=(_FILES[next(edited) * 7 % len(_FILES)],)))
+            session.commit(decision.injection)
+            injections += [session.on_tool(), decision.injection]
         best = project.search(turn.prompt, limit=_ALWAYS)
         once = build(best, project.clock(), limit=_ALWAYS, budget=9_000, grouped=False)
         always += turn.calls * len(once.text)

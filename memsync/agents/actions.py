@@ -12,6 +12,7 @@ from memsync.agents import context
 from memsync.agents.injection import Injection
 from memsync.agents.session import RecallSession
 from memsync.errors import MemsyncError, Remedy, closest, suggest
+from memsync.memories.edits import follow_moves
 from memsync.store.trust import VALUE
 from memsync.store.workflow import Step
 
@@ -228,6 +229,7 @@ def _sync_export(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"exported": False, "reason": "memory_sync.enabled is off"}
     if project.settings.mode == "on-commit":
         return {"exported": False, "reason": "changes wait for the commit"}
+    follow_moves(project, project.store(project.default_scope))
     done = project.export(project.default_scope)
     return {"exported": done.changed, **({"reason": done.held} if done.held else {})}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -12,6 +13,7 @@ from memsync.memories import anchors, commands, lookup
 from memsync.memories.anchors import Anchor
 from memsync.memories.results import Entry
 from memsync.memories.symbols import Block, find_block
+from memsync.records import Memory, Scope
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
@@ -66,8 +68,13 @@ def find_anchored(project: Project, touched: Touched) -> Found:
     matches: list[Match] = []
     has_more = False
     blocks = _Blocks(root, touched) if root else None
-    for entry in _list_anchored(project):
-        near = [one for one in map(anchors.parse, entry.memory.anchors) if one.key in keys]
+    names = {name for words in touched.commands for name in (words[0], words[0].rpartition("/")[2])}
+    for scope, memory in _list_anchored(project):
+        may_fit = [text for text in memory.anchors if _may_fit(text, keys, names)]
+        near = [one for one in map(anchors.parse, may_fit) if one.key in keys]
+        if not near:
+            continue
+        entry = project.entry(scope, memory)
         ranked = [(rank, one) for one in near if (rank := _rank(one, touched, blocks))]
         if ranked:
             rank, anchor = max(ranked, key=lambda pair: pair[0])
@@ -76,12 +83,21 @@ def find_anchored(project: Project, touched: Touched) -> Found:
     return Found(matches, has_more)
 
 
-def _list_anchored(project: Project) -> Iterator[Entry]:
+def _may_fit(text: str, keys: Collection[str], names: Collection[str]) -> bool:
+    """Tell without reading the anchor *text* whether it can have one of *keys*; most have none."""
+    if text.startswith("$"):
+        return any(name in text for name in names)
+    path = text.partition("#")[0]
+    path = path[:-13] if path[-13:-12] == "@" else path
+    return path in keys or "*" in path or "?" in path
+
+
+def _list_anchored(project: Project) -> Iterator[tuple[Scope, Memory]]:
     project.stores.refresh()
     for scope, store in project.stores.items():
         for memory in store.memories().values():
             if memory.anchors and memory.archived_at is None and scope != "global":
-                yield project.entry(scope, memory)
+                yield scope, memory
 
 
 class _Blocks:
@@ -117,18 +133,22 @@ def _rank(anchor: Anchor, touched: Touched, blocks: _Blocks | None) -> int:
             return 0
         return SYMBOL * (touched.is_whole or (blocks is not None and blocks.is_touched(anchor.path, anchor.symbol)))
     if anchor.is_glob:
-        pattern = glob_pattern(anchor.path)
-        return FOLDER * any(pattern.fullmatch(path) is not None for path in touched.paths)
+        return FOLDER * any(fits_glob(anchor.path, path) for path in touched.paths)
     if anchor.path.endswith("/"):
         return FOLDER * any(path.startswith(anchor.path) for path in touched.paths)
     return FILE * (anchor.path in touched.paths)
 
 
-def glob_pattern(text: str) -> re.Pattern[str]:
-    """Return the glob *text* as a pattern of paths: `**` is any number of folders, one without a slash fits in every folder."""
-    parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    spelled = re.sub(r"\*\*/|\*\*|\*|\?|[^*?]+", lambda found: parts.get(found[0]) or re.escape(found[0]), text)
-    return re.compile(spelled if "/" in text else f"(?:.*/)?{spelled}")
+def fits_glob(glob: str, path: str) -> bool:
+    """Tell whether *glob* names *path*: `**` is any number of folders, one without a slash fits in every folder. In linear steps."""
+    names = path.split("/")
+    at = {0}
+    for part in glob.split("/") if "/" in glob else ("**", glob):
+        if part == "**":
+            at = set(range(min(at), len(names) + 1)) if at else at
+        else:
+            at = {i + 1 for i in at if i < len(names) and fnmatchcase(names[i], part.replace("[", "[[]"))}
+    return len(names) in at
 
 
 def save_lookup(project: Project, env: Mapping[str, str]) -> None:

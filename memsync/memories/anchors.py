@@ -18,6 +18,9 @@ from memsync.memories.symbols import find_block
 _BLOB: Final = re.compile(r"@([0-9a-f]{12})$")
 # Bytes of a file that is read; a larger one counts as unchanged.
 _LARGEST: Final = 2_000_000
+# Characters of a path, and bytes of a name in it: the system takes no more.
+_LONGEST: Final = 4_000
+_LONGEST_NAME: Final = 255
 # Lines of an excerpt, those of them that come before the symbol, and characters of one.
 _EXCERPT: Final = 12
 _BEFORE: Final = 2
@@ -144,7 +147,10 @@ def fixed_path(anchor: Anchor) -> str:
 
 def is_inside(path: str, root: Path) -> bool:
     """Tell whether *path* is in the repository, links followed; what is elsewhere is not looked at."""
-    if not path or path.startswith(("/", "~")) or ".." in path.split("/") or "\0" in path:
+    parts = path.split("/")
+    if not path or path.startswith(("/", "~")) or ".." in parts or "\0" in path or len(path) > _LONGEST:
+        return False
+    if any(len(os.fsencode(part)) > _LONGEST_NAME for part in parts):
         return False
     return Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root))
 

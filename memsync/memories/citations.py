@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from memsync.store.places import find_git
 
 _PATIENCE: Final = 0.4  # seconds that git may take for one question: a hook waits for the answer
 _COMMITS: Final = 20  # in which the one that made the difference is looked for
+_ASKED: Final = 3  # anchors of one memory for which git is asked where they went
 _MOVES: Final = 4  # one after the other
 
 
@@ -68,13 +70,21 @@ def find_stale(texts: Iterable[str], root: Path) -> tuple[str, ...]:
 def is_gone(texts: Iterable[str], root: Path) -> bool:
     """Tell whether nothing is left of what the anchors *texts* name, nor was it moved."""
     known = [anchors.parse(text) for text in texts]
-    return bool(known) and all(_is_missing(one, root) and not find_moved(one, root) for one in known)
+    if not known or not all(_is_missing(one, root) for one in known):
+        return False
+    return not any(find_moved(one, root) for one in known[:_ASKED])
+
+
+def has_missing(texts: Iterable[str], root: Path) -> bool:
+    """Tell whether something that the anchors *texts* name is not there."""
+    fixed = (anchors.fixed_path(anchors.parse(text)) for text in texts)
+    return any(not os.path.lexists(f"{root}/{path}") for path in fixed if "\0" not in path)
 
 
 def rewrite_moved(texts: Sequence[str], root: Path) -> tuple[str, ...]:
     """Return the anchors *texts* with what was moved at its new place; nothing if none was."""
     known = [anchors.parse(text) for text in texts]
-    new = [find_moved(one, root) if _is_missing(one, root) else None for one in known]
+    new = [find_moved(one, root) if at < _ASKED and _is_missing(one, root) else None for at, one in enumerate(known)]
     changed = (str(after or before) for before, after in zip(known, new, strict=True))
     return tuple(dict.fromkeys(changed)) if any(new) else ()
 

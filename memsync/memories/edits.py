@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from memsync.store.state import Action
     from memsync.store.store import Store
 
+_FOLLOWED: Final = 20  # memories about something that is not there, for which git is asked at one export
 _NOTHING: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
 
 
@@ -127,14 +128,12 @@ def follow_moves(project: Project, store: Store) -> int:
     root = project.layout.root
     if root is None or store.place.scope == "global" or not store.stamp:
         return 0
-    from memsync.memories.citations import rewrite_moved
+    from memsync.memories.citations import has_missing, rewrite_moved
 
     state = project.state(store.place.scope)
-    moved = {
-        memory.id: new
-        for memory in store.memories().values()
-        if memory.anchors and memory.archived_at is None and (new := rewrite_moved(memory.anchors, root))
-    }
+    anchored = [memory for memory in store.memories().values() if memory.anchors and memory.archived_at is None]
+    away = [memory for memory in anchored if has_missing(memory.anchors, root)][:_FOLLOWED]
+    moved = {memory.id: new for memory in away if (new := rewrite_moved(memory.anchors, root))}
     known = [
         id_ for id_ in moved if not project.screening.is_new(project.entry(store.place.scope, get_live(store, id_)))
     ]

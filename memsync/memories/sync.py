@@ -66,7 +66,6 @@ def export_written(project: Project, stores: Iterable[Store]) -> None:
     """Export *stores*, and commit that in mode auto-commit. What they hold is durable, so a failure is only logged."""
     for store in stores:
         try:
-            follow_moves(project, store)
             store.export()
             _commit_exported(project, store)
         except StoreError as error:

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from memsync.memories import lookup
-from memsync.memories.anchored import glob_pattern
+from memsync.memories.anchored import fits_glob
 
 
 def saved(tmp_path, keys):
@@ -67,10 +67,13 @@ def test_what_a_session_is_done_with_holds_for_it_alone_and_until_the_file_is_ma
         ("api/**/*.proto", "api/x.proto", True),
         ("*.ipynb", "notes/a.ipynb", True),
         ("**/test_*", "a/b/test_c.py", True),
+        ("app/[id]/*", "app/[id]/page.tsx", True),
+        ("*a" * 90, "a" * 4_000 + "b", False),
+        ("**/" * 60 + "x", "a/" * 200 + "y", False),
     ],
 )
 def test_a_glob_stands_under_a_key_of_each_file_that_it_names(glob, path, fits):
-    assert bool(glob_pattern(glob).fullmatch(path)) is fits
+    assert fits_glob(glob, path) is fits
     assert not fits or lookup.key_of_glob(glob) in lookup.keys_of([path], [])
 
 
