@@ -80,7 +80,10 @@ document.addEventListener("htmx:configRequest", (event) => {
 });
 document.addEventListener("htmx:afterSwap", () => {
   showChosen();
-  if (current) setCurrent(rows().find((row) => row.dataset.id === current) || null);
+  if (!current) return;
+  const row = rows().find((one) => one.dataset.id === current) || null;
+  setCurrent(row);
+  if (row && document.activeElement === document.body) $("a", row).focus({ preventScroll: true }); // it was on the old one
 });
 document.addEventListener("htmx:responseError", () => { $("#stale").hidden = false; });
 
