@@ -35,9 +35,9 @@ Superseded = Annotated[Tags, Field(description="Ids it replaces.")]
 def _choose_filters(  # noqa: PLR0913 - what a memory can be chosen by
     *,
     memory_type: Annotated[str | None, Field(description="fact, preference, pattern, context or another.")] = None,
-    tags_all: Annotated[Tags, Field(description="Only with all these tags.")] = None,
-    tags_any: Annotated[Tags, Field(description="Only with one of these tags.")] = None,
-    tags_none: Annotated[Tags, Field(description="Without these tags.")] = None,
+    tags_all: Tags = None,
+    tags_any: Tags = None,
+    tags_none: Tags = None,
     min_importance: Annotated[float, Field(ge=0, le=1, description="Least importance today, after decay.")] = 0.0,
     archived: Annotated[bool, Field(description="Archived ones too.")] = False,
     exclude: Annotated[list[str] | None, Field(description="Without these ids.")] = None,
