@@ -105,6 +105,10 @@ def _explaining() -> Iterator[None]:
         raise HubError(f"the hub's database does not answer ({_first_line(error)}); nothing was changed") from None
     except psycopg.errors.InsufficientPrivilege as error:
         raise HubError(f"the hub's database refuses this ({_first_line(error)})") from None
+    except psycopg.ProgrammingError as error:
+        if error.sqlstate:
+            raise
+        raise HubError("this is not the address of a database; write it as postgresql://USER@HOST/NAME") from None
 
 
 def as_dicts(names: str, rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
