@@ -24,6 +24,7 @@ ONLY_COMMAND = {
     "memory search": "recall without counting the use; what an agent looks at is used",
     "memory config": "whether memories can leave the machine is not for a model to decide",
     "memory dedup review": "asks a person, a key a pair; the other three are its parts",
+    "memory anchor": "update_memory has anchors",
     "memory sync": "commits and pushes: for a person, or a hook of theirs",
     "memory candidates": "what was proposed waits for a person to look at it",
     "memory approve": "as above",
@@ -45,7 +46,7 @@ ONLY_TOOL = dict.fromkeys(GROUPS["tidy"], "`janitor review` asks a person, a key
 _NOT_FOR_A_MODEL = {"allow_secret": "that a text only looks like a secret is for a person to say"}
 NO_PARAMETER = {
     "remember": _NOT_FOR_A_MODEL,
-    "update_memory": _NOT_FOR_A_MODEL,
+    "update_memory": {**_NOT_FOR_A_MODEL, "no_anchor": "an empty list says the same"},
     "import_memories": _NOT_FOR_A_MODEL,
     "recall": {
         "explain": "says the same in words; `parts` is in every answer",
