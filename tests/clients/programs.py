@@ -310,15 +310,18 @@ def _type(words: list[str], env: Mapping[str, str], cwd: Path, text: str, *, unt
         os.chdir(cwd)
         os.execvpe(words[0], words, env)
     termios.tcsetwinsize(terminal, (50, 160))
-    said, keys, end = "", [text, "\r"], time.monotonic() + _PATIENCE
+    said, keys, end = "", [text], time.monotonic() + _PATIENCE
     try:
         while until not in said:
             assert time.monotonic() < end, said[-2000:]
-            if select.select([terminal], [], [], 0.3)[0]:
+            if select.select([terminal], [], [], 1)[0]:
                 said += os.read(terminal, 65536).decode("utf-8", "replace")
-            # The last key when the others are seen: what comes at once is taken for pasted, and no key of it counts.
-            elif keys and (f"> {text}" if keys == ["\r"] else "Type your message") in said:
-                os.write(terminal, keys.pop(0).encode())
+            elif (
+                f"> {text}" in said
+            ):  # not before: what comes at once is taken for pasted, and its last key does not count
+                os.write(terminal, b"\r")
+            elif keys and "Type your message" in said:
+                os.write(terminal, keys.pop().encode())
     finally:
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
