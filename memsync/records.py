@@ -21,7 +21,7 @@ DEFAULT_TYPE: Final = "fact"
 DEFAULT_IMPORTANCE: Final = 0.5
 DEFAULT_SOURCE: Final = "user"
 MAX_CONTENT: Final = 32_768
-MAX_WORDS: Final = 100  # tags, cues, anchors or superseded memories of one record
+MAX_WORDS: Final = 100  # tags, cues, anchors, links or superseded memories of one record
 MAX_EXTRA: Final = 65_536  # characters of all that memsync does not know
 MAX_WORD: Final = 200  # characters of one of them, of an id, a type or a name
 # A memory with this tag may hold what looks like a secret; reviewers see the tag.
@@ -47,7 +47,7 @@ class Memory(NamedTuple):
     """One thing worth remembering.
 
     `importance` is 0-1 as written; what it is worth after decay is computed on
-    reading. `cues` are words that somebody would ask with; it is found by them, and they are not part of what it says.
+    reading. `cues` are words that somebody would ask with; it is found by them, and they are not part of what it says. `links` are `because:ID`, `needs:ID`, `see:ID` or `see:skill/NAME`.
     Times are aware UTC, or None where the line has none. `extra` holds the keys that memsync does not know, as parsed. A named tuple, because a
     frozen dataclass made loading a file a quarter slower.
     """
@@ -65,6 +65,7 @@ class Memory(NamedTuple):
     supersedes: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()
     cues: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
     conflict_of: str | None = None
     archived_at: datetime | None = None
     extra: Mapping[str, Any] = NO_EXTRA
@@ -309,7 +310,8 @@ def check_size(memory: Memory) -> None:
     Raises:
         InvalidMemory
     """
-    lists = {"tag": memory.tags, "cue": memory.cues, "anchor": memory.anchors, "superseded id": memory.supersedes}
+    lists = {"tag": memory.tags, "cue": memory.cues, "anchor": memory.anchors, "link": memory.links}
+    lists["superseded id"] = memory.supersedes
     for what, words in lists.items():
         check_words(words, what)
     names = {"id": memory.id, "type": memory.memory_type, "source": memory.source_type, "author": memory.author}

@@ -68,11 +68,11 @@ class RecallSession(Ledger):
         rules = self.rules(threshold)
         limit = settings.injection_limit if limit is None else limit
         new, filtered = self._important(rules, limit * _POOL)
-        asked = [entry for entry in self._find(first) if not (rules.refusal(entry) or self.why_withheld(entry))]
+        asked = [entry for entry in self.find_all(first) if not (rules.refusal(entry) or self.why_withheld(entry))]
         new = drop_copies((*asked, *(entry for entry in new if entry.id not in first)), rules.ledger)
         return self.build(new, filtered, limit=max(limit, len(asked)), budget=budget, grouped=True)
 
-    def _find(self, ids: Iterable[str]) -> list[Entry]:
+    def find_all(self, ids: Iterable[str]) -> list[Entry]:
         """Return the memories of *ids*, as far as there are any."""
         if not (ids := list(ids)):
             return []
@@ -152,14 +152,22 @@ class RecallSession(Ledger):
             found, known, replaced = self._search(prompt, rules, limit)
         replaced = replaced | superseded_by(hit for hit in found if not found.is_weak(hit))
         hits = drop_copies((hit for hit in found if hit.id not in replaced), rules.ledger)
-        done = self._given(hits, found, len(known), limit, budget)
+        done = self._given(hits, found, len(known), limit, budget, rules)
         return done._replace(known=tuple(known))
 
-    def _given(self, hits: Sequence[Hit], found: Recall, filtered: int, limit: int, budget: int | None) -> Injection:
+    def _given(
+        self, hits: Sequence[Hit], found: Recall, filtered: int, limit: int, budget: int | None, rules: Rules
+    ) -> Injection:
         """Return what of *hits* is given: lines of different facts."""
         lines = choose_lines(hits, floor=found.floor, limit=limit, is_withheld=self.why_withheld)
-        marked = [self.project.mark(line.hit) for line in lines]
-        done = self.build(marked, filtered, limit=limit, budget=budget, grouped=False, notes=notes_of(lines))
+        marked: list[Entry] = [self.project.mark(line.hit) for line in lines]
+        notes = notes_of(lines)
+        if any(entry.memory.links or "[[" in entry.content for entry in marked):
+            from memsync.agents.linked import follow_links
+
+            linked, notes = follow_links(self, marked, notes, rules)
+            marked, limit = [*marked, *linked], limit + len(linked)
+        done = self.build(marked, filtered, limit=limit, budget=budget, grouped=False, notes=notes)
         shown = {entry.id for entry in done.entries}
         folded = tuple(hit for line in lines if line.hit.id in shown for hit in line.alike)
         return done._replace(gate=found.gate, floor=found.floor, folded=folded, degraded=found.degraded)
@@ -259,7 +267,7 @@ class RecallSession(Ledger):
 
     def adopt(self, ids: Iterable[str]) -> None:
         """Note that the context has the memories of *ids* already."""
-        if there := {entry.id: key_of(entry) for entry in self._find(ids)}:
+        if there := {entry.id: key_of(entry) for entry in self.find_all(ids)}:
             self._change(lambda variables: {**variables, LEDGER: {**there, **ledger_of(variables)}})
 
     def commit(self, injection: Injection) -> None:

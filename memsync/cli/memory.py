@@ -96,6 +96,15 @@ cue_option = click.option(
 )
 
 
+link_option = click.option(
+    "--link",
+    "links",
+    multiple=True,
+    metavar="LINK",
+    help="because:ID, needs:ID, see:ID or see:skill/NAME: given beside it (repeat).",
+)
+
+
 @command(memory)
 @click.argument("content")
 @click.option(
@@ -109,6 +118,7 @@ cue_option = click.option(
 @click.option("--importance", type=float, metavar="N", help="0 to 1.  [default: 0.7]")
 @click.option("--tag", "--tags", "tags", multiple=True, metavar="TAG", help="A tag, or several with commas (repeat).")
 @cue_option
+@link_option
 @supersedes_option
 @click.option(
     "--anchor",
@@ -132,6 +142,7 @@ def remember(project: Project, /, content: str, tags: tuple[str, ...], allow_sec
       memsync memory remember "The API listens on 8081" --supersedes mm-a1b
       memsync memory remember "Retries are capped at 5" --anchor src/client.py#MAX_RETRIES
       memsync memory remember "Cookies are SameSite=Lax" --cue "logged out after paying"
+      memsync memory remember "We pin uvicorn 0.23" --link because:mm-a1b
       memsync memory add "The staging DB is read-only" --importance 0.9
       memsync memory add "My editor is Helix" --global
       memsync memory add "The staging token is …" --private
@@ -293,6 +304,7 @@ def show(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> 
 @click.option("--cue", "cues", multiple=True, metavar="TEXT", help='The new cues (repeat; "": none).')
 @click.option("--anchor", "anchors", multiple=True, metavar="ANCHOR", help="What it is about now (repeat).")
 @click.option("--no-anchor", is_flag=True, help="Anchor it to nothing.")
+@click.option("--link", "links", multiple=True, metavar="LINK", help='The new links (repeat; "": none).')
 @supersedes_option
 @allow_secret_option
 @scope_option
@@ -305,6 +317,7 @@ def update(
     cues: tuple[str, ...],
     anchors: tuple[str, ...],
     no_anchor: bool,
+    links: tuple[str, ...],
     allow_secret: bool,
     **fields: Any,
 ) -> Answer:
@@ -319,7 +332,7 @@ def update(
         raise UsageError("--anchor and --no-anchor exclude each other; give one of them")
     text = None if content is None else read_text(content)
     project.vetting.allows_secrets = allow_secret
-    fields |= {"tags": split_tags(tags) if tags else None, "cues": cues or None}
+    fields |= {"tags": split_tags(tags) if tags else None, "cues": cues or None, "links": links or None}
     result = project.update(ref, content=text, anchors=() if no_anchor else anchors or None, **fields)
     return Answer(result, render.remembered(result, project.clock()))
 

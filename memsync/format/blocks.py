@@ -17,7 +17,7 @@ from memsync.format.codec import Line, bare
 _HEAD: Final = re.compile(rb"(\S+) \((.+)\)")
 _REMOVED: Final = re.compile(rb"(\S+) removed (\S+)")
 _FIELD: Final = re.compile(r"    ([^\s:]+): (.*)", re.DOTALL)
-_LISTS: Final = frozenset({"tags", "supersedes", "anchors", "cues"})
+_LISTS: Final = frozenset({"tags", "supersedes", "anchors", "cues", "links"})
 _BETWEEN: Final = ", "  # the entries of a list; one that has it in an entry is spelled as JSON
 _TEXTS: Final = codec.KNOWN_KEYS - _LISTS - {"importance"}
 

@@ -44,6 +44,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "supersedes": (),
     "anchors": (),
     "cues": (),
+    "links": (),
     "conflict_of": None,
 }
 NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -163,6 +164,9 @@ def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> 
     source = get("source_type") or get("source")
     born, changed = get("created_at"), get("updated_at")
     created = _time(born, "created_at", notes)
+    links, known = get("links"), KNOWN_KEYS
+    if links is not None and not (type(links) is list and all(type(item) is str for item in links)):
+        links, known = None, KNOWN_KEYS - {"links"}  # another program's, with a meaning of its own
     return Memory(
         id=id_,
         content=content,
@@ -177,11 +181,10 @@ def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> 
         supersedes=_texts(get("supersedes"), "supersedes", notes),
         anchors=_texts(get("anchors"), "anchors", notes),
         cues=_texts(get("cues"), "cues", notes),
+        links=_texts(links, "links", notes),
         conflict_of=_text(get("conflict_of")),
         archived_at=_time(get("archived_at"), "archived_at", notes),
-        extra=NO_EXTRA
-        if value.keys() <= KNOWN_KEYS
-        else {key: item for key, item in value.items() if key not in KNOWN_KEYS},
+        extra=NO_EXTRA if value.keys() <= known else {key: item for key, item in value.items() if key not in known},
     )
 
 

@@ -360,14 +360,10 @@ def _are_one(base: Line | None, ours: Line, theirs: Line) -> bool:
 def _follow(view: _View, others: tuple[_View, ...], old: str, new: str) -> None:
     """Make the records that only *view* has refer to *new* where they referred to *old*."""
     for id_, line in view.records.items():
-        memory = line.memory
-        if memory is None or (old not in memory.supersedes and memory.conflict_of != old):
+        if not (fields := versions.rename_refs(line.memory, old, new)):
             continue
         if any((other := there.records.get(id_)) and bare(other.raw) == bare(line.raw) for there in others):
             continue
-        fields: dict[str, object] = {"conflict_of": new} if memory.conflict_of == old else {}
-        if old in memory.supersedes:
-            fields["supersedes"] = [new if ref == old else ref for ref in memory.supersedes]
         view.records[id_] = _edit(line, **fields)
 
 

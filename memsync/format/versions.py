@@ -16,7 +16,7 @@ from memsync.format.codec import Line, Pair, bare
 from memsync.records import DEFAULT_IMPORTANCE, Memory, format_time, hash_id, parse_time
 
 _FIELD_OF: Final = {key: field for field, keys in codec.ALIASES.items() for key in keys}
-_SETS: Final = ("tags", "supersedes", "anchors", "cues")
+_SETS: Final = ("tags", "supersedes", "anchors", "cues", "links")
 
 Pairs = tuple[Pair, ...]
 Fields = Mapping[str, Pairs]
@@ -80,6 +80,19 @@ def are_one(one: Line, other: Line) -> bool:
     if a is None or b is None or a.created_at is None or b.created_at is None:
         return True
     return a.created_at == b.created_at or a.content == b.content
+
+
+def rename_refs(memory: Memory | None, old: str, new: str) -> dict[str, object]:
+    """Return the fields of *memory* that name *old*, as they name *new*."""
+    if memory is None:
+        return {}
+    fields: dict[str, object] = {"conflict_of": new} if memory.conflict_of == old else {}
+    for name in ("supersedes", "links"):
+        words: tuple[str, ...] = getattr(memory, name)
+        renamed = [f"{word.removesuffix(old)}{new}" if f":{word}".endswith(f":{old}") else word for word in words]
+        if renamed != list(words):
+            fields[name] = renamed
+    return fields
 
 
 def born_at(line: Line) -> str:

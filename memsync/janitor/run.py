@@ -19,7 +19,7 @@ from memsync.store.state import Dedup, ReviewStatus
 Status = Literal["done", "skipped", "failed"]
 # So many steps hold the lock and share an fsync.
 _CHUNK: Final = 50
-_UNITED: Final = ("tags", "cues")
+_UNITED: Final = ("tags", "cues", "links")
 _LISTS: Final = (*_UNITED, "supersedes")
 
 
@@ -234,7 +234,7 @@ class _Writing:
 
 
 def _unite(keep: Memory, drop: Memory) -> dict[str, Any]:
-    """Return what *keep* takes over: tags, cues, the larger importance, that a person said it, what both supersede."""
+    """Return what *keep* takes over: tags, cues, links, the larger importance, that a person said it, what both supersede."""
     changes: dict[str, Any] = {}
     for name in _UNITED:
         if (united := unite_words(getattr(keep, name), getattr(drop, name))) != getattr(keep, name):

@@ -29,18 +29,19 @@ Importance = Annotated[float | None, Field(ge=0, le=1)]
 Cues = Annotated[
     list[str] | None, Field(description="Give 2 or 3: questions or symptoms it answers, in an asker's words.")
 ]
+Links = Annotated[list[str] | None, Field(description="because:ID, needs:ID, see:ID or see:skill/NAME.")]
 Superseded = Annotated[Tags, Field(description="Ids it replaces.")]
 
 
 def _choose_filters(  # noqa: PLR0913 - what a memory can be chosen by
     *,
-    memory_type: Annotated[str | None, Field(description="fact, preference, pattern, context or another.")] = None,
+    memory_type: str | None = None,
     tags_all: Tags = None,
     tags_any: Tags = None,
     tags_none: Tags = None,
-    min_importance: Annotated[float, Field(ge=0, le=1, description="Least importance today, after decay.")] = 0.0,
-    archived: Annotated[bool, Field(description="Archived ones too.")] = False,
-    exclude: Annotated[list[str] | None, Field(description="Without these ids.")] = None,
+    min_importance: Annotated[float, Field(ge=0, le=1, description="After decay.")] = 0.0,
+    archived: bool = False,
+    exclude: Annotated[list[str] | None, Field(description="Ids.")] = None,
     include_global: Annotated[bool, Field(description="The user's memories for every project too.")] = True,
     scope: Where = None,
 ) -> Filters:
@@ -64,6 +65,7 @@ def _choose_lists(
     *,
     tags: Tags = None,
     cues: Cues = None,
+    links: Links = None,
     supersedes: Superseded = None,
     anchors: Annotated[
         list[str] | None,
@@ -72,7 +74,8 @@ def _choose_lists(
         ),
     ] = None,
 ) -> Mapping[str, Any]:
-    return {"tags": tags or (), "cues": cues or (), "supersedes": supersedes or (), "anchors": anchors or ()}
+    given = {"tags": tags, "cues": cues, "links": links, "supersedes": supersedes, "anchors": anchors}
+    return {name: words or () for name, words in given.items()}
 
 
 def remember(
@@ -100,7 +103,7 @@ def recall(
     limit: Limit | None = None,
     at: At = None,
     *,
-    skills: Annotated[bool, Field(description="The skills that answer it too, under skills.")] = False,
+    skills: Annotated[bool, Field(description="Skills that answer it too.")] = False,
     filters: Chosen,
 ) -> Mapping[str, Any]:
     """Retrieve what earlier sessions learned about this project, best first; nothing if nothing fits.
@@ -133,12 +136,13 @@ def _choose_changes(
     importance: Importance = None,
     tags: Annotated[Tags, Field(description="In place of all old ones.")] = None,
     cues: list[str] | None = None,
+    links: list[str] | None = None,
     memory_type: str | None = None,
     supersedes: Superseded = None,
     anchors: Annotated[list[str] | None, Field(description="In place of all old ones; [] for none.")] = None,
 ) -> Mapping[str, Any]:
     fields = {"content": content, "importance": importance, "tags": tags, "cues": cues, "memory_type": memory_type}
-    return {**fields, "supersedes": supersedes or (), "anchors": anchors}
+    return {**fields, "links": links, "supersedes": supersedes or (), "anchors": anchors}
 
 
 def update_memory(

@@ -268,6 +268,7 @@ _IDS: Final = {"id", "conflict_of", "copy_of", "existing_id"}
 _LABELS: Final[Mapping[str, Callable[[str], str]]] = {
     "tags": shown_label,
     "supersedes": shown_id,
+    "links": shown_label,
     "memory_type": shown_type,
     "author": shown_label,
     "source_type": shown_label,

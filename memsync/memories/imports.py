@@ -204,6 +204,7 @@ class Plan:
             content=memory.content,
             tags=unite_words(known.tags, memory.tags),
             cues=unite_words(known.cues, memory.cues),
+            links=unite_words(known.links, memory.links),
             importance=max(known.importance, memory.importance),
             updated_at=tick(self.now, known.written_at),
         )

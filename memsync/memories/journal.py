@@ -36,6 +36,7 @@ class Journal:
         self._state_of = state_of
         self._env = env
         self._session = ""
+        self._is_agents = False
         self._uses: list[Use] = []
         self._decisions: list[tuple[Scope, Dedup]] = []
         self._logged_at = time.monotonic()
@@ -48,11 +49,17 @@ class Journal:
     @contextmanager
     def in_session(self, id_: str) -> Iterator[None]:
         """Work for the agent session *id_*, whichever one this process was started by."""
-        before, self._session = self._session, id_
+        before = self._session, self._is_agents
+        self._session, self._is_agents = id_, True
         try:
             yield
         finally:
-            self._session = before
+            self._session, self._is_agents = before
+
+    @property
+    def writer(self) -> str:
+        """Who writes, as far as can be told: an agent, by a tool or a shell of its session, or else the user."""
+        return "agent" if self._is_agents or self.session_id else "user"
 
     @property
     def session_id(self) -> str | None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from memsync.memories import edits
@@ -21,7 +20,7 @@ from memsync.memories.results import Entry, Recall, Remembered
 from memsync.memories.screening import Screening
 from memsync.memories.stores import Stores
 from memsync.memories.vetting import Vetting
-from memsync.records import DEFAULT_SOURCE, DEFAULT_TYPE, Clock, Memory, Scope, utc_now
+from memsync.records import DEFAULT_TYPE, Clock, Memory, Scope, utc_now
 from memsync.store import config
 from memsync.store.changes import Exported
 from memsync.store.places import Layout, locate
@@ -46,9 +45,8 @@ log = logging.getLogger(__name__)
 class Project:
     """The memories in reach of a directory: its project's, its private ones and the user's.
 
-    Use as a context manager, or call `close()`: it brings what was written to
-    canonical form. Every write is durable before its call returns.
-    *loaded* takes the place of the settings files.
+    Use as a context manager, or call `close()`: it brings what was written to canonical form. Every write is durable
+    before its call returns. *loaded* takes the place of the settings files.
 
     Raises:
         ConfigError: a settings file cannot be read.
@@ -88,9 +86,7 @@ class Project:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -114,8 +110,8 @@ class Project:
 
     def with_settings(self, **values: Any) -> Self:
         """Return the same project with *values* instead of what the settings files say, by the names in `Settings`."""
-        loaded = replace(self.loaded, settings=replace(self.settings, **values))
-        return type(self)(self.layout, clock=self.clock, env=self.env, loaded=loaded)
+        settings = replace(self.settings, **values)
+        return type(self)(self.layout, clock=self.clock, env=self.env, loaded=replace(self.loaded, settings=settings))
 
     def _take_settings(self, loaded: config.Loaded) -> None:
         """Put *loaded* in force; what was made from other settings is made again."""
@@ -258,7 +254,7 @@ class Project:
         return replace(found, hits=tuple(map(self.mark, found)))
 
     def limit_of(self, unset: int) -> int:
-        """Return memory.recall_limit where somebody has set it, else *unset*."""
+        """Return memory.recall_limit where it is set, else *unset*."""
         return self.settings.recall_limit if "memory.recall_limit" in self.loaded.sources else unset
 
     def stats(self, filters: Filters = _EVERYTHING) -> Stats:
@@ -275,24 +271,26 @@ class Project:
         importance: float | None = None,
         tags: Collection[str] = (),
         cues: Collection[str] = (),
+        links: Collection[str] = (),
         scope: Scope | None = None,
-        source_type: str = DEFAULT_SOURCE,
+        source_type: str | None = None,
         supersedes: Collection[str] = (),
         anchors: Collection[str] = (),
     ) -> Remembered:
         """Store *content*, unless the scope already holds what says the same (docs/dedup.md).
 
-        It is found by its *cues* too: questions that it answers, symptoms, other names. Nobody is shown them.
-        The same text in the same words is not stored twice: its tags and cues are united, and the larger
-        importance is kept. What it *supersedes* is archived: hidden, kept, and brought back by `restore`.
-        When one of its *anchors* (PATH or PATH#SYMBOL) or a file that it names changes, recall says so.
+        It is found by its *cues* too: questions that it answers, symptoms, other names. Nobody is shown them. The same text in
+        the same words is not stored twice: tags, cues and links are united, and the larger importance is kept. What it
+        *supersedes* is archived: kept, and brought back by `restore`. When one of its *anchors* (PATH or PATH#SYMBOL) or
+        a file that it names changes, recall says so. Its *links* (because:ID, needs:ID, see:ID, see:skill/NAME) come with it.
 
         Raises:
             MemoryNotFound, AmbiguousId, InvalidMemory, NoStore, StoreError: nothing was written.
         """
         from memsync.memories.remember import remember  # the lexicon of the guards, which no recall needs
 
-        given = {"content": content, "memory_type": memory_type, "importance": importance, "tags": tags, "cues": cues}
+        given: dict[str, Any] = {"content": content, "memory_type": memory_type, "importance": importance}
+        given |= {"tags": tags, "cues": cues, "links": links}
         return remember(self, given, scope, source_type=source_type, supersedes=supersedes, anchors=anchors)
 
     def update(  # noqa: PLR0913 - what a record has
@@ -304,6 +302,7 @@ class Project:
         importance: float | None = None,
         tags: Collection[str] | None = None,
         cues: Collection[str] | None = None,
+        links: Collection[str] | None = None,
         scope: Scope | None = None,
         supersedes: Collection[str] = (),
         anchors: Collection[str] | None = None,
@@ -319,7 +318,8 @@ class Project:
         """
         from memsync.memories.remember import update
 
-        given = {"content": content, "memory_type": memory_type, "importance": importance, "tags": tags, "cues": cues}
+        given: dict[str, Any] = {"content": content, "memory_type": memory_type, "importance": importance}
+        given |= {"tags": tags, "cues": cues, "links": links}
         return update(self, ref, scope, given, supersedes, was, anchors)
 
     def forget(self, ref: str, scope: Scope | None = None) -> Entry:

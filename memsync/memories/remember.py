@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from memsync.dedup import MERGED, Verdict, decide, find_lost
 from memsync.errors import Changed
 from memsync.format import codec
+from memsync.memories import links
 from memsync.memories.anchors import pin
 from memsync.memories.edits import (
     archive_elsewhere,
@@ -25,6 +26,7 @@ from memsync.memories.naming import anchors_of
 from memsync.memories.results import Entry, Remembered, Status
 from memsync.memories.similar import Found, Look, Similar, as_similar, find_similar, prepare_index
 from memsync.records import (
+    DEFAULT_SOURCE,
     Memory,
     Scope,
     check_size,
@@ -56,8 +58,10 @@ _CLEAN: Final[Mapping[str, Callable[[Any], Any]]] = {
     "tags": clean_tags,
     "cues": clean_cues,
 }
-_VETTED: Final = frozenset({"content", "tags", "memory_type", "author", "anchors", "cues"})  # looked at for secrets
-_UNITED: Final = ("tags", "cues")
+_VETTED: Final = frozenset(
+    {"content", "tags", "memory_type", "author", "anchors", "cues", "links"}
+)  # looked at for secrets
+_UNITED: Final = ("tags", "cues", "links")
 _QUESTIONS: Final = 2  # that one write may put to a model
 _DOUBTED: Final = ("duplicate", "contains", "contained")
 
@@ -83,7 +87,12 @@ def clean(given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InvalidMemory
     """
-    return {name: _CLEAN[name](value) for name, value in given.items() if value is not None}
+    return {name: make(given[name]) for name, make in _CLEAN.items() if given.get(name) is not None}
+
+
+def _clean_all(project: Project, given: Mapping[str, Any]) -> dict[str, Any]:
+    found = clean(given)
+    return found if given.get("links") is None else {**found, "links": links.resolve(project, given["links"])}
 
 
 def remember(
@@ -91,14 +100,16 @@ def remember(
     given: Mapping[str, Any],
     scope: Scope | None,
     *,
-    source_type: str,
+    source_type: str | None,
     supersedes: Collection[str],
     anchors: Collection[str],
 ) -> Remembered:
     """Store what is *given*, or fold it into what says the same; `Project.remember` says more."""
-    fields: dict[str, Any] = {"importance": REMEMBER_IMPORTANCE, **clean(given)}
+    fields: dict[str, Any] = {"importance": REMEMBER_IMPORTANCE, **_clean_all(project, given)}
     session, author = project.journal.session_id, project.author
-    memory = Memory(id="", source_type=source_type, source_session_id=session, author=author, **fields)
+    memory = Memory(
+        id="", source_type=source_type or project.journal.writer, source_session_id=session, author=author, **fields
+    )
     is_chosen, scope = scope is not None, scope or project.default_scope
     if project.layout.root and scope != "global":
         memory = memory._replace(anchors=anchors_of(memory.content, anchors, project.layout.root))
@@ -238,13 +249,15 @@ class _Write:
         return self._result("exists", same, "accessed", reason, old)
 
     def _take_over(self, old: Memory) -> dict[str, Any]:
-        """Return the changes to *old* apart from the text: tags and cues are united, the larger importance is kept."""
+        """Return the changes to *old* apart from the text: tags, cues and links are united, the larger importance is kept."""
         draft, changes = self.draft, dict[str, Any]()
         for name in _UNITED:
             if (united := unite_words(getattr(old, name), getattr(draft.memory, name))) != getattr(old, name):
                 changes[name] = list(united)
         if draft.importance is not None and draft.importance > old.importance:
             changes["importance"] = draft.importance
+        if draft.memory.source_type == DEFAULT_SOURCE != old.source_type:
+            changes["source_type"] = DEFAULT_SOURCE  # a person says it too: never archived without asking
         if old.archived_at is not None:
             changes["archived_at"] = None
         return changes
@@ -285,6 +298,8 @@ class _Write:
 def _find_changes(project: Project, scope: Scope, old: Memory, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of *old* becomes different, vetted; where the user allows a secret, that changes the tags."""
     changes = {name: new for name, new in wanted.items() if new != getattr(old, name)}
+    if "content" in changes and project.journal.writer == DEFAULT_SOURCE != old.source_type:
+        changes["source_type"] = DEFAULT_SOURCE  # by now it is what a person wrote
     if old.conflict_of and wanted:
         changes["conflict_of"] = None  # somebody has looked at it
     if changes.keys() & _VETTED or project.vetting.allows_secrets:
@@ -308,11 +323,11 @@ def update(
 
     A record that a merge kept beside another stands on its own from then on.
     """
-    wanted = clean(given)
+    wanted = _clean_all(project, given)
     if anchored is not None and (root := project.layout.root):
         wanted["anchors"] = tuple(dict.fromkeys(pin(text, root) for text in anchored))
-    check_words(wanted.get("tags", ()), "tag")
-    check_words(wanted.get("anchors", ()), "anchor")
+    for name in ("tag", "link", "anchor"):
+        check_words(wanted.get(f"{name}s", ()), name)
     entry = project.get(ref, scope)
     replaces = [other for other in resolve_refs(project, supersedes) if other.id != entry.id]
     store = project.store_to_write(entry.scope)

@@ -89,7 +89,7 @@ def instruction_of(memory: Memory, path: Path) -> Instruction:
 
 def texts_of(memory: Memory) -> Iterator[str]:
     """Yield every text of *memory* that somebody may be shown."""
-    yield from (memory.content, memory.memory_type, *memory.tags, *memory.anchors, *memory.cues)
+    yield from (memory.content, memory.memory_type, *memory.tags, *memory.anchors, *memory.cues, *memory.links)
     yield from (memory.source_type, memory.author or "", memory.source_session_id or "", *_strings(memory.extra))
 
 

@@ -12,6 +12,7 @@ from memsync.errors import MemsyncError, blaming
 from memsync.format import blocks, jsonl, merge, text_merges
 from memsync.git import conflict
 from memsync.history import audit
+from memsync.memories.links import find_dangling
 from memsync.memories.project import Project
 from memsync.records import shown_id
 from memsync.store import checkout, files
@@ -167,6 +168,9 @@ def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
         if memory.conflict_of:
             what = f"keeps a text that lost against {shown_id(memory.conflict_of)} in a merge; `memory update` it to keep it, or forget it"
             yield Finding("note", where, what)
+        if memory.archived_at is None and (memory.links or "[[" in memory.content):
+            dangling = find_dangling(project, store.place.scope, memory)
+            yield from (Finding("note", where, f"dangling link {why}") for why in dangling)
         if memory.anchors and memory.archived_at is None:
             for why in project.mark(project.entry(store.place.scope, memory)).stale:
                 what = f"may be out of date: {why}; if it is still true, `memsync memory anchor {shown_id(id_)}`, else edit it"

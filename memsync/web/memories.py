@@ -14,6 +14,7 @@ from memsync.errors import MemsyncError, NoHistory
 from memsync.history import events
 from memsync.memories import anchors, citations
 from memsync.memories.filters import Filters
+from memsync.memories.links import links_of
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit
 from memsync.poison.fingerprints import mark
@@ -271,7 +272,7 @@ def _read_anchors(project: Project, entry: Entry) -> list[Anchored]:
 def _find_relatives(project: Project, shelf: Shelf, entry: Entry) -> Iterator[Relative]:
     """Yield the memories that *entry* names, and those that name it."""
     one = entry.memory
-    named = set(_ID.findall(one.content))
+    named, linked = set(_ID.findall(one.content)), {link.target: link.relation for link in links_of(one)}
     for other in shelf.entries(project):
         two = other.memory
         if two.id == one.id:
@@ -282,8 +283,8 @@ def _find_relatives(project: Project, shelf: Shelf, entry: Entry) -> Iterator[Re
             yield Relative("superseded by", other)
         if one.conflict_of == two.id or two.conflict_of == one.id:
             yield Relative("in conflict with", other)
-        if two.id in named:
-            yield Relative("mentions", other)
+        if two.id in linked or two.id in named:
+            yield Relative(linked.get(two.id, "mentions"), other)
         if len(one.id) > _SHORT and one.id in two.content and one.id in _ID.findall(two.content):
             yield Relative("mentioned by", other)
 

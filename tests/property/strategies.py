@@ -89,6 +89,7 @@ memories = st.builds(
     supersedes=st.lists(ids, max_size=2).map(tuple),
     anchors=st.lists(ids, max_size=2).map(tuple),
     cues=st.lists(words, max_size=2).map(tuple),
+    links=st.lists(words, max_size=2).map(tuple),
     conflict_of=st.none() | ids,
     archived_at=st.none() | times,
     extra=st.dictionaries(unknown_keys, json_values, max_size=3),

@@ -37,6 +37,7 @@ def merged(base: bytes, ours: bytes, theirs: bytes) -> dict[str, dict]:
         ("tags", "a, b", ["a"], ["a", "b", "c"], ["a", "c"]),
         ("tags", None, ["b"], ["a"], ["a", "b"]),
         ("supersedes", ["mm-1"], [], ["mm-1", "mm-2"], ["mm-2"]),
+        ("links", ["see:mm-1"], [], ["see:mm-1", "because:mm-2"], ["because:mm-2"]),
         ("importance", 0.5, 0.9, 0.7, 0.9),
         ("importance", 0.5, 0.2, 0.3, 0.3),
         ("importance", 0.9, None, 0.3, None),  # without a number it is 0.5
@@ -163,11 +164,12 @@ def test_another_spelling_is_no_edit():
 
 def test_two_records_with_one_id_both_stay_and_references_follow():
     ours = record("a", "born first", created_at=EARLY) + record("b", "b", supersedes=["a"])
-    theirs = record("a", "born later", created_at=LATE) + record("c", "c", supersedes=["a", "x"])
+    theirs = record("a", "born later", created_at=LATE) + record("c", "c", supersedes=["a", "x"], links=["because:a"])
     found = merged(b"", ours, theirs)
     (renamed,) = found.keys() - {"a", "b", "c"}
     assert {id_: found[id_]["content"] for id_ in ("a", renamed)} == {"a": "born first", renamed: "born later"}
     assert (found["b"]["supersedes"], found["c"]["supersedes"]) == (["a"], [renamed, "x"])
+    assert found["c"]["links"] == [f"because:{renamed}"]
 
 
 def test_a_record_that_got_a_new_id_goes_on_merging_under_it():

@@ -1,0 +1,82 @@
+"""What a memory says of others: `because:ID`, `needs:ID`, `see:ID` and `see:skill/NAME`, in its links or as [[ID]] in its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from memsync.errors import InvalidMemory
+from memsync.records import Memory, Scope
+
+if TYPE_CHECKING:
+    from memsync.memories.project import Project
+
+RELATIONS: Final = ("because", "needs", "see")
+SKILL: Final = "skill/"
+_SEE: Final = "see"
+_SPELLED: Final = re.compile(rf"(?:({'|'.join(RELATIONS)}):)?((?:{SKILL})?[A-Za-z0-9][A-Za-z0-9._-]*)")
+# In a text only what can be nothing else: TOML's tables and wikis have double brackets too.
+_IN_TEXT: Final = re.compile(rf"\[\[(?:({'|'.join(RELATIONS)}):)?((?:mm-|{SKILL})[A-Za-z0-9][A-Za-z0-9._-]*)\]\]")
+
+
+class Link(NamedTuple):
+    """A relation, and its target: the id of a memory, or `skill/NAME`."""
+
+    relation: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.relation}:{self.target}"
+
+    @property
+    def skill(self) -> str:
+        """The name of the skill that is meant; "" if a memory is."""
+        return self.target.removeprefix(SKILL) if self.target.startswith(SKILL) else ""
+
+
+def parse(text: str) -> Link | None:
+    """Return the link that *text* spells, without a relation `see`; None: another program's."""
+    found = _SPELLED.fullmatch(text.strip())
+    return Link(found[1] or _SEE, found[2]) if found else None
+
+
+def links_of(memory: Memory) -> list[Link]:
+    """Return the links of *memory*, those in its text last, each target once."""
+    own = [link for link in map(parse, memory.links) if link]
+    in_text = _IN_TEXT.findall(memory.content) if "[[" in memory.content else ()
+    found = [*own, *(Link(relation or _SEE, target) for relation, target in in_text)]
+    return list({link.target: link for link in reversed(found)}.values())[::-1]
+
+
+def resolve(project: Project, given: Collection[str]) -> tuple[str, ...]:
+    """Return links as they are stored: with whole ids, each once.
+
+    Raises:
+        InvalidMemory: one is spelled in another way.
+        MemoryNotFound, AmbiguousId, SkillNotFound: one leads nowhere.
+    """
+    return tuple(dict.fromkeys(str(_resolve(project, text)) for text in given if text.strip()))
+
+
+def _resolve(project: Project, text: str) -> Link:
+    link = parse(text)
+    if link is None:
+        ways = ", ".join(f"{relation}:ID" for relation in RELATIONS)
+        raise InvalidMemory(f"{text!r} is not a link; use {ways} or see:{SKILL}NAME")
+    if link.skill:
+        return link._replace(target=f"{SKILL}{project.skills.get(link.skill).name}")
+    return link._replace(target=project.get(link.target).id)
+
+
+def find_dangling(project: Project, scope: Scope, memory: Memory) -> Iterator[str]:
+    """Yield the links of *memory* that lead nowhere, or from what all see to where only this user looks, and why."""
+    for link in links_of(memory):
+        if link.skill:
+            where = {entry.scope for entry in project.skills.list() if entry.name == link.skill}
+        else:
+            where = {name for name, store in project.stores.items() if store.get(link.target)}
+        if not where:
+            yield f"{link}: there is no such {'skill' if link.skill else 'memory'}"
+        elif scope == "project" and scope not in where:
+            yield f"{link}: only you have that, so it leads nowhere for others"
