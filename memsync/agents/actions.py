@@ -249,6 +249,15 @@ def _extract(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"extracted": len(found.proposed), "by": found.by, **({"note": found.note} if found.note else {})}
 
 
+def _janitor(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Tidy up, or only look, as `janitor.automatic` says, at most once a day."""
+    if turn.session.project.settings.janitor_automatic == "off":  # what it needs takes long to load
+        return {"status": "nothing", "reason": "janitor.automatic is off"}
+    from memsync.janitor.daily import run_daily
+
+    return run_daily(turn.session.project)
+
+
 def _learn(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Propose a skill from the transcript of the session, `name` or one that it is worth; it waits for approval."""
     from memsync.learn import session_end
@@ -315,6 +324,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "memory.sync_export": Action(_sync_export, {}),
     "memory_extract": Action(_extract, {"transcript": str, "use_model": str}),
     "skills_learn": Action(_learn, {"name": str, "transcript": str, "use_model": str}),
+    "janitor": Action(_janitor, {}),
     "extract_handoff_context": Action(_handoff, {"transcript": str}),
     "save_memory": Action(_save, {"content": str, "memory_type": str, "importance": float, "tags": list}),
 }

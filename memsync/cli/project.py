@@ -141,6 +141,7 @@ def status(project: Project, /) -> Answer:
     import shutil
 
     from memsync.agents import hooklog
+    from memsync.janitor.daily import read_report
     from memsync.learn.candidates import Candidates
     from memsync.setup import installing
     from memsync.setup.client_status import check_server, survey
@@ -159,6 +160,7 @@ def status(project: Project, /) -> Answer:
         "command": shutil.which("memsync"),
         "candidates": Candidates(project).count(),
         "last_hook": hooklog.last(project),
+        "janitor": read_report(project),
         "waiting": [one.name for one in find_waiting(project.layout, project.loaded)],
         "ignored": list(project.loaded.warnings),
     }

@@ -138,6 +138,7 @@ def entry_whole(entry: Entry, now: datetime) -> str:
         "supersedes": ", ".join(map(shown_id, memory.supersedes)),
         "anchors": ", ".join(memory.anchors),
         "cues": "; ".join(memory.cues),
+        "links": ", ".join(map(shown_label, memory.links)),
         "out of date": ", ".join(entry.stale),
         "conflict of": shown_id(memory.conflict_of) if memory.conflict_of else "",
         "flagged": entry.flagged and f"{entry.flagged}; given to an agent after `memsync memory approve` only",
@@ -239,6 +240,7 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
         *clients(value["clients"]),
         *server(value["server"]),
         *last_hook(value["last_hook"]),
+        *janitor(value["janitor"]),
     ]
     lines += candidates(value["candidates"])
     lines += [*waiting(value["waiting"]), *(f"ignored  {one_line(why)}" for why in value["ignored"])]
@@ -268,6 +270,26 @@ def last_hook(note: Mapping[str, Any] | None) -> list[str]:
     what = f"gave {given}" if given else f"gave nothing: {note.get('reason') or 'nothing to give'}"
     failed = "".join(f"; {error}" for error in note.get("errors") or ())
     return [one_line(f"last asked by {note.get('client')} ({note.get('event')}, {note.get('at')}): {what}{failed}")]
+
+
+def janitor(report: Mapping[str, Any] | None) -> list[str]:
+    """Return a line about what the janitor found by itself, or has done, and what to run next."""
+    if report is None:
+        return []
+    words = {
+        "merges": "merged",
+        "archived": "archived",
+        "clusters": "clusters of likely copies",
+        "stale": "out of date",
+    }
+    counts = [f"{report[name]} {word}" for name, word in words.items() if report.get(name)]
+    steps = any(report.get(name) for name in ("merges", "archived"))
+    is_done = report.get("status") == "done"
+    calls = ["janitor undo" if is_done else "janitor run"] if steps else []
+    calls += ["janitor review"] if report.get("clusters") else []
+    said = ", ".join(counts) or "nothing to do"
+    advice = f"; {' and '.join(f'`memsync {call}`' for call in calls)}" if calls else ""
+    return [one_line(f"janitor  {'' if is_done else 'would have '}{said} ({report['at']}){advice}")]
 
 
 def git_hooks(states: Mapping[str, str], mode: str) -> list[str]:

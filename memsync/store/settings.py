@@ -16,6 +16,7 @@ def _setting(
     return field(default=default, metadata={"key": key, "help": help_, "low": low, "high": high, "one_of": one_of})
 
 
+AUTOMATIC: Final = ("off", "propose", "apply")
 MODES: Final = ("worktree", "on-commit", "auto-commit")
 
 
@@ -76,6 +77,9 @@ class Settings:
     )
     dedup_strict: bool = _setting(
         "janitor.dedup.strict", False, "reject likely duplicates when no model can be asked, as seed 001 does"
+    )
+    janitor_automatic: str = _setting(
+        "janitor.automatic", "off", "once a day when a session ends: off, propose or apply", one_of=AUTOMATIC
     )
     archive_after: float = _setting(
         "janitor.archive_after", 30.0, "days at the decay floor until the janitor archives", low=0

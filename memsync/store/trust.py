@@ -99,6 +99,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "janitor.dedup.haiku_verify_enabled": _only(False),
     "janitor.dedup.strict": _anything(),
     "janitor.archive_after": _anything(),
+    "janitor.automatic": _only("off"),
     "skills.enabled": _only(False),
 }
 # What any file switches on stays on, whatever a later one says.
