@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from memsync.dedup import find_lost
 from memsync.errors import MemsyncError, UsageError
 from memsync.janitor.clusters import LOSS, Kept, contradicts, is_within_reach, list_losses
 from memsync.janitor.likely import find_clusters, keep_apart
@@ -22,7 +23,7 @@ _PENDING: WeakKeyDictionary[Project, list[Merge]] = WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merging:
-    """What an agent wants merged: *drop* into *keep*, whose text becomes *content* if that is given."""
+    """What an agent wants merged: *drop* into *keep*; with *content* they are the sources of that text, and archived."""
 
     keep: str
     drop: Sequence[str]
@@ -91,6 +92,11 @@ def _plan_merge(project: Project, wanted: Merging) -> Merge:
             raise UsageError(f"{id_} is {other.scope}, where {head.memory.id} is not seen; keep both")
         if contradicts(head.memory, other.memory):
             raise UsageError(f"{id_} contradicts it; archive the one that is no longer true with supersedes")
+    for each in (head, *others) if wanted.content is not None else ():
+        if lost := find_lost(wanted.content or "", each.memory.content):
+            raise UsageError(
+                f"the content lacks {', '.join(lost)} of {each.memory.id}; put it in, or leave that one out"
+            )
     drop = tuple(dict.fromkeys(other.memory.id for other in others))
     saw = {each.memory.id: seal(each.memory) for each in (head, *others)}
     return Merge(head.scope, head.memory.id, drop, saw, _BY_AGENT, "llm_reject", content=wanted.content)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
+from memsync.dedup import find_doubt
 from memsync.errors import LlmError
 from memsync.janitor.candidates import Track, pairs, untracked
 from memsync.janitor.clusters import Kept, Link, list_losses, propose
@@ -135,12 +136,17 @@ def merge_by_model(project: Project, clusters: Sequence[Merge], plan: Plan) -> N
     said = {id_: one for (_, id_), one in zip(asked, judged.judgements, strict=True)}
     for cluster in clusters:
         keep = texts[cluster.keep]
-        same = [id_ for id_ in cluster.drop if (one := said[id_]) and one.word in _SAME]
-        lost = [id_ for id_ in same if list_losses(keep.content, texts[id_].content)]  # whoever agreed
-        merged = tuple(id_ for id_ in same if id_ not in lost)
-        left = tuple(id_ for id_ in cluster.drop if said[id_] is None or id_ in lost)
+        same = tuple(id_ for id_ in cluster.drop if (one := said[id_]) and one.word in _SAME)
+        merged = tuple(id_ for id_ in same if not list_losses(keep.content, texts[id_].content))  # whoever agreed
+        content = ""
+        if merged != same:
+            joined = tuple(id_ for id_ in same if not find_doubt(texts[id_].content, keep.content))
+            content = _join(judge_all, [texts[id_].content for id_ in (keep.id, *joined)])
+            merged = joined if content else merged
+        left = tuple(id_ for id_ in cluster.drop if said[id_] is None or id_ in {*same} - {*merged})
         if merged:
-            plan.steps.append(_narrow(cluster, merged, next((one.reason for id_ in merged if (one := said[id_])), "")))
+            why = "one text of all" if content else next((one.reason for id_ in merged if (one := said[id_])), "")
+            plan.steps.append(_narrow(cluster, merged, why)._replace(content=content or None))
         elif left:
             plan.guesses.append(_narrow(cluster, left, ""))
         project.state(cluster.scope).log_dedup(
@@ -148,6 +154,15 @@ def merge_by_model(project: Project, clusters: Sequence[Merge], plan: Plan) -> N
             for id_ in cluster.drop
             if (one := said[id_]) and one.word not in _SAME
         )
+
+
+def _join(llm: Llm, texts: Sequence[str]) -> str:
+    """Return one text, shorter than all of *texts*, that has every value of each, as the model words it; "" without one."""
+    from memsync.llm.judge import join
+
+    content = join(llm, texts) if len(texts) > 1 else ""
+    is_shorter = len(content) < sum(map(len, texts))
+    return content if is_shorter and not any(list_losses(content, text) for text in texts) else ""
 
 
 def _open_judge(project: Project, plan: Plan) -> Llm | None:

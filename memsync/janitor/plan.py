@@ -37,7 +37,9 @@ _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Merge(NamedTuple):
-    """Remove each of *drop*, which say what *keep* says; *content*, if any, becomes the text of *keep*.
+    """Remove each of *drop*, which say what *keep* says.
+
+    With *content*, which becomes the text of *keep*, they are its sources: archived, and named in what it supersedes.
 
     *scope* is where *keep* lies. What is dropped lies there too, or is private.
     """

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from memsync.errors import LlmError, MemsyncError, Remedy, UsageError
 from memsync.format.codec import decode
 from memsync.janitor.plan import Confirm, Plan, Reverse
+from memsync.memories.edits import unarchive
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Scope, content_hash, new_id, tick
@@ -55,6 +57,7 @@ class Reversed:
 
     entry: Entry | None
     reason: str
+    archived_at: datetime | None = None  # since when it had been set aside, if it was not taken out
 
     def as_dict(self) -> dict[str, Any]:
         """Return the status, the record and the reason."""
@@ -147,6 +150,11 @@ def reverse(project: Project, row: Row) -> Reversed:
     if raw is None or memory is None:
         raise UsageError(f"decision {name(project, row)} kept both texts; there is nothing to bring back")
     store = project.store_to_write(row.scope)
+    aside = store.get(memory.id)
+    if aside and aside.archived_at and aside.content == memory.content:  # a source of a text that was written
+        done = unarchive(project, project.entry(row.scope, aside))
+        project.state(row.scope).set_reviewed([row.decision.number], "reversed")
+        return Reversed(entry=done.entry, reason=done.reason, archived_at=aside.archived_at)
     with store.writing():
         if same := store.by_hash(content_hash(memory.content)):
             project.state(row.scope).set_reviewed([row.decision.number], "reversed")

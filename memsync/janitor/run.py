@@ -94,7 +94,7 @@ def _split(project: Project, step: Step) -> list[Step]:
     left = tuple(id_ for id_ in step.drop if id_ not in apart)
     saw = {id_: step.saw[id_] for id_ in apart if id_ in step.saw}
     parts: list[Step] = [step._replace(drop=left)] if left or step.content else []
-    return [*parts, step._replace(scope="stealth", drop=apart, saw=saw, content=None)]
+    return [*parts, step._replace(scope="stealth", drop=apart, saw=saw)]
 
 
 class _Writing:
@@ -158,7 +158,9 @@ class _Writing:
         keep = elsewhere or self._seen(step.keep, step.saw)
         if taken := next((id_ for id_ in step.drop if id_ in self._pending), None):
             raise _Stale(f"{taken} took up another record in this run")
-        content = {} if step.content in (None, keep.content) else self._find_content(step, keep)
+        is_written = step.content is not None  # a text of its own, which names the others as its sources
+        is_new = is_written and not elsewhere and step.content != keep.content
+        content = self._find_content(step, keep) if is_new else {}
         if content and not dropped:
             self._note(
                 step,
@@ -168,12 +170,18 @@ class _Writing:
         for number, drop in enumerate(dropped):
             keep = elsewhere or self._pending.get(step.keep, keep)
             changes = {} if elsewhere else {**_unite(keep, drop), **(content if number == 0 else {})}
-            if changes:
+            if changes or (is_written and not elsewhere):
                 changes["updated_at"] = format_time(tick(self._now, keep.written_at))
-            self._note(step._replace(drop=(drop.id,)), {} if elsewhere else {step.keep: (keep, changes)}, drop)
+            edits = {} if elsewhere else {step.keep: (keep, changes)}
+            if is_written:
+                changes["supersedes"] = [*changes.get("supersedes", keep.supersedes), drop.id]
+                aside = format_time(tick(self._now, drop.written_at))
+                edits[drop.id] = drop, {"archived_at": aside, "updated_at": aside}
+            else:
+                self._dropped.append(drop.id)
+            self._note(step._replace(drop=(drop.id,)), edits, None if is_written else drop)
             if self._scope == "stealth" and not elsewhere:
                 bystealth.follow(self._store.place.local, keep, [keep, drop])
-            self._dropped.append(drop.id)
             raw = self._store.raw(drop.id)
             self._log.append(_make_merge_row(self._project, step, keep, drop, raw, self._judged))
 
@@ -284,8 +292,12 @@ def _apply_review(project: Project, run: str, step: Confirm | Reverse) -> Outcom
         if isinstance(step, Confirm):
             review.confirm(project, chosen)
         elif (back := review.reverse(project, chosen[0])).entry:
-            added = {"id": back.entry.id, "seal": seal(back.entry.memory)}
-            runs.append(project, step.scope, run, [{"step": as_dict(step), "added": added, "unreviewed": [step.row]}])
+            line = {"step": as_dict(step), "unreviewed": [step.row]}
+            if back.archived_at:
+                line["changes"] = {back.entry.id: {"archived_at": [format_time(back.archived_at), None]}}
+            else:
+                line["added"] = {"id": back.entry.id, "seal": seal(back.entry.memory)}
+            runs.append(project, step.scope, run, [line])
     except MemsyncError as error:
         return Outcome(step, "failed", str(error))
     return Outcome(step, "done")

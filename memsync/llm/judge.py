@@ -73,6 +73,19 @@ def review(llm: Llm, pairs: Sequence[tuple[str, str]], *, percent: float = 50) -
     return _ask(llm, shown, ("dedup_review", "verdict", _VERDICTS), percent)
 
 
+def join(llm: Llm, texts: Sequence[str]) -> str:
+    """Return one text that says all that *texts* say, as the model words it; "" if it cannot be had.
+
+    Whoever uses it looks whether anything is missing.
+    """
+    shape = {"type": "object", "required": ["content"], "properties": {"content": {"type": "string"}}}
+    try:
+        return str(llm.ask(prompt("memory_join", notes=list(texts)), shape)["content"]).strip()
+    except LlmError as error:
+        log.info("%d texts were not joined: %s", len(texts), error)
+        return ""
+
+
 def _ask(llm: Llm, pairs: Sequence[dict[str, str]], how: tuple[str, str, tuple[str, ...]], percent: float) -> Judged:
     found: list[Judgement | None] = [None] * len(pairs)
     sizes = [(number, tokens_of(json.dumps(pair, ensure_ascii=False)) + _ANSWER) for number, pair in enumerate(pairs)]

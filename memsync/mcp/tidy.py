@@ -43,7 +43,8 @@ def merge_memories(
 ) -> Mapping[str, Any]:
     """Drop memories that say what another one says. The user can undo it: `memsync janitor undo`.
 
-    Where a fact, number or reason would be lost, give the whole text as content.
+    Where a fact, number or reason would be lost, give the whole text as content:
+    the others are archived, as its sources.
     Never merge what contradicts: name the outdated one in supersedes.
     """
     done = batches.merge(project, [batches.Merging(**dict(each)) for each in merges])

@@ -36,7 +36,8 @@ def review(project, repo, line, monkeypatch) -> Callable[[list[str]], str]:
 
 def live(project) -> set[str]:
     project.stores.refresh()
-    return {memory.content for store in project.stores.values() for memory in store.memories().values()}
+    stores = project.stores.values()
+    return {memory.content for store in stores for memory in store.memories().values() if not memory.archived_at}
 
 
 def test_b_keeps_the_best_and_a_private_copy_goes_for_the_one_of_the_project(review, project):

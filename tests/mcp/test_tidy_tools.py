@@ -41,7 +41,7 @@ def write(repo, line, *texts: str) -> None:
 
 def texts_of(project) -> set[str]:
     project.stores.refresh()
-    return {memory.content for memory in project.store("project").memories().values()}
+    return {memory.content for memory in project.store("project").memories().values() if not memory.archived_at}
 
 
 def test_a_cluster_is_shown_with_what_would_be_lost_and_merged_with_the_text_that_keeps_it(tidy, repo, line, project):
@@ -55,7 +55,15 @@ def test_a_cluster_is_shown_with_what_would_be_lost_and_merged_with_the_text_tha
     assert done.startswith("1 merged; the user can undo it with `memsync janitor undo ")
     assert done.endswith("no likely copies are left")
     assert texts_of(project) == {"make fmt 1.2 first"}
+    assert project.get("mm-0000").memory.supersedes == ("mm-0001",)  # its source, which is archived
     undo(project)
+    assert texts_of(project) == set(SAME)
+
+
+def test_a_text_that_lacks_a_value_of_its_sources_is_refused(tidy, repo, line, project):
+    write(repo, line, *SAME)
+    said = ask(tidy, "merge_memories", merges=[{"keep": "mm-0000", "drop": ["mm-0001"], "content": "make fmt first"}])
+    assert said.startswith("not merged: mm-0000: the content lacks 1.2 of mm-0001; put it in")
     assert texts_of(project) == set(SAME)
 
 

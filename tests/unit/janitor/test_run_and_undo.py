@@ -71,7 +71,7 @@ def test_keep_and_drop_may_be_swapped_and_the_kept_text_worded_anew(project, put
     put(RICH, POOR)
     (step,) = survey(project, ["dedup"]).steps
     apply(project, [step._replace(keep=step.drop[0], drop=(step.keep,), content="Run make fmt 1.2.")])
-    assert live(project) == {"mm-b": "Run make fmt 1.2."}
+    assert {entry.id: entry.content for entry in project.memories()} == {"mm-b": "Run make fmt 1.2."}
 
 
 @pytest.mark.parametrize("which", ["mm-a", "mm-b"])
@@ -407,3 +407,31 @@ def test_a_merge_that_names_a_record_twice_is_refused_before_anything_is_written
     put(RICH, POOR)
     steps = [Merge("project", "mm-a", ("mm-b",)), Merge("project", "mm-a", ("mm-b",))]
     assert statuses(apply(project, steps)) == ["done", "skipped"]
+
+
+# a text of several
+
+
+def test_a_text_of_its_own_names_its_sources_which_are_archived_and_come_back(project, put):
+    put(RICH, POOR, "Format Go before you commit.")
+    private = project.remember("Go is formatted by make fmt.", scope="stealth").entry.id
+    text = "Run make fmt (1.2) before every commit: CI rejects unformatted Go."
+    step = Merge("project", "mm-a", ("mm-b", "mm-c", private), content=text, decision="llm_reject")
+    assert statuses(apply(project, [step])) == ["done", "done"]
+    assert {entry.content for entry in project.memories()} == {text}
+    assert project.get("mm-a").memory.supersedes == ("mm-b", "mm-c")  # nobody else could follow the private one
+    assert project.get(private).memory.archived_at
+    undo(project)
+    assert len(project.memories()) == 4
+    assert project.get("mm-a").memory.supersedes == ()
+
+
+def test_a_source_comes_back_by_the_review_of_what_was_dropped_and_by_undo_it_goes_again(project, put):
+    put(RICH, POOR)
+    apply(project, [Merge("project", "mm-a", ("mm-b",), content="Run make fmt 1.2.", decision="llm_reject")])
+    (row,) = project.state("project").dedup_log()
+    report = apply(project, [Reverse("project", row.number)])
+    assert (statuses(report), set(live(project))) == (["done"], {"mm-a", "mm-b"})
+    assert project.get("mm-b").memory.archived_at is None
+    undo(project, report.run)
+    assert project.get("mm-b").memory.archived_at

@@ -185,6 +185,22 @@ def test_no_model_can_drop_a_number_a_path_or_a_not(asking, put):
     assert (merges(plan), len(plan.guesses)) == ([], 2)
 
 
+def test_where_a_value_would_be_lost_the_model_writes_one_text_that_has_it(asking, put):
+    put(POOR.replace("make fmt", "make fmt 1.2"), NEAR.replace("make fmt", "make fmt -w"))
+    text = "Before every commit run make fmt 1.2 with -w: CI rejects unformatted Go."
+    project, model = asking(said("duplicate"), json.dumps({"content": text}))
+    (step,) = survey(project, ["dedup"]).steps
+    assert (step.content, len(step.drop), len(model.asked)) == (text, 1, 2)
+
+
+@pytest.mark.parametrize("text", ["Run make fmt -w before every commit.", "", POOR * 4])
+def test_a_text_of_the_model_that_lacks_a_value_or_joins_nothing_is_not_taken(asking, put, text):
+    put(POOR.replace("make fmt", "make fmt 1.2"), NEAR.replace("make fmt", "make fmt -w"))
+    project, _ = asking(said("duplicate"), json.dumps({"content": text}))
+    plan = survey(project, ["dedup"])
+    assert (plan.steps, len(plan.guesses)) == ([], 1)
+
+
 @pytest.mark.parametrize("answer", ["no idea", said("duplicate").replace('"n": 1', '"n": 7')])
 def test_a_model_of_no_use_leaves_guesses(asking, put, answer):
     put(POOR, NEAR)
