@@ -29,11 +29,14 @@ _QUOTED: Final = "|".join(
     rf"(?:(?!{end}(?!\w))[^\n])+\s(?:(?!{end}(?!\w))[^\n])+{end}(?!\w)"
     for start, end in (("'", "'"), ('"', '"'), ("`", "`"), ("“", "”"))
 )
+_MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DAY: Final = rf"(?:\d{{4}}-\d\d(?:-\d\d)?|\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}\s+\d{{4}}|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}})"
 _EVIDENCE: Final = re.compile(
-    rf"{_QUOTED}|\(?\b{_TURNS}\)?|\b(?:e\.g|i\.e)\b\.?"
+    rf"{_QUOTED}|\(?\b{_TURNS}\b(?!\s+of\b)\)?|\b(?:e\.g|i\.e)\b\.?"
     r"|\(\s*\d{4}-\d\d(?:-\d\d)?\s*\)"
     r"|\b(?:as\s+of|observed|seen|noted|noticed|discovered|confirmed|verified|tested|found|learned|reported)"
-    r"(?:\s+(?:on|in|at|again))?\s+\d{4}-\d\d(?:-\d\d)?",
+    rf"(?:\s+(?:on|in|at|again))?\s+{_DAY}(?:,?\s+(?:at\s+)?\d\d?:\d\d(?:\s*(?:utc|z))?)?"
+    r"|(?:\(|\b(?:in|during|from)\s+)(?:session|conversation)\s+(?=[a-f-]*\d)(?=[\d-]*[a-f])[\da-f-]{4,}\b",
     re.IGNORECASE,
 )
 _CONTRACTED: Final = (

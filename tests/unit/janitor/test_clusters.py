@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from memsync.dedup import find_lost
 from memsync.janitor.clusters import Kept, Link, group, propose
 from memsync.records import Memory
@@ -48,16 +50,19 @@ def test_only_what_is_private_goes_for_what_lies_elsewhere():
     assert list(propose([everywhere, ours], [Link(1.0, 0, 1)], lambda *_: False)) == []
 
 
-def test_where_something_was_seen_is_no_value_and_an_identifier_is_one():
-    kept_text = "call_tool needs the field server_name"
-    assert (
-        find_lost(
-            kept_text, "call_tool needs server_name (Turn 46): 'server_name Field required [type=missing] error 3'"
-        )
-        == []
-    )
-    assert find_lost(kept_text, "call_tool needs server_name, noted 2026-03-01") == []
-    assert find_lost(kept_text, "call_tool needs server_name and tool_name by 2026-03-01") == [
-        "tool_name",
-        "2026-03-01",
-    ]
+@pytest.mark.parametrize(
+    ("dropped", "lost"),
+    [
+        ("call_tool needs server_name (Turn 46): 'server_name Field required [type=missing] error 3'", []),
+        ("call_tool needs server_name, noted 2026-03-01", []),
+        ("As of 12 March 2026 call_tool needs server_name (session 9f3a2b, turns 12-14)", []),
+        ("call_tool needs server_name. Observed on March 3, 2026 at 14:05", []),
+        ("call_tool needs server_name and tool_name by 2026-03-01", ["tool_name", "2026-03-01"]),
+        ("The deadline is 12 March 2026; call_tool needs server_name", ["12", "march", "2026"]),
+        ("call_tool needs server_name; a session 30 minutes long ends", ["30"]),
+        ("Turn 46 of the screw is the last; call_tool needs server_name", ["46"]),
+        ("call_tool needs server_name; set 'port 8081' there", ["8081"]),
+    ],
+)
+def test_where_something_was_seen_is_no_value_and_an_identifier_is_one(dropped, lost):
+    assert find_lost("call_tool needs the field server_name", dropped) == lost
