@@ -12,7 +12,7 @@ from typing import Final
 
 from memsync.dedup.conflicts import BESIDE, CONDITIONS, are_alike, find_change, find_negation, find_opposite
 from memsync.dedup.lexicon import MODALS
-from memsync.dedup.reading import CONTENT, Reading, Token, split_clauses
+from memsync.dedup.reading import CONTENT, Reading, Token, read, split_clauses, strip_questions
 from memsync.dedup.swaps import find_swap
 
 SWAPPED: Final = "the same words in other roles, or in another order"
@@ -40,6 +40,11 @@ def find_contradiction(new: Reading, old: Reading, texts: tuple[str, str], simil
     """Say what *new* contradicts *old* in; "" if nothing was found that is probably true."""
     if find_swap(new, old):
         return SWAPPED
+    if "?" in "".join(texts):
+        said, held = map(strip_questions, texts)
+        new, old, texts = read(said), read(held), (said, held)
+        if not new.content or not old.content:
+            return ""
     if len(new.content) <= _SHORT and (told := _find_change(new, old, texts, similarity)):
         return told
     is_near, is_short = _is_near(new, old), max(len(new.content), len(old.content)) <= _SHORT

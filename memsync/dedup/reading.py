@@ -39,6 +39,7 @@ _EVIDENCE: Final = re.compile(
     r"|(?:\(|\b(?:in|during|from)\s+)(?:session|conversation)\s+(?=[a-f-]*\d)(?=[\d-]*[a-f])[\da-f-]{4,}\b",
     re.IGNORECASE,
 )
+_QUESTION: Final = re.compile(r"(?:^|(?<=[.!?;\n]))[^.!?;\n]*\?+(?=\s|$)")
 _CONTRACTED: Final = (
     (re.compile(r"\bcan(?:no|')t\b", re.IGNORECASE), "can not"),
     (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
@@ -117,6 +118,11 @@ def strip_noise(text: str) -> str:
     """Return *text* without the words that only say when something was seen, unless nothing else is left."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'")
     return _NOISE.sub(" ", plain) if re.search(r"\w", _NOISE.sub(" ", plain)) else plain
+
+
+def strip_questions(text: str) -> str:
+    """Return *text* without its questions, which state nothing."""
+    return _QUESTION.sub(" ", text) if "?" in text else text
 
 
 def strip_evidence(text: str) -> str:

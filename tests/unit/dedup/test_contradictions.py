@@ -22,6 +22,22 @@ Le service droits interroge le service profil | Le service profil interroge le s
 """.strip().splitlines()
 
 
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Do we use the staging cluster for load tests any more?", "We use the staging cluster for load tests"),
+        ("Was the port of the API not moved to 8081? Ask Dana", "The port of the API is 8080"),
+    ],
+)
+def test_a_question_states_nothing_that_could_contradict(new, old):
+    assert decide(new, old, 0.9).relation != "contradicts"
+
+
+def test_what_is_stated_beside_a_question_still_contradicts():
+    new, old = "The API listens on port 8081. Does that suit the proxy?", "The API listens on port 8080."
+    assert decide(new, old, 0.9).relation == "contradicts"
+
+
 @pytest.mark.parametrize("pair", SWAPS)
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_same_words_in_other_roles_contradict(pair, turned):
