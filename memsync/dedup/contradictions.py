@@ -28,6 +28,8 @@ _WEAK: Final = re.compile(
 _UNDONE: Final = re.compile(
     r"\b(?:be|not)(?: \w+){0,3} (?:replaced|moved|removed|retired|renamed|dropped|changed|rewritten)\b"
 )
+_REPLACED: Final = frozenset({"replaced", "moved", "migrated", "switched", "renamed", "changed"})
+_BY: Final = frozenset({"by", "to", "with", "into"})
 _HYPOTHETIC: Final = CONDITIONS | frozenset(
     {"if", "when", "whenever", "unless", "until", "wenn", "falls", "si", "cuando", "quand"}
 )
@@ -73,6 +75,8 @@ def _find_told(statement: Reading, old: Reading, similarity: float) -> str:
     told = find_change(" ".join(raws), "")
     if not told or "as of" in told or not _HYPOTHETIC.isdisjoint(raws) or _UNDONE.search(" ".join(raws)):
         return ""
+    if _is_outcome(statement, old):
+        return ""
     known = [word in old.content for word in statement.content]
     is_plain = len(old.content) <= _PLAIN
     if _WEAK.search(told) and not (is_plain and _list_numbers(statement) - _list_numbers(old) and _list_numbers(old)):
@@ -80,6 +84,14 @@ def _find_told(statement: Reading, old: Reading, similarity: float) -> str:
     if not is_plain:
         return told if similarity >= _SURELY and all(known[:2]) else ""
     return told if known[0] or (similarity >= _SURELY and 3 * sum(known) > len(known)) else ""
+
+
+def _is_outcome(statement: Reading, old: Reading) -> bool:
+    """Tell whether what *statement* says took the place of something is what *old* speaks of: "replaced by MongoDB"."""
+    rest = iter(statement.tokens)
+    if not any(token.raw in _REPLACED for token in rest) or not any(token.raw in _BY for token in rest):
+        return False
+    return next((token.form for token in rest if token.kind in CONTENT), "") in old.content
 
 
 def _list_numbers(reading: Reading) -> set[str]:

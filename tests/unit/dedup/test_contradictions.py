@@ -33,6 +33,12 @@ def test_a_question_states_nothing_that_could_contradict(new, old):
     assert decide(new, old, 0.9).relation != "contradicts"
 
 
+def test_what_took_the_place_of_something_does_not_contradict_what_speaks_of_it_alone():
+    new = "Previously used SQLAlchemy with Postgres. Stack replaced by MongoDB with raw driver."
+    assert decide(new, "Uses the MongoDB raw driver with explicit Collection types.", 0.85).relation != "contradicts"
+    assert decide("Redis was replaced by Valkey", "Sessions are kept in Redis", 0.85).relation == "contradicts"
+
+
 def test_what_is_stated_beside_a_question_still_contradicts():
     new, old = "The API listens on port 8081. Does that suit the proxy?", "The API listens on port 8080."
     assert decide(new, old, 0.9).relation == "contradicts"
