@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -96,13 +96,8 @@ cue_option = click.option(
 )
 
 
-link_option = click.option(
-    "--link",
-    "links",
-    multiple=True,
-    metavar="LINK",
-    help="because:ID, needs:ID, see:ID or see:skill/NAME: given beside it (repeat).",
-)
+_LINKS: Final = "because:ID, needs:ID, see:ID or see:skill/NAME: given beside it (repeat)."
+link_option = click.option("--link", "links", multiple=True, metavar="LINK", help=_LINKS)
 
 
 @command(memory)
@@ -143,7 +138,6 @@ def remember(project: Project, /, content: str, tags: tuple[str, ...], allow_sec
       memsync memory remember "Retries are capped at 5" --anchor src/client.py#MAX_RETRIES
       memsync memory remember "Cookies are SameSite=Lax" --cue "logged out after paying"
       memsync memory remember "We pin uvicorn 0.23" --link because:mm-a1b
-      memsync memory add "The staging DB is read-only" --importance 0.9
       memsync memory add "My editor is Helix" --global
       memsync memory add "The staging token is …" --private
     """
@@ -269,7 +263,6 @@ def list_(project: Project, /, limit: int | None, at: str | None, **chosen: Any)
     \b
     Examples:
       memsync memory list --type preference --min-importance 0.5
-      memsync memory list --tag ci --scope project
     """
     project = _open_at(project, at)
     found = project.memories(choose_filters(project, **chosen), limit=limit)
@@ -309,17 +302,7 @@ def show(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> 
 @allow_secret_option
 @scope_option
 def update(
-    project: Project,
-    /,
-    ref: str,
-    content: str | None,
-    tags: tuple[str, ...],
-    cues: tuple[str, ...],
-    anchors: tuple[str, ...],
-    no_anchor: bool,
-    links: tuple[str, ...],
-    allow_secret: bool,
-    **fields: Any,
+    project: Project, /, ref: str, tags: tuple[str, ...], no_anchor: bool, allow_secret: bool, **fields: Any
 ) -> Answer:
     """Change one memory. `memsync memory restore ID` takes the change back.
 
@@ -328,12 +311,13 @@ def update(
       memsync memory update mm-a1b --importance 0.9 --tag ci,docker
       memsync memory update mm-a1b --anchor src/retry.py#MAX_RETRIES --anchor '$ git push'
     """
-    if anchors and no_anchor:
-        raise UsageError("--anchor and --no-anchor exclude each other; give one of them")
-    text = None if content is None else read_text(content)
     project.vetting.allows_secrets = allow_secret
-    fields |= {"tags": split_tags(tags) if tags else None, "cues": cues or None, "links": links or None}
-    result = project.update(ref, content=text, anchors=() if no_anchor else anchors or None, **fields)
+    if fields["anchors"] and no_anchor:
+        raise UsageError("--anchor and --no-anchor exclude each other; give one of them")
+    given = {name: fields[name] or None for name in ("cues", "links", "anchors")}
+    given["content"] = None if fields["content"] is None else read_text(fields["content"])
+    fields |= {**given, "tags": split_tags(tags) if tags else None, **({"anchors": ()} if no_anchor else {})}
+    result = project.update(ref, **fields)
     return Answer(result, render.remembered(result, project.clock()))
 
 

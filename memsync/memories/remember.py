@@ -91,8 +91,13 @@ def clean(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _clean_all(project: Project, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of *given* as `clean` does, with links and anchors as they are stored."""
     found = clean(given)
-    return found if given.get("links") is None else {**found, "links": links.resolve(project, given["links"])}
+    if given.get("links") is not None:
+        found["links"] = links.resolve(project, given["links"])
+    if given.get("anchors") is not None and (root := project.layout.root):
+        found["anchors"] = tuple(dict.fromkeys(pin(text, root) for text in given["anchors"]))
+    return found
 
 
 def remember(
@@ -323,9 +328,7 @@ def update(
 
     A record that a merge kept beside another stands on its own from then on.
     """
-    wanted = _clean_all(project, given)
-    if anchored is not None and (root := project.layout.root):
-        wanted["anchors"] = tuple(dict.fromkeys(pin(text, root) for text in anchored))
+    wanted = _clean_all(project, {**given, "anchors": anchored})
     for name in ("tag", "link", "anchor"):
         check_words(wanted.get(f"{name}s", ()), name)
     entry = project.get(ref, scope)
