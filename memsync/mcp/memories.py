@@ -39,10 +39,10 @@ def _choose_filters(  # noqa: PLR0913 - what a memory can be chosen by
     tags_all: Tags = None,
     tags_any: Tags = None,
     tags_none: Tags = None,
-    min_importance: Annotated[float, Field(ge=0, le=1, description="After decay.")] = 0.0,
+    min_importance: Annotated[float, Field(ge=0, le=1)] = 0.0,
     archived: bool = False,
-    exclude: Annotated[list[str] | None, Field(description="Ids.")] = None,
-    include_global: Annotated[bool, Field(description="The user's memories for every project too.")] = True,
+    exclude: list[str] | None = None,
+    include_global: bool = True,
     scope: Where = None,
 ) -> Filters:
     scopes = tuple(name for name in SCOPES if include_global or name != "global")
@@ -99,7 +99,7 @@ def remember(
 
 def recall(
     project: Project,
-    query: Annotated[str | None, Field(description="A question, or words, identifiers, paths, versions.")] = None,
+    query: Annotated[str | None, Field(description="A question or words.")] = None,
     limit: Limit | None = None,
     at: At = None,
     *,
