@@ -70,9 +70,9 @@ def _list_notes(project: Project) -> Iterator[_Notes]:
         yield from (_Notes(root / name, root, "claude-md") for name in ("CLAUDE.md", "CLAUDE.local.md"))
     if "codex" in wanted:
         yield _Notes(_home(project, "codex") / "memories" / "MEMORY.md")
-    if "gemini" in wanted and (folder := _find_gemini_folder(project, root)):
-        paths = sorted((*folder.glob("*.md"), *folder.glob(".inbox/private/*.patch")))
-        yield from (_Notes(path, kind="claude-md", pointer=str(folder)) for path in paths)
+    if "gemini" in wanted and (kept := _find_gemini_folder(project, root)):
+        paths = sorted((*kept.glob("*.md"), *kept.glob(".inbox/private/*.patch")))
+        yield from (_Notes(path, kind="claude-md", pointer=str(kept)) for path in paths)
 
 
 def _find_gemini_folder(project: Project, root: Path) -> Path | None:

@@ -339,7 +339,8 @@ def texts_of(repo: GitRepo, tool: str, words: list[str]) -> str:
 
 
 def plain(value: dict, repo: GitRepo, home: object) -> str:
-    return transcripts.same(json.dumps(value, indent=1), {f"{repo.root}/": "", str(home): "/home"})
+    text = re.sub(r'\n *"source_type": "(agent|user)",', "", json.dumps(value, indent=1))  # who asks is who wrote
+    return transcripts.same(text, {f"{repo.root}/": "", str(home): "/home"})
 
 
 def test_every_tool_is_compared():
