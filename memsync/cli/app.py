@@ -200,7 +200,7 @@ def command(
         @click.pass_context
         def run(ctx: click.Context, /, *, as_json: bool, **options: Any) -> None:
             project = _open_project(ctx, is_quiet=is_quiet)
-            _check_paths(project, options.values())
+            check_paths(project.layout.root, options.values())
             answer = function(project, **options)
             if answer is not None:
                 print_answer(answer, as_json=as_json)
@@ -237,8 +237,8 @@ def _open_project(ctx: click.Context, *, is_quiet: bool) -> Project:
     return project
 
 
-def _check_paths(project: Project, values: Iterable[object]) -> None:
-    """Refuse each path among *values* that is in the repository and leads out of it.
+def check_paths(tree: Path | None, values: Iterable[object]) -> None:
+    """Refuse each path among *values* that is in the repository *tree* and leads out of it.
 
     Raises:
         OutsideTree
@@ -248,7 +248,7 @@ def _check_paths(project: Project, values: Iterable[object]) -> None:
     for value in values:
         for path in value if isinstance(value, tuple) else (value,):
             if isinstance(path, Path):
-                resolve_named(path, project.layout.root)
+                resolve_named(path, tree)
 
 
 Decorated = Callable[..., Any]

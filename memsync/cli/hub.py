@@ -11,8 +11,9 @@ from typing import Any, Final
 import click
 
 from memsync.cli import render_hub as render
-from memsync.cli.app import Answer, cli, print_answer, stack, yes_option
+from memsync.cli.app import Answer, check_paths, cli, print_answer, stack, yes_option
 from memsync.errors import UsageError
+from memsync.store.places import locate
 
 _JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
 
@@ -32,6 +33,7 @@ def hub_command(group: click.Group, name: str | None = None) -> Callable[[Callab
     def decorate(function: Callable[..., Answer | None]) -> click.Command:
         @click.pass_context
         def run(ctx: click.Context, /, *, as_json: bool, **options: Any) -> None:
+            check_paths(locate(Path.cwd()).root, options.values())
             answer = function(**options)
             if answer is not None:
                 print_answer(answer, as_json=as_json)

@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 
 from memsync.cli import render_hub as render
-from memsync.cli.app import Answer
+from memsync.cli.app import Answer, check_paths
 from memsync.cli.hub import hub, hub_command
 from memsync.errors import UsageError
+from memsync.store.places import locate
 
 days_option = click.option(
     "--days", type=click.FloatRange(0, min_open=True), metavar="N", help="For so long; otherwise until taken back."
@@ -104,6 +105,7 @@ def mirror(source: str, host: str, api: str) -> Answer:
     from memsync.hub import access, forge, sync
     from memsync.hub.hub import Hub
 
+    check_paths(locate(Path.cwd()).root, [Path(source)])
     failures: dict[str, str] = {}
     with Hub.open() as open_hub:
         with open_hub.database.writing() as connection:

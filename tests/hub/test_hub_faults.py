@@ -13,7 +13,7 @@ from memsync.errors import HubError, UsageError
 from memsync.hub import database, ingest, schema, sync
 from memsync.hub.hub import init
 
-psycopg = pytest.importorskip("psycopg", reason="no psycopg: pip install 'memsync[hub]'")
+psycopg = pytest.importorskip("psycopg", reason="no psycopg: pip install '.[hub]'")
 
 DOCKER = "the integration tests need docker"
 
