@@ -51,8 +51,7 @@ def edit_replacing(
 
 def find_successors(stores: Mapping[Scope, Store], id_: str) -> dict[str, Scope]:
     """Return what stands for the memory *id_* now, by id: what supersedes it, or what supersedes that, and is not archived."""
-    held = [(scope, memory) for scope, store in stores.items() for memory in store.memories().values()]
-    held = [(scope, memory) for scope, memory in held if memory.supersedes]
+    held = [(scope, memory) for scope, store in stores.items() for memory in store.replacing()]
     found: dict[str, Scope] = {}
     seen, todo = {id_}, [id_]
     while todo:

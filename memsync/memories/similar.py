@@ -95,9 +95,7 @@ def find_similar(project: Project, store: Store, content: str, besides: Collecti
     The caller holds the lock. None: `prepare_index` must be called first, without it.
     """
     scope = store.place.scope
-    replaced = {
-        old for one in project.stores.values() for memory in one.memories().values() for old in memory.supersedes
-    }
+    replaced = {old for one in project.stores.values() for memory in one.replacing() for old in memory.supersedes}
 
     def allow(where: Scope, memory: Memory) -> float | None:
         is_open = (

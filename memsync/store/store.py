@@ -109,7 +109,7 @@ class Store:
                 self._stamp = seen, held_seen
                 return self.followers.tell(changes)
             before = self._current
-            lines = jsonl.read_lines(data, self._lines_by_raw())
+            lines = jsonl.read_lines(data, {line.raw: line for line in self._lines})
             self._lines, self._ends = pending.lay_over(lines, held)
             self._current = merge.current(lines) | jsonl.current(self._lines[len(lines) :])
             self._is_split = not jsonl.in_conflict(lines) and bool(text_merges.find(lines))
@@ -122,13 +122,14 @@ class Store:
         """Return the stamps of both files as they are now."""
         return files.stamp(self.path), files.stamp(self.place.pending)
 
-    def _lines_by_raw(self) -> dict[bytes, Line]:
-        return {line.raw: line for line in self._lines}
-
     def memories(self) -> dict[str, Memory]:
         """Return the live memories by id; the caller may keep the dictionary."""
         with self._mutex:
             return {id_: line.memory for id_, line in self._current.items() if line.memory}
+
+    def replacing(self) -> list[Memory]:
+        """Return the memories that replace others. Takes no lock, so that who holds another store's may ask."""
+        return [line.memory for line in list(self._current.values()) if line.memory and line.memory.supersedes]
 
     def get(self, id_: str) -> Memory | None:
         """Return the live memory *id_*, by its whole id."""
@@ -301,7 +302,7 @@ class Store:
     def _export_once(self, collapse: bool, settle: Callable[[list[Line]], list[Line]] | None) -> Exported | None:
         path = self.path
         data, _ = files.read(path)
-        lines = jsonl.read_lines(data, self._lines_by_raw())
+        lines = jsonl.read_lines(data, {line.raw: line for line in self._lines})
         if settle is None and jsonl.in_conflict(lines) and checkout.is_unmerged(path):
             return Exported(path, changed=False, held="git is merging it; `memsync sync` resolves that")
         lines = (settle or merge.settle)(lines)
