@@ -78,7 +78,8 @@ def test_what_a_server_gave_is_not_given_by_a_hook_alone_and_the_other_way_round
         assert hook(repo, session="s2", prompt=f"{ASK} again") == ""
 
 
-def test_a_server_that_answers_too_late_does_not_take_the_event_from_the_hook(repo, live):
+def test_a_server_that_answers_too_late_does_not_take_the_event_from_the_hook(repo, live, monkeypatch):
+    monkeypatch.setenv("MEMSYNC_HOOK_SECONDS", "12")
     with Endpoint(live) as endpoint:
         answer_now, gone = endpoint._answer, threading.Event()
 
@@ -94,7 +95,8 @@ def test_a_server_that_answers_too_late_does_not_take_the_event_from_the_hook(re
     assert hook(repo, prompt=f"{ASK} again") == ""
 
 
-def test_a_server_begins_nothing_for_a_hook_that_waits_no_more(repo, live):
+def test_a_server_begins_nothing_for_a_hook_that_waits_no_more(repo, live, monkeypatch):
+    monkeypatch.setenv("MEMSYNC_HOOK_SECONDS", "12")
     with Endpoint(live) as endpoint:
         seen, gone, busy = answers(endpoint), threading.Event(), threading.Event()
 

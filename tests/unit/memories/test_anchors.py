@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsync import Memsync
@@ -37,6 +37,7 @@ def test_files_that_a_text_names_and_that_are_there_are_its_anchors(code, repo, 
     assert naming.find_named(content, repo.root) == found
 
 
+@settings(max_examples=20)  # each asks git
 @given(st.text(max_size=200))
 def test_no_text_breaks_the_search_for_files(text):
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsync.clients import known
@@ -67,6 +67,7 @@ def test_a_comma_before_the_end_and_what_is_said_behind_it_stay(text):
     assert json_entries.remove(added, wanted) == text
 
 
+@settings(max_examples=25)
 @given(texts(), st.lists(st.sampled_from(["Bash(ls)", "mcp__github__*"]), max_size=2))
 def test_what_the_user_allowed_stays_when_our_tools_are_no_longer_allowed(text, theirs):
     said = jsonedit.parse(text or "{}").value if text.strip(json_entries.BLANK) else {}
