@@ -2,6 +2,10 @@
 
 A session of `benchmarks/decisions/` is a project with files and memories, and what an agent does in it. Half of them were held back
 while the rules were made. Counted is whether the session has a memory before the call that needs it, and what else it was given.
+
+Claude Code and Codex hand what a hook says before a call to the model with the result of that call. So a memory is there *in time* only if it
+was given at an earlier call, or by the prompt; what comes at the deciding call itself is there before the next one, and is counted
+apart. A command that fails is what the next call hangs on: what its failure brings comes with the failure, and is in time.
 """
 
 from __future__ import annotations
@@ -63,9 +67,13 @@ class Session:
 
 @dataclass
 class Played:
-    """How many needed memories were there in time, of how many; those missed; calls, and lines that no call needed."""
+    """How many needed memories were given in time, of how many, and how many at the latest with the call's own result.
+
+    Those missed; calls, and lines that no call needed.
+    """
 
     needed: int = 0
+    early: int = 0
     present: int = 0
     missed: list[str] = field(default_factory=list)
     calls: int = 0
@@ -73,7 +81,7 @@ class Played:
 
     def add(self, other: Played) -> None:
         """Count another session too."""
-        for name in ("needed", "present", "calls", "missed", "beside"):
+        for name in ("needed", "early", "present", "calls", "missed", "beside"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
@@ -114,8 +122,8 @@ def make(session: Session, root: Path, home: Path) -> dict[str, str]:
         }
 
 
-def play(session: Session, root: Path, ids: Mapping[str, str], send: Send) -> Played:
-    """Play *session*: *send* passes an event on to the hook and returns what it gave."""
+def play(session: Session, root: Path, ids: Mapping[str, str], send: Send, unhooked: str = "") -> Played:
+    """Play *session*: *send* passes an event on to the hook and returns what it gave; *unhooked* calls have no hook."""
     done = Played(calls=len(session.calls))
     keys = {id_: key for key, id_ in ids.items()}
     given: set[str] = set()
@@ -131,12 +139,14 @@ def play(session: Session, root: Path, ids: Mapping[str, str], send: Send) -> Pl
     take("prompt", {"prompt": session.prompt, "hook_event_name": "UserPromptSubmit"})
     for number, call in enumerate(session.calls):
         payload = call.payload() | {"tool_use_id": f"{session.name}-{number}"}
-        if call.kind != "R":
+        early = set(given)
+        if call.kind not in unhooked:
             take("pre-tool", payload | {"hook_event_name": "PreToolUse"})
         if call.kind == "F":
             said = {"hook_event_name": "PostToolUseFailure", "error": f"Exit code 1\n{call.parts[1]}"}
             take("post-tool", payload | said)
         done.needed += len(call.needs)
+        done.early += len((given if call.kind == "F" else early).intersection(call.needs))
         done.present += len(given.intersection(call.needs))
         done.missed += [f"{session.name}: {key}" for key in call.needs if key not in given]
         if call.kind in "EW":
@@ -161,8 +171,10 @@ def run_hook(env: Mapping[str, str], event: str, payload: Mapping[str, Any]) -> 
     return json.loads(done.stdout)["hookSpecificOutput"].get("additionalContext", "") if done.stdout else ""
 
 
-def play_file(path: Path, send: Callable[[Mapping[str, str]], Send] = lambda env: partial(run_hook, env)) -> Played:
-    """Play each session of *path* in a project of its own."""
+def play_file(
+    path: Path, send: Callable[[Mapping[str, str]], Send] = lambda env: partial(run_hook, env), unhooked: str = ""
+) -> Played:
+    """Play each session of *path* in a project of its own; calls of the kinds *unhooked* ask no hook."""
     total = Played()
     for session in read(path):
         if len(session.calls) < _LEAST:
@@ -171,17 +183,26 @@ def play_file(path: Path, send: Callable[[Mapping[str, str]], Send] = lambda env
             root, home = Path(name) / "repo", Path(name) / "home"
             root.mkdir()
             env = {**os.environ, "MEMSYNC_HOME": str(home), "MEMSYNC_HOOK_SECONDS": "30"}
-            total.add(play(session, root, make(session, root, home), send(env)))
+            total.add(play(session, root, make(session, root, home), send(env), unhooked))
     return total
 
 
 def rows() -> Iterator[tuple[str, ...]]:
     """Yield the rows of the table."""
-    yield ("sessions", "calls", "needed memories present in time", "lines per 100 calls that none needed")
-    for name, what in (("open", "the rules were made with"), ("held", "held back")):
-        done = play_file(SESSIONS / f"{name}.txt")
-        share = f"{done.present} of {done.needed} ({done.present / done.needed:.0%})"
-        yield (what, str(done.calls), share, f"{100 * len(done.beside) / done.calls:.1f}")
+    late = "with that call's result at the latest"
+    yield (
+        "sessions",
+        "calls",
+        "needed memories given before the deciding call",
+        late,
+        "lines per 100 calls that none needed",
+    )
+    kinds = (("open", "the rules were made with"), ("held", "held back"))
+    for name, what, unhooked in ((*kind, unhooked) for kind in kinds for unhooked in ("R", "")):
+        done = play_file(SESSIONS / f"{name}.txt", unhooked=unhooked)
+        shares = (f"{count} of {done.needed} ({count / done.needed:.0%})" for count in (done.early, done.present))
+        label = f"{what}, {'reading asks no hook' if unhooked else 'as it is'}"
+        yield (label, str(done.calls), *shares, f"{100 * len(done.beside) / done.calls:.1f}")
         for missed in done.missed:
             print(f"missed: {missed}", file=sys.stderr)
         for beside in done.beside:
@@ -252,4 +273,4 @@ def _fill(root: Path) -> None:
 
 def summary(done: Played) -> str:
     """Return the figures of *done* in one line."""
-    return f"{done.present}/{done.needed} present, {len(done.beside)} lines beside in {done.calls} calls"
+    return f"{done.early}/{done.needed} early, {done.present} present, {len(done.beside)} lines beside in {done.calls} calls"

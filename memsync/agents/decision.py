@@ -25,7 +25,7 @@ RULE: Final = "rule"  # the type, or the tag, of a memory that may ask
 class Decision(NamedTuple):
     """What is given before a call, by which anchor each, what the client should ask the user, and why others are not given.
 
-    `is_done`: the session has had all that there is for this.
+    `is_done`: the session has had all that there is for this, or what there is when a file is read.
     """
 
     injection: Injection
@@ -39,8 +39,8 @@ class Decision(NamedTuple):
 def touched_by(call: ToolCall, cwd: str, root: Path | None) -> Touched:
     """Return what *call*, made in *cwd*, touches of the project at *root*."""
     real = os.path.realpath(root) if root else ""
-    paths = [path for path in (lookup.below(one, cwd, real) for one in call.paths) if path] if real else []
-    return Touched(tuple(dict.fromkeys(paths)), call.commands(), call.old, call.text, call.is_whole)
+    paths, reads = (lookup.all_below(named, cwd, real) if real else [] for named in (call.paths, call.reads))
+    return Touched(paths, call.commands(), call.old, call.text, call.is_whole, reads)
 
 
 def before_tool(session: RecallSession, touched: Touched) -> Decision:
@@ -69,7 +69,11 @@ def before_tool(session: RecallSession, touched: Touched) -> Decision:
     ranked = sorted(
         fitting, key=lambda one: (-one.rank, -_overlap(one, words), -one.entry.memory.importance, one.entry.id)
     )
-    chosen = [one for one in ranked if had < LINES or one.rank > FOLDER + 1 or _overlap(one, words) >= _SHARED]
+    chosen = [
+        one
+        for one in ranked
+        if had < LINES or (not one.is_read and (one.rank > FOLDER + 1 or _overlap(one, words) >= _SHARED))
+    ]
     new = drop_copies((project.mark(match.entry) for match in chosen), rules.ledger)
     by = {match.entry.id: str(match.anchor._replace(blob="")) for match in found.matches}
     injection = session.build(new, had, limit=LINES, notes={id_: f"for {quoted(text)}" for id_, text in by.items()})
@@ -81,7 +85,8 @@ def before_tool(session: RecallSession, touched: Touched) -> Decision:
         ask=_find_question(session, found.matches),
         refused=refused | limit,
         matches=tuple(found.matches),
-        is_done=not found.has_more and not limit and not _is_guarded(session, found.matches),
+        is_done=all(one.is_read for one in found.matches)
+        or (not found.has_more and not limit and not _is_guarded(session, found.matches)),
     )
 
 
@@ -149,6 +154,7 @@ def _find_question(session: RecallSession, matches: list[Match]) -> str:
         f"[{shown_id(one.entry.id)}] {quoted(one.entry.content)}"
         for one in _guards(matches)
         if one.rank >= SYMBOL - 2
+        and not one.is_read
         and not (rules.refusal(one.entry) or session.why_withheld(one.entry))
         and (one.entry.scope != "project" or session.project.screening.is_approved(one.entry))
     ]

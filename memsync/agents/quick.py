@@ -26,7 +26,7 @@ def is_quiet(event: str, client: str, payload: Mapping[str, Any], cwd: str, env:
         return False
     if event == "post-tool" and client not in AFTERWARDS:
         return True
-    if not (call.paths or call.line):
+    if not (call.paths or call.reads or call.line):
         return True
     root, path = lookup.find_path(cwd, env)
     known = lookup.Lookup(path) if path else None
@@ -45,9 +45,10 @@ def find_work(known: lookup.Lookup, root: str, call: ToolCall, cwd: str, session
 
 def list_targets(root: str, call: ToolCall, cwd: str) -> list[tuple[str, list[str]]]:
     """Return each file and each command of *call* with its keys; a command stands for all with the same keys."""
-    paths = [below for path in call.paths if (below := lookup.below(path, cwd, root))]
+    paths = lookup.all_below(call.paths, cwd, root)
     return [
-        *((path, lookup.keys_of([path], [])) for path in dict.fromkeys(paths)),
+        *((path, lookup.keys_of([path], [])) for path in paths),
+        *((f"{path}<", lookup.keys_of([path], [])) for path in lookup.all_below(call.reads, cwd, root)),
         *(("$", lookup.keys_of([], [words])) for words in call.commands()),
     ]
 

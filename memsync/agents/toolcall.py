@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _PATHS = ("file_path", "filePath", "notebook_path", "path", "absolute_path", "filename", "file")
 _READING = ("read", "glob", "grep", "ls", "list", "search", "view", "web", "find", "cat")
+_READERS = frozenset({"read", "read_file", "view"})  # tools that read one file
 _LONGEST = 65_536  # characters of what is written that are looked at
 _OUTPUT = 32_768  # of what a command printed
 _PATCH = "*** Begin Patch"
@@ -48,7 +49,7 @@ _INSIDE = (
 class ToolCall:
     """One call: the files it changes, as it names them, the commands it runs, and what it replaces and writes.
 
-    `error` is what a command that failed has said.
+    `reads` are files that it only reads. `error` is what a command that failed has said.
     """
 
     def __init__(self, payload: Mapping[str, Any]) -> None:
@@ -58,9 +59,12 @@ class ToolCall:
         self.id = str(payload.get("tool_use_id") or payload.get("call_id") or "")
         self.line = ""
         self.paths: list[str] = []
+        self.reads: list[str] = []
         self.old: list[str] = []
         self.text = ""
-        if not self.name.lower().startswith(_READING):
+        if self.name.lower() in _READERS:
+            self.reads = _path_in(given)
+        elif not self.name.lower().startswith(_READING):
             self._take(given)
         self.error = find_error(payload) if self.line else ""
 
@@ -74,9 +78,10 @@ class ToolCall:
         elif line:
             self.line = line
             self.paths = commands.paths(line)
+            self.reads = commands.reads(line)
             self.text = line[:_LONGEST]
         else:
-            self.paths = [path for key in _PATHS if isinstance(path := given.get(key), str) and path][:1]
+            self.paths = _path_in(given)
             edits = given.get("edits")
             for one in (given, *(edits[:_MOST] if isinstance(edits, list) else ())):
                 self._take_edit(one if isinstance(one, dict) else {})
@@ -102,7 +107,8 @@ class ToolCall:
     @property
     def mark(self) -> str:
         """What tells this call from the next: the client's id of it, else what it does."""
-        return self.id or f"{lookup.hash_of(repr((self.name, self.line, self.paths, self.old, self.text))):08x}"
+        said = (self.name, self.line, self.paths, self.reads, self.old, self.text)
+        return self.id or f"{lookup.hash_of(repr(said)):08x}"
 
     @property
     def is_whole(self) -> bool:
@@ -112,6 +118,10 @@ class ToolCall:
     def commands(self) -> list[tuple[str, ...]]:
         """Return what is run, without what only starts it."""
         return [words for words in map(commands.strip, commands.split(self.line)) if words]
+
+
+def _path_in(given: Mapping[str, Any]) -> list[str]:
+    return [path for key in _PATHS if isinstance(path := given.get(key), str) and path][:1]
 
 
 def find_error(payload: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ _HOOKS: Final = (
     Hook("UserPromptSubmit", "prompt", 5),
     Hook("PreCompact", "pre-compact", 5),
     Hook("SubagentStart", "subagent-start", 5),
-    Hook("PreToolUse", "pre-tool", 5, "Edit|MultiEdit|Write|NotebookEdit|Bash"),
+    Hook("PreToolUse", "pre-tool", 5, "Read|Edit|MultiEdit|Write|NotebookEdit|Bash"),
     Hook("PostToolUseFailure", "post-tool", 5, "Bash"),
     Hook("SessionEnd", "session-end", 5),
 )

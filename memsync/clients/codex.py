@@ -17,7 +17,7 @@ HOOKS: Final = (
     Hook("PostCompact", "post-compact", 5),  # its SessionStart(compact) is lost if the user leaves before the next turn
     Hook("SubagentStart", "subagent-start", 5),
     Hook(
-        "PreToolUse", "pre-tool", 5, "Bash|apply_patch|Edit|MultiEdit|Write|NotebookEdit"
+        "PreToolUse", "pre-tool", 5, "Bash|apply_patch|Read|Edit|MultiEdit|Write|NotebookEdit"
     ),  # those of Claude Code for the plugin
     Hook("PostToolUse", "post-tool", 5, "Bash"),
     Hook("SessionEnd", "session-end", 3),  # Codex gives no more, and warns about more

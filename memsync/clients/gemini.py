@@ -17,7 +17,9 @@ _HOOKS: Final = (
     Hook("SessionStart", "session-start", 10, "*"),
     Hook("BeforeAgent", "prompt", 5),
     Hook("PreCompress", "pre-compact", 5, "manual"),
-    Hook("AfterTool", "post-tool", 5, "write_file|replace|run_shell_command"),  # before one it takes no context
+    Hook(
+        "AfterTool", "post-tool", 5, "read_file|write_file|replace|run_shell_command"
+    ),  # before one it takes no context
     Hook("SessionEnd", "session-end", 5),
 )
 _CONTEXT: Final = re.compile(r"(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)

@@ -15,7 +15,7 @@ _HOOKS: Final = (
     Hook("UserPromptSubmit", "prompt", 5),
     Hook("PreCompact", "pre-compact", 5),
     Hook("SubagentStart", "subagent-start", 5),
-    Hook("PreToolUse", "pre-tool", 5, "edit|write_file|run_shell_command"),
+    Hook("PreToolUse", "pre-tool", 5, "read_file|edit|write_file|run_shell_command"),
     Hook("PostToolUseFailure", "post-tool", 5, "run_shell_command"),
     Hook("SessionEnd", "session-end", 5),
 )

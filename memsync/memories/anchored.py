@@ -28,7 +28,7 @@ FOLDER: Final = 1
 class Touched(NamedTuple):
     """What a tool touches: files below the root, commands without what only starts them, what is replaced, and all that is said.
 
-    `is_whole`: which part of the files it is cannot be told.
+    `is_whole`: which part of the files it is cannot be told. `reads` are files that are only read.
     """
 
     paths: Sequence[str] = ()
@@ -36,19 +36,21 @@ class Touched(NamedTuple):
     old: Sequence[str] = ()
     text: str = ""
     is_whole: bool = False
+    reads: Sequence[str] = ()
 
     @property
     def keys(self) -> list[str]:
         """Under which something may be anchored to it."""
-        return lookup.keys_of(self.paths, self.commands)
+        return lookup.keys_of((*self.paths, *self.reads), self.commands)
 
 
 class Match(NamedTuple):
-    """A memory that is anchored to what is touched: by which anchor, and how closely."""
+    """A memory that is anchored to what is touched: by which anchor, and how closely. `is_read`: only because that is read."""
 
     entry: Entry
     anchor: Anchor
     rank: int
+    is_read: bool = False
 
 
 class Found(NamedTuple):
@@ -68,6 +70,7 @@ def find_anchored(project: Project, touched: Touched) -> Found:
     matches: list[Match] = []
     has_more = False
     blocks = _Blocks(root, touched) if root else None
+    read = Touched(touched.reads, is_whole=True)
     names = {name for words in touched.commands for name in (words[0], words[0].rpartition("/")[2])}
     for scope, memory in _list_anchored(project):
         may_fit = [text for text in memory.anchors if _may_fit(text, keys, names)]
@@ -76,9 +79,10 @@ def find_anchored(project: Project, touched: Touched) -> Found:
             continue
         entry = project.entry(scope, memory)
         ranked = [(rank, one) for one in near if (rank := _rank(one, touched, blocks))]
-        if ranked:
-            rank, anchor = max(ranked, key=lambda pair: pair[0])
-            matches.append(Match(entry, anchor, rank))
+        as_read = [(rank, one) for one in near if (rank := _rank(one, read, None))]
+        if ranked or as_read:
+            rank, anchor = max(ranked or as_read, key=lambda pair: pair[0])
+            matches.append(Match(entry, anchor, rank, is_read=not ranked))
         has_more |= any(one.symbol or len(one.command) > 2 for one in near) and not ranked
     return Found(matches, has_more)
 

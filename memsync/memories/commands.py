@@ -21,6 +21,7 @@ _PART = r"""(?:[^\s;&|()<>'"\\]|\\.|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|$))+|[;&|
 _QUOTES = r"""['"]|\\(?=.)"""
 _SHELLS = frozenset("sh bash zsh dash python python3 node ruby perl php source .".split())
 _WRITERS = frozenset("rm mv cp tee touch truncate patch chmod unlink rmdir ln install".split())
+_READERS = frozenset("cat head tail nl less bat sed".split())  # Codex has no other tool to read with
 _GIT_WRITERS = frozenset("rm mv restore checkout".split())
 
 
@@ -112,4 +113,13 @@ def paths(line: str) -> list[str]:
             found += plain
         elif words[0] == "git" and words[1:2] and words[1] in _GIT_WRITERS:
             found += plain[1:]
+    return list(dict.fromkeys(found))[:_MOST]
+
+
+def reads(line: str) -> list[str]:
+    """Return the files that *line* shows, as it spells them; among them may be numbers and scripts, which name no file."""
+    found: list[str] = []
+    for words in map(strip, split(line)):
+        if words and words[0] in _READERS:
+            found += [word for word in words[1:] if not word.startswith("-")]
     return list(dict.fromkeys(found))[:_MOST]

@@ -76,6 +76,11 @@ def below(path: str, cwd: str, root: str) -> str:
     return inside.replace(os.sep, "/") if inside else ""
 
 
+def all_below(paths: Iterable[str], cwd: str, root: str) -> list[str]:
+    """Return each of *paths* that is below *root*, from there on, once."""
+    return list(dict.fromkeys(path for one in paths if (path := below(one, cwd, root))))
+
+
 class Lookup:
     """What the file at *path* says, as long as the files that it was made from are as they were then; else nothing is `fresh`."""
 

@@ -82,13 +82,31 @@ def test_what_is_anchored_to_a_symbol_is_given_when_that_is_edited_and_once(proj
         ("src/**", {"file_path": "src/a/b.py"}, {"file_path": "src.py"}),
         ("*.sql", {"file_path": "db/a.sql"}, {"file_path": "a.py"}),
         ("$ git push", {"command": "cd x && git push -f"}, {"command": "git pull"}),
-        ("src/client.py", {"command": "rm src/client.py"}, {"command": "cat src/client.py"}),
+        ("src/client.py", {"command": "rm src/client.py"}, {"command": "ls src/client.py"}),
     ],
 )
 def test_files_folders_globs_and_commands_are_told_apart(project, code, hook, anchor, touched, untouched):
     project.remember("This is so for a reason", anchors=[anchor])
     assert hook("pre-tool", "Any", **untouched) == ""
     assert "for a reason" in hook("pre-tool", "Any", **touched)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [("Read", {"file_path": "src/client.py"}), ("Bash", {"command": "cd src && sed -n '1,9p' ../src/client.py"})],
+)
+def test_what_is_read_brings_two_lines_before_the_edit_and_no_more_when_it_is_read_again(
+    project, code, hook, tool, given
+):
+    project.remember("Client.send() is idempotent, see src/client.py")
+    for number in range(3):
+        project.remember(f"Number {number} is about {('colours', 'ports', 'sizes')[number]}", anchors=["src/client.py"])
+    given = given | {"cwd": str(code.parent)} if tool == "Bash" else given
+    first = hook("pre-tool", tool, **given)
+    assert first.count("- [mm-") == 2
+    assert "idempotent" in first
+    assert hook("pre-tool", tool, **given) == ""
+    assert hook("pre-tool", "Edit", file_path=str(code), old_string="return 1", new_string="return 3") == ""
 
 
 def test_two_lines_at_most_those_that_fit_best(project, code, hook):
@@ -204,6 +222,12 @@ def test_a_rule_of_the_users_asks_before_each_such_command_and_never_denies(guar
         assert said["permissionDecision"] == "ask"
         assert "Ask the team before a push" in said["permissionDecisionReason"]
     assert ask(guarded, repo, command="git status") == {}
+
+
+def test_no_rule_asks_before_a_file_is_read(guarded, project, code, repo):
+    project.remember("Ask the team", memory_type="rule", anchors=["src/client.py"], scope="stealth")
+    assert "permissionDecision" not in ask(guarded, repo, command="cat src/client.py")
+    assert ask(guarded, repo, command="rm src/client.py")["permissionDecision"] == "ask"
 
 
 def test_no_rule_asks_where_the_user_did_not_want_it(guarded, project, repo):

@@ -32,7 +32,7 @@ def commands(client: str) -> list[tuple]:
     return found
 
 
-EDITS = "Edit|MultiEdit|Write|NotebookEdit"
+EDITS = "Read|Edit|MultiEdit|Write|NotebookEdit"
 
 
 def test_the_commands_of_claude_code_never_change():
@@ -79,7 +79,12 @@ def test_the_commands_of_gemini_cli_never_change_and_count_milliseconds():
         ("SessionStart", "*", f"memsync hook session-start --client gemini{GUARD}", 10_000),
         ("BeforeAgent", None, f"memsync hook prompt --client gemini{GUARD}", 5_000),
         ("PreCompress", "manual", f"memsync hook pre-compact --client gemini{GUARD}", 5_000),
-        ("AfterTool", "write_file|replace|run_shell_command", f"memsync hook post-tool --client gemini{GUARD}", 5_000),
+        (
+            "AfterTool",
+            "read_file|write_file|replace|run_shell_command",
+            f"memsync hook post-tool --client gemini{GUARD}",
+            5_000,
+        ),
         ("SessionEnd", None, f"memsync hook session-end --client gemini{GUARD}", 5_000),
     ]
     names = [one.value["hooks"][0]["name"] for one in entries_of("gemini", "hooks")]
