@@ -15,13 +15,14 @@ from memsync.cli.memory import memory, read_text
 from memsync.errors import UsageError
 from memsync.format.as_json import as_json
 from memsync.learn.candidates import Candidates, Proposal
-from memsync.learn.corrections import Said, find_beside, spread
+from memsync.learn.corrections import find_beside
 from memsync.memories.project import Project
 from memsync.poison.guard import shown_type
+from memsync.setup import corrected
 
 if TYPE_CHECKING:
     from memsync.learn.extract import Extracted
-    from memsync.memories.results import Entry, Remembered
+    from memsync.memories.results import Entry
     from memsync.memories.similar import Similar
 
 _NEXT = "`memsync memory approve ID…` or `--all` stores them, `memsync memory reject ID…` drops them"
@@ -231,7 +232,7 @@ def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bo
     for entry in (entries := [project.get(ref) for ref in flagged]):
         _decide(project, entry, revoke=revoke, yes=yes)
     done = waiting.approve(_choose_ids(waiting, refs, is_all=is_all)) if refs or not flagged else []
-    said = _spread(project, done)
+    said = corrected.follow(project, [one.entry for one in done if one.status == "superseded"])
     lines = [render.remembered(one, project.clock()) for one in done]
     lines += [
         f"  also in {render.one_line(one.where)}: {render.one_line(one.text)[:80]}{_then(one.next)}" for one in said
@@ -243,21 +244,6 @@ def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bo
 
 def _then(command: str) -> str:
     return f"; then `{command}`" if command else ""
-
-
-def _spread(project: Project, done: Sequence[Remembered]) -> list[Said]:
-    """Bring our blocks up to date after corrections, and return where else the old text is still said."""
-    corrected = [one for one in done if one.status == "superseded"]
-    if not corrected:
-        return []
-    from memsync.setup.clients import refresh_blocks
-
-    refresh_blocks(project)
-    found = []
-    for one in corrected:
-        olds = [project.get(id_) for id_ in one.entry.memory.supersedes]
-        found += spread(project, one.entry.content, olds)
-    return found
 
 
 def _decide(project: Project, entry: Entry, *, revoke: bool, yes: bool) -> None:

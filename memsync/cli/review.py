@@ -13,10 +13,11 @@ from memsync.cli.app import Answer, cli, command, track, wants_json
 from memsync.cli.keys import keys, mark_differences
 from memsync.cli.memory import read_text
 from memsync.errors import MemsyncError, UsageError
-from memsync.janitor import deciding, queue
+from memsync.janitor import queue
 from memsync.janitor.batches import describe, list_records, spell
 from memsync.janitor.queue import Action, Card, Copy
 from memsync.memories.project import Project
+from memsync.setup import corrected
 
 _MORE: Final = {"j": "next", "k": "before", "u": "undo", "q": "quit"}
 _OF_COPIES: Final = {"h": "another first", "s": "later"}
@@ -64,7 +65,7 @@ def review(
       memsync review --undo
     """
     if is_undo:
-        done = deciding.undo(project)
+        done = corrected.undo(project)
         return Answer(done, render.one_line(done.said))
     if action:
         return _decide(project, name, action, text, yes=yes)
@@ -91,7 +92,7 @@ def _decide(project: Project, name: str | None, action: Action, text: str | None
         raise UsageError(
             "a flagged memory is approved by a person: run `memsync review`, or add --yes once you have read it"
         )
-    done = deciding.decide(project, name, action, was=card.version, text=read_text(text or ""))
+    done = corrected.decide(project, name, action, was=card.version, text=read_text(text or ""))
     return Answer(done, render.one_line(done.said))
 
 
@@ -183,7 +184,7 @@ class Round:
         click.echo(f"  {render.one_line(said)}")
 
     def _undo(self) -> str:
-        done = deciding.undo(self._project)
+        done = corrected.undo(self._project)
         if done.name not in self._names:
             self._names.insert(self._at, done.name)
         return done.said
@@ -195,7 +196,7 @@ class Round:
             draft = card.text if action == "edit" else _draft_merge(card)
             if (text := _strip_notes(click.edit(draft) or "", card)) == "":
                 return "nothing was written, so nothing is changed"
-        return deciding.decide(self._project, card.name, action, was=card.version, text=text).said
+        return corrected.decide(self._project, card.name, action, was=card.version, text=text).said
 
 
 def _list_more(card: Card) -> dict[str, str]:

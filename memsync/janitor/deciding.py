@@ -7,7 +7,7 @@ texts of memories from the local history. `purge` drops the notes of its ids.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,12 +18,13 @@ from memsync.janitor import review
 from memsync.janitor import undo as runs
 from memsync.janitor.likely import keep_apart
 from memsync.janitor.plan import seal
-from memsync.janitor.queue import COPIES, Action, Card, find_live, needs_text, read_card
+from memsync.janitor.queue import COPIES, Action, Card, needs_text, read_card
 from memsync.janitor.run import apply
 from memsync.learn.candidates import Candidates, make_proposal, make_record
+from memsync.learn.corrections import Said
 from memsync.memories import edits, sharing
 from memsync.memories.project import Project
-from memsync.memories.results import Entry
+from memsync.memories.results import Remembered
 from memsync.records import Memory, Scope, shown_id, tick
 from memsync.store import files, local_history
 from memsync.store.lock import lock
@@ -35,11 +36,16 @@ Note = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What was decided about which card, and what became of it."""
+    """What was decided about which card, and what became of it.
+
+    `corrected` is the id of a memory that stands for others since, or did; `also_in` is where these are still said.
+    """
 
     name: str
     action: Action
     said: str
+    corrected: str = ""
+    also_in: Sequence[Said] = ()
 
 
 def decide(project: Project, name: str, action: Action, *, was: str, text: str = "") -> Decision:
@@ -65,7 +71,7 @@ def decide(project: Project, name: str, action: Action, *, was: str, text: str =
         note["touched"] = [] if note.keys() & {"moved", "run"} else _compare(before, _seal_all(project))
         if said or note["touched"] or note.get("run"):
             _append(project, note)
-    return Decision(name=name, action=action, said=said)
+    return Decision(name=name, action=action, said=said, corrected=note.get("corrected", ""))
 
 
 Seals = Mapping[tuple[Scope, str], Memory]
@@ -161,25 +167,18 @@ def _decide_candidate(project: Project, card: Card, action: Action, text: str, n
         waiting.reject([memory.id])
         return f"{shown_id(near.id)} says both"
     if action == "edit":
-        entry = _remember(project, memory, text)
-        waiting.reject([memory.id])
-        return f"remembered {shown_id(entry.id)}"
+        memory = waiting.edit(memory.id, text).memory
     (stored,) = waiting.approve([memory.id])
+    _note_correction(note, stored)
     if action == "supersede" and near:
-        project.update(stored.entry.id, scope=stored.entry.scope, supersedes=[near.id])
+        _note_correction(note, project.update(stored.entry.id, scope=stored.entry.scope, supersedes=[near.id]))
         return f"remembered {shown_id(stored.entry.id)}, which stands for {shown_id(near.id)}"
     return f"{stored.status}: {shown_id(stored.entry.id)}" + (f" ({stored.reason})" if stored.reason else "")
 
 
-def _remember(project: Project, memory: Memory, text: str) -> Entry:
-    return project.remember(
-        text,
-        supersedes=[id_ for id_ in memory.supersedes if find_live(project, id_)],
-        memory_type=memory.memory_type,
-        importance=memory.importance,
-        tags=memory.tags,
-        source_type=memory.source_type,
-    ).entry
+def _note_correction(note: Note, stored: Remembered) -> None:
+    if stored.status == "superseded":
+        note["corrected"] = stored.entry.id
 
 
 def _decide_skill(project: Project, card: Card, action: Action, _text: str, note: Note) -> str:
@@ -279,6 +278,7 @@ def undo(project: Project) -> Decision:
         name=note["name"],
         action=note["action"],
         said=f"took back: {note['action']} of {shown_id(note['name'].rpartition(':')[2])}",
+        corrected=note.get("corrected", ""),
     )
 
 

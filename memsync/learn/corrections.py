@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from memsync.dedup import decide, on_scale
+from memsync.dedup import MERGED, decide, on_scale
 from memsync.errors import InvalidSkill, MemsyncError
 from memsync.learn.candidates import Candidates
 from memsync.learn.statements import statements
@@ -138,8 +138,12 @@ def _find_wrong(lines: str, text: str, olds: Iterable[str]) -> Iterator[tuple[in
     """Yield the line and the text of each statement that says what was replaced."""
     olds = list(olds)
     for one in statements(lines):
-        says_old = any(decide(one.text, old, 0.75).relation in ("duplicate", "contains", "contained") for old in olds)
-        if (says_old or corrects(text, one.text)) and decide(one.text, text, 0.75).relation != "duplicate":
+        found = [decide(one.text, old, 0.75) for old in olds]
+        says_old = any(verdict.relation in ("duplicate", "contains", "contained") for verdict in found)
+        new = decide(one.text, text, 0.75)
+        # With one value in the place of another, the old text may pass for the new one in other words.
+        is_same = any(verdict.decision in MERGED for verdict in found) and new.decision not in MERGED
+        if is_same or ((says_old or corrects(text, one.text)) and new.relation != "duplicate"):
             yield one.line, one.text
 
 
@@ -148,11 +152,11 @@ def _find_in_file(path: Path, name: str, text: str, olds: Sequence[str]) -> Iter
         whole = read_utf8(path.read_bytes(), name, MemsyncError).replace("\r\n", "\n")
     except (OSError, MemsyncError):
         return
-    ours = re.search(r"<!-- memsync: begin.*?<!-- memsync: end -->", whole, re.DOTALL)
-    first, last = (whole.count("\n", 0, at) + 1 for at in ours.span()) if ours else (0, 0)
-    for line, said in _find_wrong(re.sub(r"<!-- memsync: \w+[^>]*-->", "", whole), text, olds):
-        is_ours = first <= line <= last
-        yield Said(f"{name}:{line}", said, "memsync sync" if is_ours else "")
+    theirs = re.sub(  # our block says what the memories do
+        r"<!-- memsync: begin.*?<!-- memsync: end -->", lambda ours: "\n" * ours[0].count("\n"), whole, flags=re.DOTALL
+    )
+    for line, said in _find_wrong(theirs, text, olds):
+        yield Said(f"{name}:{line}", said)
 
 
 def _correct_skill(project: Project, entry: SkillEntry, text: str, olds: Sequence[str]) -> Said | None:

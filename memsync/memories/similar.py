@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from memsync.dedup import ALIKE, MERGED, Relation, Thresholds, Verdict, decide, on_scale
@@ -95,13 +96,19 @@ def find_similar(project: Project, store: Store, content: str, besides: Collecti
     The caller holds the lock. None: `prepare_index` must be called first, without it.
     """
     scope = store.place.scope
-    replaced = {old for one in project.stores.values() for memory in one.replacing() for old in memory.supersedes}
+    store.by_hash("")  # knows from then on what is superseded
+
+    @cache
+    def list_replaced_elsewhere() -> set[str]:
+        others = (one for one in project.stores.values() if one is not store)
+        return {old for one in others for memory in one.replacing() for old in memory.supersedes}
+
+    def is_replaced(id_: str) -> bool:
+        return store.followers.is_superseded(id_) or id_ in list_replaced_elsewhere()
 
     def allow(where: Scope, memory: Memory) -> float | None:
-        is_open = (
-            where == scope and (memory.archived_at is None or memory.id in replaced) and memory.conflict_of is None
-        )
-        return 0.0 if is_open and memory.id not in besides else None
+        is_open = where == scope and memory.conflict_of is None and memory.id not in besides
+        return 0.0 if is_open and (memory.archived_at is None or is_replaced(memory.id)) else None
 
     try:
         ranking = project.finder.nominate(content[:_ASKED], limit=_JUDGED, allow=allow)

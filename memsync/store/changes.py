@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,10 +76,11 @@ def refuse_loss(path: Path, lines: Sequence[Line], new: bytes) -> None:
 
 
 class Hashes:
-    """Which live memories have a content hash: mostly one."""
+    """Which live memories have a content hash, mostly one; and how many supersede an id."""
 
     def __init__(self, memories: Mapping[str, Memory]) -> None:
         self._ids: dict[str, dict[str, None]] = {}  # by hash, in order
+        self.superseded: Counter[str] = Counter()
         self.apply([Change(id_, None, memory) for id_, memory in memories.items()])
 
     def find(self, hash_: str) -> Iterable[str]:
@@ -90,8 +92,10 @@ class Hashes:
         for change in changes:
             if change.before:
                 self._ids.get(content_hash(change.before.content), {}).pop(change.id, None)
+                self.superseded.subtract(change.before.supersedes)
             if change.after:
                 self._ids.setdefault(content_hash(change.after.content), {})[change.id] = None
+                self.superseded.update(change.after.supersedes)
 
 
 class Followers:
@@ -105,6 +109,10 @@ class Followers:
     def are_none(self) -> bool:
         """Whether nobody is to be told."""
         return self.listener is None and self.hashes is None
+
+    def is_superseded(self, id_: str) -> bool:
+        """Tell whether a live memory supersedes *id_*; only after the hashes were asked for."""
+        return bool(self.hashes and self.hashes.superseded[id_])
 
     def tell(self, changes: list[Change]) -> list[Change]:
         """Tell all of *changes*, and return them."""

@@ -133,8 +133,7 @@ class Store:
 
     def get(self, id_: str) -> Memory | None:
         """Return the live memory *id_*, by its whole id."""
-        line = self._current.get(id_)
-        return line.memory if line else None
+        return line.memory if (line := self._current.get(id_)) else None
 
     def raw(self, id_: str) -> bytes:
         """Return the bytes of the line that counts for *id_*."""
@@ -150,8 +149,7 @@ class Store:
     def by_hash(self, hash_: str, *, besides: str = "") -> Memory | None:
         """Return a memory with that content hash and another id than *besides*; an archived one only if there is no other."""
         with self._mutex:
-            if (hashes := self.followers.hashes) is None:
-                hashes = self.followers.hashes = Hashes(self.memories())
+            hashes = self.followers.hashes = self.followers.hashes or Hashes(self.memories())
             found = (m for id_ in hashes.find(hash_) if id_ != besides and (m := self.get(id_)))
             return min(found, key=lambda memory: memory.archived_at is not None, default=None)
 
@@ -387,8 +385,7 @@ class Store:
     def _take_in(self, lines: list[Line], *, waiting: bool) -> list[Change]:
         """Add *lines* after the others, and return what they change."""
         latest = {line.id: line for line in lines if line.id is not None}
-        nothing = Line(b"")
-        changes = [Change(id_, self._current.get(id_, nothing).memory, line.memory) for id_, line in latest.items()]
+        changes = [Change(id_, self.get(id_), line.memory) for id_, line in latest.items()]
         self._lines += lines
         self._ends = (self._ends[0] if waiting else len(self._lines), len(self._lines))
         self._current |= latest

@@ -9,9 +9,10 @@ from typing import Final
 from urllib.parse import urlencode
 
 from memsync.errors import MemsyncError
-from memsync.janitor import deciding, queue
+from memsync.janitor import queue
 from memsync.janitor.queue import Action, Card
 from memsync.memories.project import Project
+from memsync.setup import corrected
 from memsync.store.files import stamp
 from memsync.web import spell
 from memsync.web.desk import Done, Given, Page, Undo, status_of
@@ -174,7 +175,7 @@ def decide(waiting: Waiting, project: Project, given: Given) -> Done | Page:
     at = next((number for number, one in enumerate(names) if queue.is_same(one, name)), 0)
     text = given.raw("text")
     try:
-        done = deciding.decide(project, name, action or "approve", was=given.get("was"), text=text)
+        done = corrected.decide(project, name, action or "approve", was=given.get("was"), text=text)
     except MemsyncError as error:
         return _page(waiting, project, name, kind, str(error), text, status_of(error))
     waiting.drop(project, name)
@@ -191,6 +192,6 @@ def _spell(name: str, action: Action) -> str:
 
 def undo(waiting: Waiting, project: Project, given: Given) -> Done:
     """Take back the last decision, and show its card again."""
-    done = deciding.undo(project)
+    done = corrected.undo(project)
     waiting.put_back(project, done.name)
     return Done(done.said, _link(done.name, given.get("kind")), [spell.command("review", "--undo")])

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from sessions import Part, write
 
+from memsync.janitor import queue
 from memsync.learn.candidates import Candidates
 from memsync.learn.corrections import corrects, find_beside, reword, spread
 from memsync.learn.extract import extract
+from memsync.setup import clients
+from memsync.setup.corrected import decide, undo
 
 OLD, NEW = "The frontend uses yarn for packages", "We use pnpm for packages, not yarn."
 SAID = "no, we use pnpm for packages, not yarn"
@@ -112,3 +115,21 @@ def test_a_candidate_is_seen_beside_what_it_contradicts(project):
     beside = find_beside(project, "The API listens on port 8081")
     assert (beside.id, beside.relation) == (old.id, "contradicts")
     assert find_beside(project, "Bananas are yellow") is None
+
+
+@pytest.mark.parametrize("action", ["approve", "edit"])
+def test_whichever_way_a_correction_is_approved_the_block_is_renewed_and_the_skill_waits(
+    project, repo, corrected, action
+):
+    project.skills.create("release", f"1. Tag it.\n2. {OLD}.\n", description="How to release.")
+    block = repo.root / "AGENTS.md"
+    clients.apply(project, clients.plan(project, ["agents-md"], stealth=False))
+    assert OLD in block.read_text()
+    (name,) = queue.list_names(project)
+    done = decide(project, name, action, was=queue.read_card(project, name).version, text=f"{PLAIN} now")
+    assert "also in skill release, then `memsync skill approve release`" in done.said
+    assert OLD not in block.read_text()
+    assert "pnpm" in block.read_text()
+    assert "release" in Candidates(project).skills()
+    undo(project)
+    assert OLD in block.read_text()
