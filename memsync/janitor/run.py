@@ -11,6 +11,7 @@ from memsync.format.codec import fields_of
 from memsync.janitor import review, runs
 from memsync.janitor.candidates import Track, untracked
 from memsync.janitor.plan import Archive, Confirm, Enrich, Merge, Reverse, Step, as_dict, seal
+from memsync.memories import links
 from memsync.memories.project import Project
 from memsync.records import SCOPES, Memory, Scope, content_hash, format_time, tick, unite_words
 from memsync.store import bystealth
@@ -107,6 +108,7 @@ class _Writing:
         self._pending: dict[str, Memory] = {}
         self._edits: dict[str, dict[str, Any]] = {}
         self._dropped: list[str] = []
+        self._moved: dict[str, tuple[str, Merge]] = {}  # what stands for what was merged away, and by which step
         self._backup: list[dict[str, Any]] = []
         self._log: list[Dedup] = []
 
@@ -137,12 +139,25 @@ class _Writing:
 
     def _write(self) -> None:
         """Write the backup, then what is kept, then what is taken out: whatever stops it, every text is somewhere."""
+        if self._moved:
+            self._follow_links()
         if not self._backup:
             return
         runs.append(self._project, self._scope, self._run, self._backup)
         self._store.update(self._edits)
         written = [old.written_at for id_ in self._dropped if (old := self._store.get(id_)) and old.written_at]
         self._store.remove(self._dropped, tick(self._now, max(written, default=None)))
+
+    def _follow_links(self) -> None:
+        """Let what links to a record that was merged away link to what stands for it. Not an edit of what it says."""
+        moved: dict[str, str] = {}
+        for id_, (kept, _) in reversed(self._moved.items()):  # what was kept may be merged away itself, later
+            moved[id_] = moved.get(kept, kept)
+        for id_, memory in self._store.memories().items():
+            now = self._pending.get(id_, memory)
+            if now.links and id_ not in self._dropped and (new := links.follow(now, moved)) != now.links:
+                _, step = next(iter(self._moved.values()))
+                self._note(step, {id_: (now, {"links": list(new)})}, None)
 
     def _seen(self, id_: str, saw: Mapping[str, str]) -> Memory:
         memory = self._store.get(id_)
@@ -173,6 +188,7 @@ class _Writing:
             if changes or (is_written and not elsewhere):
                 changes["updated_at"] = format_time(tick(self._now, keep.written_at))
             edits = {} if elsewhere else {step.keep: (keep, changes)}
+            self._moved[drop.id] = step.keep, step
             if is_written:
                 changes["supersedes"] = [*changes.get("supersedes", keep.supersedes), drop.id]
                 aside = format_time(tick(self._now, drop.written_at))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memsync.errors import InvalidMemory
@@ -47,6 +47,27 @@ def links_of(memory: Memory) -> list[Link]:
     in_text = _IN_TEXT.findall(memory.content) if "[[" in memory.content else ()
     found = [*own, *(Link(relation or _SEE, target) for relation, target in in_text)]
     return list({link.target: link for link in reversed(found)}.values())[::-1]
+
+
+def follow(memory: Memory, moved: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the stored links of *memory* with what stands for each target in *moved* by now, and none to itself."""
+    found = []
+    for text in memory.links:
+        link = parse(text)
+        target = moved.get(link.target, link.target) if link else ""
+        if target != memory.id:
+            found.append(str(link._replace(target=target)) if link and target != link.target else text)
+    return tuple(dict.fromkeys(found))
+
+
+def refuse_itself(memory_id: str, found: Iterable[str]) -> None:
+    """Do nothing unless one of the links leads to *memory_id*, whose they are.
+
+    Raises:
+        InvalidMemory: one does.
+    """
+    if any((link := parse(text)) and link.target == memory_id for text in found):
+        raise InvalidMemory("a memory cannot link to itself; name another one")
 
 
 def resolve(project: Project, given: Collection[str]) -> tuple[str, ...]:

@@ -256,8 +256,9 @@ class _Write:
     def _take_over(self, old: Memory) -> dict[str, Any]:
         """Return the changes to *old* apart from the text: tags, cues and links are united, the larger importance is kept."""
         draft, changes = self.draft, dict[str, Any]()
+        said = draft.memory._replace(links=links.follow(draft.memory._replace(id=old.id), {}))  # none to itself
         for name in _UNITED:
-            if (united := unite_words(getattr(old, name), getattr(draft.memory, name))) != getattr(old, name):
+            if (united := unite_words(getattr(old, name), getattr(said, name))) != getattr(old, name):
                 changes[name] = list(united)
         if draft.importance is not None and draft.importance > old.importance:
             changes["importance"] = draft.importance
@@ -332,6 +333,7 @@ def update(
     for name in ("tag", "link", "anchor"):
         check_words(wanted.get(f"{name}s", ()), name)
     entry = project.get(ref, scope)
+    links.refuse_itself(entry.id, wanted.get("links", ()))
     replaces = [other for other in resolve_refs(project, supersedes) if other.id != entry.id]
     store = project.store_to_write(entry.scope)
     blind: Look | None = None

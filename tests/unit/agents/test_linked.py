@@ -82,6 +82,9 @@ def test_links_are_united_where_a_text_comes_again_and_replaced_by_an_update(pro
     pin = add(PIN, links=[f"because:{one}"])
     assert project.remember(PIN, links=[two]).entry.memory.links == (f"because:{one}", f"see:{two}")
     assert project.update(pin, links=[f"needs:{two}"]).entry.memory.links == (f"needs:{two}",)
+    with pytest.raises(InvalidMemory, match="itself"):
+        project.update(pin, links=[two, f"because:{pin}"])
+    assert project.remember(PIN, links=[pin]).entry.memory.links == (f"needs:{two}",)
     assert project.update(pin, links=[""]).entry.memory.links == ()
 
 

@@ -49,6 +49,19 @@ def test_what_is_kept_takes_over_tags_and_the_larger_importance_and_what_was_sup
     assert live(project) == {"mm-a": RICH}
 
 
+def test_links_to_what_is_merged_away_lead_to_what_stands_for_it_until_that_is_taken_back(project, put):
+    put(RICH, links=["see:mm-b"])
+    put(POOR, start="b", links=["because:mm-a", "needs:mm-c"])
+    put("The API is in Go", start="c", links=["because:mm-b", "see:mm-a", "see:mm-x", "needs:mm-b"])
+    before = project.store("project").memories()
+    apply(project, [step for step in survey(project, ["dedup"]).steps if step.keep == "mm-a"])
+    assert memory(project).links == ("needs:mm-c",)
+    assert memory(project, "mm-c").links == ("because:mm-a", "see:mm-a", "see:mm-x", "needs:mm-a")
+    undo(project)
+    after = project.store("project").memories()
+    assert {id_: one.links for id_, one in after.items()} == {id_: one.links for id_, one in before.items()}
+
+
 def test_several_copies_merged_into_one_leave_all_their_tags(project, put):
     for number in range(3):
         put(POOR, start="abc"[number], tags=[f"tag{number}"], importance=0.5 + number / 10)
