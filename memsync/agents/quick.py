@@ -14,13 +14,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 EVENTS = ("pre-tool", "post-tool")
-AFTERWARDS = frozenset({"gemini", "opencode"})  # clients whose hooks can add context only when a tool has run
+AFTERWARDS = frozenset(
+    {"copilot", "gemini", "opencode"}
+)  # clients whose hooks can add context only when a tool has run
 
 
 def is_quiet(event: str, client: str, payload: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> bool:
     """Tell whether there is certainly nothing to say."""
-    if payload.get("toolArgs") is not None:
-        return False  # names of another client, which are read where there is time
+    if client == "claude" and event == "pre-tool" and "timestamp" in payload:
+        return True  # Copilot CLI, which runs the hooks of Claude Code and takes no context before a tool
+    if client == "copilot":
+        from memsync.clients.copilot import CLIENT
+
+        payload = CLIENT.read(payload)
     call = ToolCall(payload)
     if event == "post-tool" and call.error:
         return False

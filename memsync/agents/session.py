@@ -16,6 +16,7 @@ from memsync.agents.triage import small_talk
 from memsync.memories.filters import SHOWN, Filters, least_confidence, search, sort_by_importance, together
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit, Recall
+from memsync.records import SKILL_PREFIX
 
 _POOL: Final = 3  # memories looked at per memory wanted, where some may be too long or say the same
 
@@ -290,7 +291,10 @@ class RecallSession(Ledger):
                 entry.id: self.project.screening.note(entry) for entry in injection.entries if entry.scope == scope
             }
             state = self.project.state(scope)
-            state.record_use([(id_, now) for id_ in shown], shown)
+            used = [
+                (id_, now) for id_ in shown if not id_.startswith(SKILL_PREFIX)
+            ]  # one that is named is not used yet
+            state.record_use(used, shown)
             if self.id:
                 state.record_session(self.id, [(id_, "injected", now) for id_ in shown])
 

@@ -11,6 +11,7 @@ from memsync.agents import hooklog
 from memsync.agents.explain import MEANINGS
 from memsync.errors import MemsyncError, Remedy
 from memsync.memories.project import Project
+from memsync.skills.anchored import list_anchored
 
 _DONE: Final = {
     "accessed": ("recalled", "the agent asked"),
@@ -74,6 +75,9 @@ def list_sessions(project: Project) -> list[Session]:
     """Return the sessions that something is known of, the latest first. Local: this machine's, and not forever."""
     project.stores.refresh()
     contents = {memory.id: memory.content for store in project.stores.values() for memory in store.memories().values()}
+    contents |= {
+        one.memory.id: one.memory.content for store in project.stores.values() for one in list_anchored(store.place)
+    }
     found: dict[str, list[Event]] = {}
     clients: dict[str, str] = {}
     chars: Counter[str] = Counter()

@@ -140,7 +140,7 @@ def find_error(payload: Mapping[str, Any]) -> str:
 
 
 def _texts(found: Mapping[str, Any]) -> Iterator[str]:
-    for key in ("stdout", "output", "llmContent", "stderr", "error"):
+    for key in ("stdout", "output", "llmContent", "textResultForLlm", "stderr", "error"):
         value = found.get(key)
         value = value.get("message") if isinstance(value, dict) else value
         if isinstance(value, str) and value:
@@ -157,7 +157,7 @@ def _says_failure(text: str) -> bool:
     """Tell whether what a client shows its model says that a command ended with another code than 0."""
     for start in ("Exit code: ", "Exit Code: ", "Process exited with code ", "exit code "):
         for part in text.split(start)[1:2]:
-            number = part.lstrip("-")[:4].split("\n")[0].split(" ")[0].rstrip(".,")
+            number = part.lstrip("-")[:4].split("\n")[0].split(" ")[0].rstrip(".,>")
             if number.isdecimal() and int(number):
                 return True
     return False

@@ -1,10 +1,12 @@
 """GitHub Copilot CLI: camel-case names, answers with the context at the top, and says before it compacts, not after.
 
 It runs the hooks of `.claude/settings.json` as well, with Claude Code's names but its own session ids.
+Of its hooks about tools only those after one that succeeded take context from a command that ends with 0.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,20 +17,40 @@ _HOOKS: Final = (
     Hook("userPromptSubmitted", "prompt", 5),
     Hook("preCompact", "pre-compact", 5),
     Hook("subagentStart", "subagent-start", 5),
+    Hook("postToolUse", "post-tool", 5, "view|create|edit|str_replace_editor|apply_patch|bash|powershell"),
     Hook("sessionEnd", "session-end", 5),
 )
-_NAMES: Final = {"sessionId": "session_id", "transcriptPath": "transcript_path", "agentId": "agent_id"}
+_NAMES: Final = {
+    "sessionId": "session_id",
+    "transcriptPath": "transcript_path",
+    "agentId": "agent_id",
+    "toolName": "tool_name",
+    "toolArgs": "tool_input",
+    "toolResult": "tool_response",
+}
 
 
 def _handler(hook: Hook) -> dict[str, Any]:
     shells = {"bash": command(hook, "copilot"), "powershell": spell(hook, "copilot")}
-    return {"type": "command", **shells, "timeoutSec": hook.limit}
+    matcher = {"matcher": hook.matcher} if hook.matcher else {}
+    return {"type": "command", **matcher, **shells, "timeoutSec": hook.limit}
 
 
 def _read(payload: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return *payload* in our names; a subagent's own prompt has its own id as the session's."""
     ours = {_NAMES.get(name, name): value for name, value in payload.items()}
+    if isinstance(given := ours.get("tool_input"), str):
+        ours["tool_input"] = _read_arguments(given)
     return {**ours, "session_id": parent} if (parent := payload.get("parentAgentId")) else ours
+
+
+def _read_arguments(text: str) -> Any:
+    """Return the arguments of a tool that came as text: JSON, else a patch."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"input": text}
 
 
 CLIENT: Final = Client(

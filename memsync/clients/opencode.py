@@ -58,6 +58,13 @@ export const Memsync = async ({ client, directory }) => {
       const id = `${parts[parts.length - 1].id}m`
       parts.push({ id, sessionID, messageID: message.id, type: "text", synthetic: true, text })
     },
+    "tool.execute.after": async ({ tool, sessionID, callID, args }, result) => {
+      if (!["read", "edit", "write", "patch", "apply_patch", "bash"].includes(tool)) return
+      const about = { cwd: directory, ...(begun.get(sessionID) ?? { session_id: sessionID }), tool_use_id: callID }
+      const said = { output: result.output, exit_code: result.metadata?.exit ?? 0 }
+      const text = await ask("post-tool", { ...about, tool_name: tool, tool_input: args ?? {}, tool_response: said })
+      if (text) result.output += `\\n\\n${text}`
+    },
     event: async ({ event }) => {
       if (event.type !== "session.compacted") return
       const id = event.properties.sessionID
@@ -77,6 +84,7 @@ CLIENT: Final = Client(
         Hook("ChatMessage", "prompt", 5),
         Hook("SessionCompacted", "post-compact", 5),
         Hook("SubagentStart", "subagent-start", 5),
+        Hook("ToolExecuteAfter", "post-tool", 5),
     ),
     files=(
         File(".opencode/plugins/memsync.js", "plugins/memsync.js", (Entry((), _PLUGIN, "hooks"),), form="text"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -17,6 +19,8 @@ from memsync.records import Memory, Scope
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
+    from memsync.skills.anchored import Anchored
+    from memsync.store.places import Place
 
 # How closely an anchor fits; files that many memories are about are the least.
 SYMBOL: Final = 4
@@ -72,7 +76,7 @@ def find_anchored(project: Project, touched: Touched) -> Found:
     blocks = _Blocks(root, touched) if root else None
     read = Touched(touched.reads, is_whole=True)
     names = {name for words in touched.commands for name in (words[0], words[0].rpartition("/")[2])}
-    for scope, memory in _list_anchored(project):
+    for scope, memory, skill in _list_anchored(project):
         may_fit = [text for text in memory.anchors if _may_fit(text, keys, names)]
         near = [one for one in map(anchors.parse, may_fit) if one.key in keys]
         if not near:
@@ -82,6 +86,8 @@ def find_anchored(project: Project, touched: Touched) -> Found:
         as_read = [(rank, one) for one in near if (rank := _rank(one, read, None))]
         if ranked or as_read:
             rank, anchor = max(ranked or as_read, key=lambda pair: pair[0])
+            if skill:
+                entry = replace(entry, flagged=skill.flagged)
             matches.append(Match(entry, anchor, rank, is_read=not ranked))
         has_more |= any(one.symbol or len(one.command) > 2 for one in near) and not ranked
     return Found(matches, has_more)
@@ -96,12 +102,19 @@ def _may_fit(text: str, keys: Collection[str], names: Collection[str]) -> bool:
     return path in keys or "*" in path or "?" in path
 
 
-def _list_anchored(project: Project) -> Iterator[tuple[Scope, Memory]]:
+def _list_anchored(project: Project) -> Iterator[tuple[Scope, Memory, Anchored | None]]:
+    """Yield what is anchored in the project: memories, and skills as memories, where there is a store to note beside what was given."""
+    from memsync.skills.anchored import list_anchored
+
     project.stores.refresh()
     for scope, store in project.stores.items():
+        if scope == "global":
+            continue
         for memory in store.memories().values():
-            if memory.anchors and memory.archived_at is None and scope != "global":
-                yield scope, memory
+            if memory.anchors and memory.archived_at is None:
+                yield scope, memory, None
+        for skill in list_anchored(store.place) if store.place.directory.is_dir() else ():
+            yield scope, skill.memory, skill
 
 
 class _Blocks:
@@ -160,18 +173,23 @@ def save_lookup(project: Project, env: Mapping[str, str]) -> None:
     if project.layout.root is None:
         return
     project.stores.refresh()
-    files: list[list[Any]] = []
+    files = [lookup.stamp_of(str(path)) for store in project.stores.values() for path in _skill_files(store.place)]
     keys: set[str] = set()
-    for scope, store in project.stores.items():
+    for store in project.stores.values():
         place = store.place
         paths = (store.path, place.pending, place.config)
         files += [_spell(path, seen) for path, seen in zip(paths, (*(store.stamp or store.look()), None), strict=True)]
-        if project.settings.enabled and scope != "global":
-            for memory in store.memories().values():
-                if memory.archived_at is None:
-                    keys.update(anchors.parse(text).key for text in memory.anchors)
+    if project.settings.enabled:
+        keys = {anchors.parse(text).key for _, memory, _ in _list_anchored(project) for text in memory.anchors}
     keys.discard("")
     lookup.save(lookup.path_of(os.path.realpath(project.layout.root), env), keys, files)
+
+
+def _skill_files(place: Place) -> Iterator[Path]:
+    """Yield the folder of skills, and the file of each, whether it is there or not."""
+    yield place.skills
+    with suppress(OSError):
+        yield from (Path(entry.path) / "SKILL.md" for entry in os.scandir(place.skills))
 
 
 def _spell(path: Path, seen: Any) -> list[Any]:

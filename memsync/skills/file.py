@@ -153,6 +153,13 @@ def as_tags(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag for word in words if (tag := as_text(word))))
 
 
+def anchors_of(front: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what the skill says that it is for, as anchors of memories are spelled: a list, or text with commas."""
+    said = get(front, ("metadata", "anchors"))
+    words = said if isinstance(said, list) else as_text(said).split(",")
+    return tuple(dict.fromkeys(anchor for word in words if (anchor := as_text(word))))
+
+
 def tag_text(tags: Sequence[str]) -> str:
     """Return *tags* as `as_tags` reads them: with spaces between them, or with commas if one has a space."""
     if any(" " in tag for tag in tags):

@@ -49,11 +49,12 @@ class SkillStore:
 
         One that has become unreadable is returned as it last was, with what is wrong now.
         """
-        held = {name: self._look(name) for name in self._names()}
+        held = {name: self._look(name) for name in self.names()}
         self._held = {name: found for name, found in held.items() if found}
         return {name: file for name, (_, file) in self._held.items()}
 
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
+        """Return the folders that hold a skill, in order."""
         try:
             return sorted(entry.name for entry in os.scandir(self.directory) if self.path(entry.name).is_file())
         except (FileNotFoundError, NotADirectoryError):

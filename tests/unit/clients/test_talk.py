@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from memsync import Memsync
+from memsync.agents import quick
 from memsync.agents.entry import find_place
 from memsync.agents.hooks import answer
 from memsync.clients import known
@@ -94,6 +95,22 @@ def test_copilot_that_runs_the_hooks_of_claude_code_as_well_is_given_a_memory_on
     assert second == {}
 
 
+@pytest.mark.parametrize("given", [{"command": "git push"}, '{"command": "git push"}'])
+def test_copilot_is_told_after_a_tool_what_is_anchored_to_it_because_it_takes_nothing_before(project, given):
+    project.remember("Ask first, the deploy follows", anchors=["$ git push"])
+    claude = {"session_id": "c1", "timestamp": "2026-11-22T02:38:32.035Z", "tool_name": "Bash"}
+    before = {**claude, "tool_input": {"command": "git push"}}  # of the hooks of Claude Code, which it runs as well
+    assert quick.is_quiet("pre-tool", "claude", before, str(project.layout.start), project.env)
+    about = {"toolName": "bash", "toolArgs": given}
+    out = copilot(project, "post-tool", toolResult={"resultType": "success", "textResultForLlm": "x"}, **about)
+    assert set(out) == {"additionalContext"}
+    assert "the deploy follows" in out["additionalContext"]
+    again = {"sessionId": "c1", **about, "toolResult": {"textResultForLlm": "pushed\n<exited with exit code 0>"}}
+    assert quick.is_quiet("post-tool", "copilot", again, str(project.layout.start), project.env)
+    again["toolResult"] = {"textResultForLlm": "Error: no remote\n<exited with exit code 1>"}
+    assert not quick.is_quiet("post-tool", "copilot", again, str(project.layout.start), project.env)
+
+
 def test_codex_is_never_answered_with_a_key_that_it_does_not_know(project):
     out = hook(project, "codex", "prompt", session_id="s1", turn_id="t1", prompt=ASK)
     assert set(out) == {"hookSpecificOutput"}
@@ -155,6 +172,7 @@ def test_a_hook_finds_the_project_by_whatever_the_client_says(tmp_path, monkeypa
 @pytest.mark.skipif(not shutil.which("node"), reason="node runs the plugin of opencode")
 @pytest.mark.parametrize("is_there", [True, False])
 def test_the_plugin_of_opencode_adds_each_memory_once_and_is_quiet_without_memsync(repo, project, tmp_path, is_there):
+    project.remember("Ask first, the deploy follows", anchors=["$ git push"])
     (tmp_path / "memsync.mjs").write_text(OPENCODE.files[0].entries[0].value)
     (tmp_path / "bin").mkdir()
     if is_there:
@@ -171,6 +189,12 @@ def test_the_plugin_of_opencode_adds_each_memory_once_and_is_quiet_without_memsy
         '  await hooks["chat.message"]({ sessionID: "o1" }, { message: { id }, parts })\n'
         "  all.push(parts)\n"
         "}\n"
+        "for (const callID of ['t1', 't2']) {\n"
+        "  const result = { title: '', output: 'pushed', metadata: { exit: 0 } }\n"
+        "  const call = { tool: 'bash', sessionID: 'o2', callID, args: { command: 'git push -f' } }\n"
+        '  await hooks["tool.execute.after"](call, result)\n'
+        "  all.push(result.output)\n"
+        "}\n"
         'await hooks.event({ event: { type: "session.compacted", properties: { sessionID: "o1" } } })\n'
         "console.log(JSON.stringify(all))\n"
     )
@@ -185,7 +209,9 @@ def test_the_plugin_of_opencode_adds_each_memory_once_and_is_quiet_without_memsy
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    first, second = json.loads(done.stdout)
+    first, second, told, again = json.loads(done.stdout)
+    assert again == "pushed"
+    assert ("the deploy follows" in told) is is_there
     assert len(second) == 1
     assert len(first) == (2 if is_there else 1)
     if is_there:
