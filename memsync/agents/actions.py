@@ -179,7 +179,7 @@ def _recall_relevant(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]
         **limits,
     )
     if found.filtered and not found.entries:
-        log.debug("memory_recall_relevant: All memories already injected this session")
+        log.info("memory_recall_relevant: All memories already injected this session")
     return _given(turn, found)
 
 

@@ -109,6 +109,10 @@ def _key(client: Client, event: str, payload: Mapping[str, Any]) -> str:
     return f"{event} {turn} {zlib.crc32(str(payload.get('prompt') or '').encode('utf-8', 'replace')):08x}"
 
 
+def _list_cleared(outcomes: Iterable[Outcome]) -> list[int]:
+    return [result["previous_count"] for _, result in outcomes if "previous_count" in result]
+
+
 def _note(turn: Turn, client: Client, event: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     session = turn.session
     hits = [entry for found in turn.injections for entry in found.entries if isinstance(entry, Hit)]
@@ -123,6 +127,7 @@ def _note(turn: Turn, client: Client, event: str, outcomes: Sequence[Outcome]) -
         **({"sure": sure} if sure else {}),
         **({"chars": size} if (size := sum(len(found.text) for found in turn.injections)) else {}),
         **({"left": left} if (left := _list_left(turn.injections)) else {}),
+        **({"cleared": sum(cleared)} if (cleared := _list_cleared(outcomes)) else {}),
         "filtered": sum(found.filtered for found in turn.injections),
         "reason": next((found.reason for found in turn.injections if found.reason), ""),
         "errors": [f"{name}: {result['error']}" for name, result in outcomes if "error" in result],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from memsync import Memsync
+from memsync.agents import hooklog
 from memsync.agents.hooks import answer
 from memsync.clients import known
 
@@ -41,3 +42,10 @@ def test_the_next_prompt_is_answered_by_whichever_hook_comes_first(project, cloc
     assert [bool(out) for out in twins(project, "prompt", {**PROMPT, "prompt_id": "p2"})] == [True, False]
     clock.move(seconds=5)
     assert [bool(out) for out in twins(project, "prompt", PROMPT)] == [True, False]
+
+
+def test_how_many_memories_a_compaction_lets_come_again_is_in_the_log(project):
+    project.remember(FACT)
+    for payload in ({"session_id": "s1", "source": "startup"}, COMPACTED):
+        answer(project, known.find("claude"), "session-start", payload).used()
+    assert [note.get("cleared") for note in hooklog.read(project)] == [None, 1]

@@ -23,7 +23,7 @@ def test_batches_keep_every_item_in_order_and_within_the_budget(sizes, percent):
     batches = list(TokenBatchBuilder(1_000, percent).batches(enumerate(sizes)))
     assert [item for batch in batches for item in batch] == list(range(len(sizes)))
     assert all(len(batch) == 1 or sum(sizes[item] for item in batch) <= 10 * percent for batch in batches)
-    assert all(0 < len(batch) <= 500 for batch in batches)
+    assert all(0 < len(batch) <= 170 for batch in batches)
 
 
 def every(word: str):
