@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from clones import MEMORIES, MODES, Clone, Host, as_shown, read_rows
 
 from memsync.errors import MemsyncError
+from memsync.history.lost import bring_back, find_lost
 
 if TYPE_CHECKING:
     from ledger import Ledger, Shown
@@ -335,6 +336,11 @@ def unstash(world: World, clone: Clone, dice: random.Random) -> str:
     if not clone.stashes or clone.under_way:
         return ""
     done = clone.git("stash", "pop", "-q")
+    if "could not restore untracked files" in done.err:  # an earlier try that was refused has left them there
+        for name in clone.do("ls-tree", "--name-only", "stash@{0}^3").split():
+            (clone.root / name).unlink(missing_ok=True)
+        clone.do("checkout", "-q", "--", MEMORIES)
+        done = clone.git("stash", "pop", "-q")
     if clone.unmerged:
         if not _resolve(clone):
             clone.do("checkout", "-q", "--ours", "--", ".")
@@ -395,6 +401,12 @@ def _resolve(clone: Clone) -> bool:
     return True
 
 
+def _take_back(clone: Clone) -> None:
+    """Do what `memsync doctor` says of what was written since git began what was given up, and went with it."""
+    with clone.memsync() as project:
+        assert bring_back(project, find_lost(project)).refused == ()
+
+
 def settle(world: World, clone: Clone, dice: random.Random, *, may_abort: bool = True) -> str:
     """End a merge, rebase or cherry-pick, sometimes by giving it up; agents go on writing. Return why it failed."""
     for _ in range(60):
@@ -406,6 +418,7 @@ def settle(world: World, clone: Clone, dice: random.Random, *, may_abort: bool =
         give_up = may_abort and dice.random() < 0.1
         if give_up or (clone.unmerged and not _resolve(clone)):
             clone.do(word, "--abort")
+            _take_back(clone)
             return "given up"
         done = clone.git(
             "-c", "core.editor=true", *(["commit", "--no-edit"] if word == "merge" else [word, "--continue"])
