@@ -24,7 +24,7 @@ from memsync.hub.database import Database
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-OPEN: Final = {"/healthz": "", "/openapi.json": "", "/webhook": ""}  # what needs no token; the webhook is signed
+OPEN: Final = frozenset({"/healthz", "/openapi.json", "/webhook"})  # what needs no token; the webhook is signed
 SCOPE_OF: Final = {"/v1/push": "push", "/metrics": "metrics"}
 _BURST: Final = 30
 _KNOWN: Final = (

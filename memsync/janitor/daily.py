@@ -18,9 +18,8 @@ from memsync.store import files
 from memsync.store.lock import lock
 from memsync.system.limits import read_json
 
-_EVERY: Final = timedelta(
-    hours=20
-)  # not 24: a session that ends a little earlier than yesterday's counts as the next day
+# Not 24 hours: a session that ends a little earlier than yesterday's counts as the next day.
+_EVERY: Final = timedelta(hours=20)
 _REPORT: Final = "janitor.json"
 
 
