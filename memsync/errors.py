@@ -220,14 +220,13 @@ class BudgetSpent(LlmError):
 
 
 class NotInstalled(MemsyncError):
-    """*what* needs *package*, which comes with memsync."""
+    """*what* needs *package*, which comes with memsync, or with its *extra*."""
 
-    def __init__(self, what: str, package: str) -> None:
+    def __init__(self, what: str, package: str, extra: str = "") -> None:
         from memsync import origin
 
-        super().__init__(
-            f"{what} needs the package {package}, which is not there; {origin.advice()} installs memsync again"
-        )
+        mended = "brings it" if extra else "installs memsync again"
+        super().__init__(f"{what} needs the package {package}, which is not there; {origin.advice(extra)} {mended}")
 
 
 class HubError(MemsyncError):

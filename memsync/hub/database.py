@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync.errors import HubError, NotInstalled, Remedy, UsageError
@@ -28,10 +29,8 @@ class Database:
     """A pool of connections to the hub at *dsn*. Each block is one transaction: all of it happens, or nothing."""
 
     def __init__(self, dsn: str, *, most: int = 16) -> None:
-        try:
-            from psycopg_pool import ConnectionPool
-        except ImportError:
-            raise NotInstalled("the hub", "psycopg (the extra hub)") from None
+        from psycopg_pool import ConnectionPool
+
         self._pool: ConnectionPool[Any] = ConnectionPool(
             dsn,
             min_size=0,
@@ -134,25 +133,30 @@ def open_database(settings: config.Settings) -> Database:
     """
     if settings.server:
         raise HubError("this needs the hub's database, and yours is reached over its server; ask whoever runs it")
-    try:
-        import psycopg  # noqa: F401
-    except ImportError:
-        raise NotInstalled("the hub", "psycopg (the extra hub)") from None
+    require_driver()
     dsn = settings.dsn or Embedded(config.find_directory()).ensure()
     return Database(dsn)
+
+
+def require_driver(extra: str = "hub") -> None:
+    """Do nothing unless what speaks with PostgreSQL, and comes with *extra*, is missing.
+
+    Raises:
+        NotInstalled
+    """
+    if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
+        raise NotInstalled("the hub", "psycopg", extra)
 
 
 def check_address(dsn: str) -> None:
     """Refuse what is not the address of a database; the message does not repeat what may be a password.
 
     Raises:
-        UsageError, NotInstalled
+        UsageError
     """
-    try:
-        from psycopg import ProgrammingError
-        from psycopg.conninfo import conninfo_to_dict
-    except ImportError:
-        raise NotInstalled("the hub", "psycopg (the extra hub)") from None
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
     try:
         conninfo_to_dict(dsn)
     except ProgrammingError:

