@@ -169,7 +169,7 @@ PAGES = re.compile(r"(?<![\w/.<>*-])[A-Z][A-Z_]{2,}\.md\b")
 OF_OTHERS = {"CLAUDE.md", "AGENTS.md", "GEMINI.md", "SKILL.md", "MEMORY.md", "README.md", "CONVENTIONS.md"}
 IN_OTHER_REPOSITORIES = {  # those of users
     ".github/workflows/memsync-merge.yml", "docs/decisions.md", "memsync/key",
-    ".github/hooks", ".github/hooks/memsync.json", ".github/mcp.json",
+    ".github/hooks", ".github/hooks/memsync.json", ".github/mcp.json", ".github/instructions",
 }  # fmt: skip
 TEXTS = sorted(
     path

@@ -27,6 +27,9 @@ _BAR_FROM = 500
     "--from", "--format", "source", type=click.Choice(sources.SOURCES), help="Whose memories.  [default: by PATH]"
 )
 @click.option("--map", "pairs", multiple=True, metavar="FIELD=KEY", help="Which key holds a field, e.g. content=text.")
+@click.option(
+    "--project", "named", metavar="NAME", help="Which one, of a store for many.  [default: this folder's name]"
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would happen.")
 @allow_secret_option
 @target_options
@@ -43,10 +46,13 @@ def import_(
     Examples:
       memsync memory import --from claude-memory ~/.claude/projects/-home-me-shop/memory --dry-run
       memsync memory import ../old-shop --from beads
+      memsync memory import ~/.claude-mem --dry-run
+      memsync memory import . --from cursor
       memsync memory import notes.md
       memsync memory import dump.json --map content=text --map tags=labels
     """
-    found = [c for path in paths for c in _read_candidates(project, path, how["source"], _parse_mapping(pairs))]
+    mapping = _parse_mapping(pairs)
+    found = [c for path in paths for c in _read_candidates(project, path, how["source"], mapping, how["named"])]
     project.vetting.allows_secrets = how["allow_secret"]
     report = project.import_(track(found, "importing", least=_BAR_FROM), scope=scope, dry_run=how["dry_run"])
     return Answer(report, render.import_report(report))
@@ -60,10 +66,10 @@ def _parse_mapping(pairs: tuple[str, ...]) -> dict[str, str]:
 
 
 def _read_candidates(
-    project: Project, path: str, source: sources.Source | None, mapping: dict[str, str]
+    project: Project, path: str, source: sources.Source | None, mapping: dict[str, str], named: str | None
 ) -> Iterable[imports.Candidate]:
     if path != "-":
-        return sources.read(Path(path), source, mapping, tree=project.layout.root)
+        return sources.read(Path(path), source, mapping, tree=project.layout.root, project=named)
     return sources.read_bytes(sys.stdin.buffer.read(), "stdin", source, mapping)
 
 

@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, cast, get_args
 
-from memsync.errors import ImportFailed, InvalidMemory, Remedy, UsageError
+from memsync.errors import ImportFailed, Remedy, UsageError
 from memsync.format import jsonl
 from memsync.memories.imports import Candidate
-from memsync.records import Memory, clean_tags
 from memsync.skills.front import load_front
 from memsync.store import files
 from memsync.system import limits
 from memsync.system.texts import read_utf8
-from memsync.transfer import readers
+from memsync.transfer import archives, chatgpt, claude_mem, letta, mem0, obsidian, readers, rules
+from memsync.transfer.candidates import TAG, add_subject, get_list, make_candidate, read_statements
 
 Source = Literal[
-    "claude-memory", "claude-md", "gobby", "mcp-memory", "beads", "serena", "basic-memory", "mem0",
-    "jsonl", "json", "markdown",
+    "claude-memory", "claude-md", "cursor", "windsurf", "copilot", "claude-mem", "letta", "gobby", "mcp-memory", "beads",
+    "serena", "basic-memory", "obsidian", "mem0", "openmemory", "chatgpt", "jsonl", "json", "markdown",
 ]  # fmt: skip
 SOURCES: Final[tuple[Source, ...]] = get_args(Source)
 
 _WHOLE: Final = 2_000  # characters of a note that is one memory; a longer one is taken statement by statement
+ORIGIN: Final = "imported_from"  # the key of a record for the tool and the place that it came from
 _MOST: Final = 5_000  # files of one folder
 _SAMPLE: Final = 65_536
 _INDEX_ROW: Final = re.compile(r"\[[^\]]*\]\(([^)#?]+\.md)\)")
 _OBSERVATION: Final = re.compile(r"^\s*[-*]\s+\[([^\[\]()]{2,60})\](?![(\[])\s+(\S.*)$")
 _CONTEXT: Final = re.compile(r"\s+\([^()]*\)\s*$")
-_TAG: Final = re.compile(r"(?<!\S)#([\w/-]+)")
 _ENDINGS: Final = {
     "jsonl": ("*.jsonl", "*.ndjson"), "gobby": ("*.jsonl",), "beads": ("*.jsonl",),
-    "json": ("*.json",), "mem0": ("*.json",), "mcp-memory": ("*.json", "*.jsonl"),
+    "json": ("*.json",), "mem0": ("*.json",), "mcp-memory": ("*.json", "*.jsonl"), "cursor": ("*.mdc",),
+    "claude-mem": (claude_mem.FILE,),
+    "openmemory": ("memories.json",), "chatgpt": ("memory.json", "memories.json", "conversations*.json"),
 }  # fmt: skip
 # Where the tools with a folder of their own, `.gobby` and the like, keep their memories in it.
-_STORES: Final[Mapping[Source, str]] = {"gobby": "memories.jsonl", "beads": "issues.jsonl", "serena": "memories"}
+_STORES: Final[Mapping[Source, str]] = {
+    "gobby": "memories.jsonl", "beads": "issues.jsonl", "serena": "memories", "claude-mem": claude_mem.FILE
+}  # fmt: skip
 _FRONT: Final = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 # What Claude Code files its own notes under, and what we call that.
 _CLAUDE_TYPES: Final = {"user": "preference", "feedback": "preference", "project": "context", "reference": "fact"}
@@ -47,9 +52,17 @@ _CATEGORIES: Final = {
 
 
 def read(
-    path: Path, source: Source | None = None, mapping: Mapping[str, str] | None = None, *, tree: Path | None = None
+    path: Path,
+    source: Source | None = None,
+    mapping: Mapping[str, str] | None = None,
+    *,
+    tree: Path | None = None,
+    project: str | None = None,
 ) -> Iterator[Candidate]:
-    """Yield what *path* holds: a file, or a folder of that tool's files. *mapping* is for JSON of unknown make.
+    """Yield what *path* holds: a file, or a folder of that tool's files; each memory says where it came from.
+
+    *mapping* is for JSON of unknown make. *project* is the name that a store of many projects knows this one by; that of
+    the folder *tree* without it.
 
     Raises:
         OutsideTree: it is in *tree*, a repository, and a link leads out of that.
@@ -58,23 +71,55 @@ def read(
     """
     if not path.exists():
         raise ImportFailed(f"{path}: no such file or folder")
+    above = path if path.is_dir() else path.parent
     if path.is_dir():
         source, path = _find_in_folder(path, source)
     found = _list_files(path, source) if path.is_dir() else [path]
     inside = [(files.resolve_named(file, tree), str(file)) for file in found]
-    return (one for file, name in inside for one in read_bytes(files.read(file)[0], name, source, mapping))
+    if source is None and obsidian.is_vault(path) and all(name.endswith(".md") for _, name in inside):
+        source = "obsidian"
+    named = project or (tree or Path.cwd()).name
+    return (one for file, name in inside for one in _read_file(file, name, source, mapping, above, named))
+
+
+def _read_file(
+    file: Path, name: str, source: Source | None, mapping: Mapping[str, str] | None, above: Path, project: str
+) -> Iterator[Candidate]:
+    with file.open("rb") as opened:
+        is_database = opened.read(len(claude_mem.MAGIC)) == claude_mem.MAGIC
+    if is_database or source == "claude-mem":
+        return _note_origin(claude_mem.read_database(file, project), "claude-mem", above)
+    data = files.read(file)[0]
+    parts = archives.unpack(data, name) if data.startswith(archives.MAGIC) else [(data, name)]
+    return (one for part, member in parts for one in read_bytes(part, member, source, mapping, above))
+
+
+def _note_origin(found: Iterator[Candidate], source: str, above: Path) -> Iterator[Candidate]:
+    """Yield *found*, each memory with a note of whose it was and where it stood below *above*: no path of this machine."""
+    for one in found:
+        where = one.where.removeprefix(f"{above}{os.sep}")
+        extra = {ORIGIN: f"{source}: {where}"}
+        yield Candidate(one.where, one.memory._replace(extra={**one.memory.extra, **extra})) if one.memory else one
 
 
 def read_bytes(
-    data: bytes, name: str, source: Source | None = None, mapping: Mapping[str, str] | None = None
+    data: bytes,
+    name: str,
+    source: Source | None = None,
+    mapping: Mapping[str, str] | None = None,
+    above: Path | None = None,
 ) -> Iterator[Candidate]:
-    """Yield what *data* holds; *name* is where it came from.
+    """Yield what *data* holds; *name* is where it came from, a file below the folder *above*.
 
     Raises:
         ImportFailed, UsageError
     """
-    if jsonl.is_utf16(data):
-        raise ImportFailed(f"{name}: is UTF-16; save it as UTF-8")
+    if data.startswith(archives.MAGIC):
+        return (
+            one for part, member in archives.unpack(data, name) for one in read_bytes(part, member, source, mapping)
+        )
+    if why := _explain_binary(data, name, source):
+        raise ImportFailed(f"{name}: {why}")
     source = source or (None if mapping else detect(data, name))
     reader = _READERS.get(source or "")
     if reader is None:
@@ -82,7 +127,21 @@ def read_bytes(
         return readers.read_bytes(data, name, plain, mapping)  # type: ignore[arg-type]
     if mapping:
         raise UsageError(Remedy("--map"), f" is for JSON and JSONL; {source} is read by its own keys")
-    return reader(read_utf8(data, name, ImportFailed).replace("\r\n", "\n"), name)
+    found = reader(read_utf8(data, name, ImportFailed).replace("\r\n", "\n"), name)
+    return _note_origin(found, str(source), above or Path(name).parent)
+
+
+def _explain_binary(data: bytes, name: str, source: Source | None) -> str:
+    """Return why *data* is not the text that it should be; "" if it may be."""
+    if jsonl.is_utf16(data):
+        return "is UTF-16; save it as UTF-8"
+    if data.startswith(claude_mem.MAGIC):
+        return "is a database; name the file itself"
+    if source == "claude-mem":
+        return f"is not the database of claude-mem, {claude_mem.FILE}"
+    if name.endswith(".pb"):
+        return "Windsurf encrypts its memories; have Cascade write them into a Markdown file, and import that"
+    return ""
 
 
 # which one it is
@@ -94,7 +153,9 @@ def detect(data: bytes, name: str) -> Source | None:
 
     text = data[:_SAMPLE].decode("utf-8-sig", "replace").replace("\r\n", "\n")
     path = Path(name)
-    if path.suffix.lower() in (".md", ".mdc", ".markdown") or path.name.startswith("."):
+    if editor := rules.find_editor(path):
+        return cast(Source, editor)
+    if path.suffix.lower() in (".md", ".markdown") or path.name.startswith("."):
         if path.name != "MEMORY.md" and any(path.name == Path(known).name for known in INSTRUCTIONS):
             return "claude-md"
         return _detect_markdown(path, text)
@@ -106,6 +167,8 @@ def detect(data: bytes, name: str) -> Source | None:
 def _detect_markdown(path: Path, text: str) -> Source | None:
     if path.parts[-3:-1] == (".serena", "memories"):
         return "serena"
+    if ".letta" in path.parts:
+        return "letta"
     about = load_front(text)[0]
     if path.name == "MEMORY.md" or path.parent.name == "memory" or _find_claude_type(about) in _CLAUDE_TYPES:
         return "claude-memory"
@@ -123,8 +186,9 @@ def _detect_json(text: str) -> Source | None:
         return "mcp-memory"
     if re.match(r'\s*\{\s*"(?:entities|relations)"\s*:\s*\[', text):
         return "mcp-memory"
-    is_mem0 = re.match(r'\s*(?:\{[^\[\]]*"(?:results|memories)"\s*:\s*)?\[\s*\{[^{}]*"memory"\s*:\s*"', text)
-    return "mem0" if is_mem0 else None
+    if re.match(r'\s*\[\s*\{\s*"[^{]*"mapping"\s*:', text) or re.match(r'\s*\[\s*\{[^{}]*"enabled"\s*:', text):
+        return "chatgpt"
+    return cast(Source | None, mem0.detect(text, first))
 
 
 def _find_in_folder(path: Path, source: Source | None) -> tuple[Source | None, Path]:
@@ -142,7 +206,9 @@ def _find_in_folder(path: Path, source: Source | None) -> tuple[Source | None, P
 
 def _list_files(path: Path, source: Source | None) -> list[Path]:
     """Return the files of a folder that may hold memories, in order; no link that leads out of it is followed."""
-    if source == "claude-md":
+    if source and source in rules.EDITORS and (listed := rules.list_rules(source, path)):
+        found = [file for file in listed if file.resolve().is_relative_to(path.resolve())]
+    elif source == "claude-md":
         from memsync.learn.worth import instruction_files
 
         found = [file for file in instruction_files(path) if file.name != "MEMORY.md"]
@@ -172,46 +238,21 @@ def _read_object(row: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _make_candidate(where: str, content: object, kind: str = "fact", tags: object = ()) -> Candidate:
-    if not isinstance(content, str) or not content.strip():
-        return Candidate(where, None, "no text")
-    words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
-    try:
-        known = clean_tags([str(tag).strip().lower() for tag in words])
-    except InvalidMemory:
-        known = ()
-    memory = Memory(id="", content=content.strip(), memory_type=kind, tags=known, source_type="import")
-    return Candidate(where, memory)
-
-
-def _read_statements(text: str, name: str) -> Iterator[Candidate]:
-    """Take each statement that is worth it, and say why the others are not."""
-    from memsync.learn.statements import statements
-    from memsync.learn.worth import as_memory, why_dropped
-
-    for one in statements(text):
-        where = f"{name}:{one.line}"
-        if why := why_dropped(one.text):
-            yield Candidate(where, None, why)
-        else:
-            yield Candidate(where, as_memory(one.text, one.heading)._replace(source_type="import"))
-
-
 def _read_claude_memory(text: str, name: str) -> Iterator[Candidate]:
     """Read a note of Claude Code's auto memory; MEMORY.md is the index of the others, and older ones hold notes too."""
     if Path(name).name == "MEMORY.md":
         rows = (("" if _INDEX_ROW.search(row) else row) for row in text.split("\n"))
-        yield from _read_statements("\n".join(rows), name)
+        yield from read_statements("\n".join(rows), name)
         return
     about = load_front(text)[0]
     kind = _find_claude_type(about)
     body = _FRONT.sub("", text).strip()
     if kind not in _CLAUDE_TYPES or len(body) > _WHOLE:
-        yield from _read_statements(text, name)
+        yield from read_statements(text, name)
         return
     start = text[: text.find(body)].count("\n") + 1 if body else 1
     content = re.sub(r"\n{2,}", "\n", body.replace("**", "")) or about.get("description")
-    yield _make_candidate(f"{name}:{start}", content, _CLAUDE_TYPES[kind])
+    yield make_candidate(f"{name}:{start}", content, _CLAUDE_TYPES[kind])
 
 
 def _find_claude_type(about: Mapping[str, Any]) -> str:
@@ -223,17 +264,17 @@ def _read_mcp_memory(text: str, name: str) -> Iterator[Candidate]:
     """Read the graph of the MCP reference server: an observation is a memory, and so is a relation."""
     tree = _read_object(text)
     if "entities" in tree or "relations" in tree:
-        entries = enumerate([*_get_list(tree, "entities"), *_get_list(tree, "relations")], 1)
+        entries = enumerate([*get_list(tree, "entities"), *get_list(tree, "relations")], 1)
         rows = [(f"{name}[{number}]", one) for number, one in entries]
     else:
         lines = enumerate(text.split("\n"), 1)
         rows = [(f"{name}:{number}", _read_object(row)) for number, row in lines if row.strip()]
     for where, one in rows:
         if isinstance(one, dict) and isinstance(one.get("name"), str) and "observations" in one:
-            yield from (_make_observation(where, one, said) for said in _get_list(one, "observations"))
+            yield from (_make_observation(where, one, said) for said in get_list(one, "observations"))
         elif isinstance(one, dict) and {"from", "to", "relationType"} <= one.keys():
             verb = str(one["relationType"]).replace("_", " ")
-            yield _make_candidate(where, f"{one['from']} {verb} {one['to']}", tags=["relation"])
+            yield make_candidate(where, f"{one['from']} {verb} {one['to']}", tags=["relation"])
         else:
             yield Candidate(where, None, "neither an entity nor a relation")
 
@@ -242,17 +283,7 @@ def _make_observation(where: str, entity: Mapping[str, Any], said: object) -> Ca
     name = entity["name"].replace("_", " ")
     if not isinstance(said, str) or not said.strip():
         return Candidate(where, None, "an observation without text")
-    return _make_candidate(where, _add_subject(name, said), tags=[str(entity.get("entityType") or "")])
-
-
-def _add_subject(name: str, said: str) -> str:
-    """Return *said* so that it makes sense without what it stood under."""
-    return said if name.lower() in said.lower() else f"{name}: {said}"
-
-
-def _get_list(value: Mapping[str, Any], key: str) -> list[Any]:
-    found = value.get(key)
-    return found if isinstance(found, list) else []
+    return make_candidate(where, add_subject(name, said), tags=[str(entity.get("entityType") or "")])
 
 
 def _read_beads(text: str, name: str) -> Iterator[Candidate]:
@@ -261,10 +292,10 @@ def _read_beads(text: str, name: str) -> Iterator[Candidate]:
     for number, row in enumerate(text.split("\n"), 1):
         one, where = _read_object(row), f"{name}:{number}"
         if one.get("_type") == "memory":
-            yield _make_candidate(where, one.get("value"), tags=["beads"])
+            yield make_candidate(where, one.get("value"), tags=["beads"])
         elif one.get("issue_type") == "decision" and one.get("status") != "tombstone":
             content = ": ".join(str(one[key]) for key in ("title", "description") if one.get(key))
-            yield _make_candidate(where, content, "context", ["decision", *_get_list(one, "labels")])
+            yield make_candidate(where, content, "context", ["decision", *get_list(one, "labels")])
         elif "title" in one:
             issues += 1
         elif row.strip() and one.get("_type") != "schema":
@@ -282,9 +313,9 @@ def _read_basic_memory(text: str, name: str) -> Iterator[Candidate]:
     for number, row in readers.skip_fences(text.split("\n")):
         if found := _parse_observation(row):
             category, said = found
-            tags = [*_TAG.findall(said), category, *map(str, shared)]
-            content = _add_subject(title, " ".join(_TAG.sub("", said).split()))
-            yield _make_candidate(f"{name}:{number}", content, _CATEGORIES.get(category, "fact"), tags)
+            tags = [*TAG.findall(said), category, *map(str, shared)]
+            content = add_subject(title, " ".join(TAG.sub("", said).split()))
+            yield make_candidate(f"{name}:{number}", content, _CATEGORIES.get(category, "fact"), tags)
 
 
 def _parse_observation(row: str) -> tuple[str, str] | None:
@@ -293,26 +324,17 @@ def _parse_observation(row: str) -> tuple[str, str] | None:
     return (found[1].strip().lower(), _CONTEXT.sub("", found[2])) if found else None
 
 
-def _read_mem0(text: str, name: str) -> Iterator[Candidate]:
-    """Read what get_all or an export of mem0 returned; its ids stay, so that a later export updates."""
-    try:
-        tree = limits.read_json(text, limits.LARGEST_IMPORT)
-    except ValueError as error:
-        raise ImportFailed(f"{name}: not JSON that can be read ({error})") from None
-    if isinstance(tree, dict):
-        tree = next((tree[key] for key in ("results", "memories") if isinstance(tree.get(key), list)), None)
-    if not isinstance(tree, list):
-        raise ImportFailed(f"{name}: has no list of memories, as mem0's get_all returns it")
-    keys = {"content": "memory", "tags": "categories", **{key: key for key in ("id", "created_at", "updated_at")}}
-    yield from readers.read_bytes(json.dumps(tree).encode(), name, "json", keys)
-
-
 _READERS: Final[Mapping[str, Callable[[str, str], Iterator[Candidate]]]] = {
     "claude-memory": _read_claude_memory,
-    "claude-md": _read_statements,
-    "serena": _read_statements,
+    "claude-md": read_statements,
+    "serena": read_statements,
     "mcp-memory": _read_mcp_memory,
     "beads": _read_beads,
     "basic-memory": _read_basic_memory,
-    "mem0": _read_mem0,
+    "mem0": mem0.read_mem0,
+    "openmemory": mem0.read_openmemory,
+    "chatgpt": chatgpt.read_saved,
+    "letta": letta.read_block,
+    "obsidian": obsidian.read_note,
+    **{editor: partial(rules.read_rules, editor) for editor in rules.EDITORS},
 }

@@ -1,0 +1,77 @@
+"""What the readers of other tools' memories share: candidates, JSON that is held to limits, statements that are worth it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from memsync.errors import ImportFailed, InvalidMemory
+from memsync.memories.imports import Candidate
+from memsync.records import Memory, clean_tags
+from memsync.system import limits
+
+TAG: Final = re.compile(r"(?<!\S)#([\w/-]+)")
+
+
+def make_candidate(where: str, content: object, kind: str = "fact", tags: object = (), **fields: Any) -> Candidate:
+    """Return a candidate that says *content*, with *fields* of a memory beside it; why there is none if that is no text."""
+    if not isinstance(content, str) or not content.strip():
+        return Candidate(where, None, "no text")
+    words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
+    try:
+        known = clean_tags([str(tag).strip().lower() for tag in words])
+    except InvalidMemory:
+        known = ()
+    memory = Memory(id="", content=content.strip(), memory_type=kind, tags=known, source_type="import", **fields)
+    return Candidate(where, memory)
+
+
+def read_statements(text: str, name: str, anchors: Sequence[str] = (), tags: Sequence[str] = ()) -> Iterator[Candidate]:
+    """Yield each statement of Markdown that is worth it, with *anchors* and *tags*, and say why the others are not."""
+    from memsync.learn.statements import statements
+    from memsync.learn.worth import as_memory, why_dropped
+
+    for one in statements(text):
+        where = f"{name}:{one.line}"
+        if why := why_dropped(one.text):
+            yield Candidate(where, None, why)
+            continue
+        memory = as_memory(one.text, one.heading)
+        words = tuple(dict.fromkeys((*memory.tags, *tags)))
+        yield Candidate(where, memory._replace(source_type="import", anchors=tuple(anchors), tags=words))
+
+
+def read_json(text: str, name: str) -> Any:
+    """Return the value of a whole file of JSON.
+
+    Raises:
+        ImportFailed
+    """
+    try:
+        return limits.read_json(text, limits.LARGEST_IMPORT)
+    except ValueError as error:
+        raise ImportFailed(f"{name}: not JSON that can be read ({error})") from None
+
+
+def get_list(value: Mapping[str, Any], key: str) -> list[Any]:
+    """Return the list under *key*; empty if there is none."""
+    found = value.get(key)
+    return found if isinstance(found, list) else []
+
+
+def parse_time(value: object) -> datetime | None:
+    """Return the time that a text in ISO 8601, or a number of seconds since 1970, says; None if it says none."""
+    try:
+        if isinstance(value, int | float):
+            return datetime.fromtimestamp(value, UTC)
+        found = datetime.fromisoformat(str(value))
+    except (ValueError, OverflowError, OSError):
+        return None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def add_subject(name: str, said: str) -> str:
+    """Return *said* so that it makes sense without what it stood under."""
+    return said if name.lower() in said.lower() else f"{name}: {said}"
