@@ -73,6 +73,11 @@ class _Tally:
 
     def add_best(self, words: Sequence[tuple[str, float]]) -> None:
         """Add to each slot the best gain that one of *words* has there."""
+        if len(words) == 1:
+            [(word, weight)] = words
+            slots, counts = self._lexical.postings(word)
+            self.scores[slots] += weight * self._lexical.saturated(slots, counts)
+            return
         postings = [self._lexical.postings(word) for word, _ in words]
         slots = np.concatenate([found for found, _ in postings])
         if not len(slots):

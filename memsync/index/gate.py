@@ -67,14 +67,15 @@ class Gate:
     def __init__(self, query: Query, lens: Lens, usual: float) -> None:
         self._lens = lens
         self._usual = usual
-        self._chunks = [dict(_accepted(chunk, lens)) for chunk in query.chunks]
+        chunks = [dict(_accepted(chunk, lens)) for chunk in query.chunks]
+        self._places = _places_of(chunks)
         counted = {term for chunk in query.chunks for term in chunk}
         self._exact = [(term, lens.weight(term)) for term in query.terms if term not in counted]
         self._counted = [(term, lens.weight(term)) for term in query.terms if term in counted] if self._exact else []
         self._subjects = _find_subjects(query, lens)
-        self._asked = sum(max(chunk.values(), default=0.0) for chunk in self._chunks)
+        self._asked = sum(max(chunk.values(), default=0.0) for chunk in chunks)
         base = BASE if lens.weight_of_meaning else BASE_WORDS
-        self._offset = base + WORDY * log(min(max(len(self._chunks), 1), MANY)) - CROWD * log(lens.live + ROOM)
+        self._offset = base + WORDY * log(min(max(len(chunks), 1), MANY)) - CROWD * log(lens.live + ROOM)
 
     def weigh(self, memory: Memory, lexical: float, semantic: float) -> Weighed:
         """Return how sure it is that *memory*, with these parts of a score, answers, and its words."""
@@ -103,14 +104,23 @@ class Gate:
         words = sum(weight for term, weight in self._counted if term in held)
         return words / (words + exact) if exact else 1.0
 
-    def _found(self, words: Collection[str], held: Collection[str]) -> list[float]:
+    def _found(self, words: Collection[str], held: frozenset[str]) -> list[float]:
         """Return the rarity, 0 to 1, of what is *held* of each chunk, falling; what is not among the *words* counts less."""
-        rarities = (
-            [x * (1 if word in words else HIDDEN) for word, x in chunk.items() if word in held]
-            for chunk in self._chunks
-        )
-        best = (max(each, default=0.0) for each in rarities)
-        return [*sorted(best, reverse=True), 0.0, 0.0, 0.0]
+        best: dict[int, float] = {}
+        for word in held & self._places.keys():
+            share = 1 if word in words else HIDDEN
+            for chunk, rarity in self._places[word]:
+                best[chunk] = max(best.get(chunk, 0.0), rarity * share)
+        return [*sorted(best.values(), reverse=True), 0.0, 0.0, 0.0]
+
+
+def _places_of(chunks: Sequence[Mapping[str, float]]) -> dict[str, list[tuple[int, float]]]:
+    """Return the chunks that each word counts in, by number, and its rarity there."""
+    places: dict[str, list[tuple[int, float]]] = {}
+    for number, chunk in enumerate(chunks):
+        for word, rarity in chunk.items():
+            places.setdefault(word, []).append((number, rarity))
+    return places
 
 
 def agree(confidence: float, share: float) -> float:
