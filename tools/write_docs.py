@@ -16,6 +16,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from memsync import origin
 from memsync.cli.app import cli
 from memsync.mcp import early
+from memsync.mcp.choice import SHOWS_CARDS
 from memsync.store import settings, workflow
 
 ROOT = Path(__file__).parents[1]
@@ -97,14 +98,15 @@ def first_answers(start: Path, memsync: Sequence[str] = (sys.executable, "-m", "
     """Return what `early.ANSWERS` holds: what the SDK answers in *start* before anything is done, in both kinds of protocol."""
     words = [*memsync, "-C", str(start), "mcp", "--tools", "all"]  # `-C` keeps the first answers out of it
     versions, (stateless,) = list(HANDSHAKE_PROTOCOL_VERSIONS), MODERN_PROTOCOL_VERSIONS
-    about = {"capabilities": {}, "clientInfo": {"name": "docs", "version": "1"}}
+    able = {"extensions": SHOWS_CARDS}  # so that all tools are listed
+    about = {"capabilities": able, "clientInfo": {"name": "docs", "version": "1"}}
     hello = {**about, "protocolVersion": versions[-1]}
     initialize, *lists = _ask_server(words, [("initialize", hello), *((method, {}) for method in _LISTS)])
     meta = {
         "_meta": {
             "io.modelcontextprotocol/protocolVersion": stateless,
             "io.modelcontextprotocol/clientInfo": about["clientInfo"],
-            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientCapabilities": able,
         }
     }
     methods = ("server/discover", *_LISTS)

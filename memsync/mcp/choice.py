@@ -7,6 +7,11 @@ from typing import Final
 
 from memsync.errors import UsageError
 
+# The card of clients that show one (MCP Apps): its page, and the tools that are for it alone.
+CARD: Final = "ui://memsync/card"
+FOR_CARD: Final = frozenset({"review_card", "session_card"})
+_APPS, _PAGE = "io.modelcontextprotocol/ui", "text/html;profile=mcp-app"
+SHOWS_CARDS: Final = {_APPS: {"mimeTypes": [_PAGE]}}  # what a client says
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     name: tuple(tools.split())
     for name, tools in {
@@ -33,3 +38,10 @@ def choose(words: str) -> frozenset[str]:
     if unknown := [name for name in names if name not in (*GROUPS, "all")]:
         raise UsageError(f"there is no group of tools {unknown[0]!r}; there are {', '.join(GROUPS)} and all")
     return frozenset(tool for group in GROUPS if group in names or "all" in names for tool in GROUPS[group])
+
+
+def shows_cards(extensions: object) -> bool:
+    """Tell whether a client that says to have these *extensions* shows cards: else nobody would keep their tools from the model."""
+    said = extensions.get(_APPS) if isinstance(extensions, Mapping) else None
+    kinds = said.get("mimeTypes") if isinstance(said, Mapping) else None
+    return isinstance(kinds, list | tuple) and _PAGE in kinds

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
 from memsync.errors import UsageError
-from memsync.mcp.choice import choose
+from memsync.mcp.choice import FOR_CARD, choose, shows_cards
 
 ANSWERS: Final = os.path.join(os.path.dirname(__file__), "answers.json")
 _CHUNK: Final = 65536
@@ -75,6 +75,7 @@ class _Talk:
         self._lines: list[bytes] = []
         self._rest = b""
         self._patience: float | None = None
+        self._has_cards = False
 
     def go_on(self) -> bool:
         """Answer until the client rests, asks for more than lists, or hangs up: then return True."""
@@ -116,12 +117,14 @@ class _Talk:
         if method == "initialize":
             version = params["protocolVersion"]
             is_plain = version in self._answers["versions"] and {"capabilities", "clientInfo"} <= params.keys()
+            self._has_cards = shows_cards(params["capabilities"].get("extensions"))
             return {**self._answers["initialize"], "protocolVersion": version} if is_plain else None
         if params.keys() - {"_meta"}:
             return None
         meta, lists = params.get("_meta") or {}, self._answers["lists"]
         if meta.get(f"{_META}protocolVersion") == self._answers["stateless version"] and meta.keys() >= _NEEDED:
             found = self._answers["stateless"].get(method)
+            self._has_cards = shows_cards(meta[f"{_META}clientCapabilities"].get("extensions"))
             return self._choose({**lists.get(method, {}), **found}) if found else None
         has_begun = self._lines and not any(key.startswith(_META) for key in meta)
         return self._choose(lists[method]) if has_begun and method in lists else None
@@ -129,7 +132,8 @@ class _Talk:
     def _choose(self, result: dict[str, Any]) -> dict[str, Any]:
         if "tools" not in result:
             return result
-        return {**result, "tools": [tool for tool in result["tools"] if tool["name"] in self._tools]}
+        wanted = self._tools | FOR_CARD if self._has_cards else self._tools
+        return {**result, "tools": [tool for tool in result["tools"] if tool["name"] in wanted]}
 
 
 def _write(data: bytes) -> None:

@@ -201,7 +201,7 @@ def export_memories(project: Project, scope: Where = None) -> Exported:
 
 OFFERS: Final = (
     Offer("memory remember", remember, "Remember", shapes.Remembered, ADD, always=True),
-    Offer("memory recall", recall, "Recall", shapes.Recall, READ, always=True),
+    Offer("memory recall", recall, "Recall", shapes.Recall, READ, always=True, card=True),
     Offer("memory forget", forget, "Forget", shapes.Forgotten, ADD),
     Offer("memory list", list_memories, "List memories", shapes.Memories, READ),
     Offer("memory show", get_memory, "Show a memory", shapes.Memory, READ),

@@ -9,7 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from mcp.server import CacheHint, MCPServer
@@ -19,11 +19,14 @@ from memsync import __version__
 from memsync.agents.endpoint import Endpoint
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
-from memsync.mcp import dedup, enrich, history, memories, proposals, resources, skills, texts, tidy
-from memsync.mcp.choice import GROUPS
+from memsync.mcp import cards, dedup, enrich, history, memories, proposals, resources, skills, texts, tidy
+from memsync.mcp.choice import FOR_CARD, GROUPS, shows_cards
 from memsync.mcp.early import get_heard
 from memsync.mcp.tool import Desk, tool
 from memsync.mcp.wire import PATIENCE, Wire
+
+if TYPE_CHECKING:
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
 _FRESH: Final = 3_600_000  # milliseconds for which a client may keep what only another version changes
 OFFERS: Final = (
@@ -42,7 +45,7 @@ def build(live: Live, tools: Collection[str] = GROUPS["core"], *, whole: bool = 
 
     It offers the *tools* of these names, and answers with the *whole* of each object or with what a model needs of it.
     """
-    offers = [offer for offer in OFFERS if offer.name in tools]
+    offers = [*(offer for offer in OFFERS if offer.name in tools), *cards.make_offers()]
     desk = Desk(live, offers, whole=whole)
 
     @asynccontextmanager
@@ -64,6 +67,8 @@ def build(live: Live, tools: Collection[str] = GROUPS["core"], *, whole: bool = 
         instructions=texts.INSTRUCTIONS,
         lifespan=life,
         tools=[tool(offer, desk) for offer in offers],
+        extensions=[cards.make_apps()],
+        middleware=[_hide_from_models],
     )
     resources.add(server, desk)
     texts.add_prompts(server)
@@ -71,6 +76,15 @@ def build(live: Live, tools: Collection[str] = GROUPS["core"], *, whole: bool = 
     low = server._lowlevel_server  # noqa: SLF001 - the SDK has no other way to them
     low.cache_hints = dict.fromkeys(("tools/list", "prompts/list", "resources/templates/list", "server/discover"), hint)
     return server
+
+
+async def _hide_from_models(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """List the tools of the card only for a client that shows it: others would offer them to the model."""
+    result = await call_next(ctx)
+    able = ctx.session.client_capabilities
+    if ctx.method == "tools/list" and isinstance(result, dict) and not shows_cards(able and able.extensions):
+        return {**result, "tools": [one for one in result["tools"] if one["name"] not in FOR_CARD]}
+    return result
 
 
 async def _warm(desk: Desk) -> None:

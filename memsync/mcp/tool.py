@@ -24,6 +24,7 @@ from memsync.agents.live import Live
 from memsync.errors import MemsyncError, Remedy, UsageError, closest, suggest
 from memsync.format.as_json import as_json
 from memsync.mcp import asking, brief
+from memsync.mcp.choice import CARD, shows_cards
 from memsync.memories.project import Project
 from memsync.poison.guard import quoted_lines, shown_label, shown_type
 from memsync.records import shown_id
@@ -31,6 +32,8 @@ from memsync.secrets import Allow, redact
 from memsync.system.ancestors import find_pids
 
 _NEAR: Final = 2  # processes up from the server: the client, or a shell before it
+
+FOUND: Final = "memsync/found"  # under which the card has the whole answer, beside what the model reads of it
 
 T = TypeVar("T")
 Function = Callable[..., Any]  # to what `as_json` takes
@@ -61,6 +64,7 @@ class Offer(NamedTuple):
 
     `options`: what this tool has in place of an option of the command, where it is not a parameter of the same name.
     `always`: shown to the model without a search for tools. One that is `slow` holds up no other call.
+    What it answers has a `card` in clients that show one; a tool `for_card` is for that alone, and not for the model.
     Its parameter `project` is ours to give, and so is `progress`.
     """
 
@@ -72,6 +76,8 @@ class Offer(NamedTuple):
     options: Mapping[str, str] = {}
     always: bool = False
     slow: bool = False
+    card: bool = False
+    for_card: bool = False
 
     @property
     def name(self) -> str:
@@ -157,6 +163,8 @@ def tool(offer: Offer, desk: Desk) -> Tool:
         def progress(done: int, total: int) -> None:
             anyio.from_thread.run(ctx.report_progress, done, total)
 
+        has_card = _find_card(offer, ctx)
+
         def work(project: Project) -> Any:
             if offer.command.startswith("skill ") and not project.settings.skills_enabled:
                 raise UsageError("skills are switched off here (skills.enabled); go on without them")
@@ -170,7 +178,10 @@ def tool(offer: Offer, desk: Desk) -> Tool:
             found = await asking.settle(
                 ctx, lambda: ask(work), lambda new, old: ask(partial(_supersede, new=new, old=old))
             )
-            return found if isinstance(found, InputRequiredResult) else answer(desk.tell(*found))
+            if isinstance(found, InputRequiredResult):
+                return found
+            told = answer(found[0] if offer.for_card else desk.tell(*found))
+            return told.model_copy(update={"meta": {FOUND: found[0]}}) if has_card else told
         except (MemsyncError, OSError) as error:
             raise ToolError(desk.explain(error, options)) from error  # any other error arrives without its text
 
@@ -184,12 +195,32 @@ def tool(offer: Offer, desk: Desk) -> Tool:
         description=inspect.getdoc(offer.function),
         context_kwarg="ctx",
         annotations=offer.annotations,
-        meta={"anthropic/alwaysLoad": offer.always},
+        meta={"anthropic/alwaysLoad": offer.always, **_tell_card(offer)},
     )
     made.parameters = _slim(made.parameters, of_parameters=True)
     options.update(_spell_options(offer, made.parameters["properties"]))
     made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema) if desk.whole else None
     return made
+
+
+def _find_card(offer: Offer, ctx: Context[Any, Any]) -> bool:
+    """Tell whether the client shows a card beside the answer of *offer*.
+
+    Raises:
+        ToolError: it shows none, and the tool is for nothing else.
+    """
+    able = ctx.client_capabilities
+    has_card = shows_cards(able and able.extensions)
+    if offer.for_card and not has_card:
+        raise ToolError(f"{offer.name} is for a client that shows cards (MCP Apps), and not for a model")
+    return has_card and offer.card
+
+
+def _tell_card(offer: Offer) -> dict[str, Any]:
+    """Return what tells a client of the card."""
+    if offer.for_card:
+        return {"ui": {"resourceUri": CARD, "visibility": ["app"]}}
+    return {"ui": {"resourceUri": CARD}} if offer.card else {}
 
 
 def _supersede(project: Project, new: str, old: list[str]) -> tuple[Any, datetime]:

@@ -12,6 +12,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from memsync.agents.live import Live
+from memsync.janitor.waiting import Waiting
 from memsync.web import atlas, branch, bulk, edits, health, memories, pages, review, sessions, skills, timeline
 from memsync.web.changes import Changes
 from memsync.web.desk import Desk
@@ -106,7 +107,7 @@ def health_routes(desk: Desk) -> list[Route]:
 
 def review_routes(desk: Desk) -> list[Route]:
     """Return the page of the queue, and its forms."""
-    waiting = review.Waiting()
+    waiting = Waiting()
     return [
         desk.reads("/review", partial(review.show, waiting)),
         desk.writes("/review/decide", partial(review.decide, waiting)),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,6 +16,8 @@ from memsync.agents.live import Live
 from memsync.web.app import build
 from memsync.web.changes import Changes
 from memsync.web.keys import Keys
+
+PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 class Html(HTMLParser):
@@ -105,3 +109,16 @@ def browse() -> Iterator[Callable[[Path], Browser]]:
 def desk(repo, browse) -> Browser:
     """Return the desk of a repository without memories."""
     return browse(repo.root)
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory) -> Iterator:
+    """Return a real browser, one for all; Playwright drives a Chromium that is installed, and brings none."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    if PROGRAM is None:
+        pytest.skip("no Chromium here, so nothing was looked at in a browser: `make browser` installs it")
+    env = {**os.environ, "HOME": str(tmp_path_factory.mktemp("browser"))}
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox", "--disable-gpu"], env=env)
+        yield browser
+        browser.close()

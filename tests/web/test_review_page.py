@@ -140,7 +140,7 @@ def test_copies_are_one_card_with_the_keys_of_the_janitor(repo, some):
 
 
 def test_a_large_store_is_read_a_slice_a_page_and_all_of_it_in_the_end(repo, some, monkeypatch):
-    monkeypatch.setattr("memsync.web.review._SLICE", -1.0)
+    monkeypatch.setattr("memsync.janitor.waiting._SLICE", -1.0)
     page, pages = some.get("/review"), 0
     assert "still reading" in page.text
     assert "load" in page.every("p", id="kinds")[0]["hx-trigger"]
