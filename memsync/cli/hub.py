@@ -18,7 +18,9 @@ from memsync.store.places import locate
 _JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object.")
 
 
-@cli.group(homes=(("hub_access", "grant revoke grants mirror token audit"), ("hub_serve", "report serve push")))
+@cli.group(
+    homes=(("hub_access", "grant revoke grants mirror token audit questions"), ("hub_serve", "report serve push"))
+)
 def hub() -> None:
     """Search the memories of many repositories at once.
 
@@ -85,7 +87,8 @@ def init(dsn: str, embedder: str) -> Answer:
 @click.argument("addresses", metavar="[URL|PATH]...", nargs=-1)
 @click.option("--from", "source", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
               help="Those in FILE too, one a line.")  # fmt: skip
-def add(addresses: tuple[str, ...], source: Path | None) -> Answer:
+@click.option("--branch", default="", metavar="NAME", help="The default branch, of what will be pushed by a CI.")
+def add(addresses: tuple[str, ...], source: Path | None, branch: str) -> Answer:
     """Add repositories by their URLs, or clones by their paths.
 
     Git asks them with your credentials, and never for a password.
@@ -101,7 +104,7 @@ def add(addresses: tuple[str, ...], source: Path | None) -> Answer:
     if not wanted:
         raise UsageError("name a repository: its URL, the path of a clone, or --from FILE with one a line")
     with calls.Hub.open() as open_hub:
-        new = open_hub.add(wanted)
+        new = open_hub.add(wanted, branch=branch)
     known = len(wanted) - len(new)
     text = f"added {render.repositories(len(new))}{f', {known} known already' if known else ''}"
     return Answer({"added": new, "known": known}, f"{text}; `memsync hub sync` brings their memories")
@@ -148,7 +151,9 @@ def sync(refs: tuple[str, ...], watch: bool, every: float) -> Answer | None:
 
     with calls.Hub.open() as open_hub:
         while True:
-            outcomes = syncing.sync(open_hub.database, open_hub.meaning, refs=refs, due=watch)
+            outcomes = syncing.sync(
+                open_hub.database, open_hub.meaning, refs=refs, due=watch, embedder=open_hub.settings.embedder
+            )
             answer = Answer(
                 {"repositories": outcomes, "summary": syncing.summary(outcomes)},
                 render.outcomes(outcomes),

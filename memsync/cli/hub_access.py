@@ -225,3 +225,36 @@ def audit(limit: int) -> Answer:
         for one in found
     ]
     return Answer({"audit": found}, "\n".join(lines) or "nobody has asked anything yet")
+
+
+@hub_command(hub)
+@click.option(
+    "--collect", type=click.IntRange(2), metavar="N", help="Begin: tell what N principals or more have asked."
+)
+@click.option("--stop", is_flag=True, help="Stop, and forget what was collected.")
+def questions(collect: int | None, stop: bool) -> Answer:
+    """Show what several have asked in vain; collected only once --collect says so.
+
+    A text is kept when so many have asked the same, in any order of its
+    words; until then only keyed hashes. After 90 days they go.
+
+    \b
+    Examples:
+      memsync hub questions --collect 3
+      memsync hub questions
+      memsync hub questions --stop
+    """
+    from memsync.hub import questions as calls
+    from memsync.hub.hub import Hub
+
+    if collect and stop:
+        raise UsageError("--collect and --stop exclude each other; give one of them")
+    with Hub.open() as open_hub, open_hub.database.writing() as connection:
+        if stop:
+            calls.stop(connection)
+        elif collect:
+            calls.collect(connection, collect)
+        of = calls.is_collecting(connection)
+        found = calls.top(connection)
+    nothing = f"nothing that {of} have asked in vain" if of else "questions are not collected"
+    return Answer({"collects": of, "questions": found}, render.questions(found) or nothing)

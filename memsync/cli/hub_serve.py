@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -18,7 +20,11 @@ from memsync.errors import NoStore, blaming
 @click.option(
     "--per-minute", type=click.IntRange(1), default=120, show_default=True, metavar="N", help="Requests of one token."
 )
-def serve(host: str, port: int, per_minute: int) -> None:
+@click.option(
+    "--oidc", multiple=True, metavar="ISSUER", help="Let CI jobs push by github's or gitlab's word, or URL's (repeat)."
+)
+@click.option("--audience", default="", metavar="URL", help="What such tokens are for: the address of this server.")
+def serve(host: str, port: int, per_minute: int, oidc: tuple[str, ...], audience: str) -> None:
     """Serve the hub: REST at /v1, MCP at /mcp, for whoever has a token.
 
     TLS is for the proxy in front of it. /openapi.json describes it, /healthz
@@ -30,13 +36,16 @@ def serve(host: str, port: int, per_minute: int) -> None:
     Examples:
       memsync hub serve
       memsync hub serve --host 0.0.0.0 --port 8080 --per-minute 600
+      memsync hub serve --oidc github --audience https://hub.example.com
     """
+    from memsync.hub.ci import Issuers
     from memsync.hub.hub import Hub
     from memsync.hub.server import run
 
+    issuers = Issuers(list(oidc), audience) if oidc else None
     with Hub.open() as open_hub:
         click.echo(f"serving on http://{host}:{port}; Ctrl-C ends it")
-        run(open_hub, host=host, port=port, a_minute=per_minute)
+        run(open_hub, host=host, port=port, a_minute=per_minute, issuers=issuers)
 
 
 @hub_command(hub)
@@ -72,15 +81,18 @@ def push(repository: str, branch: str) -> Answer:
     """Send this commit's memories to the server, as REPOSITORY is called there.
 
     For a CI that runs on the default branch of a repository that the hub
-    cannot reach. MEMSYNC_HUB_URL and MEMSYNC_HUB_TOKEN say where and as whom;
-    the token has the scope push, and its principal may read the repository.
+    cannot reach. MEMSYNC_HUB_URL says where. As whom, MEMSYNC_HUB_TOKEN says: a
+    token with the scope push, whose principal may read the repository. Without
+    one it is the job itself, where the server takes the forge's word for it
+    (serve --oidc): GitHub's with id-token: write, GitLab's in
+    MEMSYNC_HUB_ID_TOKEN.
 
     \b
     Example:
       memsync hub push https://git.internal/payments.git --branch main
     """
     from memsync.errors import HubError, Remedy
-    from memsync.hub import client, config, remote
+    from memsync.hub import ci, client, config, remote
     from memsync.store.checkout import Checkout
     from memsync.store.places import find_git
 
@@ -89,6 +101,8 @@ def push(repository: str, branch: str) -> Answer:
         raise HubError("there is no server to push to; ", Remedy("hub init", "https://HOST"), " names one")
     if (git := find_git(Path.cwd())) is None:
         raise NoStore("this is in no work tree of git; go to the checkout whose memories are to be sent")
+    if not settings.token:
+        settings = replace(settings, token=ci.own_token(settings.server, os.environ))
     checkout = Checkout(git.root)
     commit = checkout.do("rev-parse", "--verify", "HEAD")
     branch = branch or checkout.do("rev-parse", "--abbrev-ref", "HEAD")

@@ -205,18 +205,11 @@ def recall(project: Project, /, query: str | None, at: str | None, hub: bool, **
     """
     project = _open_at(project, at)
     answer = _find(project, project.recall, query, at=at, **how)
-    return _with_hub(answer, query, how) if hub else answer
+    if not hub:
+        return answer
+    from memsync.cli.render_hub import add_hub
 
-
-def _with_hub(answer: Answer, query: str | None, how: dict[str, Any]) -> Answer:
-    """Return *answer* with what the hub has on *query*, but for what is there already."""
-    from memsync.cli import render_hub
-
-    if not query:
-        raise UsageError("what other repositories know depends on a query; give one")
-    found = render_hub.beside(query, answer.value, how)
-    text = f"{answer.text}\nfrom the hub:\n{render_hub.recall(found)}"
-    return Answer({**answer.value, "hub": found.as_dict()}, text)
+    return add_hub(answer, query, how)
 
 
 @command(memory)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from memsync.cli.app import Answer
 from memsync.cli.render import cut, memories
+from memsync.errors import UsageError
 from memsync.records import shown_id
 from memsync.system.texts import one_line
 
@@ -17,20 +18,24 @@ if TYPE_CHECKING:
     from memsync.hub.search import HubHit, HubRecall
     from memsync.hub.sync import Outcome
 
-__all__ = ["beside", "one_line", "outcomes", "recall", "report", "repositories", "status"]
+__all__ = ["add_hub", "one_line", "outcomes", "questions", "recall", "report", "repositories", "status"]
 
 _SHOWN = 20
 
 
-def beside(query: str, local: Mapping[str, Any], how: Mapping[str, Any]) -> HubRecall:
-    """Return what the hub has on *query* by the options of a recall, but for what the *local* answer has."""
-    from memsync.hub.hub import ask
+def add_hub(answer: Answer, query: str | None, how: Mapping[str, Any]) -> Answer:
+    """Return *answer* with what the hub has on *query* by the same options, but for what is there already."""
+    from memsync.hub import hub
     from memsync.hub.nominate import Filters
 
+    if not query:
+        raise UsageError("what other repositories know depends on a query; give one")
     names = ("memory_type", "tags_all", "tags_any", "tags_none", "min_importance")
-    found = ask(query, limit=how["limit"] or 15, filters=Filters(**{name: how[name] for name in names}))
-    known = {(one["id"], one["content"]) for one in local["memories"]}
-    return replace(found, hits=tuple(h for h in found.hits if (h.memory.id, h.memory.content) not in known))
+    known = {(one["id"], one["content"]) for one in answer.value["memories"]}
+    found = hub.ask_beside(
+        query, known, limit=how["limit"] or 15, filters=Filters(**{name: how[name] for name in names})
+    )
+    return Answer({**answer.value, "hub": found.as_dict()}, f"{answer.text}\nfrom the hub:\n{recall(found)}")
 
 
 def repositories(count: int) -> str:
@@ -102,6 +107,12 @@ def report(made: Report) -> str:
         lines.append(
             f"    against {one_line(clash.other.repositories[0])}: {one_line(clash.other.text, 100)}; {clash.why}"
         )
+    lines += [f"  {line}" for line in questions(made.unanswered).splitlines()] if made.unanswered else []
     old = made.repositories[:5]
     lines += [f"  {one_line(one['name'])}: last change taken in {one['changed_at'] or 'never'}" for one in old]
     return "\n".join(lines)
+
+
+def questions(found: Sequence[Mapping[str, Any]]) -> str:
+    """Return a line for each question that several have asked in vain."""
+    return "\n".join(f"{one['askers']} have asked in vain: {one_line(one['question'], 160)}" for one in found)

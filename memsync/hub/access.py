@@ -17,18 +17,21 @@ from memsync.hub.database import as_dicts
 if TYPE_CHECKING:
     from psycopg import Connection
 
+    from memsync.hub.ci import Job
+
 SCOPES: Final = ("search", "push", "metrics")
 PREFIX: Final = "msh_"
 MIRRORED_FOR: Final = timedelta(hours=24)  # that what a forge said is believed
 
 
 class Bearer(NamedTuple):
-    """Whom a token stands for, and what with it may be done."""
+    """Whom a token stands for, and what with it may be done; a CI's own token is for one `job`, and for nobody."""
 
     token: int
     principal: int
     name: str
     scopes: frozenset[str]
+    job: Job | None = None
 
 
 def have_principal(connection: Connection[Any], name: str) -> int:

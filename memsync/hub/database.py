@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from importlib.util import find_spec
@@ -31,6 +31,7 @@ class Database:
     def __init__(self, dsn: str, *, most: int = 16) -> None:
         from psycopg_pool import ConnectionPool
 
+        self.dsn = dsn
         self._pool: ConnectionPool[Any] = ConnectionPool(
             dsn,
             min_size=0,
@@ -58,13 +59,21 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing_alone(self) -> Iterator[Connection[Any]]:
+    def writing_alone(self, *, unless: Callable[[Connection[Any]], bool] | None = None) -> Iterator[Connection[Any]]:
         """Do what `writing` does while nobody else writes memories: two syncs at once do their repositories in turn.
+
+        Beside others who do so, where *unless* says that this is the time for it.
 
         Raises:
             HubError
         """
         with self.writing() as connection:
+            if unless is not None:
+                connection.execute("select pg_advisory_xact_lock_shared(%s)", [_WRITING])
+                if unless(connection):
+                    yield connection
+                    return
+                connection.rollback()  # gives the shared lock back: two who both wait for more would wait for ever
             connection.execute("select pg_advisory_xact_lock(%s)", [_WRITING])
             yield connection
 

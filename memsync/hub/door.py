@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -19,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 
 from memsync.errors import HubError
 from memsync.hub import access
+from memsync.hub.ci import Issuers
 from memsync.hub.database import Database
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 OPEN: Final = frozenset({"/healthz", "/openapi.json", "/webhook"})  # what needs no token; the webhook is signed
 SCOPE_OF: Final = {"/v1/push": "push", "/metrics": "metrics"}
+_CI: Final = frozenset({"push"})
 _BURST: Final = 30
 _KNOWN: Final = (
     "/healthz",
@@ -97,11 +100,14 @@ class Allowance:
 class Door:
     """Lets in who has a token that counts, for what it is for; as ASGI, so that MCP goes through it as well."""
 
-    def __init__(self, app: ASGIApp, database: Database, meter: Meter, allowance: Allowance) -> None:
+    def __init__(
+        self, app: ASGIApp, database: Database, meter: Meter, allowance: Allowance, issuers: Issuers | None = None
+    ) -> None:
         self._app = app
         self._database = database
         self._meter = meter
         self._allowance = allowance
+        self._issuers = issuers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -144,6 +150,9 @@ class Door:
         return None, found
 
     def _find(self, token: str) -> access.Bearer | None:
+        if self._issuers is not None and not token.startswith(access.PREFIX):
+            job = self._issuers.find_job(token)
+            return job and access.Bearer(-crc32(job.repository.encode()), 0, f"ci:{job.repository}", _CI, job)
         with self._database.writing() as connection:
             return access.find_bearer(connection, token)
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from memsync.errors import ConfigError, HubError, Remedy, UsageError
-from memsync.hub import access, config, database, nominate, search, sync
+from memsync.hub import access, config, database, loading, nominate, search, sync
 from memsync.hub.embedded import Embedded
 from memsync.hub.nominate import Filters
 from memsync.index.embed import Meaning, choose
 from memsync.net import clean_url
+from memsync.poison.guard import quoted
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -63,10 +65,13 @@ class Hub:
             principal = access.find_principal(connection, name or config.LOCAL)
         return access.Bearer(0, principal, name or config.LOCAL, frozenset(access.SCOPES))
 
-    def add(self, addresses: Sequence[str]) -> list[str]:
-        """Add repositories and return the names of the new ones; who adds one to an embedded hub may read it."""
+    def add(self, addresses: Sequence[str], *, branch: str = "") -> list[str]:
+        """Add repositories and return the names of the new ones; who adds one to an embedded hub may read it.
+
+        Their default *branch* is asked for where they can be reached, and has to be said where a CI will push it.
+        """
         principal = self.owner().principal if self.settings.is_embedded else None
-        return sync.add(self.database, addresses, principal=principal)
+        return sync.add(self.database, addresses, principal=principal, branch=branch)
 
     def search(
         self, text: str, *, principal: str = "", limit: int = 15, filters: Filters | None = None
@@ -100,7 +105,7 @@ def read_status(connection: Connection[Any]) -> dict[str, Any]:
         "bytes": int(size[0]) if size else 0,
         "embedder": about.get("embedder", ""),
         "synced_at": about.get("synced_at"),
-        "loading": sync.is_loading(connection),
+        "loading": loading.is_loading(connection),
     }
 
 
@@ -166,6 +171,19 @@ def ask(text: str, *, principal: str = "", limit: int = 15, filters: Filters | N
         return client.search(settings, text, limit=limit, filters=filters or Filters())
     with Hub(settings) as hub:
         return hub.search(text, principal=principal, limit=limit, filters=filters)
+
+
+def ask_beside(
+    text: str, known: Collection[tuple[str, str]], *, limit: int = 15, filters: Filters | None = None
+) -> search.HubRecall:
+    """Return what this user's hub has on *text* but for what is *known* here, by its id and its text.
+
+    Raises:
+        HubError, NotInstalled
+    """
+    found = ask(text, limit=limit, filters=filters)
+    here = {(id_, quoted(content)) for id_, content in known} | set(known)  # a server has quoted it already
+    return replace(found, hits=tuple(hit for hit in found.hits if (hit.memory.id, hit.memory.content) not in here))
 
 
 def drop() -> str:

@@ -6,40 +6,44 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from orjson import loads
 
 from memsync.format.codec import decode
+from memsync.hub import binary
 from memsync.hub.intake import Key, Row, Taken, diff, plain
 from memsync.index.core import embedding_text, is_word
 from memsync.index.embed import Meaning
-from memsync.index.spelling import trigrams
+from memsync.index.spelling import build_grams
 from memsync.index.terms import term_key
 from memsync.index.tokens import Tokenizer
-from memsync.index.vectors import quantise
+from memsync.index.vectors import Rows, quantise
 from memsync.records import Memory
 from memsync.skills.file import read as read_skill
 from memsync.skills.skills import make_record
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from psycopg import Connection, Cursor
 
 Figures = dict[str, tuple[int, float, float]]  # by kind: records, their lengths, and the squares of these
 
 _LONGEST: Final = 32_767  # of what a smallint holds
 _STEP: Final = 2_000  # rows that are prepared at once
+_WORDS: Final = 100_000  # words whose trigrams are made at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A row with all that is derived from it, ready to be written."""
+    """A row with its terms, ready to be written."""
 
     row: Row
     counts: Mapping[int, int]
     length: int
-    vector: tuple[float, str] | None
 
 
 @cache
@@ -52,34 +56,23 @@ def signed(key: int) -> int:
     return key - (1 << 64) if key >> 63 else key
 
 
+@lru_cache(1 << 16)
 def key_of(kind: str, term: str) -> int:
     """Return by what *term* is known in records of this *kind*: memories and skills are counted apart, as on a laptop."""
     return signed(term_key(term if kind == "memory" else f"{kind}\0{term}"))
 
 
-def prepare(rows: Sequence[Row], meaning: Meaning | None) -> tuple[list[Prepared], set[str]]:
-    """Return *rows* with their terms and vectors, and the words in them; needs no database."""
+def prepare(rows: Sequence[Row]) -> tuple[list[Prepared], set[str]]:
+    """Return *rows* with their terms, and the words in them; needs no database."""
     tokenizer = _tokenizer()
     words: set[str] = set()
     made: list[Prepared] = []
-    vectors = _vectors([embedding_text(row.memory) for row in rows], meaning)
-    for row, vector in zip(rows, vectors, strict=True):
+    for row in rows:
         terms = tokenizer.record_terms(row.memory) + tokenizer.hidden_terms(row.memory)
         words.update(filter(is_word, terms))
-        counts = Counter(terms)
-        keyed = {key_of(row.kind, term): min(count, _LONGEST) for term, count in counts.items()}
-        made.append(Prepared(row=row, counts=keyed, length=min(len(terms), _LONGEST), vector=vector))
+        counts = {key_of(row.kind, term): min(count, _LONGEST) for term, count in Counter(terms).items()}
+        made.append(Prepared(row=row, counts=counts, length=min(len(terms), _LONGEST)))
     return made, words
-
-
-def _vectors(texts: Sequence[str], meaning: Meaning | None) -> list[tuple[float, str] | None]:
-    """Return the scale and the whole numbers of the vector of each text; None where it has none."""
-    rows = meaning.embed(texts) if meaning and texts else None
-    if rows is None:
-        return [None] * len(texts)
-    made = quantise(rows)
-    numbers, scales = made.numbers.tolist(), made.scales.tolist()
-    return [(scale, spell_vector(row)) if scale else None for scale, row in zip(scales, numbers, strict=True)]
 
 
 def spell_vector(numbers: Iterable[int]) -> str:
@@ -106,8 +99,13 @@ def write(
     with connection.cursor() as cursor:
         _remove(cursor, repo, [*gone, *(row.key for row in put)], changed, figures)
         for start in range(0, len(put), _STEP):
-            made, words = prepare(put[start : start + _STEP], meaning)
-            _insert(cursor, repo, made, commit, has_vectors=meaning is not None)
+            step = put[start : start + _STEP]
+            made, words = prepare(step)
+            ids = _insert(cursor, repo, made, commit)
+            _insert_vectors(cursor, ids, np.full(len(ids), repo, np.int32), [row.memory for row in step], meaning)
+            if not counts:
+                _note_words(cursor, words)
+                continue
             _learn_words(cursor, words)
             for one in made:
                 changed.update(one.counts.keys())
@@ -143,47 +141,85 @@ def _remove(cursor: Cursor[Any], repo: int, keys: Sequence[Key], changed: Counte
         _add(figures, kind, -1, length)
 
 
-def _insert(cursor: Cursor[Any], repo: int, made: Sequence[Prepared], commit: str, *, has_vectors: bool) -> None:
+def _insert(cursor: Cursor[Any], repo: int, made: Sequence[Prepared], commit: str) -> NDArray[np.int64]:
+    """Write *made* with their postings, and return their ids."""
     cursor.execute("select nextval('record_id_seq') from generate_series(1, %s)", [len(made)])
-    ids = [row[0] for row in cursor.fetchall()]
+    ids = np.array([row[0] for row in cursor.fetchall()], np.int64)
     columns = "id, repo, kind, name, hash, line, number, commit, memory_type, importance, tags, written, length, terms"
     with cursor.copy(f"copy record ({columns}) from stdin".encode()) as copy:
-        for id_, one in zip(ids, made, strict=True):
+        for id_, one in zip(ids.tolist(), made, strict=True):
             row, memory = one.row, one.row.memory
             tags = [plain(tag.lower()) for tag in memory.tags]
             copy.write_row((id_, repo, row.kind, row.key[1], row.hash, row.line, row.number, commit,
                             plain(memory.memory_type), memory.importance, tags, memory.written_at, one.length,
                             list(one.counts)))  # fmt: skip
-    with cursor.copy("copy posting (term, repo, record, count, length) from stdin") as copy:
-        copy.write("".join(
-            f"{term}\t{repo}\t{id_}\t{count}\t{one.length}\n"
-            for id_, one in zip(ids, made, strict=True) for term, count in one.counts.items()
-        ))  # fmt: skip
-    if has_vectors:
-        with cursor.copy("copy embedding (record, repo, scale, numbers) from stdin") as copy:
-            for id_, one in zip(ids, made, strict=True):
-                if one.vector:
-                    copy.write(f"{id_}\t{repo}\t{one.vector[0]!r}\t{one.vector[1]}\n")
+    sizes = [len(one.counts) for one in made]
+    binary.put(
+        cursor,
+        "posting",
+        term=np.fromiter(chain.from_iterable(one.counts for one in made), np.int64),
+        repo=np.full(sum(sizes), repo, np.int32),
+        record=np.repeat(ids, sizes),
+        count=np.fromiter(chain.from_iterable(one.counts.values() for one in made), np.int16),
+        length=np.repeat(np.array([one.length for one in made], np.int16), sizes),
+    )
+    return ids
+
+
+def _insert_vectors(
+    cursor: Cursor[Any],
+    ids: NDArray[np.int64],
+    repos: NDArray[np.int32],
+    memories: Sequence[Memory],
+    meaning: Meaning | None,
+) -> int:
+    """Write the vectors of *memories* and return how many have one; 0 without an embedder, and while it fails."""
+    vectors = meaning.embed([embedding_text(memory) for memory in memories]) if meaning and memories else None
+    if vectors is None:
+        return 0
+    rows: Rows = quantise(vectors)
+    has = rows.scales > 0
+    numbers = binary.halves(rows.numbers[has])
+    binary.put(cursor, "embedding", record=ids[has], repo=repos[has], scale=rows.scales[has], numbers=numbers)
+    return len(numbers)
+
+
+def _note_words(cursor: Cursor[Any], words: set[str]) -> None:
+    """Keep *words* for the end of a first load, which learns all at once."""
+    with cursor.copy("copy loaded_word from stdin") as copy:
+        for word in words:
+            if plain(word) == word:
+                copy.write_row((word,))
+
+
+def learn_noted(connection: Connection[Any]) -> None:
+    """Take in the words that a first load has noted."""
+    with connection.cursor() as cursor:
+        cursor.execute("select distinct word from loaded_word where word not in (select word from word) order by word")
+        words = [row[0] for row in cursor.fetchall()]
+        for start in range(0, len(words), _WORDS):
+            _put_words(cursor, words[start : start + _WORDS])
+
+
+def _put_words(cursor: Cursor[Any], words: Sequence[str]) -> None:
+    """Write *words*, none of which the hub has, with their trigrams."""
+    cursor.execute("select nextval('word_id_seq') from generate_series(1, %s)", [len(words)])
+    ids = np.array([row[0] for row in cursor.fetchall()], np.int32)
+    made = build_grams(words)
+    with cursor.copy("copy word (id, word, grams) from stdin") as copy:
+        for row in zip(ids.tolist(), words, made.sizes.astype(int).tolist(), strict=True):
+            copy.write_row(row)
+    binary.put(cursor, "gram", gram=np.repeat(made.keys, np.diff(made.starts)), word=ids[made.places])
 
 
 def _learn_words(cursor: Cursor[Any], words: set[str]) -> None:
     """Take in the words that are new, with their trigrams; they stay, and count while a record has them."""
     clean = sorted(word for word in words if plain(word) == word)
     cursor.execute(
-        "insert into word (word, grams) select w, 0 from unnest(%s::text[]) as u (w)"
-        " where not exists (select 1 from word where word = w) on conflict do nothing returning id, word",
-        [clean],
+        "select w from unnest(%s::text[]) as u (w) where not exists (select from word where word = w)", [clean]
     )
-    new = cursor.fetchall()
-    if not new:
-        return
-    grams = {id_: trigrams(word) for id_, word in new}
-    cursor.execute(
-        "update word set grams = u.n from unnest(%s::int[], %s::int[]) as u (id, n) where word.id = u.id",
-        [list(grams), [len(found) for found in grams.values()]],
-    )
-    with cursor.copy("copy gram (gram, word) from stdin") as copy:
-        copy.write("".join(f"{gram}\t{id_}\n" for id_, found in grams.items() for gram in found))
+    if new := [row[0] for row in cursor.fetchall()]:
+        _put_words(cursor, new)
 
 
 def _count(cursor: Cursor[Any], changed: Counter[int], figures: Figures) -> None:
@@ -254,9 +290,8 @@ def find_without_vector(connection: Connection[Any], *, after: int) -> list[tupl
 
 def put_vectors(connection: Connection[Any], rows: Sequence[tuple[int, int, str, str, bytes]], meaning: Meaning) -> int:
     """Make the vectors of *rows* and return how many there are now; 0 while the embedder fails."""
-    texts = [embedding_text(read_row(kind, name, bytes(line))) for _, _, kind, name, line in rows]
-    made = [(row, vector) for row, vector in zip(rows, _vectors(texts, meaning), strict=True) if vector]
-    with connection.cursor().copy("copy embedding (record, repo, scale, numbers) from stdin") as copy:
-        for (id_, repo, *_), (scale, numbers) in made:
-            copy.write(f"{id_}\t{repo}\t{scale!r}\t{numbers}\n")
-    return len(made)
+    ids = np.array([row[0] for row in rows], np.int64)
+    repos = np.array([row[1] for row in rows], np.int32)
+    memories = [read_row(kind, name, bytes(line)) for _, _, kind, name, line in rows]
+    with connection.cursor() as cursor:
+        return _insert_vectors(cursor, ids, repos, memories, meaning)

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
-
+from memsync.hub.binary import read_half
 from memsync.hub.ingest import key_of, read_row, spell_vector
 from memsync.index.query import Query
 from memsync.index.sample import Whole, alike_words
@@ -19,6 +18,7 @@ from memsync.index.spelling import trigrams
 from memsync.records import Memory
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
     from psycopg import Connection
 
@@ -30,6 +30,7 @@ _MOST_TERMS: Final = 12
 _POSTINGS: Final = 60_000  # that one query reads at most, beyond its rarest terms
 _WIDE: Final = 0.2  # share of the hub from which the list of repositories sieves, instead of leading
 _LIKE: Final = 64  # words that are compared with an unknown one
+_WORDS: Final = 4_000  # words that are looked at for one trigram: "item" begins a million names somewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,11 @@ class Filters:
     tags_any: tuple[str, ...] = ()
     tags_none: tuple[str, ...] = ()
     min_importance: float = 0.0
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether anything but the kind is asked for."""
+        return self != Filters(kind=self.kind)
 
     def where(self) -> tuple[str, dict[str, Any]]:
         """Return the condition on a row `r` of records, "" without one, and its values."""
@@ -119,10 +125,11 @@ def _find_like(connection: Connection[Any], terms: Iterable[str]) -> list[str]:
     for term in terms:
         grams = trigrams(term)
         rows = connection.execute(
-            "select w.word from (select word, count(*) n from gram where gram = any(%s) group by word) g"
+            "select w.word from (select word, count(*) n from unnest(%s::bigint[]) as t (gram) cross join lateral"
+            " (select word from gram where gram.gram = t.gram order by word limit %s) as l group by word) g"
             " join word w on w.id = g.word where g.n / sqrt(w.grams::float8 * %s) >= %s"
             " order by g.n / sqrt(w.grams::float8) desc, w.word limit %s",
-            [list(grams), len(grams), NOMINATED, _LIKE],
+            [list(grams), _WORDS, len(grams), NOMINATED, _LIKE],
         )
         found |= dict.fromkeys(row[0] for row in rows)
     return list(found)
@@ -208,16 +215,10 @@ def read(connection: Connection[Any], ids: Sequence[int], reach: Reach, *, has_v
     cursor = connection.cursor(binary=True)
     cursor.execute(query.encode(), [list(ids), list(reach.repos), reach.kind])
     return [
-        Nominee(id_, repo, kind, read_row(kind, name, bytes(line)), number, commit, _read_vector(scale, numbers))
+        Nominee(id_, repo, kind, read_row(kind, name, bytes(line)), number, commit,
+                (scale, read_half(numbers)) if scale is not None and numbers is not None else None)
         for id_, repo, kind, name, line, number, commit, scale, numbers in cursor
-    ]
-
-
-def _read_vector(scale: float | None, numbers: bytes | None) -> tuple[float, NDArray[np.int8]] | None:
-    """Return a vector from pgvector's binary form: two 16-bit numbers, then the halves, all big-endian."""
-    if scale is None or numbers is None:
-        return None
-    return scale, np.frombuffer(numbers, ">f2", offset=4).astype(np.int8)
+    ]  # fmt: skip
 
 
 def has_vectors(connection: Connection[Any]) -> bool:

@@ -12,6 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.dedup import MERGED, decide
+from memsync.hub import questions
 from memsync.hub.access import Bearer
 from memsync.hub.database import Database, as_dicts
 from memsync.hub.ingest import read_row
@@ -48,7 +49,8 @@ class Clash:
 class Report:
     """What was found, most repositories first. `compared` of `memories` were looked at.
 
-    `rules` are what so many repositories say that it may be a rule for all of them.
+    `rules` are what so many repositories say that it may be a rule for all of them; `unanswered` what several have asked
+    in vain, where that is collected.
     """
 
     memories: int
@@ -57,6 +59,7 @@ class Report:
     rules: tuple[Said, ...]
     clashes: tuple[Clash, ...]
     repositories: tuple[dict[str, Any], ...]
+    unanswered: tuple[dict[str, Any], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it by its names."""
@@ -67,6 +70,7 @@ class Report:
             "rules": [said._asdict() for said in self.rules],
             "clashes": [{"one": c.one._asdict(), "other": c.other._asdict(), "why": c.why} for c in self.clashes],
             "repositories": list(self.repositories),
+            "unanswered": list(self.unanswered),
         }
 
 
@@ -84,6 +88,8 @@ def make(database: Database, principal: Bearer) -> Report:
             ),
         )
         found = list(_read_texts(connection))
+    with database.writing() as connection:
+        unanswered = questions.top(connection)
     shared, clashes = compare(found)
     return Report(
         memories=sum(one["memories"] for one in repositories),
@@ -92,6 +98,7 @@ def make(database: Database, principal: Bearer) -> Report:
         rules=tuple(said for said in shared if len(said.repositories) >= _RULE)[:_SHOWN],
         clashes=tuple(clashes[:_SHOWN]),
         repositories=tuple(repositories),
+        unanswered=tuple(unanswered),
     )
 
 
@@ -171,6 +178,8 @@ def as_html(report: Report) -> str:
             f"{', '.join(c.one.repositories)}: {c.one.text} — {', '.join(c.other.repositories)}: {c.other.text} ({c.why})"
             for c in report.clashes
         ]),
+        "<h2>Asked in vain</h2>",
+        _list([f"{one['askers']} have asked: {one['question']}" for one in report.unanswered]),
         "<h2>Freshness</h2><table><tr><th>Repository<th>State<th>Memories<th>Last change taken in</tr>",
     ]  # fmt: skip
     for one in report.repositories:

@@ -12,11 +12,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from memsync import __version__
-from memsync.errors import HubError, MemsyncError
+from memsync.errors import HubError, MemsyncError, Remedy
 from memsync.hub import access, search, sync, webhook
 from memsync.hub.door import Meter
 from memsync.hub.hub import Hub, read_status
-from memsync.hub.intake import LARGEST, MEMORIES, SKILLS, take, version
+from memsync.hub.intake import LARGEST, MEMORIES, SKILLS, version
 from memsync.hub.nominate import Filters
 from memsync.hub.remote import Tip
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _SMALL: Final = 1024 * 1024  # bytes of a request that is not a push
 _FILES: Final = 500
+_USUAL: Final = ("main", "master")  # what a repository of which nothing is known may push
 
 
 class Ask(BaseModel):
@@ -135,22 +136,37 @@ class Rest:
 
     def _push(self, bearer: access.Bearer, body: bytes) -> dict[str, Any]:
         push = Push.model_validate_json(body)
-        with self._hub.database.reading(bearer.principal) as connection:
-            known = sync.find(connection, push.repository)  # of what the principal may read alone
+        known = self._find_pushed(bearer, push)
         files = {path: text.encode() for path, text in push.files.items() if is_ours(path)}
         tip = Tip(branch=push.branch, commit=push.commit)
         if known.branch and known.branch != push.branch:
             raise HubError(f"the default branch of {known.name} is {known.branch}; what is not merged is not taken")
+        if not known.branch and push.branch not in _USUAL:
+            raise HubError(f"the default branch of {known.name} is not known; ", Remedy("hub add", known.url, "--branch", push.branch),
+                           " says that it is this one")  # fmt: skip
         outcome = sync.settle(
             self._hub.database,
-            known,
-            sync.Fetched(tip=tip, taken=take(files), pushed=True),
             self._hub.meaning,
+            known,
+            sync.Fetched(tip=tip, files=files, pushed=True),
             version(),
         )
         with self._hub.database.writing() as connection:
             access.note(connection, bearer.name, "rest", "push", repos=1, hits=outcome.put)
         return {"what": outcome.what, "put": outcome.put, "removed": outcome.removed, "note": outcome.note}
+
+    def _find_pushed(self, bearer: access.Bearer, push: Push) -> sync.Known:
+        """Return the repository that *push* is about: of those that a principal may read, or the one that a CI's job is of."""
+        if bearer.job is None:
+            with self._hub.database.reading(bearer.principal) as connection:
+                return sync.find(connection, push.repository)
+        if (push.branch, push.commit) != (bearer.job.branch, bearer.job.commit):
+            raise HubError("the token of this job is for another branch or commit")
+        with self._hub.database.writing() as connection:
+            for known in sync.list_known(connection):
+                if search.web_address(known.url).lower() == bearer.job.repository.lower():
+                    return known
+        raise HubError("the hub has no repository of this job's; ", Remedy("hub add", "URL"), " adds one")
 
     async def webhook(self, request: Request) -> Response:
         """Sync the repository that a forge says was pushed to; in the background, because forges do not wait."""

@@ -71,7 +71,17 @@ create policy reading on posting for select to memsync_hub_reader using (repo in
 grant select on repo, record, posting, stats, df, word, gram, meta to memsync_hub_reader;
 """
 
-STEPS: Final = (_FIRST,)
+# What nobody could answer, in tables that the reader has no right to.
+_SECOND: Final = """
+create table meta_private (key text primary key, value text not null);
+create table question (
+  asked bytea not null, asker bytea not null, times int not null default 1, at timestamptz not null default now(),
+  primary key (asked, asker)
+);
+create table question_text (asked bytea primary key, text text not null);
+"""
+
+STEPS: Final = (_FIRST, _SECOND)
 
 VECTORS: Final = """
 create table embedding (record bigint primary key references record on delete cascade, repo int not null, scale real not null, numbers halfvec({dim}) not null);

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
 from memsync.errors import HubError, Remedy
-from memsync.hub import access, nominate, sync
+from memsync.hub import access, loading, nominate, questions
 from memsync.hub.database import Database
 from memsync.hub.intake import MEMORIES, SKILLS
 from memsync.hub.nominate import Filters, Nominee, Reach
@@ -20,6 +20,7 @@ from memsync.index.rank import Match, Ranking
 from memsync.index.sample import Sample, rows_of
 from memsync.index.tokens import Tokenizer
 from memsync.memories.decay import effective_importance
+from memsync.memories.results import Answered
 from memsync.poison.guard import quoted
 from memsync.records import Memory, format_time, shown_id
 from memsync.store.settings import Settings
@@ -66,29 +67,16 @@ class HubHit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HubRecall:
-    """The hits of one query, best first, and how much was looked through; `gate`, `floor` and `degraded` as in a recall."""
+class HubRecall(Answered):
+    """The hits of one query, best first, and how much was looked through."""
 
-    query: str
     hits: tuple[HubHit, ...]
-    gate: float
-    floor: float
-    degraded: str
     repositories: int
     records: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the query, the hits and how far to trust them."""
-        return {
-            "query": self.query,
-            "count": len(self.hits),
-            "memories": [hit.as_dict() for hit in self.hits],
-            "gate": round(self.gate, 4),
-            "floor": self.floor,
-            "degraded": self.degraded,
-            "repositories": self.repositories,
-            "records": self.records,
-        }
+        """Return the query, the hits, how far to trust them, and how much was looked through."""
+        return {**Answered.as_dict(self), "repositories": self.repositories, "records": self.records}
 
 
 def search(
@@ -110,7 +98,7 @@ def search(
     begun = time.perf_counter()
     text, filters = text[:LONGEST], filters or Filters()
     with database.reading(principal.principal) as connection:
-        if sync.is_loading(connection):
+        if loading.is_loading(connection):
             raise HubError(
                 "the hub is being loaded for the first time; try again when ", Remedy("hub sync"), " has ended"
             )
@@ -121,6 +109,8 @@ def search(
     with database.writing() as connection:
         ms = (time.perf_counter() - begun) * 1000
         access.note(connection, principal.name, face, "search", repos=len(reach.repos), hits=len(hits), ms=ms)
+        if reach.repos and not filters.is_narrow and ranking.gate < _DEFAULTS.recall_threshold:
+            questions.note(connection, principal.principal, text)
     return HubRecall(
         query=text,
         hits=hits,

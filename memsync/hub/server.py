@@ -19,6 +19,7 @@ from starlette.middleware import Middleware
 from memsync import __version__
 from memsync.errors import HubError
 from memsync.hub import search
+from memsync.hub.ci import Issuers
 from memsync.hub.door import Allowance, Door, Meter
 from memsync.hub.hub import Hub
 from memsync.hub.nominate import Filters
@@ -33,8 +34,10 @@ _SAID: Final = (
 )
 
 
-def build(hub: Hub, *, a_minute: int = A_MINUTE, env: Mapping[str, str] = os.environ) -> Starlette:
-    """Return the application over the open *hub*."""
+def build(
+    hub: Hub, *, a_minute: int = A_MINUTE, env: Mapping[str, str] = os.environ, issuers: Issuers | None = None
+) -> Starlette:
+    """Return the application over the open *hub*; tokens of a CI by *issuers* count, for a push."""
     meter = Meter()
     server = make_mcp(hub)
     spoken = server.streamable_http_app(
@@ -53,7 +56,9 @@ def build(hub: Hub, *, a_minute: int = A_MINUTE, env: Mapping[str, str] = os.env
     return Starlette(
         routes=[*Rest(hub, meter, env.get(SECRET, "")).routes(), *spoken.routes],
         lifespan=life,
-        middleware=[Middleware(Door, database=hub.database, meter=meter, allowance=Allowance(a_minute))],
+        middleware=[
+            Middleware(Door, database=hub.database, meter=meter, allowance=Allowance(a_minute), issuers=issuers)
+        ],
     )
 
 
@@ -86,12 +91,12 @@ def make_mcp(hub: Hub) -> MCPServer[Any]:
     return server
 
 
-def run(hub: Hub, *, host: str, port: int, a_minute: int) -> None:
+def run(hub: Hub, *, host: str, port: int, a_minute: int, issuers: Issuers | None = None) -> None:
     """Serve until a signal ends it; what is being answered then is answered."""
     import uvicorn
 
     uvicorn.run(
-        build(hub, a_minute=a_minute),
+        build(hub, a_minute=a_minute, issuers=issuers),
         host=host,
         port=port,
         log_level="warning",

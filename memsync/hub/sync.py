@@ -9,16 +9,18 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from memsync.errors import HubError, Remedy
-from memsync.hub import ingest, remote
+from memsync.hub import ingest, loading, remote
 from memsync.hub.database import Database
 from memsync.hub.intake import Taken, take, version
-from memsync.hub.schema import INDEXES
 from memsync.index.embed import Meaning
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ _TRIES: Final = 3
 _PAUSE: Final = 1.0  # seconds before the second try, twice as long before the third
 _LONGEST_PAUSE: Final = 3600
 _GONE_FOR: Final = "1 day"  # after which what was taken from a repository that is gone is removed
-_LOADING: Final = "loading"
 
 _NO_TIP: Final = remote.Tip()
 
@@ -63,16 +64,18 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """What was asked of a repository; `taken` is None where nothing changed, `error` says why nothing is known."""
+    """What was asked of a repository; `files` is None where nothing changed, `error` says why nothing is known."""
 
     tip: remote.Tip = _NO_TIP
-    taken: Taken | None = None
+    files: Mapping[str, bytes] | None = None
     error: remote.RemoteFailed | None = None
     pushed: bool = False
 
 
-def add(database: Database, addresses: Sequence[str], *, principal: int | None) -> list[str]:
+def add(database: Database, addresses: Sequence[str], *, principal: int | None, branch: str = "") -> list[str]:
     """Note the repositories at *addresses* and return the names of the new ones; *principal* may read all of them.
+
+    *branch* is what is known of the default one before anything has come from them.
 
     Raises:
         UsageError, HubError
@@ -86,6 +89,8 @@ def add(database: Database, addresses: Sequence[str], *, principal: int | None) 
                 [url, remote.name_of(url)],
             ).fetchone()
             new += [made[0]] if made else []
+            if branch:
+                connection.execute("update repo set branch = %s where url = %s and commit = ''", [branch, url])
             if principal is not None:
                 connection.execute(
                     "insert into access (principal, repo, source) select %s, id, 'added' from repo where url = %s"
@@ -137,42 +142,59 @@ def sync(
     refs: Sequence[str] = (),
     due: bool = False,
     parallel: int = PARALLEL,
+    embedder: str = "",
     wait: Callable[[float], None] = time.sleep,
     told: Callable[[Outcome], None] = lambda _: None,
 ) -> list[Outcome]:
     """Bring the hub up to date with all its repositories, or with *refs*, and return what became of each.
 
+    A first load is done by several processes where *embedder* says how each of them opens its own.
+
     Raises:
         HubError: the database is lost; what was done until then is kept.
     """
-    with database.writing() as connection:
+    with database.writing_alone() as connection:
         known = [find(connection, ref) for ref in refs] or list_known(connection, due=due, asked=True)
-        load(connection, expected=len(known))
+        is_load = loading.begin(connection, expected=len(known))
     made_by = version()
-    outcomes = []
-    with ThreadPoolExecutor(max_workers=max(1, min(parallel, len(known)))) as workers:
-        waiting = {workers.submit(ask, one, made_by, wait): one for one in known}
+    turn: AbstractContextManager[object] = Lock()
+    write: Callable[[Known, Fetched, str], Outcome] = partial(settle, database, meaning)
+    with ExitStack() as stack:
+        if is_load and embedder:
+            write, turn = stack.enter_context(loading.apart(database, embedder))(settle), nullcontext()
+        workers = stack.enter_context(ThreadPoolExecutor(max_workers=max(1, min(parallel, len(known)))))
+
+        def bring(one: Known) -> Outcome:
+            found = ask(one, made_by, wait)
+            with turn:
+                return (
+                    write(one, found, made_by)
+                    if found.files is not None
+                    else settle(database, meaning, one, found, made_by)
+                )
+
+        outcomes = []
         try:
-            for future in as_completed(waiting):
-                outcome = settle(database, waiting.pop(future), future.result(), meaning, made_by)
-                outcomes.append(outcome)
-                told(outcome)
+            for future in as_completed([workers.submit(bring, one) for one in known]):
+                outcomes.append(future.result())
+                told(outcomes[-1])
         except BaseException:
             workers.shutdown(wait=False, cancel_futures=True)
             raise
-    finish(database)
+    loading.end(database)
     fill_vectors(database, meaning)
     return sorted(outcomes, key=lambda outcome: outcome.name)
 
 
 def ask(known: Known, made_by: str, wait: Callable[[float], None]) -> Fetched:
-    """Ask the repository what it has, and take it in if that may be something else; writes nothing."""
+    """Ask the repository what it has, and for its files if that may be something else; writes nothing."""
     try:
         tip = _patiently(lambda: remote.look(known.url), wait)
         if (tip.commit, made_by) == (known.commit, known.made_by):
             return Fetched(tip=tip)
-        files = _patiently(lambda: remote.fetch(known.url, tip.commit), wait) if tip.commit else {}
-        return Fetched(tip=tip, taken=take(files))
+        return Fetched(
+            tip=tip, files=_patiently(lambda: remote.fetch(known.url, tip.commit), wait) if tip.commit else {}
+        )
     except remote.RemoteFailed as error:
         return Fetched(error=error)
 
@@ -189,7 +211,7 @@ def _patiently(call: Callable[[], T], wait: Callable[[float], None]) -> T:
     raise AssertionError
 
 
-def settle(database: Database, known: Known, found: Fetched, meaning: Meaning | None, made_by: str) -> Outcome:
+def settle(database: Database, meaning: Meaning | None, known: Known, found: Fetched, made_by: str) -> Outcome:
     """Write what was *found* of a repository, unless somebody else has in between.
 
     Raises:
@@ -197,24 +219,25 @@ def settle(database: Database, known: Known, found: Fetched, meaning: Meaning | 
     """
     if found.error:
         return _note_failure(database, known, found.error)
-    if found.taken is None:
+    if found.files is None:
         return Outcome(name=known.name, what="unchanged")
-    with database.writing_alone() as connection:
+    taken = take(found.files)
+    with database.writing_alone(unless=loading.is_loading) as connection:
         now = connection.execute("select commit, made_by from repo where id = %s for update", [known.id]).fetchone()
         if now is None or tuple(now) != (known.commit, known.made_by):
             return Outcome(name=known.name, what="passed over", note="another sync was here in between")
-        counts = not is_loading(connection)
-        put, gone = ingest.write(connection, known.id, found.taken, found.tip.commit, meaning, counts=counts)
+        counts = not loading.is_loading(connection)
+        put, gone = ingest.write(connection, known.id, taken, found.tip.commit, meaning, counts=counts)
         ingest.note(
             connection,
             known.id,
-            found.taken,
+            taken,
             branch=found.tip.branch,
             commit=found.tip.commit,
             made_by=made_by,
             pushed=found.pushed,
         )
-    notes = list(found.taken.notes)
+    notes = list(taken.notes)
     if known.branch and known.branch != found.tip.branch:
         notes.insert(0, f"the default branch is {found.tip.branch or 'gone'} now, it was {known.branch}")
     what: What = "changed" if known.commit else "new"
@@ -237,50 +260,6 @@ def _note_failure(database: Database, known: Known, error: remote.RemoteFailed) 
             connection.execute("update repo set commit = '', memories = 0, skills = 0 where id = %s", [known.id])
             return Outcome(name=known.name, what="removed", note=str(error))
     return Outcome(name=known.name, what=state, note=str(error))
-
-
-def is_loading(connection: Connection[Any]) -> bool:
-    """Tell whether the hub is being loaded for the first time, and has neither indexes nor counts yet."""
-    return connection.execute("select 1 from meta where key = %s", [_LOADING]).fetchone() is not None
-
-
-def load(connection: Connection[Any], *, expected: int) -> None:
-    """Begin a first load: an empty hub that is about to get *expected* repositories has its indexes made afterwards."""
-    row = connection.execute("select exists (select from record)").fetchone()
-    if expected < _MANY or (row and row[0]):
-        return
-    connection.execute("insert into meta values (%s, '1') on conflict do nothing", [_LOADING])
-    for name in INDEXES:
-        connection.execute(f"drop index if exists {name}".encode())
-
-
-_MANY: Final = 200  # repositories from which a first load pays
-
-
-def finish(database: Database) -> None:
-    """End a first load, also one that another process was killed in: count, and build the indexes.
-
-    Raises:
-        HubError
-    """
-    with database.writing_alone() as connection:
-        if is_loading(connection):
-            connection.execute("set local maintenance_work_mem = '1GB'")
-            ingest.recount(connection)
-            build_indexes(connection)
-            connection.execute("delete from meta where key = %s", [_LOADING])
-            connection.execute("analyze")
-        connection.execute(
-            "insert into meta values ('synced_at', now()::text) on conflict (key) do update set value = excluded.value"
-        )
-
-
-def build_indexes(connection: Connection[Any]) -> None:
-    """Build what is missing of the indexes."""
-    has_vectors = connection.execute("select to_regclass('embedding')").fetchone() != (None,)
-    for name, statement in INDEXES.items():
-        if has_vectors or not name.startswith("embedding"):
-            connection.execute(statement.encode())
 
 
 def fill_vectors(database: Database, meaning: Meaning | None) -> int:

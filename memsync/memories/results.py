@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 from memsync.format.codec import fields_of
 from memsync.records import Memory, Scope
@@ -85,20 +85,44 @@ class Hit(Entry):
         return {**Entry.as_dict(self), **sure, "parts": parts, **copy}
 
 
+class Shown(Protocol):
+    """A hit as an answer lists it."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what of it is shown."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recall(Sequence[Hit]):
-    """The hits of one query, best first; a sequence of them.
+class Answered:
+    """What a query found, here or in the hub, best first.
 
     The `gate` is the confidence in the surest hit; below the `floor` a hit is weak, and no agent is shown it unasked.
-    `degraded` says what was missing, such as vectors; "" if nothing was. `refused` are
-    the ids that the filters left out, with the confidence in each.
+    `degraded` says what was missing, such as vectors; "" if nothing was.
     """
 
-    hits: tuple[Hit, ...]
+    hits: tuple[Shown, ...]
     query: str | None = None
     gate: float = 0.0
     floor: float = 0.0
     degraded: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the query, the hits and how far to trust them."""
+        return {
+            "query": self.query,
+            "count": len(self.hits),
+            "memories": [hit.as_dict() for hit in self.hits],
+            "gate": round(self.gate, 4),
+            "floor": self.floor,
+            "degraded": self.degraded,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall(Answered, Sequence[Hit]):
+    """The hits of one recall; a sequence of them. `refused` are the ids that the filters left out, with the confidence in each."""
+
+    hits: tuple[Hit, ...]
     refused: Mapping[str, float] = field(default_factory=dict)
 
     @overload
@@ -114,17 +138,6 @@ class Recall(Sequence[Hit]):
     def is_weak(self, hit: Hit) -> bool:
         """Tell whether *hit* only shares words with the query, as far as can be told; without one nothing is weak."""
         return self.query is not None and hit.confidence < self.floor
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the query, the hits and how far to trust them."""
-        return {
-            "query": self.query,
-            "count": len(self.hits),
-            "memories": [hit.as_dict() for hit in self.hits],
-            "gate": round(self.gate, 4),
-            "floor": self.floor,
-            "degraded": self.degraded,
-        }
 
 
 Status = Literal["created", "updated", "exists", "superseded", "blocked"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count
 from typing import Final, NamedTuple
 
@@ -25,6 +25,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _KEY: Final = 4  # letters by which phrases are looked up
 _SPELLED: Final = r"(?<!\w)(?:(?:[^\W\d_][ ._*-]{1,2}){7,}|(?:[^\W\d_][._*-]){5,})[^\W\d_](?!\w)"
 _ENCODED: Final = 24  # characters of the shortest word that may be base64
+_NAME: Final = 24  # characters of a tag, a type or a name
 _LONGEST: Final = 200_000  # characters that are read, which no memory has
 
 
@@ -50,7 +51,17 @@ def suspicious(text: str) -> str:
 
 def flaw_of(memory: Memory) -> str:
     """Return why one of the texts of *memory* reads like an order to an agent; "" if none does."""
-    return next(filter(None, map(suspicious, filter(None, texts_of(memory)))), "")
+    return next(filter(None, map(_flaw_of_text, filter(None, texts_of(memory)))), "")
+
+
+def _flaw_of_text(text: str) -> str:
+    """Do what `suspicious` does, once for the names and tags that most memories share."""
+    return _flaw_of_name(text) if len(text) <= _NAME else suspicious(text)
+
+
+@lru_cache(4096)
+def _flaw_of_name(text: str) -> str:
+    return suspicious(text)
 
 
 def _why(text: str, *, is_whole: bool) -> str:

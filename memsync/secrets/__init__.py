@@ -57,6 +57,8 @@ _TELLING: Final = 3  # characters of a prefix that tell an issuer
 _SPACED: Final = re.compile(
     r"\d[ :-](?:[0-9A-Fa-f]{2}[ :-]){3}|0x[0-9A-Fa-f]{2},"
 )  # cheap: sixteen pairs hold one such
+_OURS: Final = frozenset({"id", "memory_type", "source_type"})  # which mostly hold what we write there
+_PLAIN: Final = re.compile(r"[a-z]{1,16}|mm-[a-z0-9]{6,10}")
 _VARIES: Final = re.compile(r"\d|[a-z][A-Z]")
 _NO_KEY: Final = re.compile(
     r"baf[yk][a-z2-7]{50,}$|(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_|(?:age|bc)1[a-z0-9]{25,62}$"
@@ -92,7 +94,7 @@ def scan_memory(memory: Memory, allow: Allow = NOTHING) -> list[Secret]:
     """Return what looks like a secret in any field of *memory*. Places count in the content."""
     found = scan(memory.content, allow)
     for name, value in zip(Memory._fields, memory, strict=True):
-        if name != "content":
+        if name != "content" and not (name in _OURS and _PLAIN.fullmatch(str(value))):
             found += [secret for text in _texts(value, "" if name == "extra" else name) for secret in scan(text, allow)]
     return found
 

@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from memsync.agents.live import Live
 from memsync.janitor.waiting import Waiting
-from memsync.web import atlas, branch, bulk, edits, health, memories, pages, review, sessions, skills, timeline
+from memsync.web import atlas, branch, bulk, edits, health, hub, memories, pages, review, sessions, skills, timeline
 from memsync.web.changes import Changes
 from memsync.web.desk import Desk
 from memsync.web.gate import Gate
@@ -52,6 +52,7 @@ def memory_routes(desk: Desk, shelf: Shelf) -> list[Route]:
     """Return the pages about memories, and their forms."""
     return [
         desk.reads("/", partial(memories.show_list, shelf)),
+        desk.reads("/hub", hub.show),
         desk.reads("/memory", partial(memories.show_record, shelf)),
         desk.reads("/memory/history", memories.show_history),
         desk.reads("/memory/new", partial(edits.show_new, shelf)),

@@ -79,6 +79,17 @@ class Row:
         return f"{self.entry.scope} {version_of(self.entry.memory)} {self.entry.id}"
 
 
+def has_hub() -> bool:
+    """Tell whether this user has a hub; asks nobody."""
+    from memsync.hub import config
+
+    try:
+        config.load()
+    except MemsyncError:
+        return False
+    return True
+
+
 class Found(NamedTuple):
     """Some of the memories that were asked for: `total` is None where only the best were looked for."""
 
@@ -106,7 +117,7 @@ def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
         {
             "found": found,
             "asked": asked,
-            "is_narrow": bool(said.keys() - {"sort", "archived"}),
+            "is_narrow": bool(said.keys() - {"sort", "archived", "hub"}),
             "choices": shelf.choices(project),
             "scopes": [scope for scope in SCOPES if scope in project.stores],
             "ages": {name: text for name, (text, _) in _AGES.items()},
@@ -114,11 +125,13 @@ def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
             "next": f"/?{urlencode({**said, 'offset': str(offset + limit)})}" if found.more else "",
             "command": _spell_list(said),
             "problems": list_problems(project),
+            "has_hub": has_hub(),
+            "beside": f"/hub?{urlencode(said)}" if given.get("hub") and query else "",
         },
     )
 
 
-FIELDS: Final = ("type", "tag", "scope", "author", "age", "least", "file", "archived", "sort")
+FIELDS: Final = ("type", "tag", "scope", "author", "age", "least", "file", "archived", "sort", "hub")
 
 
 def read_filters(project: Project, given: Given) -> Filters:

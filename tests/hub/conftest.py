@@ -90,3 +90,19 @@ def make(tmp_path: Path) -> Callable[..., GitRepo]:
         return repo
 
     return make
+
+
+@pytest.fixture
+def serve(hub):
+    """Return a function that serves the hub."""
+    from serving import Served
+
+    served = []
+
+    def start(**options):
+        served.append(Served(hub, **options))
+        return served[-1]
+
+    yield start
+    for one in served:
+        one.stop()

@@ -112,7 +112,7 @@ def test_a_migration_that_fails_has_not_happened_and_can_be_done_again(hub, dsn,
         database.migrate(dsn, dim=256, embedder=hub.meaning.id)
     assert texts(hub.search("docker", principal="alice")) == [DOCKER]
     monkeypatch.setattr(database, "STEPS", (*schema.STEPS, "alter table repo add column team text"))
-    assert database.migrate(dsn, dim=256, embedder=hub.meaning.id) == ["step 2 of the schema"]
+    assert database.migrate(dsn, dim=256, embedder=hub.meaning.id) == ["step 3 of the schema"]
     assert database.migrate(dsn, dim=256, embedder=hub.meaning.id) == []
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import hmac
-import http.client
 import json
-import threading
 
 import anyio
 import pytest
-import uvicorn
 from filling import bring
 from helpers import memsync, until
 from mcp import Client
@@ -19,50 +16,10 @@ from memsync.hub import access, client, sync
 from memsync.hub.config import Settings
 from memsync.hub.door import Allowance, Meter
 from memsync.hub.nominate import Filters
-from memsync.hub.server import SECRET, build
+from memsync.hub.server import SECRET
 from memsync.hub.webhook import find_pushed, is_genuine
 
 DOCKER = "the integration tests need docker"
-
-
-class Served:
-    """The application on a port of this machine."""
-
-    def __init__(self, hub, **options) -> None:
-        self._server = uvicorn.Server(uvicorn.Config(build(hub, **options), port=0, log_level="error"))
-        self._thread = threading.Thread(target=self._server.run)
-        self._thread.start()
-        until(lambda: self._server.started)
-        self.port = self._server.servers[0].sockets[0].getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-
-    def stop(self) -> None:
-        self._server.should_exit = True
-        self._thread.join()
-
-    def ask(self, method, path, body=None, *, token="", **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        sent = body if isinstance(body, bytes) else None if body is None else json.dumps(body).encode()
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request(method, path, sent, named | ({"Authorization": f"Bearer {token}"} if token else {}))
-        answer = connection.getresponse()
-        data = answer.read()
-        connection.close()
-        return answer.status, json.loads(data) if data[:1] in (b"{", b"[") else data.decode(), answer.headers
-
-
-@pytest.fixture
-def serve(hub):
-    """Return a function that serves the hub."""
-    served = []
-
-    def start(**options):
-        served.append(Served(hub, **options))
-        return served[-1]
-
-    yield start
-    for one in served:
-        one.stop()
 
 
 def make_token(hub, name, *scopes):
@@ -162,6 +119,33 @@ def test_a_ci_pushes_what_the_hub_cannot_reach(hub, make, serve, home):
     other = env | {"MEMSYNC_HUB_TOKEN": make_token(hub, "mallory", "push")}
     assert "404" in memsync("hub", "push", name, cwd=repo.root, env=other).err
     assert sync.sync(hub.database, hub.meaning) == [], "what pushes is not asked"
+
+
+def test_the_desk_shows_what_other_repositories_know_where_its_user_says_so(hub, make, serve, home, monkeypatch):
+    from starlette.testclient import TestClient
+
+    from memsync.agents.live import Live
+    from memsync.web.app import build
+    from memsync.web.changes import Changes
+    from memsync.web.keys import Keys
+
+    here = make("here", DOCKER)
+    bring(hub, here, make("payments", "docker runs as <b>root</b> in payments", DOCKER.replace("docker", "podman")))
+    keys = Keys(17_000)
+    desk = TestClient(build(Live(here.root), keys, Changes()), base_url="http://127.0.0.1:17000")
+    desk.get(keys.url)
+    assert "other repositories too" not in desk.get("/?q=docker").text
+    served = serve()
+    monkeypatch.setenv("MEMSYNC_HUB_URL", served.url)
+    monkeypatch.setenv("MEMSYNC_HUB_TOKEN", make_token(hub, "alice"))
+    assert "/hub?" not in desk.get("/?q=docker").text, "nobody is asked before somebody says so"
+    assert "/hub?q=docker&amp;hub=1" in desk.get("/?q=docker&hub=1").text
+    page = desk.get("/hub?q=docker&hub=1").text
+    assert "docker runs as &amp;lt;b>root" in page.replace("&gt;", ">")
+    assert "org/payments" in page
+    assert DOCKER not in page, "what this project's own answer shows is not shown twice"
+    monkeypatch.setenv("MEMSYNC_HUB_TOKEN", "msh_guess")
+    assert "answers 401" in desk.get("/hub?q=docker").text
 
 
 def test_a_signed_webhook_syncs_the_repository_that_it_names(hub, make, serve):

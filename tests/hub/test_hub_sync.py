@@ -6,11 +6,11 @@ import json
 import subprocess
 
 import pytest
-from filling import bring, commit, count, refresh, texts
+from filling import bring, commit, count, give, refresh, texts
 from helpers import GitRepo, memory_line
 
 from memsync.errors import HubError, UsageError
-from memsync.hub import remote, sync
+from memsync.hub import loading, remote, sync
 from memsync.hub.nominate import Filters
 
 DOCKER = "the integration tests need docker"
@@ -46,7 +46,7 @@ def test_the_counts_are_those_of_a_hub_that_was_filled_at_once(hub, make):
     refresh(hub)
     kept = read_counts(hub)
     with hub.database.writing_alone() as connection:
-        sync.ingest.recount(connection)
+        loading.ingest.recount(connection)
     assert read_counts(hub) == kept
     assert kept[1] == [("memory", 2, pytest.approx(kept[1][0][2]), pytest.approx(kept[1][0][3]))]
     assert count(hub, "embedding") == 2
@@ -262,22 +262,28 @@ def test_removing_a_repository_leaves_nothing_of_it(hub, make):
         sync.remove(hub.database, "org/payments")
 
 
-def test_a_first_load_of_many_builds_its_indexes_at_the_end(hub, make, monkeypatch):
-    monkeypatch.setattr(sync, "_MANY", 2)
-    repos = [make(f"r{n}", f"service {n} listens on port {8000 + n}") for n in range(3)]
-    bring(hub, *repos)
-    assert list_indexes(hub) == sorted(sync.INDEXES)
+def test_a_first_load_of_many_is_done_apart_and_makes_counts_words_and_indexes_at_the_end(hub, make, monkeypatch):
+    monkeypatch.setattr(loading, "_MANY", 2)
+    monkeypatch.setattr(loading, "_PROCESSES", 1)
+    repos = [make(f"r{n}", f"service {n} listens on port {8000 + n}", "reconciliation runs at night") for n in range(3)]
+    hub.add([*(str(repo.root) for repo in repos), "https://127.0.0.1:9/unreachable.git"])
+    give(hub, "alice", *repos)
+    outcomes = sync.sync(hub.database, hub.meaning, embedder="builtin", wait=lambda _: None)
+    assert sorted((one.what, one.put) for one in outcomes) == [("failed", 0), *[("new", 2)] * 3]
+    assert list_indexes(hub) == sorted(loading.INDEXES)
     kept = read_counts(hub)
     with hub.database.writing_alone() as connection:
-        sync.ingest.recount(connection)
+        loading.ingest.recount(connection)
     assert read_counts(hub) == kept
+    assert count(hub, "embedding") == 6
     assert len(texts(hub.search("port", principal="alice"))) == 3
+    assert texts(hub.search("reconcilation", principal="alice"))[:1] == ["reconciliation runs at night"]
 
 
 def list_indexes(hub):
     with hub.database.writing() as connection:
         rows = connection.execute("select indexname from pg_indexes where schemaname = 'memsync_hub'")
-        return sorted(row[0] for row in rows if row[0] in sync.INDEXES)
+        return sorted(row[0] for row in rows if row[0] in loading.INDEXES)
 
 
 def test_the_list_of_a_status_can_be_json(hub, make):
