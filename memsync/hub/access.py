@@ -80,7 +80,7 @@ def revoke(connection: Connection[Any], principal: int, repos: Iterable[int]) ->
 def mirror(connection: Connection[Any], source: str, told: Mapping[str, Iterable[int]], repos: Iterable[int]) -> int:
     """Make the grants by *source* on *repos* those that it *told*, by principal, and return how many there are.
 
-    Grants that a person made stay. One that is not told any more ends at once, one that is ends some time after the
+    Grants that a person made stay while they count. One that is not told any more ends at once, one that is ends some time after the
     source was last asked.
     """
     connection.execute("delete from access where source = %s and repo = any(%s)", [source, list(repos)])
@@ -89,7 +89,9 @@ def mirror(connection: Connection[Any], source: str, told: Mapping[str, Iterable
         principal = have_principal(connection, name)
         count += connection.execute(
             "insert into access (principal, repo, until, source)"
-            " select %s, repo, now() + %s, %s from unnest(%s::int[]) as u (repo) on conflict do nothing",
+            " select %s, repo, now() + %s, %s from unnest(%s::int[]) as u (repo)"
+            " on conflict (principal, repo) do update set until = excluded.until, source = excluded.source"
+            " where access.until <= now()",
             [principal, MIRRORED_FOR, source, list(ids)],
         ).rowcount
     return count

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from memsync.system import programs
 _PATIENCE: Final = 300.0  # seconds for a fetch; a look takes one round trip
 _LOOKING: Final = 60.0
 _MOST_SKILLS: Final = 500
+_SCHEMES: Final = frozenset({"https", "http", "ssh", "git", "file"})
+_MOST_FETCHED: Final = 512 * 1024 * 1024  # bytes of a fetch on the disk: how large a file is, git tells once it is here
 _SCP: Final = re.compile(r"(?:[\w.-]+@)?[\w.-]+:(?!//)[\w./~-]+")
 _SAFE: Final = {
     "GIT_TERMINAL_PROMPT": "0",
@@ -68,16 +71,21 @@ def clean_address(text: str) -> str:
         UsageError: it is neither; the message does not repeat what may be a password.
     """
     text = text.strip()
+    if text.startswith("-") or not text.isprintable():
+        raise UsageError("a repository is named by a URL or a directory, without an option or a control character")
     if "://" in text:
         parts = urlsplit(text)
-        if parts.scheme not in ("https", "http", "ssh", "git", "file") or parts.query or parts.fragment:
-            raise UsageError("a repository is named by an https, http, ssh, git or file URL without a query")
+        # Git reads HELPER::ADDRESS as a program of that name, whatever the address is.
+        if parts.scheme not in _SCHEMES or not text.lower().startswith(f"{parts.scheme}://") or " " in text:
+            raise UsageError("a repository is named by an https, http, ssh, git or file URL")
+        if parts.query or parts.fragment:
+            raise UsageError("a repository is named by a URL without a query")
         if parts.password is not None:
             raise UsageError("the URL holds a password; give it to git's credential helper instead")
         return text.rstrip("/")
     if _SCP.fullmatch(text) and not Path(text).exists():
         return text
-    if not text or text.startswith("-") or not Path(text).is_dir():
+    if not text or not Path(text).is_dir():
         raise UsageError(f"{text!r} is neither the URL of a repository nor a directory")
     return str(Path(text).resolve())
 
@@ -146,7 +154,7 @@ def _find_blobs(directory: Path, commit: str) -> dict[str, str]:
         about, _, path = row.partition("\t")
         mode, _, blob = about.partition(" blob ")
         is_ours = path == MEMORIES or (path.endswith("/SKILL.md") and path.count("/") == 3)
-        if mode.startswith("100") and is_ours and len(found) < _MOST_SKILLS:
+        if mode.startswith("100") and is_ours and (path == MEMORIES or len(found) < _MOST_SKILLS):
             found[path] = blob
     return found
 
@@ -171,6 +179,13 @@ def _is_path(address: str) -> bool:
     return "://" not in address and Path(address).is_absolute()
 
 
+def _bounded() -> Sequence[str]:
+    """Return the words before a command whose files may not grow without end."""
+    if sys.platform == "win32":
+        return ()
+    return (programs.find("sh"), "-c", f'ulimit -f {_MOST_FETCHED // 512}; exec "$@"', "sh")
+
+
 def _run(directory: Path | None, *words: str, stdin: bytes = b"", patience: float = _PATIENCE) -> bytes:
     """Run git in *directory*, a bare repository of ours, or nowhere; return what it prints.
 
@@ -182,7 +197,7 @@ def _run(directory: Path | None, *words: str, stdin: bytes = b"", patience: floa
     name = next(word for word in words if word in _CALLS)
     try:
         done = subprocess.run(
-            [programs.find("git"), *settings, *place, *words],
+            [*(_bounded() if name == "fetch" else ()), programs.find("git"), *settings, *place, *words],
             cwd=directory or tempfile.gettempdir(),
             input=stdin,
             capture_output=True,

@@ -35,13 +35,13 @@ def find_pushed(body: bytes, known: Iterable[tuple[int, str]]) -> list[int]:
     if default and ref is not None and ref != f"refs/heads/{default}":
         return []
     addresses = {
-        web_address(url)
+        web_address(url).lower()
         for url in _texts(
             told, ("repository", "clone_url"), ("repository", "ssh_url"), ("repository", "html_url"),
             ("project", "git_http_url"), ("project", "git_ssh_url"), ("project", "web_url"),
         )
     } - {""}  # fmt: skip
-    return [id_ for id_, url in known if web_address(url) in addresses]
+    return [id_ for id_, url in known if web_address(url).lower() in addresses]  # a forge's names have no case
 
 
 def _texts(told: Mapping[str, Any], *paths: tuple[str, str]) -> Iterator[str]:

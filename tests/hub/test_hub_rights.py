@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from filling import bring, give, texts
@@ -103,6 +103,10 @@ def test_a_grant_that_has_run_out_or_is_taken_back_denies_at_once(hub, make):
     assert len(texts(hub.search("docker", principal="alice"))) == 1
     give(hub, "alice", repo, lasting=timedelta(seconds=-1))
     assert texts(hub.search("docker", principal="alice")) == []
+    slow = search.search(
+        hub.database, hub.meaning, hub.owner("alice"), "docker", clock=lambda: datetime(2000, 1, 1, tzinfo=UTC)
+    )
+    assert slow.hits == (), "the clock of this machine does not count"
     give(hub, "alice", repo, lasting=timedelta(hours=1))
     assert len(texts(hub.search("docker", principal="alice"))) == 1
     with hub.database.writing() as connection:
@@ -152,5 +156,11 @@ def test_what_a_forge_does_not_say_any_more_ends_and_what_a_person_said_stays(hu
             ("person", "org/one", "test"),
             ("person", "org/two", "test"),
         ]
+        connection.execute("update access set until = now() - interval '1 hour' where source = 'test' and repo = 1")
+        access.mirror(connection, "github", {"person": [1, 2]}, [1, 2])
+        found = [(one["repository"], one["source"], one["expired"]) for one in access.list_grants(connection)]
+        assert found == [("org/one", "github", False), ("org/two", "test", False)], (
+            "what has run out is no word any more"
+        )
         ends = connection.execute("select until - now() from access where source = 'github'").fetchone()[0]
         assert timedelta() < ends <= access.MIRRORED_FOR

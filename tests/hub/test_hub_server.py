@@ -181,7 +181,7 @@ def test_a_signed_webhook_syncs_the_repository_that_it_names(hub, make, serve):
             },
             [],
         ),
-        ({"ref": "refs/heads/main", "project": {"default_branch": "main", "web_url": "https://github.com/o/r"}}, [1]),
+        ({"ref": "refs/heads/main", "project": {"default_branch": "main", "web_url": "https://github.com/O/R"}}, [1]),
         ({"repository": {"clone_url": "https://evil.example/o/r"}}, []),
         ({"repository": "x"}, []),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -214,7 +215,20 @@ def test_another_embedder_makes_all_vectors_anew(hub, dsn, make):
 
 
 @pytest.mark.parametrize(
-    "address", ["", "--upload-pack=touch /tmp/x", "ext::sh -c id", "https://u:pw@h/x", "https://h/x?y", "/no/such/dir"]
+    "address",
+    [
+        "",
+        "--upload-pack=touch /tmp/x",
+        "ext::sh -c id",
+        "https://u:pw@h/x",
+        "https://h/x?y",
+        "/no/such/dir",
+        "ext::sh -c 'curl http://h/x'",
+        "https::file:///etc/passwd",
+        "file::/etc://x",
+        "https://h/x\nhost=evil",
+        "-h:x",
+    ],
 )
 def test_what_names_no_repository_is_refused(hub, address):
     with pytest.raises(UsageError) as refused:
@@ -240,6 +254,30 @@ def test_git_runs_nothing_of_a_repository(hub, make, tmp_path):
     mark.unlink(missing_ok=True)
     assert [one.what for one in bring(hub, repo)] == ["new"]
     assert not mark.exists()
+
+
+def test_a_file_that_fills_the_disk_ends_the_fetch_and_what_was_there_stays(hub, make, monkeypatch):
+    repo = make("payments", DOCKER)
+    bring(hub, repo)
+    monkeypatch.setattr(remote, "_MOST_FETCHED", 256 * 1024)
+    repo.write_memories(os.urandom(1024 * 1024))
+    repo.git("commit", "-q", "-a", "-m", "huge")
+    (outcome,) = refresh(hub)
+    assert (outcome.what, outcome.note[:9]) == ("failed", "git fetch")
+    assert texts(hub.search("docker", principal="alice")) == [DOCKER]
+
+
+def test_many_skills_do_not_push_the_memories_out(hub, make, monkeypatch):
+    monkeypatch.setattr(remote, "_MOST_SKILLS", 1)
+    repo = make("payments", DOCKER)
+    for name in ("a", "b"):
+        skill = repo.root / ".claude" / "skills" / name / "SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text(f"---\nname: {name}\ndescription: How we do {name}\n---\nDo it.\n")
+    repo.git("add", ".")
+    repo.git("commit", "-q", "-m", "skills")
+    assert whats(bring(hub, repo)) == [("org/payments", "new", 2, 0)]
+    assert texts(hub.search("docker", principal="alice")) == [DOCKER]
 
 
 def test_a_link_in_place_of_the_file_is_not_followed(hub, make):
