@@ -166,7 +166,7 @@ def normal_form(text: str) -> str:
 
 def content_hash(text: str) -> str:
     """Return the SHA-256 of the normal form, in hex; computed, never stored."""
-    from hashlib import sha256  # OpenSSL takes 2 ms to load, and recall needs no hash
+    from memsync.system.digests import sha256
 
     return sha256(normal_form(text).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -190,7 +190,7 @@ def new_id(
 
     A hash of content, time and randomness; *count* is how many ids there are.
     """
-    from hashlib import sha256
+    from memsync.system.digests import sha256
 
     digest = sha256(os.urandom(16) + format_time(now).encode() + content.encode()).digest()
     letters = "".join(_BASE32[byte & 31] for byte in digest)
@@ -217,7 +217,7 @@ def _spell_hash(text: str) -> str:
 
 def hash_id(*parts: str, length: int = 10) -> str:
     """Return an id that follows from *parts* alone, so that every clone makes the same one; *length* is 32 at most."""
-    from hashlib import sha256
+    from memsync.system.digests import sha256
 
     digest = sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
     return _ID_PREFIX + "".join(_BASE32[byte & 31] for byte in digest[:length])
@@ -338,7 +338,7 @@ def shown_id(id_: str) -> str:
     plain = id_.replace("-", "")
     if not id_ or (plain.isalnum() and plain.isascii() and len(id_) <= _LONGEST_ID):
         return id_
-    from hashlib import sha256
+    from memsync.system.digests import sha256
 
     return _ODD + sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 

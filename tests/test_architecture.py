@@ -60,7 +60,11 @@ def names_in(node: ast.AST, package: str) -> Iterator[str]:
         above = parts[: len(parts) - node.level + 1] if node.level else []
         base = ".".join([*above, *([node.module] if node.module else [])])
         yield from (f"{base}.{alias.name}" for alias in node.names)
-    elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
+    elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in (
+        "import_module",
+        "__import__",
+        "late",
+    ):
         if node.args and isinstance(node.args[0], ast.Constant):
             yield str(node.args[0].value)
         elif node.args and isinstance(node.args[0], ast.JoinedStr):
@@ -142,6 +146,7 @@ def test_no_two_rooms_import_each_other():
         ("import_module('memsync.store.files')", ["store.files"]),
         ("importlib.import_module('memsync.store.files').read()", ["store.files"]),
         ("import_module(f'memsync.store.{name}')", ["store"]),
+        ("late('memsync.store.files')", ["store.files"]),
         ("if TYPE_CHECKING:\n    from memsync.store import files", []),
         ("if TYPE_CHECKING:\n    pass\nelse:\n    from memsync.store import files", ["store.files"]),
         ("from memsync import __version__", []),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from re import Match
@@ -12,11 +11,11 @@ from memsync.agents import context
 from memsync.agents.injection import Injection
 from memsync.agents.session import RecallSession
 from memsync.errors import MemsyncError, Remedy, closest, suggest
-from memsync.memories.edits import follow_moves
 from memsync.store.trust import VALUE
 from memsync.store.workflow import Step
+from memsync.system.logs import Log
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 
 class Past(NamedTuple):
@@ -229,6 +228,8 @@ def _sync_export(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"exported": False, "reason": "memory_sync.enabled is off"}
     if project.settings.mode == "on-commit":
         return {"exported": False, "reason": "changes wait for the commit"}
+    from memsync.memories.edits import follow_moves  # what an export needs, no prompt does
+
     follow_moves(project, project.store(project.default_scope))
     done = project.export(project.default_scope)
     return {"exported": done.changed, **({"reason": done.held} if done.held else {})}

@@ -21,8 +21,8 @@ from typing import Any, Final, Self
 from memsync import __version__
 from memsync.agents import wire
 from memsync.agents.hooks import answer
+from memsync.agents.injection import Reply
 from memsync.agents.live import Live
-from memsync.agents.tools import Reply
 from memsync.clients import known
 from memsync.errors import MemsyncError
 from memsync.memories.project import Project

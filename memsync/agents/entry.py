@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn
 
-    from memsync.agents.tools import Reply
+    from memsync.agents.injection import Reply
 
 _SHARE = 0.25  # of the time, that a server may take to answer; then the hook answers itself
 _REST = 0.25  # of the time, for reading what others wrote, once the answer is out
@@ -236,6 +236,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
     from memsync.memories.project import Project
 
     with Project.open(cwd) as project:
+        project.stores.be_brief()
         reply: Reply = answer(project, sender, event, payload, _NAME)
         _print(reply.out)
         reply.used()
@@ -247,6 +248,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
                 programs.start_apart("-C", cwd, "index", "rebuild")
             else:
                 os.unlink(_claimed.pop())
+    project.stores.close()
 
 
 def _print(text: str) -> None:

@@ -11,15 +11,14 @@ from typing import Any
 from memsync.agents import hooklog
 from memsync.agents.actions import Outcome, Turn, check, run
 from memsync.agents.identity import parent_id, session_id
-from memsync.agents.injection import Injection
+from memsync.agents.injection import Injection, Reply
 from memsync.agents.ledger import CLIENT
 from memsync.agents.notices import find_failure, list_notices
 from memsync.agents.past import find_past
 from memsync.agents.session import RecallSession
-from memsync.agents.tools import TOOLS, Reply, answer_tool
 from memsync.agents.triage import small_talk
 from memsync.clients import known
-from memsync.clients.facts import EVENTS, Client
+from memsync.clients.facts import EVENTS, TOOLS, Client
 from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import Hit
@@ -40,6 +39,8 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
     payload = client.read(payload)
     session = RecallSession(project, session_id(payload))
     if event in TOOLS:
+        from memsync.agents.tools import answer_tool  # which knows what is anchored where
+
         return answer_tool(session, client, event, payload, by)
     turn = Turn(session, values(project, client, event, payload), find_past(session, client, event, payload))
     key = _key(client, event, payload)

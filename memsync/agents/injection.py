@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from memsync.memories.results import Entry
@@ -40,6 +40,13 @@ class Injection(NamedTuple):
             "count": len(self.entries),
             "filtered": self.filtered,
         }
+
+
+class Reply(NamedTuple):
+    """What a hook prints ("" for nothing), and what is to be done when it has been printed."""
+
+    out: str
+    used: Callable[[], None]
 
 
 class Matched(NamedTuple):

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-EVENTS = ("pre-tool", "post-tool")
 AFTERWARDS = frozenset(
     {"copilot", "gemini", "opencode"}
 )  # clients whose hooks can add context only when a tool has run

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from memsync.agents import hooklog, quick
 from memsync.agents.decision import Decision, after_failure, before_tool, touched_by
-from memsync.agents.injection import Injection
+from memsync.agents.injection import Injection, Reply
 from memsync.agents.session import RecallSession
 from memsync.agents.toolcall import ToolCall
 from memsync.clients.facts import Client
 from memsync.memories import lookup
 from memsync.memories.anchored import save_lookup
 from memsync.records import format_time
-
-TOOLS: Final = quick.EVENTS
-
-
-class Reply(NamedTuple):
-    """What a hook prints ("" for nothing), and what is to be done when it has been printed."""
-
-    out: str
-    used: Callable[[], None]
 
 
 def answer_tool(session: RecallSession, client: Client, event: str, payload: Mapping[str, Any], by: str = "") -> Reply:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import errno
 import gc
-import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -18,6 +17,7 @@ import click
 
 from memsync import __version__
 from memsync.errors import MemsyncError
+from memsync.system.logs import prepare
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
@@ -112,12 +112,20 @@ def cli(ctx: click.Context, directory: str | None, verbose: bool) -> None:
     Commands that answer take --json. Exit codes: 0 done, 1 expected failure with
     what to do next, 2 wrong usage, 3 unexpected.
     """
-    level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(level=level, stream=sys.stderr, format="memsync: %(message)s")
+    if verbose:
+        import logging  # noqa: F401 - from now on there is somebody to tell
+    prepare(partial(_configure_logs, verbose))
     if directory:
         os.chdir(directory)
     if os.environ.get("NO_COLOR"):
         ctx.color = False
+
+
+def _configure_logs(verbose: bool) -> None:
+    import logging
+
+    level = logging.INFO if verbose else logging.WARNING
+    logging.basicConfig(level=level, stream=sys.stderr, format="memsync: %(message)s")
 
 
 def run(words: Sequence[str]) -> int:

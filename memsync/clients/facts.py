@@ -26,6 +26,7 @@ EVENTS: Final = (
     "post-tool",
     "session-end",
 )
+TOOLS: Final = EVENTS[5:7]  # about one call of a tool
 _PULLING: Final = ("session-start", "prompt", "pre-compact", "subagent-start", "session-end")
 _OWN: Final = {name: name.replace("-", "_") for name in _PULLING}
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -17,6 +16,7 @@ from memsync.format.codec import Line, bare
 from memsync.format.markers import SIZE, read_marker, spell_conflict
 from memsync.format.replaced import archive_again
 from memsync.format.versions import Outcome
+from memsync.system.dataclass import dataclass, field
 
 _LABELS: Final = (b"one side: this line cannot be read", b"the other side")
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from memsync.format.codec import NEVER, Line, bare
+from memsync.system.dataclass import dataclass, field
 
 
 @dataclass

@@ -13,11 +13,11 @@ import os
 import sys
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync.system import local
+from memsync.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

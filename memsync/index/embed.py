@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from memsync.index.embedder import Embedder, EmbedderFailed
 from memsync.index.scale import MEANING, MEANING_DEEP
+from memsync.system.logs import Log
 
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 
 LEVELS: Final = 127

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memsync.index.scale import EXACT, LED_BY
+from memsync.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from memsync.index.tokens import Tokenizer

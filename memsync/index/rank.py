@@ -6,7 +6,6 @@ Pure, and without numpy: the warm index and the one-shot query both end here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple
@@ -15,6 +14,7 @@ from memsync.index.gate import Gate, Lens, agree
 from memsync.index.query import Query, folded
 from memsync.index.scale import BOOST, COPY, PHRASE, POOL, USUAL
 from memsync.records import SCOPES, Memory, Scope
+from memsync.system.dataclass import dataclass, field
 
 _COMPARED: Final = 200  # among more matches nobody looks for copies, and comparing all would take long
 

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,6 +15,7 @@ from memsync.memories.anchors import Anchor
 from memsync.memories.results import Entry
 from memsync.memories.symbols import Block, find_block
 from memsync.records import Memory, Scope
+from memsync.system.dataclass import replace
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project

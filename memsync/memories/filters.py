@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Final
 
 from memsync.index.rank import Match
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import SCOPES, Memory, Scope
+from memsync.system.dataclass import dataclass, field, replace
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project

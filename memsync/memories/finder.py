@@ -7,7 +7,6 @@ which stamps, it was made from; if one differs, only what changed is done again.
 from __future__ import annotations
 
 import json
-import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -27,11 +26,12 @@ from memsync.store import files
 from memsync.store.lock import lock
 from memsync.store.places import Place
 from memsync.store.store import NOWHERE, Stamps, Store
+from memsync.system.logs import Log
 
 if TYPE_CHECKING:
     from memsync.index.core import Arrays, Index
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 Files = tuple[BinaryIO | None, BinaryIO | None]
 

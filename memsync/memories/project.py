@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -26,6 +24,8 @@ from memsync.store.changes import Exported
 from memsync.store.places import Layout, locate
 from memsync.store.state import Action, Usage
 from memsync.store.store import Store
+from memsync.system.dataclass import replace
+from memsync.system.logs import Log
 
 if TYPE_CHECKING:
     from memsync.memories.imports import Candidate, ImportReport
@@ -39,7 +39,7 @@ Verify = Callable[[str, str], "tuple[bool, str] | None"]
 _ALL: Final = Filters()
 _EVERYTHING: Final = Filters(archived=True)
 E = TypeVar("E", bound=Entry)
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 
 class Project:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.dedup import MERGED, Verdict, decide, find_lost
@@ -43,6 +42,7 @@ from memsync.records import (
     unite_words,
 )
 from memsync.store import bystealth
+from memsync.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,6 +18,7 @@ from memsync.records import SCOPES, Scope
 from memsync.store.places import Layout
 from memsync.store.state import State
 from memsync.store.trust import Approvals, Instruction
+from memsync.system.dataclass import replace
 
 if TYPE_CHECKING:
     from memsync.secrets import Allow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
@@ -13,6 +12,7 @@ from memsync.errors import MemsyncError
 from memsync.memories.results import Entry
 from memsync.records import Memory, Scope
 from memsync.store.state import Dedup
+from memsync.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from memsync.index.rank import Ranking

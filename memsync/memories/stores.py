@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +12,12 @@ from memsync.store.files import create, make_dirs
 from memsync.store.places import Layout, Place, key_file, under_way
 from memsync.store.state import State
 from memsync.store.store import Store
+from memsync.system.logs import Log
 
 if TYPE_CHECKING:
     from memsync.store.settings import Settings
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 
 class Stores(Mapping[Scope, Store]):
@@ -62,6 +62,16 @@ class Stores(Mapping[Scope, Store]):
     def state(self, scope: Scope) -> State:
         """Return where the use of memories of *scope* is counted: never in the work tree under stealth."""
         return self._states["stealth" if scope == "project" and self._is_stealth else scope]
+
+    def be_brief(self) -> None:
+        """Open the local state once for all that is asked of it, because the process ends soon; then `close`."""
+        for state in self._states.values():
+            state.is_brief = True
+
+    def close(self) -> None:
+        """Close what `be_brief` has kept open."""
+        for state in self._states.values():
+            state.close()
 
     def allow_write(self, scope: Scope, path: Path) -> None:
         """Refuse a write to *path*, which is in *scope*, if stealth forbids it; prepare the private store.

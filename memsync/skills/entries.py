@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memsync.format.jsonl import Problem
 from memsync.records import Scope, Skill
+from memsync.system.dataclass import dataclass
 
 
 def version_of(skill: Skill) -> str:
     """Return the version of *skill*: twelve digits of a hash of all that it says."""
-    from hashlib import sha256
+    from memsync.system.digests import sha256
 
     said = (skill.name, skill.description, skill.trigger_pattern, *skill.tags, "", skill.instructions)
     return sha256("\0".join(said).encode("utf-8", "surrogatepass")).hexdigest()[:12]

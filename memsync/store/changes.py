@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from memsync.errors import ExportRefused
 from memsync.format import jsonl
 from memsync.format.codec import Line
 from memsync.records import Change, Memory, content_hash
+from memsync.system.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

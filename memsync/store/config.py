@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from memsync.errors import ConfigError, StoreError
 from memsync.store import files, trust, yamltext
 from memsync.store.places import Layout, Place
 from memsync.store.settings import ALIASES, KEYS, Settings, find_spec, name_of, parse_value
+from memsync.system.dataclass import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ of an id is the last that this machine wrote or replaced (docs/adr/0057).
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 from functools import lru_cache
@@ -16,12 +15,14 @@ from pathlib import Path
 from typing import Final
 
 from memsync.errors import StoreError, blaming
-from memsync.format import jsonl, pending
+from memsync.format import jsonl
 from memsync.format.codec import Line, spell
+from memsync.format.late import pending
 from memsync.records import Memory, format_time, parse_time, same_but_for_time, utc_now
 from memsync.store import files
+from memsync.system.logs import Log
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 DECISIONS: Final = "review.jsonl"  # what was decided in the queue of reviews (janitor/deciding.py)
 _OLD, _NEW = "history.1.jsonl", "history.jsonl"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import threading
@@ -14,8 +13,9 @@ from typing import Final
 
 from memsync.errors import LockTimeout, write_failed
 from memsync.system import local as below
+from memsync.system.logs import Log
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 WAIT: Final = 60.0  # seconds: eight writers of 200,000 records on a busy machine
 _SILENCE: Final = 2.0  # after which whoever waits is told

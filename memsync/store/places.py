@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from zlib import crc32
@@ -16,6 +15,7 @@ from zlib import crc32
 from memsync.errors import NoStore, Part, Remedy
 from memsync.records import Scope
 from memsync.system import local, owners
+from memsync.system.dataclass import dataclass
 from memsync.system.home import find_home, find_own
 
 STORE_DIR: Final = ".gobby"

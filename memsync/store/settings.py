@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from memsync.errors import ConfigError, Remedy, closest, suggest
 from memsync.store import trust
+from memsync.system.dataclass import dataclass, field, fields
 
 
 def _setting(

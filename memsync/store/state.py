@@ -7,7 +7,6 @@ is replaced by an empty one.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -21,11 +20,12 @@ from memsync.store.files import Stamp, create, make_local, stamp
 from memsync.store.tables import ABSORB_REST, ABSORB_USE, HAND_BACK, SCHEMA
 from memsync.system import local
 from memsync.system.limits import read_json
+from memsync.system.logs import Log
 
 if TYPE_CHECKING:
     import sqlite3
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 Action = Literal["injected", "created", "accessed", "updated"]
 
@@ -99,12 +99,18 @@ class SessionUse(NamedTuple):
 
 
 class State:
-    """The state.db of one store. Each call opens, does its work and closes, so processes never wait long."""
+    """The state.db of one store. Each call opens, does its work and closes, so processes never wait long.
+
+    With `is_brief` the process ends soon, and one connection serves all calls until `close`.
+    """
+
+    is_brief = False
 
     def __init__(self, path: Path, *, private: bool, tree: Path | None = None) -> None:
         self.path = path
         self._private = private
         self._tree = tree
+        self._kept: sqlite3.Connection | None = None
         self._read: dict[tuple[str, tuple[str, ...]], tuple[tuple[Stamp, Stamp], Mapping[Any, Any]]] = {}
 
     def usage(self) -> Mapping[str, Usage]:
@@ -303,7 +309,8 @@ class State:
         import sqlite3
 
         try:
-            db = self._open()
+            db = self._kept or self._open()
+            self._kept = None
         except (sqlite3.Error, StoreError, OSError) as error:
             log.info("no local state in %s: %s", self.path, error)
             yield None
@@ -315,8 +322,18 @@ class State:
             log.info("local state in %s was not used: %s", self.path, error)
         except sqlite3.DatabaseError as error:
             self._begin_anew(error)
+        else:
+            if self.is_brief and self._kept is None:
+                self._kept = db
         finally:
-            db.close()
+            if self._kept is not db:
+                db.close()
+
+    def close(self) -> None:
+        """Close what a brief process has kept open."""
+        if self._kept:
+            self._kept.close()
+            self._kept = None
 
     def _open(self) -> sqlite3.Connection:
         import sqlite3

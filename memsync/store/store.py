@@ -7,7 +7,6 @@ nothing else.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,9 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from memsync.errors import MemoryNotFound, StoreError, StoreUnreadable, blaming
-from memsync.format import codec, jsonl, merge, pending, text_merges
+from memsync.format import codec, jsonl
 from memsync.format.codec import Line, bare
 from memsync.format.jsonl import Problem
+from memsync.format.late import merge, pending, text_merges
 from memsync.records import Change, Memory, format_time
 from memsync.store import checkout, files, local_history
 from memsync.store.changes import (
@@ -34,8 +34,9 @@ from memsync.store.changes import (
 )
 from memsync.store.lock import lock
 from memsync.store.places import Place
+from memsync.system.logs import Log
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 Stamps = tuple[files.Stamp, files.Stamp]  # of the file and of the pending one
 NOWHERE: Final = (files.ABSENT, files.ABSENT)

@@ -13,7 +13,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -22,6 +21,7 @@ from memsync.errors import NoStore
 from memsync.store import files
 from memsync.store.lock import lock
 from memsync.store.places import Layout
+from memsync.system.dataclass import dataclass
 from memsync.system.limits import read_json
 
 Verdict = Literal["taken", "waits", "refused"]
@@ -139,7 +139,7 @@ class Instruction:
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of the content."""
-        from hashlib import sha256
+        from memsync.system.digests import sha256
 
         return sha256(self.content).hexdigest()
 

@@ -8,7 +8,6 @@ replaces the others once the user has approved it. A parsed file is kept as JSON
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -17,12 +16,13 @@ from memsync import __version__
 from memsync.errors import ConfigError, StoreError
 from memsync.store import files, trust, yamltext
 from memsync.system.limits import LARGEST_YAML, read_json
+from memsync.system.logs import Log
 
 if TYPE_CHECKING:
     from memsync.store.config import Loaded
     from memsync.store.places import Layout, Place
 
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 FOLDER: Final = "workflows"
 _MOST_FILES: Final = 64  # of a project: each is read by every hook
@@ -137,7 +137,7 @@ def _find_cache(layout: Layout) -> Path | None:
 
 
 def _parse_cached(own: Mapping[str, _Own], cache: Path | None, problems: list[str]) -> dict[str, Any]:
-    from hashlib import sha256
+    from memsync.system.digests import sha256
 
     key = sha256(repr((__version__, sorted(own.items()))).encode("utf-8", "backslashreplace")).hexdigest()
     kept = _read_json(cache) if cache else None

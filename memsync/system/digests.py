@@ -1,0 +1,15 @@
+"""SHA-256 without OpenSSL, which takes longer to load than a hook has for all its hashes."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hashlib import sha256
+elif sys.version_info >= (3, 12):
+    from _sha2 import sha256
+else:
+    from _sha256 import sha256
+
+__all__ = ["sha256"]
