@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import hypothesis
+import prefork
 import pytest
 from helpers import GitRepo, memory_line
 
@@ -58,10 +60,19 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
             monkeypatch.delenv(name)
     directory = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(directory))
+    if sys.platform != "win32":  # what git's hooks find starts at once
+        monkeypatch.setenv("PATH", f"{prefork.shared().bin}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("MEMSYNC_HOOK_SECONDS", "60")  # the machine may be busy
     (directory / ".gitconfig").write_text(GITCONFIG)
     return directory
+
+
+@pytest.fixture
+def cold_starts(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each memsync be a process that its caller started, for what asks who that is or what was loaded."""
+    kept = [part for part in os.environ["PATH"].split(os.pathsep) if part != str(prefork.shared().bin)]
+    monkeypatch.setenv("PATH", os.pathsep.join(kept))
 
 
 class FakeClock:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from prefork import command
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def memsync(
 ) -> Ran:
     """Run the real command in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "memsync", *words],
+        [*command(), *words],
         cwd=cwd,
         input=stdin.encode() if isinstance(stdin, str) else stdin,
         capture_output=True,

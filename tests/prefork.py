@@ -7,17 +7,25 @@ memsync loaded, which forks: what runs is the real command, in a process of its 
 from __future__ import annotations
 
 import array
+import atexit
+import functools
 import importlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 CALLER = """\
 #!{python} -IS
 import _socket, os, struct, sys
+try:
+    [os.fstat(number) for number in (0, 1, 2)]
+except OSError:  # one is closed, and would be the line's
+    os.execv(sys.executable, [sys.executable, "-m", "memsync", *sys.argv[1:]])
 line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
 line.connect({path!r})
 said = chr(0).join([str(len(sys.argv) - 1), *sys.argv[1:], os.getcwd(), *(f"{{k}}={{v}}" for k, v in os.environ.items())])
@@ -31,23 +39,69 @@ os._exit(code[0] if code else 1)
 """
 
 
+# What most commands load, so that no call pays for it again.
+MODULES = (
+    "memsync.cli.app",
+    "memsync.cli.drivers",
+    "memsync.cli.memory",
+    "memsync.cli.project",
+    "memsync.format.merge",
+    "memsync.git.hooks",
+    "memsync.git.install",
+    "memsync.agents.hooks",
+    "memsync.index.oneshot",
+    "memsync.memories.project",
+    "memsync.memories.remember",
+    "memsync.memories.sync",
+    "memsync.store.store",
+    "rapidfuzz.fuzz",
+    "ruamel.yaml",
+)
+
+
 class Prefork:
-    """The process with *modules* loaded, and a directory for PATH whose `memsync` calls it."""
+    """The process with *modules* loaded, and a directory for PATH whose `memsync` calls it.
+
+    Who calls before it has loaded them waits: the line is there at once.
+    """
 
     def __init__(self, directory: Path, *modules: str) -> None:
         self.bin = directory / "bin"
         self.bin.mkdir(parents=True)
+        self.program = self.bin / "memsync"
         path = directory / "line"
-        caller = self.bin / "memsync"
-        caller.write_text(CALLER.format(python=sys.executable, path=str(path)))
-        caller.chmod(0o755)
-        self._process = subprocess.Popen([sys.executable, __file__, str(path), *modules], stdout=subprocess.PIPE)
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == b"ready\n"
+        self.program.write_text(CALLER.format(python=sys.executable, path=str(path)))
+        self.program.chmod(0o755)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.bind(str(path))
+            line.listen(64)
+            number = line.fileno()
+            words = [sys.executable, __file__, str(number), *modules]
+            self._process = subprocess.Popen(words, pass_fds=(number,), stdin=subprocess.DEVNULL)
 
     def close(self) -> None:
         self._process.terminate()
-        self._process.communicate(timeout=10)
+        self._process.wait(timeout=10)
+
+
+@functools.cache
+def shared() -> Prefork:
+    """Return the one of this run, which ends with it."""
+    directory = tempfile.mkdtemp(prefix="prefork-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    made = Prefork(Path(directory), *MODULES)
+    atexit.register(made.close)
+    return made
+
+
+def command() -> list[str]:
+    """Return how the real command is started: at once where PATH has it so, else as users do."""
+    return [str(shared().program)] if is_on_path() else [sys.executable, "-m", "memsync"]
+
+
+def is_on_path() -> bool:
+    """Say whether PATH has the quick one; Windows can neither fork nor pass files."""
+    return sys.platform != "win32" and str(shared().bin) in os.environ["PATH"].split(os.pathsep)
 
 
 def _take_call(call: socket.socket) -> tuple[list[str], str, dict[str, str]]:
@@ -97,10 +151,7 @@ def main() -> None:
     for module in sys.argv[2:]:
         importlib.import_module(module)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    server.bind(sys.argv[1])
-    server.listen(16)
-    print("ready", flush=True)
+    server = socket.socket(fileno=int(sys.argv[1]))
     while True:
         call, _ = server.accept()
         if os.fork() == 0:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
+
+from prefork import command
 
 _SAME = (
     (re.compile(r"(mm|sk)-[a-z2-7]{6,26}\b"), r"\1-XXXXXX"),
@@ -33,7 +35,7 @@ def run(session: str, cwd: Path, home: Path) -> str:
     """Run the commands of *session* in *cwd* and return the session as it went; only the output is made equal."""
     shims = home / "bin"
     shims.mkdir(exist_ok=True)
-    (shims / "memsync").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memsync "$@"\n')
+    (shims / "memsync").write_text(f'#!/bin/sh\nexec {shlex.join(command())} "$@"\n')
     (shims / "memsync").chmod(0o755)
     env = {
         **os.environ,
@@ -44,9 +46,9 @@ def run(session: str, cwd: Path, home: Path) -> str:
     }
     places = {str(home): "~", str(cwd): "/repo"}
     went = []
-    for command in commands(session):
+    for line in commands(session):
         done = subprocess.run(
-            ["sh", "-c", command],
+            ["sh", "-c", line],
             cwd=cwd,
             env=env,
             stdin=subprocess.DEVNULL,
@@ -55,7 +57,7 @@ def run(session: str, cwd: Path, home: Path) -> str:
             check=False,
         )
         code = f"[exit {done.returncode}]\n" if done.returncode else ""
-        went.append(f"$ {command}\n{same(done.stdout + done.stderr + code, places)}".rstrip())
+        went.append(f"$ {line}\n{same(done.stdout + done.stderr + code, places)}".rstrip())
     return "\n".join(went)
 
 

@@ -39,13 +39,13 @@ MODULES = (
 )
 PROGRAMS = ("git.bat", "git.cmd", "bin/git", "python3", "memsync", "claude", "editor")
 
-# Each command is walked every second day in a clone, every twelfth in a worktree and in a submodule; all of them when
+# Each command is walked every fourth day in a clone, every twelfth in a worktree and in a submodule; all of them when
 # exploring.
 TODAY = datetime.now(UTC).date().toordinal()
 WALKS = (
     [("clone", 0, 1), ("worktree", 0, 1), ("submodule", 0, 1)]
     if os.environ.get("MEMSYNC_EXPLORE")
-    else [("clone", TODAY % 2, 2), (("worktree", "submodule")[TODAY % 2], TODAY // 2 % 6, 6)]
+    else [("clone", TODAY % 4, 4), (("worktree", "submodule")[TODAY % 2], TODAY // 2 % 6, 6)]
 )
 
 

@@ -8,7 +8,10 @@ import pytest
 from doing import committed, remember, said, shown
 from helpers import memsync, until
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="NOT PROMISED: nobody waits there for git to end")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="NOT PROMISED: nobody waits there for git to end"),
+    pytest.mark.usefixtures("cold_starts"),
+]
 
 
 @pytest.fixture

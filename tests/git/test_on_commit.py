@@ -322,6 +322,7 @@ def test_private_memories_come_back_into_the_store_and_wait(waiting):
 
 
 @pytest.mark.parametrize("mode", ["on-commit", "worktree"])
+@pytest.mark.usefixtures("cold_starts")
 def test_a_commit_that_would_hold_memories_alone_is_not_begun_and_leaves_nothing_staged(hooked, mode):
     assert memsync("memory", "config", "memory_sync.mode", mode, "--global", cwd=hooked.root).code == 0
     remember(hooked.root, "CI needs Node 20")
