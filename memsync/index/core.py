@@ -228,7 +228,8 @@ class Index:
         identifier = IDENTIFIER * found.exact if query.led else nothing
         wordy = found.lexical + identifier
         wordy[self._dead] = 0.0
-        semantic = self._semantic(text, wordy)
+        weight = self._meaning.weight(len(query.chunks)) if self._meaning else 0.0
+        semantic = self._semantic(text, wordy, weight)
         meant = nothing if semantic is None else semantic
         return Candidates(
             ordered=_falling(wordy + meant),
@@ -242,7 +243,7 @@ class Index:
                 terms=self._tokenizer.record_terms,
                 hidden=self._tokenizer.hidden_terms,
                 live=len(self._slot_of),
-                weight_of_meaning=0.0 if semantic is None or self._meaning is None else self._meaning.weight,
+                weight_of_meaning=0.0 if semantic is None else weight,
             ),
             degraded=self._what_is_missing(),
         )
@@ -264,7 +265,7 @@ class Index:
             live = list(self._slot_of.values())
             return (self._vectors.dim, int((self._texts[live] != _NO_VECTOR).sum())) if self._vectors else (0, 0)
 
-    def _semantic(self, text: str, wordy: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _semantic(self, text: str, wordy: NDArray[np.float64], weight: float) -> NDArray[np.float64] | None:
         asked = self._meaning.query(text) if self._meaning else None
         if asked is None or self._meaning is None:
             return None
@@ -273,7 +274,7 @@ class Index:
             return None
         likeness = self._vectors.likeness(*asked, wordy)
         likeness[(wordy == 0) & (likeness < WORDLESS)] = 0.0
-        return self._meaning.weight * likeness
+        return weight * likeness
 
     def _make_missing(self, dim: int) -> None:
         """Make the vectors that an outage or another model left out, if they are few enough for a query to wait."""

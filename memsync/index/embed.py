@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from memsync.index.embedder import Embedder, EmbedderFailed
-from memsync.index.scale import MEANING, MEANING_DEEP
+from memsync.index.scale import LONG_QUERY, MEANING, MEANING_DEEP, MEANING_LONG
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ class Meaning:
     """An embedder as the index uses it: calibrated once, and never in the way when it fails.
 
     `failed` says why vectors are missing; "" while all is well. `unrelated` is the embedder's
-    usual cosine of two texts that have nothing to do with each other, `weight` what meaning counts beside words.
+    usual cosine of two texts that have nothing to do with each other.
     """
 
     def __init__(self, embedder: Embedder, weight: float = MEANING) -> None:
         self._embedder = embedder
-        self.weight = weight
+        self._weight = weight
         self._unrelated: float | None = None
         self.id = embedder.id
         self.failed = ""
@@ -45,6 +45,10 @@ class Meaning:
             except EmbedderFailed:
                 return _USUAL
         return self._unrelated
+
+    def weight(self, words: int) -> float:
+        """Return what meaning counts beside words, in a query of so many *words*."""
+        return max(self._weight, MEANING_LONG) if words >= LONG_QUERY else self._weight
 
     def calibrate(self, unrelated: float | None) -> None:
         """Take over what was measured before; None: measure when it is needed."""

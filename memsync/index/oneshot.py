@@ -73,7 +73,8 @@ class OneShot:
         identifier = {slot: IDENTIFIER * share for slot, share in exact.items()} if query.led else {}
         wordy = {slot: x + identifier.get(slot, 0.0) for slot, x in lexical.items()}
         asked = self._meaning.query(text) if self._meaning else None
-        semantic = self._semantic(asked, wordy) if asked else {}
+        weight = self._meaning.weight(len(query.chunks)) if asked and self._meaning else 0.0
+        semantic = self._semantic(asked, wordy, weight) if asked else {}
         total = {slot: wordy.get(slot, 0.0) + semantic.get(slot, 0.0) for slot in wordy.keys() | semantic.keys()}
         return Candidates(
             ordered=iter(sorted(((x, slot) for slot, x in total.items() if x > 0), reverse=True)),
@@ -87,7 +88,7 @@ class OneShot:
                 terms=self._tokenizer.record_terms,
                 hidden=self._tokenizer.hidden_terms,
                 live=self._live,
-                weight_of_meaning=self._meaning.weight if asked and self._meaning else 0.0,
+                weight_of_meaning=weight,
             ),
             degraded=self._meaning.failed if self._meaning else "",
         )
@@ -169,7 +170,7 @@ class OneShot:
         ends = self._a["grams.ends"]
         return bytes(self._a["grams.letters"][ends[place - 1] if place else 0 : ends[place]]).decode()
 
-    def _semantic(self, asked: tuple[list[int], float], wordy: dict[int, float]) -> dict[int, float]:
+    def _semantic(self, asked: tuple[list[int], float], wordy: dict[int, float], weight: float) -> dict[int, float]:
         assert self._meaning is not None
         vector, scale = asked
         unrelated, width = self._meaning.unrelated, len(vector)
@@ -181,7 +182,7 @@ class OneShot:
             dot = sum(map(mul, vector, numbers[slot * width : (slot + 1) * width].tolist()))
             like = max((dot * scales[slot] * scale - unrelated) / (1 - unrelated), 0.0)
             if like > 0 and (wordy.get(slot, 0.0) or like >= WORDLESS):
-                found[slot] = self._meaning.weight * like
+                found[slot] = weight * like
         return found
 
     def _near(self, vector: Sequence[int]) -> set[int]:

@@ -61,13 +61,15 @@ class Match(NamedTuple):
 class Ranking:
     """Matches best first; the *gate* is the confidence in the surest of them.
 
-    `refused` are the ids that were not allowed, with the confidence in them.
+    `refused` are the ids that were not allowed, with the confidence in them; `weight_of_meaning` is what meaning
+    counted beside words, 0 without any.
     """
 
     matches: tuple[Match, ...] = ()
     gate: float = 0.0
     degraded: str = ""
     refused: Mapping[str, float] = field(default_factory=dict)
+    weight_of_meaning: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +108,7 @@ def rank(
         gate=max((match.confidence for match in pool), default=0.0),
         degraded=found.degraded,
         refused={match.memory.id: match.confidence for match in passed_over},
+        weight_of_meaning=found.lens.weight_of_meaning,
     )
 
 

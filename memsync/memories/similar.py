@@ -116,8 +116,7 @@ def find_similar(project: Project, store: Store, content: str, besides: Collecti
         return _look_failed(error)
     if ranking is None:
         return None
-    weight = meaning.weight if (meaning := project.finder.meaning) else 1.0
-    found = _judge(store, content, ranking, thresholds_of(project.settings), weight)
+    found = _judge(store, content, ranking, thresholds_of(project.settings))
     return Look(tuple(sorted(found, key=_order)), ranking.degraded)
 
 
@@ -139,10 +138,10 @@ def thresholds_of(settings: Settings) -> Thresholds:
     return Thresholds(auto_reject=settings.auto_reject_threshold, gray_low=settings.gray_zone_low)
 
 
-def _judge(store: Store, content: str, ranking: Ranking, levels: Thresholds, weight: float) -> Iterator[Found]:
+def _judge(store: Store, content: str, ranking: Ranking, levels: Thresholds) -> Iterator[Found]:
     for match in ranking.matches:
         if old := store.get(match.memory.id):
-            likeness = on_scale(match.parts.semantic / weight)
+            likeness = on_scale(match.parts.semantic / (ranking.weight_of_meaning or 1.0))
             verdict = decide(content, old.content, likeness, thresholds=levels)
             if old.archived_at is None or (verdict.decision in MERGED and verdict.relation != "contains"):
                 yield Found(old, verdict)

@@ -100,6 +100,19 @@ def test_without_a_working_embedder_words_are_enough_and_the_answer_says_so():
     assert found.ids == ["0"]
 
 
+@pytest.mark.parametrize(
+    ("weight", "asked", "counts"),
+    [
+        (0.12, "quick brown foxes jump over lazy dogs", 0.12),
+        (0.12, "every morning quick brown foxes jump above lazy dogs behind painted fences", 0.2),
+        (0.24, "every morning quick brown foxes jump above lazy dogs behind painted fences", 0.24),
+    ],
+)
+def test_meaning_counts_for_more_in_a_long_query_unless_it_did_before(weight, asked, counts):
+    found = Index([record("a", asked)], Meaning(Letters(), weight)).search(asked, limit=1, allow=lambda *_: 0.0)
+    assert (found.matches[0].parts.semantic, found.weight_of_meaning) == (pytest.approx(counts, rel=0.1), counts)
+
+
 def test_a_query_that_fails_is_answered_by_words():
     letters = Letters()
     made = index(letters, "use tabs", "use docker")

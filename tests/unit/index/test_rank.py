@@ -81,7 +81,7 @@ def test_a_slot_whose_record_is_gone_is_passed_over():
         degraded="no vectors",
     )
     match = Match("project", record("a", "x")[1], Parts(0.5, 0.0, 0.0), 0.5)
-    expected = Ranking(matches=(match,), gate=0.0, degraded="no vectors")
+    expected = Ranking(matches=(match,), gate=0.0, degraded="no vectors", weight_of_meaning=0.12)
     assert rank(PLAIN, found, limit=3, allow=everything, is_mine=nobody, weighed=0) == expected
 
 
@@ -162,9 +162,9 @@ def test_boosts_and_the_limit_never_enter_the_gate(limit):
 
 
 def test_without_a_match_there_is_no_gate():
-    assert ranked() == Ranking(matches=(), gate=0.0)
+    assert ranked() == Ranking(matches=(), gate=0.0, weight_of_meaning=0.12)
     rejected = ranked(named(0.9, "a"), allow=lambda *_: None)
-    assert rejected == Ranking(matches=(), gate=0.0, refused={"a": confidence(0.9)})
+    assert (rejected.matches, rejected.gate, rejected.refused) == ((), 0.0, {"a": confidence(0.9)})
 
 
 def test_a_quoted_phrase_counts_extra_and_is_a_part_of_the_score():
