@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 import os
 import threading
 from collections.abc import Callable, Hashable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from memsync.errors import MemsyncError
+from memsync.errors import ConfigError, MemsyncError
 from memsync.memories.project import Project
 from memsync.records import Clock, utc_now
 from memsync.store.debounce import Debouncer
 from memsync.store.files import stamp
 from memsync.store.places import locate
 from memsync.store.trust import Approvals
+from memsync.system import programs
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 log = logging.getLogger(__name__)
 
@@ -82,12 +87,23 @@ class Live:
         if self._project is None or appearance != self._opened:
             self._shut()
             project = Project.open(self.start, clock=self._clock, env=self._env)
+            with suppress(ConfigError):  # whoever searches is told
+                project.finder.make_elsewhere = self._start_making
             self._resources.callback(project.close)
             self._resources.enter_context(project.watcher())
             self._project, self._opened = project, appearance
             self._rest = _debouncer(project.settings.export_debounce if self._quiet is None else self._quiet)
             self._tidy_when_quiet()
         return self._project
+
+    def _start_making(self) -> Popen[bytes]:
+        """Start a process that makes the index of our project, as far as it is missing."""
+        from subprocess import DEVNULL, Popen
+
+        words = programs.own("-C", str(self.start.absolute()), "index", "rebuild", "--missing")
+        process = Popen(words, env=programs.child_env(self._env), stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
+        threading.Thread(target=process.wait, daemon=True).start()  # it goes on when the index is there
+        return process
 
     def _appearance(self) -> Hashable:
         """Return what would be read differently by a process that starts now: where the stores are, and the settings."""
@@ -97,8 +113,10 @@ class Live:
         return layout, approved, tuple((place.directory.is_dir(), stamp(place.config)) for place in places)
 
     def _shut(self) -> None:
-        self._project = None
+        had_one, self._project = self._project is not None, None
         self._resources.close()
+        if had_one:
+            gc.collect()  # it goes round in itself, and the next one holds as much
 
     def _tidy_when_quiet(self) -> None:
         if self._thread is None:

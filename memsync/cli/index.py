@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import click
+
 from memsync.cli.app import Answer, cli, command
 from memsync.cli.render import memories
 from memsync.memories.project import Project
@@ -31,15 +33,17 @@ def status(project: Project, /) -> Answer:
 
 
 @command(index)
-def rebuild(project: Project, /) -> Answer:
+@click.option("--missing", is_flag=True, help="Only what is missing.")
+def rebuild(project: Project, /, *, missing: bool) -> Answer:
     """Rebuild the index from the files, vectors included.
 
     \b
-    Example:
+    Examples:
       memsync index rebuild
+      memsync index rebuild --missing
     """
     finder = project.finder
-    count = finder.rebuild()
+    count = len(finder.index) if missing else finder.rebuild()
     project.screen_all()
     value = {"memories": count, **finder.status()}
     degraded = f"; by words only, because {value['degraded']}" if value["degraded"] else ""

@@ -128,18 +128,20 @@ def is_shallow(root: Path) -> bool:
 
 def names_of(root: Path, path: str, revs: Sequence[str] = ("HEAD",)) -> list[str]:
     """Return every name that the file had, from *path* (from the top, with slashes) to its oldest."""
-    names, new = [path], path
-    while True:
-        born = _lines(
-            root, "log", "--full-history", "--diff-filter=A", "--format=%H", "--no-renames", *revs,
-            "--", f":(top,literal){new}",
-        )  # fmt: skip
-        sources = _sources(root, born)
-        older = [old for old, now in sources if now == new and old not in names]
-        if not older:
-            return names
-        new = older[0]
-        names.append(new)
+    names = [path]
+    while older := _find_older(root, names, revs):
+        names.append(older)
+    return names
+
+
+def _find_older(root: Path, names: Sequence[str], revs: Sequence[str]) -> str:
+    """Return what the file was called before the last of *names*, "" if nothing else."""
+    new = names[-1]
+    born = _lines(
+        root, "log", "--full-history", "--diff-filter=A", "--format=%H", "--no-renames", *revs,
+        "--", f":(top,literal){new}",
+    )  # fmt: skip
+    return next((old for old, now in _sources(root, born) if now == new and old not in names), "")
 
 
 def _sources(root: Path, commits: Iterable[str]) -> list[tuple[str, str]]:
@@ -227,11 +229,21 @@ def list_all(root: Path) -> list[str]:
     return [*stashes, *EVERYWHERE]
 
 
-def list_commits(root: Path, names: Sequence[str], tip: str, *, skip: int, most: int) -> list[str]:
-    """Return *most* commits that led to *tip* and touched the file, newest first, behind *skip* others."""
-    paths = [f":(top,literal){name}" for name in names]
-    words = ("log", "--full-history", "--topo-order", "--format=%H", f"--skip={skip}", f"--max-count={most}", tip)
-    return _lines(root, *words, "--", *paths)
+def list_commits(root: Path, path: str, tip: str, *, skip: int, most: int) -> tuple[list[str], list[str]]:
+    """Return *most* commits that led to *tip* and touched the file, behind *skip* others, and the names that it had in them.
+
+    Those of its present name come first, newest first. What it was called before is looked for where that has no more,
+    so that no more of the history is read than is needed.
+    """
+    found: dict[str, None] = {}
+    names = [path]
+    while True:
+        count = f"--max-count={skip + most}"
+        words = ("log", "--full-history", "--format=%H", count, tip, "--", f":(top,literal){names[-1]}")
+        found |= dict.fromkeys(_lines(root, *words))
+        if len(found) >= skip + most or not (older := _find_older(root, names, [tip])):
+            return list(found)[skip : skip + most], names
+        names.append(older)
 
 
 def list_branches(root: Path, most: int) -> list[str]:

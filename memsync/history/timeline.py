@@ -42,8 +42,7 @@ def read_stretch(project: Project, tip: str = "", *, skip: int = 0, most: int = 
     if not tip:
         return Stretch("", now, 0, is_last=True)
     tip = history.resolve(files.root, tip).id
-    names = history.names_of(files.root, files.path, [tip])
-    found = history.list_commits(files.root, names, tip, skip=skip, most=most + 1)
+    found, names = history.list_commits(files.root, files.path, tip, skip=skip, most=most + 1)
     here = found[:most]
     steps = history.steps(files.root, names, revs=["--no-walk=unsorted", *here]) if here else ()
     return Stretch(tip, [*now, *list(read_steps(files.root, steps, bool))[::-1]], len(here), is_last=len(found) <= most)

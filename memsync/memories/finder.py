@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
@@ -29,6 +30,8 @@ from memsync.store.store import NOWHERE, Stamps, Store
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
+    from subprocess import Popen
+
     from memsync.index.core import Arrays, Index
 
 log = Log(__name__)
@@ -36,6 +39,8 @@ log = Log(__name__)
 Files = tuple[BinaryIO | None, BinaryIO | None]
 
 _BUILT: Final = frozenset({"builtin", "none"})
+_LARGE: Final = 8_000_000  # bytes of memories, from which on a process that stays has another one make the index
+_STEP: Final = 0.05  # seconds between two looks
 _PATIENCE: Final = 60.0  # seconds; a hook's own clock is shorter
 
 
@@ -51,6 +56,9 @@ class Finder:
         self._asked = False
         self._mutex = threading.RLock()
         self._saved = ""
+        self.make_elsewhere: Callable[[], Popen[bytes]] | None = (
+            None  # starts a process that makes the index and saves it
+        )
         self.is_made_anew = False  # of all memories, because there was no cache to begin with
         self.problems: Mapping[str, Any] = {}
         try:
@@ -115,13 +123,27 @@ class Finder:
         """The warm index, from the cache where that still fits, kept up to date by the stores."""
         with self._mutex:
             if (index := self._warm) is None:
+                self._wait_for_another()
                 with self._turn():
                     index = self._index = self._make_index(self._load_arrays())
                     self.save()
             return index
 
+    def _wait_for_another(self) -> None:
+        """Have a large index made by a process of its own, where this one stays: making it takes three times the memory of having it."""
+        if not (self.make_elsewhere and self.path) or self._is_small() or self._is_fresh(self._load_cache()):
+            return
+        before, process = files.stamp(self.path), self.make_elsewhere()
+        while process.poll() is None and files.stamp(self.path) == before:
+            time.sleep(_STEP)
+
+    def _is_small(self) -> bool:
+        return sum(store.path.stat().st_size for store in self._stores.values() if store.path.exists()) < _LARGE
+
     def _make_in_turn(self) -> bool:
         """Have the warm index ready, unless another process has just saved one that fits the files; whether it is."""
+        with self._mutex:
+            self._wait_for_another()
         with self._mutex, self._turn():
             if self._warm is None and (self._spec not in _BUILT or not self._is_fresh(self._load_cache())):
                 self._index = self._make_index(self._load_arrays())

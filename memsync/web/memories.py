@@ -24,6 +24,7 @@ from memsync.web.desk import Given, Page, plain_lines
 from memsync.web.shelf import Shelf
 
 _ROWS: Final = 50
+_FOUND: Final = 15  # of a search, which answers each key: what nobody has screened yet takes a millisecond a row
 _MOST: Final = 100_000  # rows of one answer: what is on the screen already is asked for at once
 _PARTS: Final = ("lexical", "semantic", "identifier", "phrase")
 _SHORT: Final = 4  # characters of an id that may be a word
@@ -102,9 +103,9 @@ class Found(NamedTuple):
 def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
     """Return the page *Memories*."""
     offset = given.number("offset", 0, most=_MOST)
-    limit = max(given.number("shown", _ROWS, most=_MOST), _ROWS)
-    filters = read_filters(project, given)
     query = given.get("q")
+    limit = max(given.number("shown", 0, most=_MOST), _FOUND if query else _ROWS)
+    filters = read_filters(project, given)
     found = (
         _search(project, query, filters, offset, limit)
         if query

@@ -14,7 +14,10 @@ import uvicorn
 
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
+from memsync.poison.fingerprints import version_of_rules
 from memsync.store.watch import Watcher
+from memsync.system import programs
+from memsync.system.heap import give_back_what_is_freed
 from memsync.web.app import build
 from memsync.web.changes import Changes, find_watched
 
@@ -25,15 +28,18 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from memsync.memories.project import Project
     from memsync.store.places import Layout
     from memsync.web.keys import Keys
 
+_MANY: Final = 1_000  # memories
 _GRACE: Final = 1  # seconds that a running answer has when we are told to end
 _PATIENCE: Final = 1.7  # seconds after which we end whatever is still being put in order
 
 
 def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> None:
     """Answer on *listener* until a signal ends us; what was written is put in order before."""
+    give_back_what_is_freed()
     live, changes = Live(start), Changes()
     threading.Thread(target=read_ahead, args=(live,), daemon=True).start()
     try:
@@ -44,9 +50,21 @@ def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> Non
 
 
 def read_ahead(live: Live) -> None:
-    """Have the memories read before the browser comes, which takes its time to open; what is wrong a page tells."""
+    """Have the memories read before the browser comes, which takes its time to open; what is wrong a page tells.
+
+    Where many were never screened, a process of its own does it beside us, and makes the index: a page would wait for both.
+    """
     with suppress(MemsyncError, OSError):
-        live.call(lambda project: project.stores.refresh())
+        if live.call(count_unread) > _MANY:
+            programs.start_apart("-C", str(live.start.absolute()), "index", "rebuild", "--missing")
+
+
+def count_unread(project: Project) -> int:
+    """Return how many memories no process of this machine has screened, as far as that is noted."""
+    project.stores.refresh()
+    rules = version_of_rules()
+    known = sum(len(project.state(scope).screened(rules)) for scope in project.stores)
+    return sum(len(store.memories()) for store in project.stores.values()) - known
 
 
 class _Server(uvicorn.Server):

@@ -55,6 +55,7 @@ class Shelf:
             old[0] == new[0] and old[1] is new[1] for old, new in zip(self._seen, seen, strict=True)
         )
         if not is_same or self._until is None or now > self._until:
+            self._project, self._entries, self._seen = None, [], []  # before there are as many again
             self._entries = list(project.entries(_EVERYTHING))
             self._choices = _find_choices(self._entries)
             self._project, self._seen, self._until = project, seen, now + _FRESH

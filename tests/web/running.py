@@ -1,12 +1,23 @@
-"""`memsync ui` in a process of its own."""
+"""The desk that is asked over a real socket: as `memsync ui` in a process of its own, or beside the test, which starts at once."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import uvicorn
+
+from memsync.agents.live import Live
+from memsync.store.places import locate
+from memsync.store.watch import Watcher
+from memsync.web.app import build
+from memsync.web.changes import Changes, find_watched
+from memsync.web.keys import Keys
+from memsync.web.serve import listen
 
 
 @contextmanager
@@ -18,3 +29,20 @@ def running(root: Path, *words: str) -> Iterator[tuple[subprocess.Popen, str]]:
             yield process, process.stdout.readline().strip()
         finally:
             process.kill()
+
+
+@contextmanager
+def serving(root: Path) -> Iterator[str]:
+    """Serve the desk of *root* in a thread, and give out its address."""
+    changes = Changes()
+    with listen(root, 0) as listener, Watcher(find_watched(locate(root), changes.add)):
+        live, keys = Live(root), Keys(listener.getsockname()[1])
+        config = uvicorn.Config(build(live, keys, changes), log_level="warning", lifespan="off")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        yield keys.url
+        server.should_exit = True
+        changes.end()
+        thread.join()
+        live.close()

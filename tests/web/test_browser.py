@@ -1,45 +1,27 @@
 """The desk in a real browser: each page, each key, what changes by itself, small, dark, and for everybody.
 
-Playwright drives a Chromium that is installed: apt-get install chromium. MEMSYNC_DECISIONS=500 decides
-more cards (with --timeout=1800). MEMSYNC_SHOTS=docs/images takes the pictures of the documents.
+Playwright drives a Chromium that is installed: `make browser`. MEMSYNC_DECISIONS=500 decides more cards
+(with --timeout=1800). The pictures of the documents are taken by `make pictures`.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from running import running
+from running import serving
 
 from memsync import Memsync
 from memsync.janitor import queue
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.records import Memory
 
-api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.skipif(PROGRAM is None, reason="no Chromium here: apt-get install chromium"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.xdist_group("browser")
 PATIENCE = 30_000  # milliseconds
 DECISIONS = int(os.environ.get("MEMSYNC_DECISIONS", "12"))
-SHOTS = os.environ.get("MEMSYNC_SHOTS")
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory) -> Iterator:
-    home = str(tmp_path_factory.mktemp("browser"))
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=PROGRAM, args=["--no-sandbox", "--disable-gpu"], env={**os.environ, "HOME": home}
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -53,8 +35,8 @@ def tabs(repo, line, chromium) -> Iterator[Callable]:
     with Memsync.open(repo.root) as project:
         project.skills.create("run-tests", "1. Run `make test`.\n", description="How to run the tests")
     complaints: list[str] = []
-    with running(repo.root, "--port", "0") as (_, url):
-        context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    with serving(repo.root) as url:
+        context = chromium.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
         context.set_default_timeout(PATIENCE)
 
         def open_tab():
@@ -75,12 +57,6 @@ def wait(page, what: str) -> None:
     page.wait_for_load_state()
 
 
-def shoot(page, name: str) -> None:
-    """Take the picture *name* of the documents, if somebody wants them."""
-    if SHOTS:
-        page.screenshot(path=Path(SHOTS, f"desk-{name}.png"))
-
-
 def press(page, keys: str) -> None:
     for key in keys.split():
         page.keyboard.press(key)
@@ -93,14 +69,18 @@ def test_each_page_is_whole_small_and_large_dark_and_light_and_for_everybody(tab
     page = tabs()
     base = page.url.rstrip("/")
     assert "token" not in page.url
-    for width, colours in ((1280, "light"), (400, "dark")):
-        page.set_viewport_size({"width": width, "height": 800})
-        page.emulate_media(color_scheme=colours)
-        for path in PAGES:
-            page.goto(base + path)
+    for path in PAGES:
+        page.goto(base + path)
+        page.evaluate(AXE)
+        for width, colours, rules in (
+            (1280, "light", {}),
+            (400, "dark", {"runOnly": ["color-contrast", "target-size"]}),
+        ):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.emulate_media(color_scheme=colours)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-            page.evaluate(AXE)
-            found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+            how = {"resultTypes": ["violations"], "elementRef": False, **rules}
+            found = page.evaluate("how => axe.run(document, how)", how)["violations"]
             told = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]
             assert (path, width, told) == (path, width, [])
 
@@ -110,7 +90,6 @@ def test_what_this_branch_teaches_is_staged_by_a_key_and_a_prompt_is_tried(tabs,
     base = page.url.rstrip("/")
     press(page, "3")
     wait(page, "text=3 added")
-    shoot(page, "branch")
     press(page, "a")
     wait(page, "text=the memories are staged")
     assert ".gobby/memories.jsonl" in repo.git("diff", "--cached", "--name-only")
@@ -122,7 +101,6 @@ def test_what_this_branch_teaches_is_staged_by_a_key_and_a_prompt_is_tried(tabs,
     page.keyboard.type("which Node version does CI need?")
     press(page, "Tab Tab Enter")
     wait(page, "h2:has-text('Would be given')")
-    shoot(page, "sessions")
     for key, heading in (("4", "Timeline"), ("7", "Map"), ("8", "Health")):
         press(page, key)
         wait(page, f"h1:has-text('{heading}')")

@@ -131,14 +131,22 @@ def test_the_timeline_says_who_did_what_when_in_which_commit(parted, desk):
     assert "src/price.py 1 1" in page.text
 
 
-def test_the_timeline_goes_on_by_commits_and_comes_back(repo, desk, monkeypatch):
+@pytest.fixture
+def moved(repo, line, monkeypatch):
+    """Return a repository with a memory a commit, whose file had another name in the first three; pages are of three commits."""
     monkeypatch.setattr("memsync.web.timeline._COMMITS", 3)
-    with Memsync.open(repo.root) as project:
-        for number in range(7):
-            project.remember(f"the {number}th thing is kept in box {number * 7}")
-            project.close()
-            repo.git("add", ".gobby")
-            repo.git("commit", "-q", "-m", f"number {number}")
+    (repo.root / ".gobby").mkdir()
+    for number in range(7):
+        if number == 3:
+            repo.git("mv", "-f", "was.jsonl", ".gobby/memories.jsonl")
+        with (repo.memories if number >= 3 else repo.root / "was.jsonl").open("a") as file:
+            file.write(line(f"mm-{number}{number}{number}", f"the {number}th thing is kept in box {number * 7}"))
+        repo.git("add", "-A")
+        repo.git("commit", "-q", "-m", f"number {number}")
+    return repo
+
+
+def test_the_timeline_goes_on_by_commits_past_a_rename_and_comes_back(moved, desk):
     page, seen = desk.get("/timeline"), []
     while True:
         seen.append([word for word in page.text.split() if word[:1].isdigit() and word.endswith("th")])
@@ -149,3 +157,14 @@ def test_the_timeline_goes_on_by_commits_and_comes_back(repo, desk, monkeypatch)
     assert seen == [["6th", "5th", "4th"], ["3th", "2th", "1th"], ["0th"]]
     back = desk.get(page.every("a", **{"data-key": "k"})[0]["href"])
     assert "3th" in back.text
+
+
+def test_a_page_of_the_timeline_reads_no_more_of_the_history_than_it_shows(moved, desk):
+    first = moved.git("rev-list", "--max-parents=0", "HEAD").strip()
+    (moved.root / ".git" / "objects" / first[:2] / first[2:]).unlink()
+    page = desk.get("/timeline")
+    assert "6th" in page.text
+    assert "4th" in page.text
+    page = desk.get(page.every("a", **{"data-key": "j"})[0]["href"])
+    assert page.every("p", role="alert")
+    assert "1th" not in page.text

@@ -8,11 +8,11 @@ import sys
 
 import httpx2
 import pytest
-from helpers import memsync
+from helpers import memsync, until
 from running import running
 
 from memsync.agents.live import Live
-from memsync.web.server import read_ahead
+from memsync.web.server import count_unread, read_ahead
 
 PATIENCE = 60
 
@@ -76,3 +76,12 @@ def test_the_memories_are_read_before_the_browser_comes_and_a_broken_one_ends_no
     broken = Live(repo.root)
     read_ahead(broken)
     broken.close()
+
+
+def test_what_nobody_has_screened_is_screened_beside_the_pages(repo, line, monkeypatch):
+    monkeypatch.setattr("memsync.web.server._MANY", 0)
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
+    live = Live(repo.root)
+    read_ahead(live)
+    until(lambda: live.call(count_unread) == 0)
+    live.close()

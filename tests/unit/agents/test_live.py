@@ -147,3 +147,11 @@ def test_how_long_the_calls_must_pause_is_a_setting_and_closing_waits_for_nothin
     live.call(lambda project: project.forget(project.memories()[0].id))
     until(lambda: repo.memories.read_text() == "")
     live.close()
+
+
+def test_a_large_index_is_made_by_a_process_of_its_own_which_gives_its_memory_back(live, repo, line, monkeypatch):
+    monkeypatch.setattr("memsync.memories.finder._LARGE", 0)
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
+    found = live.call(lambda project: [entry.id for entry in project.search("node of CI")])
+    assert found == ["mm-aaaaaa"]
+    assert live.call(lambda project: (len(project.finder.index), project.finder.is_made_anew)) == (1, False)
