@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 BY_WORDS: Final = 250
 BY_MEANING: Final = 250
 FEW: Final = 30_000  # records below which all their vectors are compared
-_LEAST_TERMS: Final = 4
+_LEAST_TERMS: Final = 2
 _MOST_TERMS: Final = 12
-_POSTINGS: Final = 60_000  # that one query reads at most, beyond its rarest terms
+_POSTINGS: Final = 20_000  # that one query reads at most, beyond its rarest terms, and of one term at all
 _WIDE: Final = 0.2  # share of the hub from which the list of repositories sieves, instead of leading
 _LIKE: Final = 64  # words that are compared with an unknown one
 _WORDS: Final = 4_000  # words that are looked at for one trigram: "item" begins a million names somewhere
@@ -144,8 +144,9 @@ def by_words(
     lead = "p.repo" if reach.records < _WIDE * whole.live else "p.repo + 0"
     join = f" join record r on r.id = p.record and {where}" if where else ""
     query = (
-        "select p.record from posting p join unnest(%(terms)s::bigint[], %(weights)s::float8[]) as t (term, weight)"
-        f" on t.term = p.term{join} where p.term = any(%(terms)s) and {lead} = any(%(repos)s)"
+        "select p.record from unnest(%(terms)s::bigint[], %(weights)s::float8[]) as t (term, weight) cross join lateral"
+        " (select p.record, p.count, p.length from posting p"
+        f"{join} where p.term = t.term and {lead} = any(%(repos)s::int[]) limit %(postings)s) p"
         " group by p.record order by sum(t.weight * p.count / (p.count + %(offset)s + %(scale)s * p.length)) desc,"
         " p.record limit %(most)s"
     )
@@ -158,6 +159,7 @@ def by_words(
             "repos": list(reach.repos),
             "offset": whole.damping.offset,
             "scale": whole.damping.scale,
+            "postings": _POSTINGS,
             "most": BY_WORDS,
         },
     )
@@ -165,7 +167,7 @@ def by_words(
 
 
 def choose_terms(whole: Whole, terms: Sequence[str], *, share: float = 1.0) -> list[str]:
-    """Return the rarest of *terms*: at least four, at most twelve, and no more than their postings may cost."""
+    """Return the rarest of *terms*: at least two, at most twelve, and no more than their postings may cost."""
     rare = sorted((term for term in terms if whole.seen.get(term, 0)), key=lambda term: (whole.seen[term], term))
     chosen: list[str] = []
     cost = 0.0
@@ -189,7 +191,7 @@ def by_meaning(
     values |= {"repos": list(reach.repos), "near": spell_vector(numbers), "most": BY_MEANING}
     if reach.records <= FEW:
         query = (
-            f"select v.record from embedding v{join} where v.repo = any(%(repos)s)"
+            f"select v.record from embedding v{join} where v.repo = any(%(repos)s::int[])"
             " order by (v.numbers <=> %(near)s::halfvec) + 0 limit %(most)s"
         )
     else:
@@ -198,7 +200,7 @@ def by_meaning(
         needed = int(2 * BY_MEANING * whole.live / max(reach.records, 1))
         connection.execute(f"set local hnsw.max_scan_tuples = {max(20_000, needed)}")
         query = (
-            f"select v.record from embedding v{join} where v.repo + 0 = any(%(repos)s)"
+            f"select v.record from embedding v{join} where v.repo + 0 = any(%(repos)s::int[])"
             " order by v.numbers <=> %(near)s::halfvec limit %(most)s"
         )
     return [row[0] for row in connection.execute(query.encode(), values)]
@@ -210,7 +212,7 @@ def read(connection: Connection[Any], ids: Sequence[int], reach: Reach, *, has_v
     join = " left join embedding v on v.record = r.id" if has_vectors else ""
     query = (
         f"select r.id, r.repo, r.kind, r.name, r.line, r.number, r.commit, {vector} from record r{join}"
-        " where r.id = any(%s) and r.repo = any(%s) and r.kind = %s order by r.id"
+        " where r.id = any(%s::bigint[]) and r.repo = any(%s::int[]) and r.kind = %s order by r.id"
     )
     cursor = connection.cursor(binary=True)
     cursor.execute(query.encode(), [list(ids), list(reach.repos), reach.kind])
