@@ -16,10 +16,9 @@ from orjson import loads
 from memsync.format.codec import decode
 from memsync.hub import binary
 from memsync.hub.intake import Key, Row, Taken, diff, plain
-from memsync.index.core import embedding_text, is_word
 from memsync.index.embed import Meaning
 from memsync.index.spelling import build_grams
-from memsync.index.terms import term_key
+from memsync.index.terms import embedding_text, is_word, term_key
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, quantise
 from memsync.records import Memory

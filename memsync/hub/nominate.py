@@ -14,7 +14,7 @@ from memsync.hub.ingest import key_of, read_row, spell_vector
 from memsync.index.query import Query
 from memsync.index.sample import Whole, alike_words
 from memsync.index.scale import NOMINATED, WIDENED
-from memsync.index.spelling import trigrams
+from memsync.index.terms import trigrams
 from memsync.records import Memory
 
 if TYPE_CHECKING:

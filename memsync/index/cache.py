@@ -2,7 +2,7 @@
 
 Layout: magic, size and checksum of the header, the header as JSON, arrays
 aligned to 64 bytes. A file that is missing, torn or made otherwise is None to
-the caller, who builds anew. Needs numpy only to write.
+the caller, who builds anew.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import mmap
 import os
 import sys
 import zlib
+from array import array
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,12 +28,14 @@ _ALIGN: Final = 64
 _LARGE: Final = 1 << 24  # bytes of a file that is large
 _HEAD: Final = len(MAGIC) + 8
 _CODES: Final = {"<i8": "q", "<u8": "Q", "<i4": "i", "<f4": "f", "|i1": "b", "|u1": "B"}
+_KINDS: Final = {code: kind for kind, code in _CODES.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """An opened cache: what its maker said about it, and its arrays as flat views."""
+    """An opened cache: its checksum, what its maker said about it, and its arrays as flat views."""
 
+    check: int
     about: Mapping[str, Any]
     views: Mapping[str, memoryview]
     shapes: Mapping[str, list[int]]
@@ -50,20 +53,21 @@ class Cached:
         return np.asarray(self.views[name]).reshape(self.shapes[name])
 
 
-def save(path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any], *, private: bool) -> None:
+def save(
+    path: Path, arrays: Mapping[str, NDArray[Any] | array[Any]], about: Mapping[str, Any], *, private: bool
+) -> None:
     """Write *arrays* and what is said *about* them in one atomic step.
 
     Raises:
         OSError: nothing was changed.
     """
-    import numpy as np
-
     table, place, check = [], 0, 1
     blocks = []
-    for name, array in arrays.items():
-        raw = np.ascontiguousarray(array).tobytes()
+    for name, one in arrays.items():
+        raw = one.tobytes()
         block = raw + bytes(-len(raw) % _ALIGN)
-        table.append([name, array.dtype.str, list(array.shape), place, len(raw)])
+        kind, shape = (_KINDS[one.typecode], [len(one)]) if isinstance(one, array) else (one.dtype.str, list(one.shape))
+        table.append([name, kind, shape, place, len(raw)])
         place, check = place + len(block), zlib.adler32(block, check)
         blocks.append(block)
     header = json.dumps({"about": about, "table": table, "bytes": place, "check": check}).encode()
@@ -101,4 +105,4 @@ def _read(file: mmap.mmap, mapped: memoryview) -> Cached | None:
             return None
         views[name] = body[place : place + length].cast(_CODES[kind])  # type: ignore[call-overload]
         shapes[name] = shape
-    return Cached(header["about"], views, shapes, file)
+    return Cached(zlib.crc32(raw), header["about"], views, shapes, file)

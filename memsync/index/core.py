@@ -14,9 +14,9 @@ from memsync.index.gate import Lens
 from memsync.index.lexical import Base, Lexical, build_base
 from memsync.index.query import Query, parse
 from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
-from memsync.index.scale import EXACT, IDENTIFIER, WEIGHED, WORDLESS
+from memsync.index.scale import IDENTIFIER, WEIGHED, WORDLESS
 from memsync.index.spelling import Grams, Spelling, build_grams
-from memsync.index.terms import term_key
+from memsync.index.terms import embedding_text, is_word, term_key
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors, quantise
 from memsync.records import Change, Memory, Scope
@@ -324,13 +324,3 @@ def record_key(record: Record) -> int:
 def text_key(memory: Memory) -> int:
     """Return the 64-bit number of what is embedded."""
     return term_key(embedding_text(memory)) or 1
-
-
-def embedding_text(memory: Memory) -> str:
-    """Return what is embedded: the content, the tags and the cues."""
-    return " ".join((memory.content, *memory.tags, *memory.cues))
-
-
-def is_word(term: str) -> bool:
-    """Say whether *term* takes part in likeness: a word of letters, not an exact form."""
-    return len(term) > 2 and not term.startswith(EXACT) and not term.isdigit()

@@ -64,6 +64,14 @@ class Meaning:
         self.failed = ""
         return rows
 
+    def row(self, text: str) -> Sequence[float] | None:
+        """Return the vector of one text of a memory without numpy, before it is rounded as in `embed`; None if the embedder fails."""
+        try:
+            return self._embedder.query(text)
+        except EmbedderFailed as error:
+            self._fail(error)
+            return None
+
     def query(self, text: str) -> tuple[list[int], float] | None:
         """Return the whole numbers and the scale of the vector of *text*; None without one."""
         try:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import nlargest
+from itertools import chain
 from math import log1p, sqrt
 from operator import mul
 from typing import Any, Final
 
 from memsync.index.cache import Cached
 from memsync.index.damping import damping_of
+from memsync.index.delta import UNCHANGED, Delta, postings_of
 from memsync.index.embed import Meaning
 from memsync.index.gate import Lens
 from memsync.index.query import Query, parse
@@ -23,7 +25,6 @@ from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
 from memsync.index.scale import (
     ALIKE,
     EXACT,
-    GRAM_BITS,
     IDENTIFIER,
     KEPT,
     NOMINATED,
@@ -36,7 +37,7 @@ from memsync.index.scale import (
     WIDENED,
     WORDLESS,
 )
-from memsync.index.terms import term_key
+from memsync.index.terms import term_key, trigrams
 from memsync.index.tokens import Tokenizer
 from memsync.records import Memory
 
@@ -47,13 +48,24 @@ class OneShot:
     """The scores of the warm index, computed term by term from the mapped arrays."""
 
     def __init__(
-        self, cached: Cached, record: Callable[[int], Record | None], meaning: Meaning | None, *, stop_words: bool
+        self,
+        cached: Cached,
+        record: Callable[[int], Record | None],
+        meaning: Meaning | None,
+        *,
+        stop_words: bool,
+        delta: Delta = UNCHANGED,
     ) -> None:
         self._a: Any = cached.views
         self._record = record
         self._meaning = meaning if "vectors.numbers" in cached.views else None
-        self._lengths = self._a["base.lengths"].tolist()
-        self._live = len(self._lengths)
+        self._lengths: list[float] = list(self._a["base.lengths"])
+        self._first, self._late, self._dead = len(self._lengths), delta.late, set(delta.dead)
+        self._late_postings = postings_of(delta, self._first)
+        self._lengths += [float(one.length) for one in delta.late]
+        for slot in self._dead:
+            self._lengths[slot] = 0.0
+        self._live = len(self._lengths) - len(self._dead)
         self._offset, self._scale = damping_of(
             self._live, sum(self._lengths), sum(map(mul, self._lengths, self._lengths))
         )
@@ -101,19 +113,19 @@ class OneShot:
         exact: dict[int, float] = {}
         asked, names = 0.0, 0
         for term in query.terms:
-            low, high = self._range(term)
-            weight = self._weight(high - low)
+            seen = self._frequency(term)
+            weight = self._weight(seen)
             asked += weight
-            gains = dict(self._gains(low, high, weight))
+            gains = dict(self._gains(term, weight))
             if term.startswith(EXACT):
                 names += 1
                 for slot in gains:
                     exact[slot] = exact.get(slot, 0.0) + weight
-            elif high - low <= WIDENED:
-                alike[term] = self._alike(term, known=high > low)
+            elif seen <= WIDENED:
+                alike[term] = self._alike(term, known=seen > 0)
                 for word, likeness in alike[term]:
-                    a, b = self._range(word)
-                    for slot, gain in self._gains(a, b, likeness * min(weight, self._weight(b - a))):
+                    rarity = self._weight(self._frequency(word))
+                    for slot, gain in self._gains(word, likeness * min(weight, rarity)):
                         gains[slot] = max(gain, gains.get(slot, 0.0))
             for slot, gain in gains.items():
                 scores[slot] = scores.get(slot, 0.0) + gain
@@ -124,25 +136,33 @@ class OneShot:
         return log1p((self._live + UNSEEN - seen + 0.5) / (seen + 0.5))
 
     def _frequency(self, term: str) -> int:
-        low, high = self._range(term)
-        return high - low
+        key = term_key(term)
+        low, high = self._range(key)
+        return high - low - self._count_dead(low, high) + len(self._late_postings.get(key, ()))
 
-    def _range(self, term: str) -> tuple[int, int]:
-        keys, starts, key = self._a["base.keys"], self._a["base.starts"], term_key(term)
+    def _count_dead(self, low: int, high: int) -> int:
+        if not self._dead or low == high:
+            return 0
+        slots = self._a["base.slots"]
+        places = ((slot, bisect_left(slots, slot, low, high)) for slot in self._dead)
+        return sum(at < high and slots[at] == slot for slot, at in places)
+
+    def _range(self, key: int) -> tuple[int, int]:
+        keys, starts = self._a["base.keys"], self._a["base.starts"]
         at = bisect_left(keys, key)
         return (starts[at], starts[at + 1]) if at < len(keys) and keys[at] == key else (0, 0)
 
-    def _gains(self, low: int, high: int, weight: float) -> Iterator[tuple[int, float]]:
+    def _gains(self, term: str, weight: float) -> Iterator[tuple[int, float]]:
+        key = term_key(term)
+        low, high = self._range(key)
         slots, counts = self._a["base.slots"][low:high].tolist(), self._a["base.counts"][low:high].tolist()
-        for slot, count in zip(slots, counts, strict=True):
-            yield slot, weight * (count / (count + (self._offset + self._scale * self._lengths[slot])))
+        for slot, count in chain(zip(slots, counts, strict=True), self._late_postings.get(key, ())):
+            if slot not in self._dead:
+                yield slot, weight * (count / (count + (self._offset + self._scale * self._lengths[slot])))
 
     def _alike(self, word: str, *, known: bool) -> list[tuple[str, float]]:
         keys, starts, places = (self._a[f"grams.{name}"] for name in ("keys", "starts", "places"))
-        points = [32, *map(ord, word), 32]
-        grams = {
-            (a << 2 * GRAM_BITS) + (b << GRAM_BITS) + c for a, b, c in zip(points, points[1:], points[2:], strict=False)
-        }
+        grams = trigrams(word)
         shared: Counter[int] = Counter()
         for gram in grams:
             at = bisect_left(keys, gram)
@@ -150,21 +170,24 @@ class OneShot:
                 shared.update(places[starts[at] : starts[at + 1]].tolist())
         sizes = self._a["grams.sizes"]
         likeness = {place: count / sqrt(sizes[place] * len(grams)) for place, count in shared.items()}
-        found = {self._word(place): x for place, x in likeness.items() if x >= ALIKE}
-        if len(word) >= TYPO_LETTERS and not known:
-            self._add_typos(word, likeness, found)
+        least = NOMINATED if len(word) >= TYPO_LETTERS and not known else ALIKE
+        near = {self._word(place): x for place, x in likeness.items() if x >= least} | self._late_alike(grams, least)
+        found = {other: x for other, x in near.items() if x >= ALIKE}
+        if least < ALIKE:
+            _add_typos(word, near, found)
+        if self._dead:
+            found = {other: x for other, x in found.items() if self._frequency(other)}
         ranked = sorted((-x, other) for other, x in found.items() if other != word)
         return [(other, -x) for x, other in ranked[:KEPT]]
 
-    def _add_typos(self, word: str, likeness: dict[int, float], found: dict[str, float]) -> None:
-        from rapidfuzz.distance import OSA  # 15 ms to import; most queries have no unknown word
-
-        for place, x in likeness.items():
-            if x >= NOMINATED:
-                other = self._word(place)
-                nearness = OSA.normalized_similarity(word, other, score_cutoff=TYPO)
-                if nearness:
-                    found[other] = max(nearness, found.get(other, 0.0))
+    def _late_alike(self, grams: set[int], least: float) -> dict[str, float]:
+        """Return the words that only late records have and that have at *least* that likeness to the word of *grams*."""
+        found = {}
+        for word in {word for one in self._late for word in one.words}:
+            own = trigrams(word)
+            if shared := len(own & grams):
+                found[word] = shared / sqrt(len(own) * len(grams))
+        return {word: x for word, x in found.items() if x >= least}
 
     def _word(self, place: int) -> str:
         ends = self._a["grams.ends"]
@@ -174,25 +197,49 @@ class OneShot:
         assert self._meaning is not None
         vector, scale = asked
         unrelated, width = self._meaning.unrelated, len(vector)
-        numbers, scales = self._a["vectors.numbers"], self._a["vectors.scales"]
+        scales = self._scales()
         best = max(min(nlargest(SIEVED, wordy.values()), default=0.0), _TINY)
-        chosen = self._near(vector).union(slot for slot, x in wordy.items() if x >= best)
+        chosen = self._near(vector, scales).union(slot for slot, x in wordy.items() if x >= best)
         found = {}
         for slot in chosen:
-            dot = sum(map(mul, vector, numbers[slot * width : (slot + 1) * width].tolist()))
+            dot = sum(map(mul, vector, self._row(slot, width)))
             like = max((dot * scales[slot] * scale - unrelated) / (1 - unrelated), 0.0)
             if like > 0 and (wordy.get(slot, 0.0) or like >= WORDLESS):
                 found[slot] = weight * like
         return found
 
-    def _near(self, vector: Sequence[int]) -> set[int]:
+    def _scales(self) -> list[float]:
+        """Return the scale of each slot; 0 of what is dead, or has no vector."""
+        scales: list[float] = self._a["vectors.scales"].tolist() + [one.scale for one in self._late]
+        for slot in self._dead:
+            scales[slot] = 0.0
+        return scales
+
+    def _row(self, slot: int, width: int) -> Sequence[int]:
+        if slot < self._first:
+            row: list[int] = self._a["vectors.numbers"][slot * width : (slot + 1) * width].tolist()
+            return row
+        return memoryview(self._late[slot - self._first].numbers).cast("b")
+
+    def _near(self, vector: Sequence[int], scales: Sequence[float]) -> set[int]:
         """Return the slots that are among the SIEVED nearest by sign bits, ties included."""
-        step, scales = -(-len(vector) // 8), self._a["vectors.scales"]
+        step = -(-len(vector) // 8)
         wanted = int("".join("1" if x > 0 else "0" for x in vector).ljust(8 * step, "0"), 2)
-        raw, read = bytes(self._a["vectors.signs"]), int.from_bytes
+        nothing = bytes(step)  # where the embedder had none
+        late = b"".join(one.signs or nothing for one in self._late)
+        raw, read = bytes(self._a["vectors.signs"]) + late, int.from_bytes
         far = [(read(raw[at : at + step], "big") ^ wanted).bit_count() for at in range(0, len(raw), step)]
         live = sorted(x for slot, x in enumerate(far) if scales[slot])
         if not live:
             return set()
         cut = live[min(SIEVED, len(live)) - 1]
         return {slot for slot, x in enumerate(far) if x <= cut and scales[slot]}
+
+
+def _add_typos(word: str, near: Mapping[str, float], found: dict[str, float]) -> None:
+    from rapidfuzz.distance import OSA  # 15 ms to import; most queries have no unknown word
+
+    for other in near:
+        nearness = OSA.normalized_similarity(word, other, score_cutoff=TYPO)
+        if nearness:
+            found[other] = max(nearness, found.get(other, 0.0))

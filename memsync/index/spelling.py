@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from memsync.index.scale import ALIKE, GRAM_BITS, KEPT, NOMINATED, TYPO, TYPO_LETTERS
+from memsync.index.terms import trigrams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -154,14 +155,6 @@ class Spelling:
     def _word(self, place: int) -> str:
         flat = len(self._base.sizes)
         return self._base.word(place) if place < flat else self._words[place - flat]
-
-
-def trigrams(word: str) -> set[int]:
-    """Return the letter trigrams of *word* with its borders, as numbers."""
-    points = [32, *map(ord, word), 32]
-    return {
-        (a << 2 * GRAM_BITS) + (b << GRAM_BITS) + c for a, b, c in zip(points, points[1:], points[2:], strict=False)
-    }
 
 
 def _pairs(

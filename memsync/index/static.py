@@ -148,16 +148,16 @@ class StaticEmbedder:
         scales, table = self._arrays()
         # One by one: a product for many texts at once is nearly all zeros, and starts threads that wait for each other.
         for number, text in enumerate(texts):
-            rows = self._tokens.rows(text)
+            rows, total = self._tokens.rows(text), np.zeros(self.dim)
             for start in range(0, len(rows), _STEP):
                 part = rows[start : start + _STEP]
-                out[number] += scales[part].astype(np.float64) @ table[part].astype(np.float64)
-        norms = np.linalg.norm(out, axis=1, keepdims=True)
-        np.divide(out, norms, out=out, where=norms > 0)
+                total += scales[part].astype(np.float64) @ table[part].astype(np.float64)
+            if length := float(total @ total) ** 0.5:
+                out[number] = total / length
         return out
 
     def query(self, text: str) -> list[float]:
-        """Return the vector of one text, without numpy where that is not loaded: its import costs more.
+        """Return the vector of one text, as `embed` does before it rounds to single precision, without numpy where that is not loaded: its import costs more.
 
         Both ways add the same numbers in the same order, so they agree to the last bit.
         """
@@ -196,4 +196,4 @@ class StaticEmbedder:
     @cached_property
     def _tokens(self) -> WordPieces:
         words = str(self._map[self._text], "utf-8").split("\n")
-        return WordPieces({word: row for row, word in enumerate(words)})
+        return WordPieces(dict(zip(words, range(len(words)), strict=True)))

@@ -1,8 +1,14 @@
-"""Numbers of terms, the same in every process."""
+"""What is made of a memory to find it: the text that is embedded, which terms are words, and the numbers of terms."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from zlib import crc32
+
+from memsync.index.scale import EXACT, GRAM_BITS
+
+if TYPE_CHECKING:
+    from memsync.records import Memory
 
 
 def term_key(term: str) -> int:
@@ -12,3 +18,21 @@ def term_key(term: str) -> int:
     """
     raw = term.encode("utf-8", "surrogatepass")
     return crc32(raw) << 32 | crc32(raw[::-1])
+
+
+def embedding_text(memory: Memory) -> str:
+    """Return what is embedded: the content, the tags and the cues."""
+    return " ".join((memory.content, *memory.tags, *memory.cues))
+
+
+def is_word(term: str) -> bool:
+    """Say whether *term* takes part in likeness: a word of letters, not an exact form."""
+    return len(term) > 2 and not term.startswith(EXACT) and not term.isdigit()
+
+
+def trigrams(word: str) -> set[int]:
+    """Return the letter trigrams of *word* with its borders, as numbers."""
+    points = [32, *map(ord, word), 32]
+    return {
+        (a << 2 * GRAM_BITS) + (b << GRAM_BITS) + c for a, b, c in zip(points, points[1:], points[2:], strict=False)
+    }

@@ -13,15 +13,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.errors import ConfigError, StoreError
-from memsync.format import codec
 from memsync.index import cache
+from memsync.index.delta import MOST
+from memsync.index.delta import load as load_delta
+from memsync.index.delta import save as save_delta
 from memsync.index.embed import Meaning, choose
-from memsync.index.rank import Allow, Ranking, Record
+from memsync.index.rank import Allow, Ranking
 from memsync.index.scale import LEXICON
 from memsync.index.sound import is_sound
+from memsync.memories.known import (
+    DELTA,
+    Held,
+    Known,
+    as_lists,
+    find_delta,
+    is_head_sound,
+    open_files,
+    read_record,
+    take_down,
+)
 from memsync.records import SCOPES, Change, Memory, Scope
 from memsync.store import files
 from memsync.store.lock import lock
@@ -35,8 +48,6 @@ if TYPE_CHECKING:
     from memsync.index.core import Arrays, Index
 
 log = Log(__name__)
-
-Files = tuple[BinaryIO | None, BinaryIO | None]
 
 _BUILT: Final = frozenset({"builtin", "none"})
 _LARGE: Final = 8_000_000  # bytes of memories, from which on a process that stays has another one make the index
@@ -59,6 +70,9 @@ class Finder:
         self.make_elsewhere: Callable[[], Popen[bytes]] | None = (
             None  # starts a process that makes the index and saves it
         )
+        self._known: Known | None = None
+        for scope, store in stores.items():
+            store.before_write = partial(self.note, scope)
         self.is_made_anew = False  # of all memories, because there was no cache to begin with
         self.problems: Mapping[str, Any] = {}
         try:
@@ -99,6 +113,18 @@ class Finder:
         if (index := self._warm) is not None:
             return index.search(text, **how)
         return self._ask_once(text, how)
+
+    def note(self, scope: Scope) -> None:
+        """Take down what the cache has of the store of *scope*, which is about to be written: the caller holds its lock.
+
+        With that, `save` can say what came and went without an index.
+        """
+        if self._warm is not None or self._spec not in _BUILT:
+            return
+        if self._known is None and self._is_fresh(held := self._load_cache()) and held:
+            self._known = Known(held, {})
+        if self._known:
+            take_down(self._known, self._stores[scope])
 
     def prepare(self) -> None:
         """Have the warm index ready; the next writer saves it when its write is done.
@@ -195,14 +221,14 @@ class Finder:
 
     def status(self) -> dict[str, Any]:
         """Return where the cache is, whether it fits the files, and what finds by meaning."""
-        cached = self._load_cache()
+        held = self._load_cache()
         return {
             "path": str(self.path) if self.path else None,
-            "memories": len(cached.views["keys"]) if cached else 0,
-            "bytes": self.path.stat().st_size if cached and self.path else 0,
-            "fresh": self._is_fresh(cached),
+            "memories": held.delta.live if held else 0,
+            "bytes": self.path.stat().st_size if held and self.path else 0,
+            "fresh": self._is_fresh(held),
             "embedder": self._describe_kind()["embedder"] or "none",
-            "vectors": bool(cached and "vectors.numbers" in cached.views),
+            "vectors": bool(held and "vectors.numbers" in held.cached.views),
             "degraded": self.meaning.failed if self.meaning else "",
         }
 
@@ -215,8 +241,11 @@ class Finder:
                 yield store.place.memories, first
 
     def save(self) -> None:
-        """Write the cache if it is not what was written or read last; where that fails, there is none."""
-        if self.path is None or self._place is None or (index := self._warm) is None:
+        """Write the cache, or what changed since, if it is not what was written or read last; where that fails, there is none."""
+        if self.path is None or self._place is None:
+            return
+        if (index := self._warm) is None:
+            self._save_changes(self._place, self.path)
             return
         now = {scope: store.stamp or NOWHERE for scope, store in self._stores.items()}
         if self._describe(now) == self._saved:
@@ -229,6 +258,21 @@ class Finder:
                 self._saved = found[0]
         except (OSError, StoreError) as error:
             log.info("the index is not cached: %s", error)
+
+    def _save_changes(self, place: Place, path: Path) -> None:
+        known, self._known = self._known, None
+        try:
+            if (
+                known is None
+                or (delta := find_delta(known, self._stores, self.meaning, stop_words=self._stop_words)) is None
+            ):
+                return
+            if len(delta.dead) + len(delta.late) > MOST:
+                _ = self.index  # made anew, and saved
+            else:
+                save_delta(path.with_name(DELTA), delta, known.held.cached, private=place.private)
+        except (OSError, StoreError, LookupError) as error:
+            log.info("what changed is not cached: %s", error)
 
     @staticmethod
     def _make_room(place: Place, path: Path) -> None:
@@ -268,17 +312,18 @@ class Finder:
         kind = self._describe_kind()
         return all(cached.about.get(name) == kind[name] for name in names or kind)
 
-    def _is_fresh(self, cached: cache.Cached | None) -> bool:
-        """Tell whether *cached* was made as we would make it, and from the files as they are now."""
-        stamps = {scope: _as_lists(store.look()) for scope, store in self._stores.items()}
-        return cached is not None and self._is_made_alike(cached) and cached.about["stamps"] == stamps
+    def _is_fresh(self, held: Held | None) -> bool:
+        """Tell whether *held* was made as we would make it, and from the files as they are now."""
+        stamps = {scope: as_lists(store.look()) for scope, store in self._stores.items()}
+        return held is not None and self._is_made_alike(held.cached) and held.about["stamps"] == stamps
 
-    def _load_cache(self) -> cache.Cached | None:
-        """Return the cache, if its arrays can be those of an index."""
+    def _load_cache(self) -> Held | None:
+        """Return the cache with what changed since, if its arrays can be those of an index."""
         if self.path is None or (found := cache.load(self.path)) is None:
             return None
         try:
-            return found if is_sound(found.views) and _is_head_sound(found.about) else None
+            is_whole = is_sound(found.views) and is_head_sound(found.about)
+            return Held(found, load_delta(self.path.with_name(DELTA), found)) if is_whole else None
         except (LookupError, TypeError, ValueError):
             return None  # not of our making
         finally:
@@ -291,8 +336,8 @@ class Finder:
         from memsync.index.spelling import Grams
         from memsync.index.vectors import Rows
 
-        cached = self._load_cache()
-        if cached is None or not self._is_made_alike(cached, "lexicon", "stop_words"):
+        held = self._load_cache()
+        if held is None or not self._is_made_alike(cached := held.cached, "lexicon", "stop_words"):
             return None
 
         def group(name: str) -> dict[str, Any]:
@@ -314,47 +359,30 @@ class Finder:
 
     def _ask_once(self, text: str, how: dict[str, Any]) -> Ranking | None:
         """Answer from the cache alone, if it was made from the files as they are now."""
-        cached = self._load_cache() if self._spec in _BUILT else None
-        if cached is None or not self._is_made_alike(cached):
+        held = self._load_cache() if self._spec in _BUILT else None
+        if held is None or not self._is_made_alike(held.cached):
             return None
         try:
-            return self._ask_cached(cached, text, how)
+            return self._ask_cached(held, text, how)
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever is wrong with the cache, the files have it right
             log.info("the cached index is of no use: %s", error)
             return None
 
-    def _ask_cached(self, cached: cache.Cached, text: str, how: dict[str, Any]) -> Ranking | None:
+    def _ask_cached(self, held: Held, text: str, how: dict[str, Any]) -> Ranking | None:
         with ExitStack() as stack:
-            opened = {scope: _open_files(store, stack) for scope, store in self._stores.items()}
-            if cached.about["stamps"] != {scope: _as_lists(stamps) for scope, (_, stamps) in opened.items()}:
+            opened = {scope: open_files(store, stack) for scope, store in self._stores.items()}
+            if held.about["stamps"] != {scope: as_lists(stamps) for scope, (_, stamps) in opened.items()}:
                 return None
             from memsync.index.oneshot import OneShot
 
             if self.meaning:
-                self.meaning.calibrate(cached.about["unrelated"])
-            self.problems = dict(cached.about["problems"])
-            record = partial(_read_record, cached.views["lines"], {scope: both for scope, (both, _) in opened.items()})
-            return OneShot(cached, record, self.meaning, stop_words=self._stop_words).search(text, **how)
-
-
-def _is_head_sound(about: Mapping[str, Any]) -> bool:
-    return isinstance(about["stamps"], dict) and isinstance(about["unrelated"], float | int | None)
-
-
-def _as_lists(stamps: Stamps) -> list[list[int]]:
-    """Return *stamps* as they come out of JSON."""
-    return [list(stamp) for stamp in stamps]
-
-
-def _open_files(store: Store, stack: ExitStack) -> tuple[Files, Stamps]:
-    """Open both files of *store*, the pending one first as `refresh` does; return them with their stamps."""
-    (held, held_stamp), (file, stamp) = (files.open_stamped(path) for path in (store.place.pending, store.path))
-    for one in (held, file):
-        if one is not None:
-            stack.callback(one.close)
-    return (file, held), (stamp, held_stamp)
+                self.meaning.calibrate(held.cached.about["unrelated"])
+            self.problems = dict(held.about["problems"])
+            record = partial(read_record, held.delta.lines, {scope: both for scope, (both, _) in opened.items()})
+            asked = OneShot(held.cached, record, self.meaning, stop_words=self._stop_words, delta=held.delta)
+            return asked.search(text, **how)
 
 
 def _name_arrays(lines: list[int], arrays: Arrays) -> dict[str, Any]:
@@ -366,16 +394,3 @@ def _name_arrays(lines: list[int], arrays: Arrays) -> dict[str, Any]:
         if (value := getattr(arrays, group)) is not None:
             parts |= {f"{group}.{name}": getattr(value, name) for name in value.__dataclass_fields__}
     return parts
-
-
-def _read_record(lines: Any, opened: Mapping[Scope, Files], slot: int) -> Record | None:
-    """Read the line of *slot* from its file, opened when the cache was found to fit it."""
-    number, start, end = lines[3 * slot : 3 * slot + 3].tolist()
-    which, at = divmod(number, len(SCOPES))
-    scope = SCOPES[at]
-    file = opened[scope][which]
-    if file is None:
-        return None
-    file.seek(start)
-    memory = codec.decode(file.read(end - start)).memory
-    return (scope, memory) if memory else None

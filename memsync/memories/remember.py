@@ -23,7 +23,7 @@ from memsync.memories.edits import (
 )
 from memsync.memories.naming import anchors_of
 from memsync.memories.results import Entry, Remembered, Status
-from memsync.memories.similar import Found, Look, Similar, as_similar, find_similar, prepare_index
+from memsync.memories.similar import Found, Look, Similar, as_similar, expect_write, find_similar, prepare_index
 from memsync.records import (
     DEFAULT_SOURCE,
     Memory,
@@ -138,6 +138,7 @@ def store_draft(project: Project, draft: Draft) -> Remembered:
     store = project.store_to_write(draft.scope)
     answers: Answers = {}
     blind: Look | None = None
+    expect_write(project, store)
     store.refresh()
     store.by_hash("")  # in a large store both take long, so they are done before others must wait for us
     while True:
@@ -336,6 +337,7 @@ def update(
     links.refuse_itself(entry.id, wanted.get("links", ()))
     replaces = [other for other in resolve_refs(project, supersedes) if other.id != entry.id]
     store = project.store_to_write(entry.scope)
+    expect_write(project, store)
     blind: Look | None = None
     while True:
         with store.writing():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
@@ -118,6 +119,13 @@ def find_similar(project: Project, store: Store, content: str, besides: Collecti
         return None
     found = _judge(store, content, ranking, thresholds_of(project.settings))
     return Look(tuple(sorted(found, key=_order)), ranking.degraded)
+
+
+def expect_write(project: Project, store: Store) -> None:
+    """Have the finder there before a write, so that it can say what that changes."""
+    if store.place.directory.is_dir():  # else the write makes it, and the cache may belong there
+        with suppress(MemsyncError):
+            _ = project.finder
 
 
 def prepare_index(project: Project) -> Look | None:

@@ -59,6 +59,7 @@ class Store:
         self.place = place
         self.on_commit = False
         self.hold: Callable[[], str] = str
+        self.before_write: Callable[[], object] = str  # under the lock, with the file freshly read
         self._waits = False  # whether writes go to the pending file
         self._mutex = threading.RLock()
         self._stamp: Stamps | None = None
@@ -215,6 +216,7 @@ class Store:
                     done = self._export_once(False, None)
                     self.refresh()
                     self._waits = done is None or bool(done.held)  # the file is in conflict
+                self.before_write()
                 yield
 
     def is_due(self) -> bool:

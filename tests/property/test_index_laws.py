@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from strategies import MARKERS, files, plain_lines
 
 from memsync.index import cache, core, lexical, oneshot, vectors
 from memsync.index.core import Index
+from memsync.memories.known import DELTA
 from memsync.records import SCOPES
 
 WORDS = (
@@ -21,6 +24,7 @@ WORDS = (
     "parse_json parseJson parse_jsn src/auth/login.py login.py a1b2c3d4e5 a1b2c3d v1.2.3 1.2 #871 8080 8081 "
     "Café cafe Größe 日本語 テキスト мы 🙂 don't MEMSYNC_HOME URLs x"
 ).split()
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
 IDS = ("a", "b", "c", "d", "e", "mm-1", "é")
 texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join) | st.text(max_size=12)
 tags = st.lists(st.sampled_from(("ci", "code-style", "run", "runs", "run runs", "Größe")), max_size=3).map(tuple)
@@ -113,6 +117,91 @@ def test_an_index_from_a_stale_cache_equals_a_fresh_one(tmp_path, embedder, befo
     assert ask(finder(stores_in(tmp_path), embedder=embedder), query) == fresh
     stores = stores_in(tmp_path)
     assert ask(finder(stores, embedder=embedder), query) == fresh
+    assert is_untouched(stores)
+
+
+writes = st.lists(
+    st.tuples(
+        st.sampled_from(SCOPES),
+        st.lists(st.tuples(st.sampled_from(IDS), st.none() | st.tuples(texts, tags, cues)), min_size=1, max_size=4),
+        st.sampled_from(("export", "append", "die", "two")),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def write_some(stores, scope, changes) -> None:
+    """Write *changes*, (id, what it says or None), as the store of *scope* does for a command."""
+    store = stores[scope]
+    with store.writing():
+        for id_, new in dict(changes).items():
+            if new and not store.get(id_):
+                store.write([record(id_, new[0], tags=new[1], cues=new[2])[1]], {})
+            elif new:
+                store.update({id_: {"content": new[0], "tags": list(new[1]), "cues": list(new[2])}})
+            elif store.get(id_):
+                store.remove([id_], NOW)
+
+
+@EMBEDDERS
+@few
+@given(before=contents, history=writes, asked=st.lists(queries | texts, min_size=1, max_size=3))
+def test_the_cache_and_what_was_written_since_give_the_answer_of_a_fresh_index(
+    tmp_path, embedder, before, history, asked
+):
+    for scope in SCOPES:
+        shutil.rmtree(tmp_path / scope, ignore_errors=True)
+    write(tmp_path, records_of(before))
+    finder(stores_in(tmp_path), embedder=embedder).index  # noqa: B018
+    is_known = True
+    for scope, changes, then in history:
+        stores = stores_in(tmp_path)
+        made = finder(stores, embedder=embedder)
+        write_some(stores, scope, changes)
+        if then == "two":
+            others = stores_in(tmp_path)
+            other = finder(others, embedder=embedder)
+            write_some(others, scope, [("e", ("deploy caches", (), ()))])
+            other.save()
+        if then == "export":
+            stores[scope].export()
+        if then != "die":
+            made.save()
+        is_known = is_known and then in ("export", "append")
+    for query in asked:
+        expected = ask(finder(stores_in(tmp_path), embedder=embedder, cached=False), query)
+        stores = stores_in(tmp_path)
+        assert ask(finder(stores, embedder=embedder), query) == expected
+        assert is_untouched(stores) or not is_known
+        is_known = True
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.floats(0, 1, exclude_max=True), damage=st.integers(0, 255) | st.sampled_from(("cut", "zeros")))
+def test_what_is_damaged_beside_the_cache_changes_no_answer(tmp_path, cached, at, damage):
+    stores = stores_in(tmp_path)
+    made = finder(stores, embedder="builtin")
+    write_some(stores, "project", [("a", ("deploying tests", (), ())), ("f", ("databases", ("ci",), ()))])
+    made.save()
+    path = cached.with_name(DELTA)
+    data = path.read_bytes()
+    place = int(at * len(data))
+    rest = {"cut": b"", "zeros": bytes(len(data) - place)}.get(damage, b"")
+    path.write_bytes(data[:place] + (rest if isinstance(damage, str) else bytes([damage]) + data[place + 1 :]))
+    expected = ask(finder(stores_in(tmp_path), embedder="builtin", cached=False), QUERY)
+    assert ask(finder(stores_in(tmp_path), embedder="builtin"), QUERY) == expected
+
+
+def test_many_writes_have_the_cache_made_anew(tmp_path, cached, monkeypatch):
+    monkeypatch.setattr("memsync.memories.finder.MOST", 1)
+    stores = stores_in(tmp_path)
+    made = finder(stores, embedder="builtin")
+    write_some(stores, "project", [("x", ("deploying tests", (), ())), ("y", ("databases", ("ci",), ()))])
+    made.save()
+    assert not cached.with_name(DELTA).exists()
+    stores = stores_in(tmp_path)
+    assert "y" in ask(finder(stores, embedder="builtin"), "databases").ids
     assert is_untouched(stores)
 
 

@@ -1,0 +1,139 @@
+"""What came and went since a cache was made: a small file beside it, so that a write need not make the whole anew.
+
+Only a process that answers once reads it (`oneshot`); the warm index takes the cache and the records as they are. It holds
+the places of all lines, the slots that are dead, and of each late record what the index has of it. It fits one cache alone.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from memsync.index import cache
+from memsync.index.cache import Cached
+from memsync.index.embed import LEVELS
+from memsync.index.terms import embedding_text, is_word, term_key
+
+if TYPE_CHECKING:
+    from memsync.index.embed import Meaning
+    from memsync.index.tokens import Tokenizer
+    from memsync.records import Memory
+
+MOST: Final = 128  # slots that are late or dead; from there on the cache is made anew
+
+
+class Late(NamedTuple):
+    """A record that came after the cache: its terms by number, with counts, the words no record had before, its vector."""
+
+    length: int
+    terms: Mapping[int, int]
+    words: Sequence[str]
+    numbers: bytes = b""
+    scale: float = 0.0
+    signs: bytes = b""
+
+
+class Delta(NamedTuple):
+    """What is different from the cache. Late records have the slots behind those of the cache; some may be dead by now."""
+
+    about: Mapping[str, Any]
+    lines: Sequence[int]
+    dead: Sequence[int]
+    late: Sequence[Late]
+
+    @property
+    def live(self) -> int:
+        """How many records there are, those of the cache included."""
+        return len(self.lines) // 3 - len(self.dead)
+
+
+UNCHANGED: Final = Delta({}, (), (), ())
+
+
+def make_late(memory: Memory, base: Cached, tokenizer: Tokenizer, meaning: Meaning | None) -> Late:
+    """Return what the warm index would take from *memory*."""
+    terms = tokenizer.record_terms(memory) + tokenizer.hidden_terms(memory)
+    counts = {term_key(term): count for term, count in Counter(terms).items()}
+    known = base.views["base.keys"]
+    words = [term for term in dict.fromkeys(terms) if is_word(term) and not _has(known, term_key(term))]
+    vector = meaning.row(embedding_text(memory)) if meaning else None
+    return Late(len(terms), counts, words, *(quantise(vector) if vector else ()))
+
+
+def quantise(vector: Sequence[float]) -> tuple[bytes, float, bytes]:
+    """Return numbers, scale and signs of one row as `vectors.quantise` makes them, without numpy."""
+    single = array("f", vector)
+    scale = array("f", [max(map(abs, single)) / LEVELS])[0]
+    numbers = array("b", map(round, array("f", (x / scale if scale else 0.0 for x in single))))
+    bits = "".join("1" if x > 0 else "0" for x in single)
+    return numbers.tobytes(), scale, int(bits, 2).to_bytes(len(bits) // 8, "big")
+
+
+def save(path: Path, delta: Delta, base: Cached, *, private: bool) -> None:
+    """Write *delta* beside the cache *base* in one atomic step.
+
+    Raises:
+        OSError: nothing was changed.
+    """
+    late = delta.late
+    arrays: dict[str, array[Any]] = {
+        "lines": array("q", delta.lines),
+        "dead": array("i", delta.dead),
+        "lengths": array("i", (one.length for one in late)),
+        "sizes": array("i", (len(one.terms) for one in late)),
+        "keys": array("Q", chain.from_iterable(one.terms for one in late)),
+        "counts": array("i", chain.from_iterable(one.terms.values() for one in late)),
+        "numbers": array("b", b"".join(one.numbers for one in late)),
+        "scales": array("f", (one.scale for one in late)),
+        "signs": array("B", b"".join(one.signs for one in late)),
+    }
+    about = {**delta.about, "base": base.check, "words": [list(one.words) for one in late]}
+    cache.save(path, arrays, about, private=private)
+
+
+def load(path: Path, base: Cached) -> Delta | None:
+    """Return the delta at *path*; None when there is none, when it is torn or damaged, or not of *base*."""
+    found = cache.load(path)
+    if found is None or found.about.get("base") != base.check:
+        return None
+    try:
+        delta = Delta(found.about, found.views["lines"], found.views["dead"].tolist(), list(_read(found)))
+    except (LookupError, TypeError, ValueError):
+        return None  # not of our making
+    slots = len(base.views["keys"]) + len(delta.late)
+    is_sound = len(delta.lines) == 3 * slots and all(0 <= slot < slots for slot in delta.dead)
+    return delta if is_sound else None
+
+
+def postings_of(delta: Delta, first: int) -> dict[int, list[tuple[int, int]]]:
+    """Return the slots and counts of each term of the late records that live; their slots begin with *first*."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    dead = set(delta.dead)
+    for slot, one in enumerate(delta.late, first):
+        for key, count in one.terms.items() if slot not in dead else ():
+            found.setdefault(key, []).append((slot, count))
+    return found
+
+
+def _read(found: Cached) -> Iterable[Late]:
+    views, at = found.views, 0
+    sizes, lengths, scales, words = views["sizes"], views["lengths"], views["scales"], found.about["words"]
+    width, step = (len(views[name]) // max(len(sizes), 1) for name in ("numbers", "signs"))
+    for number, (size, length, scale, new) in enumerate(zip(sizes, lengths, scales, words, strict=True)):
+        terms = dict(zip(views["keys"][at : at + size], views["counts"][at : at + size], strict=True))
+        numbers, signs = (
+            bytes(views["numbers"][number * width :][:width]),
+            bytes(views["signs"][number * step :][:step]),
+        )
+        yield Late(length, terms, [str(word) for word in new], numbers, scale, signs)
+        at += size
+
+
+def _has(keys: Any, key: int) -> bool:
+    at = bisect_left(keys, key)
+    return bool(at < len(keys) and keys[at] == key)
