@@ -8,7 +8,7 @@ RUN := $(VENV)/bin/
 STAMP := $(VENV)/.filled
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick explore check-model lint style types types-windows lock package bench docs clean
+.PHONY: help demo test quick explore check-model lint style types types-windows lock package bench docs site clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1	/' | expand -t 20
@@ -55,6 +55,10 @@ docs: $(STAMP)  ## write what is generated: the help of groups, docs/cli.md, the
 	$(RUN)python tools/write_docs.py
 	$(RUN)python -m tools.build_plugin
 	$(RUN)python -m tools.write_action
+
+site: $(STAMP)  ## build the documentation site into .site/html; a link that leads nowhere is an error
+	$(RUN)python -m pip install --quiet --disable-pip-version-check --group docs
+	$(RUN)python tools/build_site.py
 
 lock:  ## write requirements-dev.lock: every dependency with its hashes, for all platforms (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --generate-hashes --python-version 3.11 --no-header -q -o requirements-dev.lock

@@ -160,6 +160,7 @@ def _inject(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
         return _given(turn, Injection(reason="the context is still there"))
     found = turn.session.at_start(
         first=turn.past.first,
+        folder=str(turn.values.get("cwd") or ""),
         limit=0 if turn.past.alone else params.get("limit"),
         threshold=params.get("min_importance"),
         budget=_budget(turn, params),

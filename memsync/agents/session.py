@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappush, heappushpop
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -13,10 +14,13 @@ from memsync.agents.injection import Injection, Rules, drop_copies, key_of
 from memsync.agents.ledger import COMPACTED, HELPED, LEDGER, Ledger, ledger_of
 from memsync.agents.lines import choose_lines, notes_of
 from memsync.agents.triage import small_talk
-from memsync.memories.filters import SHOWN, Filters, least_confidence, search, sort_by_importance, together
+from memsync.memories.filters import SHOWN, Filters, least_confidence, sort_by_importance, together
 from memsync.memories.project import Project
+from memsync.memories.reach import own, search_all, walk
 from memsync.memories.results import Entry, Hit, Recall
-from memsync.records import SKILL_PREFIX
+from memsync.memories.work import is_elsewhere, is_here
+from memsync.records import SKILL_PREFIX, Memory, Scope
+from memsync.store.state import Usage
 
 _POOL: Final = 3  # memories looked at per memory wanted, where some may be too long or say the same
 
@@ -63,12 +67,18 @@ class RecallSession(Ledger):
         threshold: float | None = None,
         budget: int | None = None,
         first: Sequence[str] = (),
+        folder: str = "",
     ) -> Injection:
-        """Return the most important memories that the session does not have, grouped by type; those of *first* come first."""
+        """Return the most important memories that the session does not have, grouped by type; those of *first* come first.
+
+        Then come those scoped to the *folder* that the session is in; those scoped to others wait for a question.
+        """
+        here = Path(folder) if folder else self.project.layout.start
         settings = self.project.settings
         rules = self.rules(threshold)
         limit = settings.injection_limit if limit is None else limit
-        new, filtered = self._important(rules, limit * _POOL)
+        new, filtered = self._important(rules, limit * _POOL, here)
+        first = [*first, *(entry.id for entry in new if is_here(self.project, here, entry) and entry.id not in first)]
         asked = [entry for entry in self.find_all(first) if not (rules.refusal(entry) or self.why_withheld(entry))]
         new = drop_copies((*asked, *(entry for entry in new if entry.id not in first)), rules.ledger)
         return self.build(new, filtered, limit=max(limit, len(asked)), budget=budget, grouped=True)
@@ -79,38 +89,41 @@ class RecallSession(Ledger):
             return []
         self.project.stores.refresh()
         found = {
-            id_: self.project.entry(scope, memory)
-            for scope, store in self.project.stores.items()
+            id_: owner.entry(scope, memory)
+            for owner, scope, store in reversed(list(walk(self.project)))
             for id_ in ids
             if (memory := store.memories().get(id_))
         }
         return [found[id_] for id_ in ids if id_ in found]
 
-    def _important(self, rules: Rules, wanted: int) -> tuple[list[Entry], int]:
+    def _important(self, rules: Rules, wanted: int, here: Path) -> tuple[list[Entry], int]:
         """Return the *wanted* most important memories that pass, and how many the ledger kept back.
 
         What a memory is worth today is never more than what is written, so most need no look.
         """
         self.project.stores.refresh()
-        stores = self.project.stores.items()
-        usage = {scope: self.project.state(scope).usage() for scope, _ in stores}
-        held = [(scope, memory) for scope, store in stores for memory in store.memories().values()]
+        stores = [
+            (owner, scope, owner.state(scope).usage(), store.memories()) for owner, scope, store in walk(self.project)
+        ]
+        held: dict[tuple[str, str], tuple[Project, Scope, Mapping[str, Usage], Memory]] = {}
+        for owner, scope, usage, memories in stores:
+            for memory in memories.values():  # of two versions in a nested store and above it, the nearer
+                held.setdefault((memory.id, "" if scope == "project" else scope), (owner, scope, usage, memory))
         superseded = {
             old
-            for scope, memory in held
-            if memory.supersedes and not self.waits(self.project.entry(scope, memory, usage[scope]))
+            for owner, scope, usage, memory in held.values()
+            if memory.supersedes and not self.waits(owner.entry(scope, memory, usage))
             for old in memory.supersedes
         }
-        held.sort(key=lambda pair: -pair[1].importance)
         best: list[Entry] = []
         worth: list[float] = []  # a heap of the *wanted* largest
         filtered = 0
-        for scope, memory in held:
+        for owner, scope, usage, memory in sorted(held.values(), key=lambda one: -one[3].importance):
             is_late = len(worth) == wanted > 0 and memory.importance < worth[0]
             if memory.id in superseded or (is_late and memory.id not in rules.ledger):
                 continue
-            entry = self.project.entry(scope, memory, usage[scope])
-            refusal = rules.refusal(entry)
+            entry = owner.entry(scope, memory, usage)
+            refusal = rules.refusal(entry) or (is_elsewhere(owner, here, memory) and "elsewhere")
             filtered += refusal == "ledger"
             if not refusal and not is_late and wanted:
                 best.append(entry)
@@ -192,7 +205,7 @@ class RecallSession(Ledger):
 
         gist, filters = find_gist(prompt), Filters(archived=True, keep=keep)
         asked = [gist, *split_questions(gist)]
-        found = together([search(self.project, text, filters, limit=limit * _POOL) for text in asked])
+        found = together([search_all(self.project, text, filters, limit=limit * _POOL) for text in asked])
         surest = max([found.gate, *(found.refused.get(id_, 0.0) for id_ in held)])
         least = least_confidence(surest, found.floor)
         known = sorted(id_ for id_ in held if found.refused.get(id_, 0.0) >= least)
@@ -216,7 +229,7 @@ class RecallSession(Ledger):
             limit=limit,
             budget=budget,
             grouped=grouped,
-            is_new=self.project.screening.is_new,
+            is_new=lambda entry: own(self.project, entry).screening.is_new(entry),
             notes=notes,
         )
         why = "too long for the budget" if block.left_out else "all given before" if filtered else "nothing that fits"
@@ -230,13 +243,14 @@ class RecallSession(Ledger):
 
     def why_withheld(self, entry: Entry) -> str:
         """Return why what *entry* says keeps it from being given: it must not reach a model, is to be read first, or is about nothing any more."""
-        if self.project.screening.holds_secret(entry, lambda: self.project.vetting.allowed):
+        owner = own(self.project, entry)
+        if owner.screening.holds_secret(entry, lambda: owner.vetting.allowed):
             return "secret"
         return (self.waits(entry) and "flagged") or (self._is_gone(entry) and "gone") or ""
 
     def _is_gone(self, entry: Entry) -> bool:
         """Tell whether nothing is left of what *entry* is anchored to."""
-        root = self.project.layout.root
+        root = own(self.project, entry).layout.root
         if not entry.memory.anchors or root is None or entry.scope == "global":
             return False
         from memsync.memories.citations import is_gone  # most memories have no anchors
@@ -245,7 +259,7 @@ class RecallSession(Ledger):
 
     def waits(self, entry: Entry) -> str:
         """Return why *entry* reads like an order to an agent, if nobody has approved it."""
-        return self.project.screening.screen(entry).flagged
+        return own(self.project, entry).screening.screen(entry).flagged
 
     def rules(self, threshold: float | None = None, *, asked: bool = False) -> Rules:
         """Return the rules that hold for the session now: at its start, or where something was *asked*."""
@@ -286,11 +300,14 @@ class RecallSession(Ledger):
     def record(self, injection: Injection) -> None:
         """Count what was handed over as used, and note it as shown, but not as what the session has."""
         now = self.project.clock()
-        for scope in dict.fromkeys(entry.scope for entry in injection.entries):
+        of = {(entry.repo, entry.scope): own(self.project, entry) for entry in injection.entries}
+        for place, owner in of.items():
             shown = {
-                entry.id: self.project.screening.note(entry) for entry in injection.entries if entry.scope == scope
+                entry.id: owner.screening.note(entry)
+                for entry in injection.entries
+                if (entry.repo, entry.scope) == place
             }
-            state = self.project.state(scope)
+            state = owner.state(place[1])
             used = [
                 (id_, now) for id_ in shown if not id_.startswith(SKILL_PREFIX)
             ]  # one that is named is not used yet

@@ -22,6 +22,7 @@ from memsync.cli.app import (
     target_options,
     wants_json,
 )
+from memsync.cli.reach import ask_there, here_option, reach_options, stay, take_options
 from memsync.errors import MemoryNotFound, UsageError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
@@ -180,6 +181,7 @@ finding_options = stack(
     click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: 15]"),
     click.option("--skills", is_flag=True, help="The skills that answer QUERY too, after the memories."),
     click.option("--explain", is_flag=True, help="Show where each score comes from."),
+    reach_options,
     filter_options,
 )
 
@@ -200,7 +202,7 @@ def recall(project: Project, /, query: str | None, at: str | None, hub: bool, **
       memsync memory recall "how do we run the tests"
       memsync memory recall session-lifecycle.yaml --limit 3 --explain
       memsync memory recall "which database" --at v1.0
-      memsync memory recall "the build is red" --skills
+      memsync memory recall "how do we retry payments" --all-repos
       memsync memory recall "how do we retry payments" --hub
     """
     project = _open_at(project, at)
@@ -236,8 +238,9 @@ def _find(
     at: str | None = None,
     **chosen: Any,
 ) -> Answer:
+    where = take_options(chosen)
     known = project.skills.search_beside(query, scope=chosen["scope"], at=at) if skills else None
-    found = ask(query, choose_filters(project, **chosen), limit=limit)
+    found = ask_there(project, where, ask, query, choose_filters(project, **chosen), limit)
     _warn_of_problems(project)
     value, text = found.as_dict(), render.recall(found, project.clock(), explain=explain)
     if known is not None:
@@ -248,9 +251,10 @@ def _find(
 
 @command(memory)
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: all]")
+@here_option
 @filter_options
 @at_option
-def list_(project: Project, /, limit: int | None, at: str | None, **chosen: Any) -> Answer:
+def list_(project: Project, /, limit: int | None, at: str | None, here: bool, **chosen: Any) -> Answer:
     """List memories, the most important first.
 
     \b
@@ -258,7 +262,7 @@ def list_(project: Project, /, limit: int | None, at: str | None, **chosen: Any)
       memsync memory list --type preference --min-importance 0.5
     """
     project = _open_at(project, at)
-    found = project.memories(choose_filters(project, **chosen), limit=limit)
+    found = stay(project, here=here).list_all(choose_filters(project, **chosen), limit=limit)
     _warn_of_problems(project)
     return Answer(list_entries(found), render.entries(found, project.clock(), none="no memories yet"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -57,7 +58,8 @@ def memories(count: int) -> str:
 def entry_line(entry: Entry, now: datetime, width: int | None = None) -> str:
     """Return one line about *entry*: id, type, importance, age, scope, text."""
     memory = entry.memory
-    where = "" if entry.scope == "project" else f", {'private' if entry.scope == 'stealth' else entry.scope}"
+    repo = f", in {one_line(os.path.basename(entry.repo))}" if entry.repo else ""
+    where = repo if entry.scope == "project" else f", {'private' if entry.scope == 'stealth' else entry.scope}"
     when = age(memory.written_at, now)
     stale = f"; out of date: {', '.join(entry.stale)}" if entry.stale else ""
     conflict = f"; in conflict with {short_id(memory.conflict_of)}" if memory.conflict_of else ""
@@ -126,6 +128,7 @@ def entry_whole(entry: Entry, now: datetime) -> str:
     said = memory.source_type if memory.source_type != DEFAULT_SOURCE else ""  # as good as nothing: files leave it out
     rows = {
         "id": shown_id(memory.id),
+        "repository": entry.repo,
         "type": shown_type(memory.memory_type),
         "importance": f"{memory.importance:g} (today {entry.effective_importance:.2g})",
         "tags": ", ".join(map(shown_label, memory.tags)),

@@ -10,7 +10,8 @@ from memsync.llm.judge import judge
 from memsync.llm.llm import open_llm
 
 if TYPE_CHECKING:
-    from memsync.memories.project import Project, Verify
+    from memsync.memories.opened import Verify
+    from memsync.memories.project import Project
 
 log = logging.getLogger(__name__)
 

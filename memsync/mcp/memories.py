@@ -12,11 +12,12 @@ from memsync.history import events
 from memsync.mcp import shapes
 from memsync.mcp.parameters import At, Id, Limit, Tags, Target, Where, open_at, resolve_inside
 from memsync.mcp.tool import ADD, COUNT, READ, Offer, Progress, Spread
+from memsync.memories import reach
 from memsync.memories.filters import Filters
 from memsync.memories.imports import Candidate, ImportReport
 from memsync.memories.overview import Stats
 from memsync.memories.project import Project
-from memsync.memories.results import Entry, Remembered, list_entries
+from memsync.memories.results import Entry, Recall, Remembered, list_entries
 from memsync.records import SCOPES
 from memsync.store.changes import Exported
 from memsync.transfer.sources import Source, read
@@ -114,14 +115,24 @@ def recall(
     with open_at(project, at) as place:
         scope = next(iter(filters.scopes)) if len(filters.scopes) == 1 else None
         known = place.skills.search_beside(query, scope=scope, at=at) if skills else None
-        found = place.recall(query, filters, limit=place.limit_of(_RECALLED) if limit is None else limit).as_dict()
+        found = _recall(place, query, filters, place.limit_of(_RECALLED) if limit is None else limit).as_dict()
         return found if known is None else {**found, "skills": [entry.as_dict(whole=False) for entry in known]}
 
 
 def list_memories(project: Project, limit: Limit = 50, at: At = None, *, filters: Chosen) -> Mapping[str, Any]:
     """List memories, the most important first. To answer a question use recall."""
     with open_at(project, at) as place:
-        return list_entries(place.list(filters, limit=limit))
+        return list_entries(place.list_all(filters, limit=limit))
+
+
+def _recall(project: Project, query: str | None, filters: Filters, limit: int) -> Recall:
+    """Return what answers *query* here and, where the user wants that, in the other repositories of this machine."""
+    found = project.recall(query, filters, limit=limit)
+    if not project.settings.all_repos or not query:
+        return found
+    others = [one for one in reach.open_known(project) if one is not project]
+    shared = replace(filters, scopes=[scope for scope in filters.scopes if scope == "project"])
+    return reach.join([found, *(reach.recall_in([one], query, shared, limit=limit) for one in others)], limit)
 
 
 def get_memory(project: Project, memory_id: Id, scope: Where = None, at: At = None) -> Entry:

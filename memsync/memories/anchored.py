@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.memories import anchors, commands, lookup
 from memsync.memories.anchors import Anchor
+from memsync.memories.reach import list_hidden, walk
 from memsync.memories.results import Entry
 from memsync.memories.symbols import Block, find_block
 from memsync.records import Memory, Scope
@@ -41,6 +42,11 @@ class Touched(NamedTuple):
     text: str = ""
     is_whole: bool = False
     reads: Sequence[str] = ()
+
+    def seen_from(self, prefix: str) -> Touched:
+        """Return the same for a root above, from where the files are in the folder *prefix*."""
+        paths, reads = ([f"{prefix}{path}" for path in named] for named in (self.paths, self.reads))
+        return self._replace(paths=paths, reads=reads)
 
     @property
     def keys(self) -> list[str]:
@@ -90,7 +96,33 @@ def find_anchored(project: Project, touched: Touched) -> Found:
                 entry = replace(entry, flagged=skill.flagged)
             matches.append(Match(entry, anchor, rank, is_read=not ranked))
         has_more |= any(one.symbol or len(one.command) > 2 for one in near) and not ranked
-    return Found(matches, has_more)
+    if project.above is None:
+        return Found(matches, has_more)
+    far, hidden = find_anchored(project.above, touched.seen_from(_find_prefix(project))), list_hidden(project)
+    matches += [one for one in far.matches if one.entry.scope == "project" and one.entry.id not in hidden]
+    return Found(matches, has_more or far.has_more)
+
+
+def _find_prefix(project: Project) -> str:
+    """Return the folder of *project* from the root of the one above on, with a slash."""
+    above = project.above and project.above.layout.root
+    return (
+        f"{os.path.relpath(project.layout.root, above).replace(os.sep, '/')}/" if project.layout.root and above else ""
+    )
+
+
+def _list_keys(project: Project) -> Iterator[str]:
+    """Yield the keys of all that is anchored, from the root of *project* on."""
+    for _, memory, _ in _list_anchored(project):
+        yield from (anchors.parse(text).key for text in memory.anchors)
+    prefix = _find_prefix(project)
+    for key in _list_keys(project.above) if project.above else ():
+        if key.startswith(("$", "*")) or not prefix:
+            yield key
+        elif key.startswith(prefix):
+            yield key.removeprefix(prefix) or "*"
+        elif prefix.startswith(key):
+            yield "*"
 
 
 def _may_fit(text: str, keys: Collection[str], names: Collection[str]) -> bool:
@@ -173,14 +205,14 @@ def save_lookup(project: Project, env: Mapping[str, str]) -> None:
     if project.layout.root is None:
         return
     project.stores.refresh()
-    files = [lookup.stamp_of(str(path)) for store in project.stores.values() for path in _skill_files(store.place)]
+    files = [lookup.stamp_of(str(path)) for _, _, store in walk(project) for path in _skill_files(store.place)]
     keys: set[str] = set()
-    for store in project.stores.values():
+    for _, _, store in walk(project):
         place = store.place
         paths = (store.path, place.pending, place.config)
         files += [_spell(path, seen) for path, seen in zip(paths, (*(store.stamp or store.look()), None), strict=True)]
     if project.settings.enabled:
-        keys = {anchors.parse(text).key for _, memory, _ in _list_anchored(project) for text in memory.anchors}
+        keys = set(_list_keys(project))
     keys.discard("")
     lookup.save(lookup.path_of(os.path.realpath(project.layout.root), env), keys, files)
 

@@ -73,7 +73,7 @@ def as_hit(entry: Entry, match: Match | None = None) -> Hit:
 
 
 def search(project: Project, query: str, filters: Filters, *, limit: int) -> Recall:
-    """Return the memories of *project* that answer *query*, best first, not marked yet.
+    """Return the memories of *project* alone that answer *query*, best first, not marked yet.
 
     Raises:
         ConfigError, StoreUnreadable, OutsideTree

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
+from memsync.errors import MemoryNotFound
 from memsync.memories import edits
 from memsync.memories.decay import effective_importance
 from memsync.memories.filters import Filters, as_hit, search, sort_by_importance
-from memsync.memories.finder import Finder
-from memsync.memories.journal import Journal, Use
+from memsync.memories.journal import Use
+from memsync.memories.opened import Opened
 from memsync.memories.results import Entry, Recall, Remembered
-from memsync.memories.screening import Screening
-from memsync.memories.stores import Stores
-from memsync.memories.vetting import Vetting
 from memsync.records import DEFAULT_TYPE, Clock, Memory, Scope, utc_now
-from memsync.store import config
 from memsync.store.changes import Exported
-from memsync.store.places import Layout, locate
+from memsync.store.places import locate
 from memsync.store.state import Action, Usage
-from memsync.store.store import Store
 from memsync.system.dataclass import replace
 from memsync.system.logs import Log
 
@@ -33,16 +29,13 @@ if TYPE_CHECKING:
     from memsync.skills.skills import Skills
     from memsync.store.watch import Watcher
 
-# Whether a new and an old text say the same, and why; None: nobody could be asked.
-Verify = Callable[[str, str], "tuple[bool, str] | None"]
-
 _ALL: Final = Filters()
 _EVERYTHING: Final = Filters(archived=True)
 E = TypeVar("E", bound=Entry)
 log = Log(__name__)
 
 
-class Project:
+class Project(Opened):
     """The memories in reach of a directory: its project's, its private ones and the user's.
 
     Use as a context manager, or call `close()`: it brings what was written to canonical form. Every write is durable
@@ -51,25 +44,6 @@ class Project:
     Raises:
         ConfigError: a settings file cannot be read.
     """
-
-    def __init__(
-        self,
-        layout: Layout,
-        *,
-        clock: Clock = utc_now,
-        env: Mapping[str, str] = os.environ,
-        loaded: config.Loaded | None = None,
-    ) -> None:
-        self.layout = layout
-        self.clock = clock
-        self.env = env
-        self.verify: Verify | None = None  # asked about texts that may say the same; nobody, unless somebody sets it
-        self.stores = Stores(layout)
-        self.state = self.stores.state
-        self.journal = Journal(self.state, env)
-        self.screening = Screening(layout, self.state)
-        self.vetting = Vetting(layout, env)
-        self._take_settings(loaded or config.load(layout))
 
     @classmethod
     def open(cls, path: str | Path = ".", *, clock: Clock = utc_now, env: Mapping[str, str] = os.environ) -> Self:
@@ -92,79 +66,17 @@ class Project:
     def close(self) -> None:
         """Bring what was written to canonical form. It is durable already, so a failure is only logged."""
         self.journal.write()
+        if above := self.__dict__.get("above"):
+            above.close()
         self.screening.save(only_where_state_is=True)
         if self.settings.sync_enabled and (written := [store for store in self.stores.values() if store.in_log_form]):
+            from memsync.memories.reach import note_known
             from memsync.memories.sync import export_written
 
+            note_known(self)
             export_written(self, written)
         if self._finder:
             self._finder.save()
-
-    def reload(self) -> None:
-        """Read the settings files again.
-
-        Raises:
-            ConfigError: one of them cannot be read; the settings stay as they were.
-        """
-        self._take_settings(config.load(self.layout))
-
-    def with_settings(self, **values: Any) -> Self:
-        """Return the same project with *values* instead of what the settings files say, by the names in `Settings`."""
-        settings = replace(self.settings, **values)
-        return type(self)(self.layout, clock=self.clock, env=self.env, loaded=replace(self.loaded, settings=settings))
-
-    def _take_settings(self, loaded: config.Loaded) -> None:
-        """Put *loaded* in force; what was made from other settings is made again."""
-        self.loaded, self.settings = loaded, loaded.settings
-        self._author: str | None = None
-        self._finder: Finder | None = None  # its cache may belong elsewhere now
-        self.vetting.use(loaded.settings.allow_secrets)
-        self.stores.follow(loaded.settings)
-
-    @property
-    def author(self) -> str | None:
-        """The name on new memories: the setting, else git's."""
-        if self._author is None:
-            from memsync.store.checkout import user_name
-
-            self._author = self.settings.author or user_name(self.layout.root or self.layout.start) or ""
-        return self._author or None
-
-    @property
-    def default_scope(self) -> Scope:
-        """Where a memory goes when the caller does not say."""
-        return "stealth" if self.settings.stealth else "project"
-
-    def store(self, scope: Scope) -> Store:
-        """Return the store of *scope*.
-
-        Raises:
-            NoStore: there is none here.
-        """
-        self.layout.place(scope)
-        return self.stores[scope]
-
-    def store_to_write(self, scope: Scope) -> Store:
-        """Return the store of *scope* for a write.
-
-        Raises:
-            NoStore: there is none here, or stealth is on and it is the project's.
-        """
-        store = self.store(scope)
-        self.stores.allow_write(scope, store.place.memories)
-        return store
-
-    @property
-    def finder(self) -> Finder:
-        """What answers queries over all stores.
-
-        Raises:
-            ConfigError: the setting names no embedder.
-        """
-        if self._finder is None:
-            settings, place = self.settings, self.stores.cache_place
-            self._finder = Finder(self.stores, place, embedder=settings.embedder, stop_words=settings.stop_words)
-        return self._finder
 
     @cached_property
     def skills(self) -> Skills:
@@ -172,6 +84,15 @@ class Project:
         from memsync.skills.skills import Skills
 
         return Skills(self)
+
+    @cached_property
+    def above(self) -> Project | None:
+        """What a store further up in the work tree holds, which this one inherits; set it to None to stay here."""
+        if self.layout.git is None or self.layout.root == self.layout.git.root:
+            return None
+        from memsync.memories.reach import find_above
+
+        return find_above(self)
 
     def watcher(self) -> Watcher:
         """Return what keeps memories, skills and the index up to date while it runs: `with project.watcher(): …`."""
@@ -189,7 +110,12 @@ class Project:
             MemoryNotFound, AmbiguousId
         """
         self.stores.refresh()
-        where, memory = self.stores.find(ref, scope)
+        try:
+            where, memory = self.stores.find(ref, scope)
+        except MemoryNotFound as error:
+            from memsync.memories.reach import find_inherited
+
+            return find_inherited(self, ref, error)
         return self.mark(self.entry(where, memory))
 
     def entries(self, filters: Filters = _ALL) -> Iterator[Entry]:
@@ -206,10 +132,12 @@ class Project:
         """Return *memory* with its local numbers and what its importance is worth now."""
         count, last = (self.state(scope).usage() if usage is None else usage).get(memory.id, Usage(0, None))
         effective = effective_importance(memory, last, self.clock(), self.settings)
-        return Entry(memory=memory, scope=scope, effective_importance=effective, access_count=count)
+        return Entry(memory=memory, scope=scope, effective_importance=effective, access_count=count, repo=self.repo)
 
     def mark(self, entry: E) -> E:
         """Return *entry* with what has changed in the files that it names, and why it should be read first."""
+        if entry.repo != self.repo and self.above:
+            return self.above.mark(entry)
         if entry.memory.anchors and (root := self.layout.root) and entry.scope != "global":
             from memsync.memories.citations import find_stale
 
@@ -220,6 +148,9 @@ class Project:
         """Note locally that *entries* were used, in batches; never fails."""
         now = self.clock()
         for entry in entries:
+            if entry.repo != self.repo and self.above:
+                self.above.record([entry], action)
+                continue
             self.journal.add_use(Use(entry.scope, entry.id, action, now, self.screening.note(entry)))
         if self.journal.is_full:
             self.journal.write()
@@ -227,6 +158,14 @@ class Project:
     def memories(self, filters: Filters = _ALL, *, limit: int | None = None) -> list[Entry]:
         """Return the memories that pass *filters*, most important first."""
         return [self.mark(entry) for entry in sort_by_importance(self.entries(filters))[:limit]]
+
+    def list_all(self, filters: Filters = _ALL, *, limit: int | None = None) -> list[Entry]:
+        """Return what `memories` does, with what is inherited."""
+        if self.above is None:
+            return self.memories(filters, limit=limit)
+        from memsync.memories.reach import list_memories
+
+        return list_memories(self, filters, limit=limit)
 
     def recall(self, query: str | None = None, filters: Filters = _ALL, *, limit: int | None = None) -> Recall:
         """Return the memories that answer *query*, best first; nothing if nothing does.
@@ -240,7 +179,7 @@ class Project:
             found = self.search(query, filters, limit=limit)
         else:
             limit = self.settings.recall_limit if limit is None else limit
-            found = Recall(hits=tuple(as_hit(entry) for entry in self.memories(filters, limit=limit)))
+            found = Recall(hits=tuple(as_hit(entry) for entry in self.list_all(filters, limit=limit)))
         self.record((hit for hit in found if not found.is_weak(hit)), "accessed")
         return found
 
@@ -250,7 +189,10 @@ class Project:
         Raises:
             ConfigError, StoreUnreadable, OutsideTree
         """
-        found = search(self, query, filters, limit=self.settings.recall_limit if limit is None else limit)
+        look = search
+        if self.above:
+            from memsync.memories.reach import search_all as look
+        found = look(self, query, filters, limit=self.settings.recall_limit if limit is None else limit)
         return replace(found, hits=tuple(map(self.mark, found)))
 
     def limit_of(self, unset: int) -> int:

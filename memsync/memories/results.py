@@ -18,7 +18,8 @@ class Entry:
     """A memory where it lives, with what its importance (0-1) is worth today.
 
     `stale` says what has changed in the files that it names. `flagged` says why it reads like an
-    order to an agent, which nobody on this machine has approved.
+    order to an agent, which nobody on this machine has approved. `repo` is the root of the repository
+    that it is in, where that is another one, or a store above.
     """
 
     memory: Memory
@@ -27,6 +28,7 @@ class Entry:
     access_count: int = 0
     stale: tuple[str, ...] = ()
     flagged: str = ""
+    repo: str = ""
 
     @property
     def id(self) -> str:
@@ -45,7 +47,7 @@ class Entry:
     def as_dict(self) -> dict[str, Any]:
         """Return the record with every named field, plus scope and today's importance."""
         memory = self.memory
-        marks = {"stale": list(self.stale), "flagged": self.flagged}
+        marks = {"stale": list(self.stale), "flagged": self.flagged, "repo": self.repo}
         return {
             **fields_of(memory),
             "memory_type": memory.memory_type,

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from memsync.errors import ConfigError, Remedy, UsageError
 from memsync.git import attributes
 from memsync.memories.project import Project
+from memsync.memories.reach import note_known
 from memsync.memories.stores import keep_key
 from memsync.records import Scope
 from memsync.store import checkout, config, files, settings, trust
@@ -36,6 +37,7 @@ def init(project: Project) -> list[str]:
     for step in steps(project, project.default_scope):
         step.do()
         done.append(step.text)
+    note_known(project)
     return done
 
 

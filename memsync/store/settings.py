@@ -41,6 +41,9 @@ class Settings:
     injection_budget: int = _setting(
         "memory.injection_budget", 2_000, "most characters given unasked at once", low=0, high=9_000
     )
+    all_repos: bool = _setting(
+        "memory.all_repos", False, "let agents that recall look in every repository that this machine knows"
+    )
     guard: bool = _setting(
         "memory.guard", False, "let a memory of type `rule` ask before what it is anchored to (docs/hooks.md)"
     )

@@ -1,0 +1,111 @@
+"""What is open of a project: its stores, settings, index and journal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from memsync.memories.finder import Finder
+from memsync.memories.journal import Journal
+from memsync.memories.screening import Screening
+from memsync.memories.stores import Stores
+from memsync.memories.vetting import Vetting
+from memsync.records import Clock, Scope, utc_now
+from memsync.store import config
+from memsync.store.places import Layout
+from memsync.store.store import Store
+from memsync.system.dataclass import replace
+
+# Whether a new and an old text say the same, and why; None: nobody could be asked.
+Verify = Callable[[str, str], "tuple[bool, str] | None"]
+
+
+class Opened:
+    """The stores in reach of a directory, and what works on them; `Project` adds the calls."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        clock: Clock = utc_now,
+        env: Mapping[str, str] = os.environ,
+        loaded: config.Loaded | None = None,
+    ) -> None:
+        self.layout = layout
+        self.clock = clock
+        self.env = env
+        self.verify: Verify | None = None  # asked about texts that may say the same; nobody, unless somebody sets it
+        self.repo = ""  # what its entries name as their repository, where they stand among those of others
+        self.stores = Stores(layout)
+        self.state = self.stores.state
+        self.journal = Journal(self.state, env)
+        self.screening = Screening(layout, self.state)
+        self.vetting = Vetting(layout, env)
+        self._take_settings(loaded or config.load(layout))
+
+    def reload(self) -> None:
+        """Read the settings files again.
+
+        Raises:
+            ConfigError: one of them cannot be read; the settings stay as they were.
+        """
+        self._take_settings(config.load(self.layout))
+
+    def with_settings(self, **values: Any) -> Self:
+        """Return the same project with *values* instead of what the settings files say, by the names in `Settings`."""
+        settings = replace(self.settings, **values)
+        return type(self)(self.layout, clock=self.clock, env=self.env, loaded=replace(self.loaded, settings=settings))
+
+    def _take_settings(self, loaded: config.Loaded) -> None:
+        """Put *loaded* in force; what was made from other settings is made again."""
+        self.loaded, self.settings = loaded, loaded.settings
+        self._author: str | None = None
+        self._finder: Finder | None = None  # its cache may belong elsewhere now
+        self.vetting.use(loaded.settings.allow_secrets)
+        self.stores.follow(loaded.settings)
+
+    @property
+    def author(self) -> str | None:
+        """The name on new memories: the setting, else git's."""
+        if self._author is None:
+            from memsync.store.checkout import user_name
+
+            self._author = self.settings.author or user_name(self.layout.root or self.layout.start) or ""
+        return self._author or None
+
+    @property
+    def default_scope(self) -> Scope:
+        """Where a memory goes when the caller does not say."""
+        return "stealth" if self.settings.stealth else "project"
+
+    def store(self, scope: Scope) -> Store:
+        """Return the store of *scope*.
+
+        Raises:
+            NoStore: there is none here.
+        """
+        self.layout.place(scope)
+        return self.stores[scope]
+
+    def store_to_write(self, scope: Scope) -> Store:
+        """Return the store of *scope* for a write.
+
+        Raises:
+            NoStore: there is none here, or stealth is on and it is the project's.
+        """
+        store = self.store(scope)
+        self.stores.allow_write(scope, store.place.memories)
+        return store
+
+    @property
+    def finder(self) -> Finder:
+        """What answers queries over all stores.
+
+        Raises:
+            ConfigError: the setting names no embedder.
+        """
+        if self._finder is None:
+            settings, place = self.settings, self.stores.cache_place
+            self._finder = Finder(self.stores, place, embedder=settings.embedder, stop_words=settings.stop_words)
+        return self._finder
