@@ -51,10 +51,12 @@ bench: $(STAMP)  ## measure, as ratios against a baseline in the same run
 	$(RUN)python -m compileall -q memsync
 	$(RUN)python -m benchmarks $(ARGS)
 
-docs: $(STAMP)  ## write what is generated: the help of groups, docs/cli.md, the plugin
+docs: $(STAMP)  ## write what is generated: the help of groups, docs/cli.md, the plugin, the README's pictures
 	$(RUN)python tools/write_docs.py
 	$(RUN)python -m tools.build_plugin
 	$(RUN)python -m tools.write_action
+	$(RUN)python -m tools.record_terminal
+	$(RUN)python -m tools.draw_chart
 
 site: $(STAMP)  ## build the documentation site into .site/html; a link that leads nowhere is an error
 	$(RUN)python -m pip install --quiet --disable-pip-version-check --group docs

@@ -1,10 +1,13 @@
-"""The documentation site: every page is in its menu, and links lead to what is on it. `make site` builds it."""
+"""The documentation site and the README's pictures: every page is in the menu, links lead to what is there, pictures are up to date."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
+
+from tools import draw_chart, record_terminal
 from tools.build_site import ROOT, lead_within, list_pages, place_of
 
 PAGES = set(list_pages())
@@ -29,3 +32,19 @@ def test_links_out_of_the_documents_lead_within_the_site_and_others_become_text(
         "[a](../git.md) ![p](../images/desk-memory.png)"
     )
     assert lead_within("```\n[a](docs/x.py)\n```\n", Path("README.md"), PAGES) == "```\n[a](docs/x.py)\n```\n"
+
+
+@pytest.mark.parametrize("theme", draw_chart.THEMES)
+def test_the_chart_shows_the_figures_of_the_documents(theme):
+    drawn = (ROOT / "docs" / "images" / f"compared-{theme}.svg").read_text(encoding="utf-8")
+    assert drawn == draw_chart.draw(draw_chart.read_rows(), theme), "run `make docs`"
+
+
+def test_the_terminal_of_the_readme_is_what_the_program_prints():
+    lines = record_terminal.record()
+    assert [line.text for line in lines if line.kind == "given"] == [
+        "  - [mm-4kq7d2] (fact, importance 0.7, today) CI needs Node 20: the build breaks on 22"
+    ]
+    for theme in record_terminal.THEMES:
+        drawn = (ROOT / "docs" / "images" / f"terminal-{theme}.svg").read_text(encoding="utf-8")
+        assert drawn == record_terminal.draw(lines, theme), "run `make docs`"

@@ -26,7 +26,9 @@ def place_of(path: Path) -> Path:
 def list_pages() -> list[Path]:
     """Return the pages of the site, relative to the repository."""
     found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "templates" / "README.md"]
-    return sorted(path.relative_to(ROOT) for path in found)
+    return sorted(
+        path.relative_to(ROOT) for path in found if path != ROOT / "README.md"
+    )  # the site has its own first page
 
 
 def lead_within(text: str, page: Path, pages: set[Path]) -> str:
