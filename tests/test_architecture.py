@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import statistics
 import subprocess
@@ -190,15 +191,19 @@ def test_gitpython_is_imported_in_one_place():
     assert importers == ["store.checkout"]
 
 
-def loaded_by(*words: str, cwd: Path) -> set[str]:
-    """Return the top-level modules that a command has loaded when it ends."""
+def loaded_by(*words: str, cwd: Path, given: str = "") -> set[str]:
+    """Return the modules that a command has loaded when it ends, and the packages that they are in."""
     code = (
-        "import sys, atexit; sys.argv[0] = 'memsync'\n"
-        "atexit.register(lambda: print(' '.join(sorted(sys.modules)), file=sys.stderr))\n"
+        "import sys, atexit, os; sys.argv[0] = 'memsync'; end = os._exit\n"
+        "tell = lambda: os.write(2, '\\n'.encode() + ' '.join(sorted(sys.modules)).encode())\n"
+        "os._exit = lambda code: (tell(), end(code))\n"
+        "atexit.register(tell)\n"
         "from memsync.cli import main; main()"
     )
-    done = subprocess.run([sys.executable, "-c", code, *words], cwd=cwd, capture_output=True, text=True, check=False)
-    return {name.split(".")[0] for name in done.stderr.splitlines()[-1].split()}
+    run = [sys.executable, "-c", code, *words]
+    done = subprocess.run(run, cwd=cwd, input=given, capture_output=True, text=True, check=False)
+    names = set(done.stderr.splitlines()[-1].split())
+    return names | {name.split(".")[0] for name in names}
 
 
 def test_help_and_version_load_neither_click_nor_orjson(tmp_path):
@@ -224,13 +229,31 @@ def test_reading_ordinary_settings_loads_no_yaml_parser(repo):
     assert loaded_by("memory", "config", "memory.recall_limit", cwd=repo.root) & {"ruamel", "yaml"} == set()
 
 
-def test_remember_loads_numpy_only_to_bring_a_stale_index_up_to_date(repo):
+MERGING = {"memsync.format.merge", "memsync.format.pending", "memsync.format.versions", "memsync.store.yamltext"}
+RULES = {"memsync.secrets", "memsync.poison.screen", "memsync.dedup", "memsync.memories.anchored", "memsync.mcp"}
+
+
+def test_the_hook_of_a_prompt_loads_what_its_answer_needs(repo):
+    repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
+    loaded_by("memory", "recall", "docker", cwd=repo.root)  # makes the index
+    asked = {"session_id": "s", "cwd": str(repo.root), "prompt": "do the tests need docker?"}
+    loaded_by("hook", "prompt", cwd=repo.root, given=json.dumps(asked | {"session_id": "first"}))  # screens it
+    loaded = loaded_by("hook", "prompt", cwd=repo.root, given=json.dumps(asked))
+    slow = {"dataclasses", "inspect", "logging", "hashlib", "traceback", "click", "orjson", "rapidfuzz", "tempfile"}
+    assert "memsync.index.oneshot" in loaded
+    assert loaded & (HEAVY | slow | MERGING | RULES) == set()
+
+
+def test_remember_loads_numpy_only_where_there_is_no_index(repo):
     repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
     light = HEAVY - {"subprocess", "numpy"}
     first = loaded_by("memory", "remember", "CI needs Node 20", cwd=repo.root)
     assert first & light == set()
     fresh = loaded_by("memory", "remember", "the linter is strict", cwd=repo.root)
     assert fresh & (light | {"numpy"}) == set()
+    in_a_row = loaded_by("memory", "remember", "the build is slow on Mondays", cwd=repo.root)
+    assert in_a_row & (light | {"numpy"}) == set()
+    assert loaded_by("memory", "recall", "Mondays", cwd=repo.root) & {"numpy", "orjson"} == set()
 
 
 def functions() -> Iterator[tuple[str, int]]:

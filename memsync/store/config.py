@@ -11,13 +11,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memsync.errors import ConfigError, StoreError
-from memsync.store import files, trust, yamltext
+from memsync.store import files, trust
 from memsync.store.places import Layout, Place
 from memsync.store.settings import ALIASES, KEYS, Settings, find_spec, name_of, parse_value
 from memsync.system.dataclass import dataclass, replace
+from memsync.system.late import late
+
+if TYPE_CHECKING:
+    from memsync.store import yamltext
+else:
+    yamltext = late("memsync.store.yamltext")  # most have no settings file
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,9 @@ def _find_line(path: Path, key: str) -> str:
 
 def _read_yaml(place: Place) -> Any:
     path = files.resolve_inside(place.config, place.tree)
-    parsed = yamltext.load(files.read(path)[0], path)
+    if not (data := files.read(path)[0]):
+        return {}
+    parsed = yamltext.load(data, path)
     if parsed is not None and not isinstance(parsed, dict):
         raise ConfigError(f"{path}: not a mapping of settings; fix or remove it")
     return parsed or {}

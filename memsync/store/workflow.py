@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync import __version__
 from memsync.errors import ConfigError, StoreError
-from memsync.store import files, trust, yamltext
+from memsync.store import files, trust
+from memsync.system.late import late
 from memsync.system.limits import LARGEST_YAML, read_json
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
+    from memsync.store import yamltext
     from memsync.store.config import Loaded
     from memsync.store.places import Layout, Place
+else:
+    yamltext = late("memsync.store.yamltext")
 
 log = Log(__name__)
 

@@ -373,25 +373,6 @@ def test_the_log_says_what_was_given_and_why_nothing_and_never_the_prompt(at, re
     assert "staging" not in log
 
 
-def test_a_hook_loads_nothing_that_takes_long(repo, at):
-    at("prompt", session="first", prompt=ASK)  # makes the index
-    code = (
-        "import os, sys; end = os._exit\n"
-        "def told(code):\n"
-        "    os.write(2, ' '.join(sys.modules).encode()); end(code)\n"
-        "os._exit = told; sys.argv = ['memsync', 'hook', 'prompt']\n"
-        "from memsync.cli import main; main()"
-    )
-    payload = json.dumps({"session_id": "second", "prompt": ASK}).encode()
-    done = subprocess.run([sys.executable, "-c", code], cwd=repo.root, input=payload, capture_output=True, check=False)
-    assert FACT in done.stdout.decode()
-    loaded = {name.split(".")[0] for name in done.stderr.decode().split()}
-    assert (
-        loaded & {"numpy", "git", "watchdog", "pydantic", "mcp", "click", "rich", "ruamel", "asyncio", "rapidfuzz"}
-        == set()
-    )
-
-
 def test_the_log_stays_small(at, repo):
     local = repo.root / ".gobby" / "local"
     at("prompt", prompt=ASK)
