@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from memsync.memories.project import Project
 from memsync.records import ALLOW_TAG
 
 
@@ -153,3 +154,23 @@ def test_another_client_does_not_bring_back_what_was_replaced_and_is_told_how(se
     assert (told["status"], told["memory"]["id"], told["similar"][0]["id"]) == ("exists", old.id, new["id"])
     assert f"was replaced by {new['id']}" in told["reason"]
     assert server.call("restore_memory", memory_id=old.id)["memory"].get("archived_at") is None
+
+
+def test_other_repositories_are_looked_in_by_the_users_own_setting_only(server, repo, home, tmp_path):
+    (home / ".gobby").mkdir(exist_ok=True)
+    other = tmp_path / "billing"
+    other.mkdir()
+    with Project.open(other) as project:
+        project.remember("Payments are retried five times with a growing pause")
+        project.remember("Salaries are paid late, which nobody is to know", scope="stealth")
+
+    def ask() -> list[tuple[str, str]]:
+        found = server.call("recall", query="how are payments retried, and salaries paid?")
+        return [(hit["content"][:8], hit["repo"]) for hit in found["memories"]]
+
+    assert ask() == []
+    server.call("remember", content="Refunds need a second approval")
+    (repo.root / ".gobby" / "config.yaml").write_text("memory:\n  all_repos: true\n")
+    assert ask() == []
+    (home / ".gobby" / "config.yaml").write_text("memory:\n  all_repos: true\n")
+    assert ask() == [("Payments", str(other))]
