@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ _COMMANDS = (
     ("memory list --limit 5", 4_219, ("memory", "list", "--limit", "5")),
     ("memory update", 4_219, ("memory", "update", "mm-00000001", "--importance", "0.3")),
 )
+_ASKED = '{"session_id": "%d", "prompt": "which record writes the lock"}'
 
 
 def rows() -> Iterator[tuple[str, ...]]:
@@ -34,8 +36,42 @@ def rows() -> Iterator[tuple[str, ...]]:
             times = paired(call, partial(_run, name, (sys.executable, "-c", "pass")), 11)
         ours = f"{times.ms():.0f} / {times.ms(at=0.95):.0f}"
         yield (what, f"{size:,}" if size else "–", ours, f"{times.ms('base'):.1f}", f"{times.ratio:.1f}")
+    for size in (4_219, 10_000):
+        yield from _after_writes(str(script), size)
 
 
-def _run(directory: str, words: tuple[str, ...]) -> None:
+def _after_writes(script: str, size: int) -> Iterator[tuple[str, ...]]:
+    """Measure writes in a row, and a recall and a prompt's hook that each follow a write, which is not counted."""
+    numbers = itertools.count()
+
+    def remember() -> None:
+        number = next(numbers)
+        _run(
+            name,
+            (script, "memory", "remember", f"Ticket {number * 7_919}: stage {number} waits for queue {number % 13}"),
+        )
+
+    def recall() -> None:
+        _run(name, (script, "memory", "recall", "which record writes the lock"))
+
+    def hook() -> None:
+        _run(name, (script, "hook", "prompt"), _ASKED % next(numbers))
+
+    with tempfile.TemporaryDirectory() as name:
+        write(Path(name) / ".gobby" / "memories.jsonl", size)
+        recall()  # makes the index
+        bare = partial(_run, name, (sys.executable, "-c", "pass"))
+        rows = (
+            ("memory remember, in a row", remember, None),
+            ("memory recall, after a write", recall, remember),
+            ("hook prompt, after a write", hook, remember),
+        )
+        for what, call, before in rows:
+            times = paired(call, bare, 11, before=before)
+            ours = f"{times.ms():.0f} / {times.ms(at=0.95):.0f}"
+            yield (what, f"{size:,}", ours, f"{times.ms('base'):.1f}", f"{times.ratio:.1f}")
+
+
+def _run(directory: str, words: tuple[str, ...], given: str = "") -> None:
     env = {**os.environ, "MEMSYNC_HOME": f"{directory}/home"}
-    subprocess.run(words, cwd=directory, env=env, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(words, cwd=directory, env=env, check=True, stdout=subprocess.DEVNULL, input=given, text=True)

@@ -24,28 +24,37 @@ def rows() -> Iterator[tuple[str, ...]]:
     yield ("what", "records", "ours, ms p50 / p95", "baseline, ms p50", "ratio")
     for size in SIZES:
         with tempfile.TemporaryDirectory() as name:
-            yield _append(Path(name), size)
+            yield from _append(Path(name), size)
             yield _load(Path(name), size)
 
 
-def _append(directory: Path, size: int) -> tuple[str, ...]:
-    """One warm `remember` (lock, look, decide, append, fsync) against a bare append + fsync."""
+def _append(directory: Path, size: int) -> Iterator[tuple[str, ...]]:
+    """One warm `remember` (lock, look, decide, append, fsync), short and long, against a bare append + fsync."""
     write(directory / "p" / ".gobby" / "memories.jsonl", size)
     memsync = Memsync.open(directory / "p", env={"MEMSYNC_HOME": str(directory / "home")}).with_settings(author="bench")
     numbers = itertools.count()
     plain = os.open(directory / "plain", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     line = b'{"content":"' + b"x" * 300 + b'"}\n'
 
-    def ours() -> None:
+    def short() -> None:
         memsync.remember(f"a new thing to remember, number {next(numbers)}")
+
+    def long() -> None:
+        number = next(numbers)
+        memsync.remember(
+            f"Ticket {number * 7_919}: in deploy stage {number} the worker pool {number % 13} must drain queue q{number} before "
+            f"rollout {number * 31} because cache c{number} is cold and region r{number % 7} has no replica; ask team "
+            f"{number % 5} first, then restart it and watch the log"
+        )
 
     def base() -> None:
         os.write(plain, line)
         os.fsync(plain)
 
-    times = paired(ours, base, 100)
+    for what, ours in (("", short), (", 36 words", long)):
+        yield _row(f"remember, warm{what} ÷ append + fsync", size, paired(ours, base, 100))
     os.close(plain)
-    return _row("remember, warm ÷ append + fsync", size, times)
+    memsync.close()
 
 
 def _load(directory: Path, size: int) -> tuple[str, ...]:

@@ -26,11 +26,15 @@ class Paired:
         return 1000 * times[min(len(times) - 1, int(at * len(times)))]
 
 
-def paired(ours: Callable[[], object], base: Callable[[], object], runs: int) -> Paired:
-    """Time *ours* and *base* in turn, after one run of each that does not count."""
+def paired(
+    ours: Callable[[], object], base: Callable[[], object], runs: int, *, before: Callable[[], object] | None = None
+) -> Paired:
+    """Time *ours*, each time after *before*, and *base* in turn, after one run of each that does not count."""
     ours(), base()
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(runs):
+        if before:
+            before()
         for call, kept in zip((ours, base), times, strict=True):
             start = time.perf_counter()
             call()
