@@ -8,7 +8,7 @@ RUN := $(VENV)/bin/
 STAMP := $(VENV)/.filled
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick explore check-model lint style types types-windows lock package bench docs site clean
+.PHONY: help demo test quick explore check-model lint style types types-windows lock package bench docs site browser pictures clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1	/' | expand -t 20
@@ -61,6 +61,14 @@ docs: $(STAMP)  ## write what is generated: the help of groups, docs/cli.md, the
 site: $(STAMP)  ## build the documentation site into .site/html; a link that leads nowhere is an error
 	$(RUN)python -m pip install --quiet --disable-pip-version-check --group docs
 	$(RUN)python tools/build_site.py
+
+browser:  ## install Chromium for the tests in a browser, where apt-get may
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	{ test "$$(id -u)" = 0 && apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; } >/dev/null 2>&1 \
+	|| echo "NO CHROMIUM, and apt-get cannot install it here: nothing will be tested in a browser" >&2
+
+pictures: $(STAMP)  ## take the pictures of the documents from the real desk; needs a browser
+	$(RUN)python -m tools.take_pictures
 
 lock:  ## write requirements-dev.lock: every dependency with its hashes, for all platforms (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --generate-hashes --python-version 3.11 --no-header -q -o requirements-dev.lock

@@ -67,6 +67,7 @@ class Finder:
         self._asked = False
         self._mutex = threading.RLock()
         self._saved = ""
+        self._cached: cache.Cached | None = None  # whose arrays the index has
         self.make_elsewhere: Callable[[], Popen[bytes]] | None = (
             None  # starts a process that makes the index and saves it
         )
@@ -155,16 +156,19 @@ class Finder:
                     self.save()
             return index
 
+    def rest(self) -> None:
+        """Have a large index count as this process's memory no longer, until somebody asks again."""
+        if self._cached:
+            self._cached.let_go()
+
     def _wait_for_another(self) -> None:
         """Have a large index made by a process of its own, where this one stays: making it takes three times the memory of having it."""
-        if not (self.make_elsewhere and self.path) or self._is_small() or self._is_fresh(self._load_cache()):
+        size = sum(store.path.stat().st_size for store in self._stores.values() if store.path.exists())
+        if not (self.make_elsewhere and self.path) or size < _LARGE or self._is_fresh(self._load_cache()):
             return
         before, process = files.stamp(self.path), self.make_elsewhere()
         while process.poll() is None and files.stamp(self.path) == before:
             time.sleep(_STEP)
-
-    def _is_small(self) -> bool:
-        return sum(store.path.stat().st_size for store in self._stores.values() if store.path.exists()) < _LARGE
 
     def _make_in_turn(self) -> bool:
         """Have the warm index ready, unless another process has just saved one that fits the files; whether it is."""
@@ -348,7 +352,7 @@ class Finder:
             return None
         if has_vectors and self.meaning:
             self.meaning.calibrate(cached.about["unrelated"])
-        self._saved = json.dumps(cached.about, sort_keys=True)
+        self._saved, self._cached = json.dumps(cached.about, sort_keys=True), cached
         return Arrays(
             keys=cached.array("keys"),
             texts=cached.array("texts"),

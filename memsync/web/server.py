@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import threading
@@ -92,6 +93,7 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End; whoever waits for changes is let go at once."""
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # an answer that is cut off is no failure
         super().handle_exit(sig, frame)
         self._changes.end()
         last = threading.Timer(_PATIENCE, os._exit, [0])  # what was written is durable; an index may be made anew
