@@ -97,7 +97,7 @@ def pin_again(project: Project, ref: str, scope: Scope | None, was: Memory | Non
     """
     from memsync.memories.citations import pin_now
 
-    entry, root = project.get(ref, scope), project.layout.root
+    entry, root = get_own(project, ref, scope), project.layout.root
     store = project.store_to_write(entry.scope)
     with store.writing():
         old = get_live(store, entry.id)
@@ -114,7 +114,7 @@ def add_anchors(project: Project, ref: str, places: Collection[str], scope: Scop
     Raises:
         MemoryNotFound, AmbiguousId, InvalidMemory, StoreError: nothing was written.
     """
-    known = project.get(ref, scope).memory
+    known = get_own(project, ref, scope).memory
     return project.update(ref, scope=scope, anchors=(*known.anchors, *places), was=known).entry
 
 
@@ -192,6 +192,18 @@ def unarchive(project: Project, entry: Entry) -> Remembered:
     return Remembered(status="updated", entry=record_entry(project, entry.scope, memory, "updated"), reason=reason)
 
 
+def get_own(project: Project, ref: str, scope: Scope | None) -> Entry:
+    """Return the memory that *ref* names, to be changed: not one that is inherited from a store above.
+
+    Raises:
+        MemoryNotFound, AmbiguousId
+    """
+    entry = project.get(ref, scope)
+    if entry.repo != project.repo:
+        raise MemoryNotFound(shown_id(entry.id), " in this store", f"it is inherited; change it in {entry.repo}")
+    return entry
+
+
 def resolve_refs(project: Project, refs: Iterable[str]) -> tuple[Entry, ...]:
     """Return the memories that *refs* name, each once.
 
@@ -203,7 +215,7 @@ def resolve_refs(project: Project, refs: Iterable[str]) -> tuple[Entry, ...]:
 
 def forget(project: Project, ref: str, scope: Scope | None, *, keep: bool = True) -> Entry:
     """Remove the memory that *ref* names, and return it; `Project.forget` says more."""
-    entry = project.get(ref, scope)
+    entry = get_own(project, ref, scope)
     store = project.store_to_write(entry.scope)
     with store.writing():
         old = get_live(store, entry.id)
@@ -253,7 +265,7 @@ def restore(project: Project, ref: str, scope: Scope | None) -> Remembered:
 
 def _find_archived(project: Project, ref: str, scope: Scope | None) -> Entry | None:
     try:
-        entry = project.get(ref, scope)
+        entry = get_own(project, ref, scope)
     except (MemoryNotFound, AmbiguousId):
         return None
     return entry if entry.memory.archived_at else None

@@ -15,6 +15,7 @@ from memsync.memories.edits import (
     edit_replacing,
     find_successors,
     get_live,
+    get_own,
     plan_archiving,
     record_entry,
     refuse_copy,
@@ -333,7 +334,7 @@ def update(
     wanted = _clean_all(project, {**given, "anchors": anchored})
     for name in ("tag", "link", "anchor"):
         check_words(wanted.get(f"{name}s", ()), name)
-    entry = project.get(ref, scope)
+    entry = get_own(project, ref, scope)
     links.refuse_itself(entry.id, wanted.get("links", ()))
     replaces = [other for other in resolve_refs(project, supersedes) if other.id != entry.id]
     store = project.store_to_write(entry.scope)

@@ -65,8 +65,9 @@ def test_what_is_nearer_stands_for_what_is_above(nested, repo):
         deploy = [entry.repo for entry in project.list_all() if entry.content == DEPLOY]
         assert deploy == [""]
         assert [hit.repo for hit in project.recall("how do we deploy?") if hit.content == DEPLOY] == [""]
-        with pytest.raises(MemoryNotFound):
-            project.forget(old.id)
+        for change in (project.forget, lambda id_: project.update(id_, importance=0.1)):
+            with pytest.raises(MemoryNotFound, match=f"inherited; change it in {repo.root}"):
+                change(old.id)
     with Project.open(repo.root) as root:
         assert texts(root.recall("default port"))[0] == PORT
         assert root.get(old.id).memory.archived_at is None
