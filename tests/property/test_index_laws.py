@@ -193,6 +193,22 @@ def test_what_is_damaged_beside_the_cache_changes_no_answer(tmp_path, cached, at
     assert ask(finder(stores_in(tmp_path), embedder="builtin"), QUERY) == expected
 
 
+@pytest.mark.parametrize("query", ["deploy caches", "dploy number1", "databse", "number1", "a place for rows", "zebra"])
+def test_what_went_counts_no_more_and_what_came_does(tmp_path, query):
+    write(tmp_path, [record(str(n), f"deploy caches number{n}") for n in range(6)])
+    finder(stores_in(tmp_path), embedder="builtin").index  # noqa: B018
+    for gone, came in (("1", "deploy the database"), ("2", "zebra crossing"), ("new1", "a shelf for tables")):
+        stores = stores_in(tmp_path)
+        made = finder(stores, embedder="builtin")
+        write_some(stores, "project", [(gone, None), (f"new{gone}", (came, (), ()))])
+        stores["project"].export()
+        made.save()
+    expected = ask(finder(stores_in(tmp_path), embedder="builtin", cached=False), query)
+    stores = stores_in(tmp_path)
+    assert ask(finder(stores, embedder="builtin"), query) == expected
+    assert is_untouched(stores)
+
+
 def test_many_writes_have_the_cache_made_anew(tmp_path, cached, monkeypatch):
     monkeypatch.setattr("memsync.memories.finder.MOST", 1)
     stores = stores_in(tmp_path)
