@@ -50,16 +50,19 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
     name = client.output_event(event)
     told = list_notices(session, event, outcomes, turn.injections) if name else []
     message = {"systemMessage": f"memsync: {'; '.join(told)}"} if told else {}
-    text = "\n".join(found.text for found in turn.injections if found.text) or (name and find_failure(outcomes))
+    is_ours = bool(name and _text_of(turn, outcomes)) and _take_on(
+        turn, client, "" if "compact" in triggers else key, by
+    )
+    text = name and _text_of(turn, outcomes)
     note = _note(turn, client, event, outcomes)
 
     def note_down() -> None:
         _keep_for_later(turn, event, str(payload.get(client.turn) or ""))
         hooklog.write(project, note)
 
-    if not (text and name):
+    if not text:
         return Reply(json.dumps(message) if message else "", note_down)
-    if "compact" not in triggers and not session.claim(key, by):
+    if not is_ours:
         return Reply("", lambda: hooklog.write(project, {**note, "given": [], "reason": "another hook answered"}))
 
     def used() -> None:
@@ -68,6 +71,19 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
         note_down()
 
     return Reply(json.dumps({**client.answer(name, text), **message}), used)
+
+
+def _take_on(turn: Turn, client: Client, key: str, by: str) -> bool:
+    """Tell whether this hook is to say what *turn* gives (*key* is to be claimed), without what another gives just now."""
+    if key and not turn.session.claim(key, by):
+        return False
+    if client.keeps_prompts:  # else a memory is given with each request of its turn
+        turn.injections = turn.session.take(turn.injections, by)
+    return True
+
+
+def _text_of(turn: Turn, outcomes: Sequence[Outcome]) -> str:
+    return "\n".join(found.text for found in turn.injections if found.text) or find_failure(outcomes)
 
 
 def _note_surroundings(session: RecallSession, event: str, payload: Mapping[str, Any]) -> None:

@@ -21,10 +21,10 @@ from memsync.store.state import State
 LEDGER: Final = "injected_memory_ids"
 COMPACTED: Final = "compacted_at"
 _CLAIMS: Final = "claims"
+_GIVING: Final = "giving"
 _KEPT: Final = "kept"
 _MATCHED: Final = "matched"
 _STARTED: Final = "started"
-_TOOLS: Final = "tools"
 _TOLD: Final = "told"
 HELPED: Final = "helped"
 CLIENT: Final = "client_pids"  # of the processes that started the hook of a session's start, the nearest first
@@ -100,29 +100,16 @@ class Ledger:
 
     def forget_start(self) -> None:
         """Take what was given at the start of the session out of the ledger."""
-        self._take_out(_STARTED)
 
-    def keep_tool(self, ids: Sequence[str]) -> None:
-        """Keep what was given about a tool."""
-
-        def add(variables: dict[str, Any]) -> dict[str, Any]:
-            before = variables.get(_TOOLS)
-            return {**variables, _TOOLS: [*(before if isinstance(before, list) else ()), *ids]}
-
-        self._change(add)
-
-    def forget_tools(self) -> None:
-        """Take what was given about tools out of the ledger."""
-        self._take_out(_TOOLS)
-        self._look_again()
-
-    def _take_out(self, name: str) -> None:
         def forget(variables: dict[str, Any]) -> dict[str, Any] | None:
-            given = variables.get(name)
+            given = variables.get(_STARTED)
             if not isinstance(given, list):
                 return None
-            left = {id_: key for id_, key in ledger_of(variables).items() if id_ not in given}
-            return {**variables, LEDGER: left, name: None}
+            ledger, giving = (
+                {id_: said for id_, said in _dict_of(variables.get(name)).items() if id_ not in given}
+                for name in (LEDGER, _GIVING)
+            )
+            return {**variables, LEDGER: ledger, _GIVING: giving, _STARTED: None}
 
         self._change(forget)
 
@@ -133,8 +120,7 @@ class Ledger:
 
     def is_told(self, what: str, when: str = "") -> bool:
         """Tell whether the user knows of *what*, as it is *when*."""
-        told = self.variables().get(_TOLD)
-        return isinstance(told, dict) and told.get(what) == when
+        return _dict_of(self.variables().get(_TOLD)).get(what) == when
 
     def begin_telling(self, what: str, when: str = "") -> bool:
         """Note that the user is told of *what*, as it is *when*; False if another process did so before."""
@@ -142,8 +128,7 @@ class Ledger:
 
         def note(variables: dict[str, Any]) -> dict[str, Any] | None:
             nonlocal is_new
-            told = variables.get(_TOLD)
-            told = told if isinstance(told, dict) else {}
+            told = _dict_of(variables.get(_TOLD))
             is_new = told.get(what) != when
             return {**variables, _TOLD: {**told, what: when}} if is_new else None
 
@@ -156,22 +141,39 @@ class Ledger:
         The same hook may be installed twice, by a project and by a plugin, and then runs twice at once. What was
         claimed *by* the same one stays its own: a server may have done it for the hook, and then be too slow to say so.
         """
+        return bool(self._claim(_CLAIMS, {event: ""}, by))
+
+    def claim_giving(self, given: Mapping[str, str], by: str = "") -> set[str]:
+        """Take on to give the memories *given* (id -> key), and return the ids of those that no other hook gives just now.
+
+        Copilot CLI runs the hooks of a session's start and of its prompt at once when it is resumed, and any client
+        those of tools that it calls at once. The ledger has a memory only once it was handed over.
+        """
+        return self._claim(_GIVING, given, by)
+
+    def _claim(self, kind: str, wanted: Mapping[str, str], by: str) -> set[str]:
         now = self.project.clock()
-        taken = False
+        mine = set(wanted)
 
         def take(variables: dict[str, Any]) -> dict[str, Any] | None:
-            nonlocal taken
-            claims = variables.get(_CLAIMS)
+            nonlocal mine
             claims = {
                 name: claim
-                for name, claim in (claims.items() if isinstance(claims, dict) else ())
+                for name, claim in _dict_of(variables.get(kind)).items()
                 if (when := parse_time(str(claim).split(" ")[0])) and abs(now - when) < _TWIN
             }
-            taken = event in claims and not (by and claims[event].endswith(f" {by}"))
-            return None if taken else {**variables, _CLAIMS: {**claims, event: f"{format_time(now)} {by}"}}
+            mine = {
+                name
+                for name, key in wanted.items()
+                if name not in claims
+                or (by and claims[name].endswith(f" {by}"))
+                or (key and f" {key} " not in claims[name])
+            }
+            new = {name: " ".join((format_time(now), *filter(None, [wanted[name]]), by)) for name in mine}
+            return {**variables, kind: {**claims, **new}} if mine else None
 
         self._change(take)
-        return not taken
+        return mine
 
     def reset(self) -> int:
         """Empty the ledger because the context is gone, open the session filter, and return how many ids there were."""
@@ -183,7 +185,7 @@ class Ledger:
         def empty(variables: dict[str, Any]) -> dict[str, Any]:
             nonlocal count
             count = len(variables.get(LEDGER) or ())
-            return {**variables, LEDGER: {}, **(also or {})}
+            return {**variables, LEDGER: {}, _GIVING: {}, **(also or {})}
 
         if self._has_store:  # else nothing was ever noted
             self._change(empty)
@@ -197,14 +199,16 @@ class Ledger:
 
 def ledger_of(variables: Mapping[str, Any]) -> dict[str, str]:
     """Return what the session was given, among its *variables*."""
-    ledger = variables.get(LEDGER)
-    return ledger if isinstance(ledger, dict) else {}
+    return _dict_of(variables.get(LEDGER))
 
 
 def texts_of(variables: Mapping[str, Any]) -> dict[str, str]:
     """Return the texts kept among the *variables* of a session."""
-    found = variables.get(_KEPT)
-    return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
+    return {str(name): str(text) for name, text in _dict_of(variables.get(_KEPT)).items()}
+
+
+def _dict_of(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def state_scope(project: Project) -> Scope | None:

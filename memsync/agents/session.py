@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import heappush, heappushpop
 from pathlib import Path
 from types import MappingProxyType
@@ -284,6 +284,20 @@ class RecallSession(Ledger):
         """Note that the context has the memories of *ids* already."""
         if there := {entry.id: key_of(entry) for entry in self.find_all(ids)}:
             self._change(lambda variables: {**variables, LEDGER: {**there, **ledger_of(variables)}})
+
+    def take(self, injections: Sequence[Injection], by: str) -> list[Injection]:
+        """Return *injections* without what another hook of the session gives just now; *by*: which hook asks."""
+        wanted = {entry.id: key_of(entry) for found in injections for entry in found.entries}
+        mine = self.claim_giving(wanted, by) if wanted else set()
+        return [self._leave(found, wanted.keys() - mine) for found in injections]
+
+    def _leave(self, found: Injection, ids: Collection[str]) -> Injection:
+        """Return *found* without the memories of *ids*."""
+        kept = [entry for entry in found.entries if entry.id not in ids]
+        if len(kept) == len(found.entries):
+            return found
+        left = self.build(kept, found.filtered + len(found.entries) - len(kept), limit=len(kept))
+        return found._replace(text=left.text, entries=left.entries, filtered=left.filtered, reason=left.reason)
 
     def commit(self, injection: Injection) -> None:
         """Note what was handed over. Done after the output, so that nothing unseen counts as seen."""

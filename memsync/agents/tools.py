@@ -31,15 +31,18 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
         decision = before_tool(session, touched_by(call, cwd, project.layout.root))
     if project.settings.enabled and event == "post-tool" and call.error:
         failure = after_failure(session, call)
-    given = [found for found in (decision.injection, failure) if found.entries]
     name = _event_name(client, event, payload)
     ask = decision.ask if client.asks and event == "pre-tool" else ""
+    given = [found for found in (decision.injection, failure) if found.entries]
     is_ours = not given or session.claim(f"{event} {call.mark}", by)
+    if given and is_ours:
+        before, failure = session.take((decision.injection, failure), by)
+        decision = decision._replace(injection=before)
+        given = [found for found in (before, failure) if found.entries]
 
     def used() -> None:
         for found in given if is_ours and name else ():
             session.commit(found)
-            session.keep_tool([entry.id for entry in found.entries])
         _keep_lookup(session, call, cwd, decision)
         if given or ask:
             hooklog.write(project, _note(session, client, event, call, decision, failure))

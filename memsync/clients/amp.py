@@ -1,4 +1,7 @@
-"""Amp: told of the MCP server only. From its documents, not tried."""
+"""Amp: told of the MCP server only.
+
+`amp mcp list` of 0.0.1790142911 shows it as one of the workspace; not started, for want of an account.
+"""
 
 from __future__ import annotations
 

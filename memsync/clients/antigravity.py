@@ -1,6 +1,7 @@
 """Antigravity CLI (`agy`), which follows Gemini CLI: one hook before every request to the model, without the prompt.
 
-From its documents and other tools' reports on 1.1 and 1.2, not tried: it is not to be had without an account.
+From its documents and other tools' reports on 1.1 and 1.2 (https://github.com/stbenjam/skillsaw,
+`antigravity-hooks-valid`, measured with 1.1.25), not tried: it is not to be had without an account.
 What the user said is the last USER_INPUT of the transcript. A step that is injected is seen by that one
 request, so the memories of a turn are given to each of its requests. It has no event of a session's start
 or end that is one, and says nothing of a compaction.

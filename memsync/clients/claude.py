@@ -39,7 +39,6 @@ CLIENT: Final = Client(
     after="start Claude Code here, and allow its MCP server memsync when it asks",
     after_private=f"run `{LOCAL_SERVER}` here, which adds the tools to Claude Code for you alone",
     lost={"session-start": ("compact", "clear")},
-    keeps_tools=False,  # 2.1.197: in its transcript, and not in the requests of a session that is resumed
     asks=True,
     answer=both,  # for Copilot CLI, which runs the hooks of .claude/settings.json; Claude Code passes the key over
 )

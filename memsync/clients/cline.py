@@ -1,4 +1,6 @@
-"""Cline: told of the MCP server only, in the settings of its CLI, which are the user's. From its documents, not tried.
+"""Cline: told of the MCP server only, in the settings of its CLI, which are the user's.
+
+Its package 3.0.65 reads this form beside the one that it writes itself (`transport`); not started, for want of an account.
 
 The extension for VS Code keeps a file of its own, which its MCP view opens.
 """

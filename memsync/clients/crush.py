@@ -1,4 +1,7 @@
-"""Crush: told of the MCP server only. From its documents, not tried."""
+"""Crush: told of the MCP server only. Not tried.
+
+By `schema.json` of https://github.com/charmbracelet/crush, which wants a `type`.
+"""
 
 from __future__ import annotations
 

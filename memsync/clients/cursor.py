@@ -1,4 +1,4 @@
-"""Cursor: told of the MCP server only. From its documents, not tried."""
+"""Cursor: told of the MCP server only. From its documents (cursor.com/docs/mcp), not tried."""
 
 from __future__ import annotations
 

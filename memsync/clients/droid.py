@@ -1,4 +1,4 @@
-"""Droid: told of the MCP server only. From its documents, not tried."""
+"""Droid: told of the MCP server only. `droid mcp list` of 0.225.2 says "connected [project]"."""
 
 from __future__ import annotations
 

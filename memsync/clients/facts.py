@@ -203,7 +203,7 @@ class Client(NamedTuple):
     event from the next. `read` gives a payload the names that we use, `prompt` takes away what the client
     puts before a prompt, `answer` spells what is added on an event.
     `keeps_start`: what was added at the start of a session is there again when it is resumed.
-    `keeps_tools`: so is what was added about a tool.
+    `restates`: how a line of its transcript begins that says the whole context anew, as it is after a compaction.
     `keeps_prompts`: what was added to a prompt stays; else it is there for one request to the model.
     `asks`: a hook before a tool may have it ask the user.
     """
@@ -223,7 +223,7 @@ class Client(NamedTuple):
     prompt: Callable[[str], str] = typed
     answer: Callable[[str, str], dict[str, Any]] = nested
     keeps_start: bool = True
-    keeps_tools: bool = True
+    restates: bytes = b""
     keeps_prompts: bool = True
     asks: bool = False
 

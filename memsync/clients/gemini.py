@@ -3,12 +3,15 @@
 PreCompress(auto) is sent whether anything is compressed or not, and no event follows one:
 only the user's own /compress empties the ledger, and runs a hook of ours. What is added to a prompt stays in the
 history of the chat, also when it is resumed (0.61, looked at in its requests), though its documentation says for one turn.
-What is added at its start does not.
+What is added at its start does not. A compression keeps the last third of the chat, so what was given there is not given again.
 """
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from memsync.clients.facts import Client, File, Home, Hook, allow, group, run, server, typed
@@ -36,6 +39,17 @@ def without_context(prompt: str) -> str:
     return typed(prompt[found.end() :] if found else prompt)
 
 
+def _read(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *payload* with the transcript of a session that is resumed: it names a new one, and the first goes on."""
+    if payload.get("source") != "resume":
+        return payload
+    folder, name = os.path.split(str(payload.get("transcript_path") or ""))
+    with suppress(OSError):
+        same = (one for one in os.listdir(folder) if one.endswith(f"-{name.rpartition('-')[2]}"))
+        name = min(same, default=name)
+    return {**payload, "transcript_path": os.path.join(folder, name)}
+
+
 CLIENT: Final = Client(
     name="gemini",
     title="Gemini CLI",
@@ -58,6 +72,8 @@ CLIENT: Final = Client(
     turn="timestamp",
     lost={"session-start": ("clear",), "pre-compact": ("manual",)},
     ignored={"pre-compact": ("auto",)},
+    read=_read,
     prompt=without_context,
+    restates=b'{"$set":{"messages":',
     keeps_start=False,
 )

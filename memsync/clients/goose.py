@@ -1,4 +1,7 @@
-"""Goose: told of the MCP server only, in the user's own settings, which are YAML. From its documents, not tried."""
+"""Goose: told of the MCP server only, in the user's own settings, which are YAML. Not tried.
+
+By https://block.github.io/goose/docs/guides/config-files; a `description` may be left out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""VS Code: told of the MCP server only. From its documents, not tried."""
+"""VS Code: told of the MCP server only. Not tried.
+
+By https://code.visualstudio.com/docs/copilot/reference/mcp-configuration a server of this kind must say its `type`.
+"""
 
 from __future__ import annotations
 

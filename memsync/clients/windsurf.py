@@ -1,4 +1,7 @@
-"""Windsurf: told of the MCP server only, in the user's own settings. From its documents, not tried."""
+"""Windsurf: told of the MCP server only, in the user's own settings. Not tried.
+
+By https://docs.windsurf.com/windsurf/cascade/mcp; its plugin for other editors reads ~/.codeium/mcp_config.json.
+"""
 
 from __future__ import annotations
 

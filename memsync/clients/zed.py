@@ -1,4 +1,4 @@
-"""Zed: told of the MCP server only. From its documents, not tried."""
+"""Zed: told of the MCP server only. From its documents (zed.dev/docs/ai/mcp), not tried."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from programs import Codex
 
 
-_PATIENCE = 60
+_PATIENCE = 3600  # seconds, where much else is at work
 
 
 class AppServer:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from programs import CHATTING, CLIENTS, Claude, Client, Codex, Copilot, Gemini, OpenCode, Qwen, why_missing
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let each test take as long as clients do on a machine that has much else to do: what they wait for are events."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.timeout(14_400))
 
 
 def _connected(kind: type[Client], repo, home) -> Iterator[Client]:
@@ -15,6 +23,7 @@ def _connected(kind: type[Client], repo, home) -> Iterator[Client]:
     try:
         made = client.memsync("init", "--agent", client.name, "--no-git-hooks")
         assert made.code == 0, made.err
+        client.be_patient()
         yield client
     finally:
         client.close()

@@ -12,11 +12,20 @@ SAYS = "This is what the model says."
 _USAGE = {"input_tokens": 10, "output_tokens": 5}
 
 
+_MOST_IDLE = 500  # calls
+
+
 class Model(Loopback):
-    """Answers each turn with the same words; `tool` (its name and arguments) is called once before, when it is offered."""
+    """Answers each turn with the same words; `tool` (its name and arguments) is called once before, when it is offered.
+
+    A client may ask before its servers are up. It is then given something to do, `idle`, until a request offers the
+    tool; "{}" in what that is told counts, as a client stops who does the very same again and again.
+    """
 
     def __init__(self) -> None:
         self.tool: tuple[str, Mapping[str, Any]] | None = None
+        self.idle: tuple[str, Mapping[str, str]] = ("", {})
+        self._idled = 0
         super().__init__()
 
     @property
@@ -29,10 +38,20 @@ class Model(Loopback):
         self.asked.append(asked)
         if not self.is_turn(asked):
             return _json({})
-        call = self.tool if self.tool and _awaited(*self.tool) in json.dumps(asked.body) else None
-        if call:
-            self.tool = None
-        return self.answer(asked, call)
+        return self.answer(asked, self._choose(asked))
+
+    def _choose(self, asked: Asked) -> tuple[str, Mapping[str, Any]] | None:
+        """Return which tool is called."""
+        if self.tool is None:
+            return None
+        if _awaited(*self.tool) in json.dumps(asked.body):
+            call, self.tool = self.tool, None
+            return call
+        name, given = self.idle
+        if not name or f'"{name}"' not in json.dumps(asked.body.get("tools")) or self._idled >= _MOST_IDLE:
+            return None
+        self._idled += 1
+        return name, {key: value.format(self._idled) for key, value in given.items()}
 
     @property
     def turns(self) -> list[Mapping[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -32,7 +33,8 @@ PACKAGES = {
     "opencode": "opencode-ai@1.18.33",
     "qwen": "@qwen-code/qwen-code@0.24.4",
 }
-_PATIENCE = 300  # seconds for one turn, where much else is at work
+_PATIENCE = 3600  # seconds for one turn, where much else is at work
+_LIMITS = re.compile(r"(\"timeout(?:Sec)?\": |\btimeout: )(\d+)")
 _FOLDERS = {"mcp-inspector": "inspector"}
 
 
@@ -59,13 +61,18 @@ class Client:
     tool: str
     # whether what is added at the start of a session is there when it is resumed, and how one is forked
     keeps_start = True
+    # whether a compaction leaves the end of the conversation as it is
+    keeps_end = False
     forking: tuple[str, ...] = ()
+    # what its model does while it waits for a tool
+    idle: tuple[str, Mapping[str, str]] = ("glob", {"pattern": "*.no{}"})
     # the tool that starts a subagent
     helper: tuple[str, Mapping[str, Any]] = ("", {})
 
     def __init__(self, root: Path, home: Path) -> None:
         self.root, self.home = root, home
         self.model = self.kind()
+        self.model.idle = self.idle
         shims = home / "bin"
         shims.mkdir(parents=True, exist_ok=True)
         (shims / "memsync").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m memsync "$@"\n')
@@ -79,6 +86,7 @@ class Client:
             "LANG": "C.UTF-8",
             "TERM": "dumb",
             "GIT_CONFIG_NOSYSTEM": "1",
+            "MEMSYNC_HOOK_SECONDS": "600",
             **self.settings(),
         }
 
@@ -89,6 +97,11 @@ class Client:
     def hooks_file(self) -> Path:
         """Return the file of the project's hooks."""
         raise NotImplementedError
+
+    def be_patient(self) -> None:
+        """Give the hooks a hundred times what they get from users, who share their machine with less."""
+        path = self.hooks_file()
+        path.write_text(_LIMITS.sub(lambda found: f"{found[1]}{int(found[2]) * 100}", path.read_text()))
 
     def close(self) -> None:
         """Stop the model."""
@@ -160,6 +173,7 @@ _LOOK = {"description": "look", "prompt": "Find out what is needed"}
 
 class Claude(Client):
     name, program, kind, tool = "claude", "claude", Anthropic, "mcp__memsync__{}"
+    idle = ("ToolSearch", {"query": "select:No{}"})
     forking = ("--continue", "--fork-session", "-p")
     helper = ("Agent", {**_LOOK, "subagent_type": "general-purpose"})
 
@@ -189,6 +203,7 @@ class Claude(Client):
 
 class Codex(Client):
     name, program, kind, tool = "codex", "codex", OpenAI, "mcp__memsync/{}"
+    idle = ("list_mcp_resources", {})  # waits for the servers
 
     def settings(self) -> Mapping[str, str]:
         directory = self.home / ".codex"
@@ -251,6 +266,7 @@ class Codex(Client):
 
 class Gemini(Client):
     name, program, kind, tool = "gemini", "gemini", Google, "mcp_memsync_{}"
+    keeps_end = True
     keeps_start = False
 
     def settings(self) -> Mapping[str, str]:
@@ -376,11 +392,16 @@ class OpenCode(Chatting):
         here = {"npm": "@ai-sdk/openai-compatible", "name": "here", "options": options, "models": {"m1": model}}
         said = {"autoupdate": False, "share": "disabled", "model": "here/m1", "small_model": "here/m1"}
         (self.root / "opencode.json").write_text(json.dumps({**said, "provider": {"here": here}}))
+        (self.home / ".npm").symlink_to(INSTALLED / "npm-cache")  # it asks npm for packages first
+        (INSTALLED / "npm-cache").mkdir(exist_ok=True)
         off = ("AUTOUPDATE", "MODELS_FETCH", "DEFAULT_PLUGINS")
         return {f"OPENCODE_DISABLE_{name}": "1" for name in off}
 
     def turn(self, prompt: str, *, again: bool, tools: bool) -> Ran:
-        return self.run("run", *(["--continue"] if again else []), prompt)  # it asks npm for packages first
+        return self.run("run", *(["--continue"] if again else []), prompt)
+
+    def hooks_file(self) -> Path:
+        return self.root / ".opencode" / "plugins" / "memsync.js"
 
     def compact(self) -> None:
         listed = json.loads(self.run("session", "list", "--format", "json").out)
@@ -395,7 +416,7 @@ class OpenCode(Chatting):
             url, headers = f"{address}/session/{listed[0]['id']}/summarize", {"Content-Type": "application/json"}
             with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=_PATIENCE) as answer:
                 assert answer.status == 200
-            until(lambda: "post-compact" in heard.read_text())
+            until(lambda: "post-compact" in heard.read_text(), _PATIENCE)
         finally:
             server.terminate()
             server.communicate()

@@ -27,7 +27,6 @@ FACTS: Mapping[str, tuple[str, str]] = {
     "backup": ("Backups of the warehouse are kept in Glacier", "Where are backups of the warehouse kept?"),
     "ticket": ("Tickets are triaged on Monday by whoever is on call", "Who triages tickets on Monday?"),
 }
-_MOST_TURNS = 25  # at which none is taken once more
 NOISE = "Sensor {} is in hall {}"
 
 
@@ -49,28 +48,14 @@ class Story:
         done = self.client.memsync("memory", "remember", text, "--importance", "0.9")
         assert done.code == 0, done.err
 
-    def say(
-        self, prompt: str, *more: str, at_start: str = "", tool: tuple[str, Mapping[str, object]] | None = None
-    ) -> None:
-        """Take a turn after which the context has *more* facts than before; the model calls *tool* first.
-
-        One that comes *at_start* is gone with the next turn, where the client does not keep it.
-        """
+    def say(self, prompt: str, *more: str, tool: tuple[str, Mapping[str, object]] | None = None) -> None:
+        """Take a turn after which the context has *more* facts than before; the model calls *tool* first."""
         self.client.model.tool = tool
-        sent = self.take_turn(prompt, tool is not None)
-        while self.client.model.tool is not None:  # a client on a busy machine goes on before its servers are up
-            self.check(sent)
-            assert self.turns < _MOST_TURNS, "no turn offered the tool"
-            sent = self.take_turn(prompt, tool is not None)
-        self.there.update(more, filter(None, [at_start]))
-        self.check(sent)
-        if not self.client.keeps_start:
-            self.there.discard(at_start)
-
-    def take_turn(self, prompt: str, tools: bool) -> str:
-        sent = self.client.ask(prompt, again=self.turns > 0, tools=tools)
+        sent = self.client.ask(prompt, again=self.turns > 0, tools=tool is not None)
         self.turns += 1
-        return sent
+        assert self.client.model.tool is None, "it was never offered"
+        self.there.update(more)
+        self.check(sent)
 
     def ask(self, name: str, words: str = "") -> None:
         self.say(f"{words}{FACTS[name][1]}", name)
@@ -102,9 +87,15 @@ def live_through_resumes(story: Story) -> None:
 
 
 def live_after_a_compaction(story: Story) -> None:
-    """Take six turns after the context is gone but for what the last question was about."""
-    story.there = set()
-    story.say("Now tell me about the tests.", at_start="flags")
+    """Take six turns after the context is gone, but for what the last question was about and what the client leaves of it."""
+    sent = story.client.ask("Now tell me about the tests.", again=True)
+    story.turns += 1
+    left = {name for name in story.there if FACTS[name][0] in sent}
+    assert left == {"flags"} or story.client.keeps_end
+    story.there = left
+    story.check(sent)
+    if not (story.client.keeps_start or story.client.keeps_end):
+        story.there.discard("flags")
     story.ask("node")
     story.ask("flags", "Again: ")
     story.ask("backup")
@@ -112,7 +103,6 @@ def live_after_a_compaction(story: Story) -> None:
     story.ask("ticket")
 
 
-@pytest.mark.timeout(1200)
 def test_each_needed_memory_is_given_once_in_twenty_turns(anyone):
     story = Story(anyone)
     live_through_resumes(story)
@@ -120,7 +110,6 @@ def test_each_needed_memory_is_given_once_in_twenty_turns(anyone):
     live_after_a_compaction(story)
 
 
-@pytest.mark.timeout(600)
 def test_a_fork_has_what_its_parent_was_given(forking):
     story = Story(forking)
     story.ask("node")
@@ -128,7 +117,6 @@ def test_a_fork_has_what_its_parent_was_given(forking):
     story.ask("port")
 
 
-@pytest.mark.timeout(600)
 def test_a_subagent_is_given_what_the_prompt_was_about_and_its_session_nothing_twice(helped):
     story = Story(helped)
     helped.model.tool = helped.helper
@@ -144,7 +132,6 @@ def test_a_subagent_is_given_what_the_prompt_was_about_and_its_session_nothing_t
     story.say("Remind me please: " + FACTS["node"][1])
 
 
-@pytest.mark.timeout(300)
 def test_a_subagent_of_codex_is_given_what_the_prompt_was_about(codex):
     story = Story(codex)
     codex.model.tool = ("multi_agent_v1/spawn_agent", {"message": "Find out what is needed", "agent_type": "default"})
@@ -160,6 +147,6 @@ def test_a_subagent_of_codex_is_given_what_the_prompt_was_about(codex):
         text = [{"type": "text", "text": FACTS["node"][1]}]
         server.call("turn/start", {"threadId": thread, "input": text})
         server.wait_for("turn/completed")
-        until(sent_to_helper)
+        until(sent_to_helper, 3600)
     story.there = {"node"}
     story.check(sent_to_helper()[0])

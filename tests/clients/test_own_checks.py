@@ -82,7 +82,14 @@ def test_the_command_of_the_plugin_puts_what_was_typed_into_the_prompt(claude):
 # Codex
 
 
+def install_anew(codex) -> None:
+    """Have the hooks as users have them."""
+    for words in (["uninstall", "--agent", "codex"], ["init", "--agent", "codex", "--no-git-hooks"]):
+        assert codex.memsync(*words).code == 0
+
+
 def test_codex_lists_our_hooks_without_a_warning(codex):
+    install_anew(codex)
     with AppServer(codex) as server:
         (listed,) = server.call("hooks/list", {"cwds": [str(codex.root)]})["data"]
     assert (listed["warnings"], listed["errors"]) == ([], [])
@@ -97,6 +104,7 @@ def test_codex_lists_our_hooks_without_a_warning(codex):
 
 
 def test_the_hash_by_which_codex_remembers_an_approval_never_changes(codex):
+    install_anew(codex)
     with AppServer(codex) as server:
         (listed,) = server.call("hooks/list", {"cwds": [str(codex.root)]})["data"]
     assert {hook["eventName"]: hook["currentHash"][7:15] for hook in listed["hooks"]} == {

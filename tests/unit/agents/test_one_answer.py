@@ -7,6 +7,7 @@ import json
 from memsync import Memsync
 from memsync.agents import hooklog
 from memsync.agents.hooks import answer
+from memsync.agents.tools import Reply
 from memsync.clients import known
 
 FACT = "The staging database listens on port 5433"
@@ -38,10 +39,38 @@ def test_of_two_hooks_for_one_start_one_prints(project):
 
 def test_the_next_prompt_is_answered_by_whichever_hook_comes_first(project, clock):
     project.remember(FACT)
-    twins(project, "prompt", PROMPT)
-    assert [bool(out) for out in twins(project, "prompt", {**PROMPT, "prompt_id": "p2"})] == [True, False]
+    for turn in ("p1", "p2", "p1"):
+        assert [bool(out) for out in twins(project, "prompt", {**PROMPT, "prompt_id": turn})] == [True, False]
+        clock.move(seconds=5)
+
+
+def test_a_memory_comes_once_where_a_session_is_resumed_and_spoken_to_at_once(project, clock):
+    project.remember(FACT)
+    copilot = known.find("copilot")
+
+    def ask(event: str, **payload: str) -> Reply:
+        opened = Memsync.open(project.layout.start, clock=clock)
+        return answer(opened, copilot, event, {"sessionId": "s1", **payload})
+
+    ask("session-start", source="new").used()
+    begun = ask("session-start", source="resume")
+    asked = ask("prompt", prompt=PROMPT["prompt"])  # before the other is known to have been printed
+    assert [FACT in begun.out, FACT in asked.out] == [True, False]
+    for reply in (begun, asked):
+        reply.used()
     clock.move(seconds=5)
-    assert [bool(out) for out in twins(project, "prompt", PROMPT)] == [True, False]
+    assert FACT in ask("session-start", source="resume").out
+
+
+def test_a_memory_comes_once_where_two_tools_are_called_at_once(project):
+    project.remember(FACT, anchors=["*.yaml"])
+    calls = [
+        {"session_id": "s1", "tool_use_id": f"t{n}", "tool_name": "Write", "tool_input": {"file_path": f"{n}.yaml"}}
+        for n in range(2)
+    ]
+    opened = [Memsync.open(project.layout.start, clock=project.clock) for _ in calls]
+    replies = [answer(one, known.find("claude"), "pre-tool", call) for one, call in zip(opened, calls, strict=True)]
+    assert [FACT in reply.out for reply in replies] == [True, False]
 
 
 def test_how_many_memories_a_compaction_lets_come_again_is_in_the_log(project):

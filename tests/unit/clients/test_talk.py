@@ -66,6 +66,30 @@ def test_copilot_that_is_left_after_a_compaction_gets_what_was_needed_when_it_is
     assert FACT in str(copilot(project, "session-start", source="resume"))
 
 
+@pytest.mark.parametrize("left", [False, True], ids=["at once", "when it is resumed"])
+def test_gemini_is_given_again_what_a_compression_took_and_nothing_that_it_left(project, tmp_path, left):
+    taken = project.remember(FACT).entry.id  # it is there
+    other = project.remember("Invoices are rounded half to even", importance=0.9).entry.id
+    first, later = (tmp_path / f"session-2026-11-22T08-{minute}-0a1b2c3d.jsonl" for minute in (42, 48))
+
+    def gemini(event, transcript=first, **more):
+        return hook(project, "gemini", event, session_id="g1", transcript_path=str(transcript), **more)
+
+    assert FACT in str(gemini("prompt", prompt=ASK, timestamp="1"))
+    assert "rounded" in str(gemini("prompt", prompt="How are invoices rounded?", timestamp="2"))
+    gemini("pre-compact", trigger="manual")
+    gone = f"- [{taken}] (fact, importance 0.9, today) {FACT}"
+    kept = f"- [{other}] (fact, importance 0.9, today) Invoices are rounded half to even"
+    rows = [{"type": "user", "content": f"{gone}\n{kept}"}, {"$set": {"messages": [{"content": kept}]}}]
+    first.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
+    if left:
+        later.write_text("{}\n")
+        begun = str(gemini("session-start", later, source="resume", timestamp="3"))
+        assert (begun.count(FACT), "rounded" in begun) == (1, False)
+    assert "rounded" not in str(gemini("prompt", prompt="How are invoices rounded?", timestamp="4"))
+    assert (FACT in str(gemini("prompt", prompt=ASK, timestamp="5"))) is not left
+
+
 def test_a_subagent_of_copilot_is_given_what_the_prompt_was_about_once(project):
     project.remember("Sensor 1 is in hall 31", importance=0.95)
     copilot(project, "session-start", source="new")
