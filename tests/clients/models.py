@@ -44,7 +44,7 @@ class Model(Loopback):
         """Return which tool is called."""
         if self.tool is None:
             return None
-        if _awaited(*self.tool) in json.dumps(asked.body):
+        if _is_offered(*self.tool, asked.body):
             call, self.tool = self.tool, None
             return call
         name, given = self.idle
@@ -67,9 +67,14 @@ class Model(Loopback):
         raise NotImplementedError
 
 
-def _awaited(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return what a request says that offers the tool: Qwen Code calls one for another, and only lists that."""
-    return str(arguments["name"] if name == "tool_call" else name.split("/", maxsplit=1)[0])
+def _is_offered(name: str, arguments: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
+    """Tell whether a request offers the tool now; that an earlier turn spoke of it says nothing.
+
+    Codex and Qwen Code load tools when they are asked for, and only list them: Qwen Code calls one by another.
+    """
+    namespace, _, inner = name.rpartition("/")
+    listed = namespace or (str(arguments["name"]) if inner == "tool_call" else "")
+    return listed in json.dumps(body) if listed else name in json.dumps(body.get("tools"))
 
 
 def _json(value: Any) -> Reply:

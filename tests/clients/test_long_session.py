@@ -48,7 +48,7 @@ class Story:
         done = self.client.memsync("memory", "remember", text, "--importance", "0.9")
         assert done.code == 0, done.err
 
-    def say(self, prompt: str, *more: str, tool: tuple[str, Mapping[str, object]] | None = None) -> None:
+    def say(self, prompt: str, *more: str, tool: tuple[str, Mapping[str, object]] | None = None) -> str:
         """Take a turn after which the context has *more* facts than before; the model calls *tool* first."""
         self.client.model.tool = tool
         sent = self.client.ask(prompt, again=self.turns > 0, tools=tool is not None)
@@ -56,6 +56,7 @@ class Story:
         assert self.client.model.tool is None, "it was never offered"
         self.there.update(more)
         self.check(sent)
+        return sent
 
     def ask(self, name: str, words: str = "") -> None:
         self.say(f"{words}{FACTS[name][1]}", name)
@@ -78,7 +79,7 @@ def live_through_resumes(story: Story) -> None:
     story.say("Please look it up.", "weblate", tool=story.client.call("recall", {"query": "Weblate", "limit": 1}))
     story.ask("weblate")
     new = {"content": FACTS["ticket"][0], "importance": 0.9}
-    story.say("Please keep that in mind.", "ticket", tool=story.client.call("remember", new))
+    assert "created mm-" in story.say("Please keep that in mind.", "ticket", tool=story.client.call("remember", new))
     story.ask("ticket")
     story.say("continue")
     story.ask("grpc")
