@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
@@ -45,7 +46,8 @@ def find_negation(one: Reading, other: Reading) -> str:
     return next((f"only one of them says 'not {word}'" for word in _list_negated(one) if word in plain), "")
 
 
-def _list_negated(reading: Reading) -> list[str]:
+@lru_cache(maxsize=4096)  # a write asks it of its own text for each nominee, and of these again at the next write
+def _list_negated(reading: Reading) -> tuple[str, ...]:
     """Return the words that a negation stands before; behind it, if its clause ends there."""
     found: list[str] = []
     for _, clause in groupby(reading.tokens, key=lambda token: token.clause):
@@ -61,7 +63,7 @@ def _list_negated(reading: Reading) -> list[str]:
                 is_open = False
                 ahead = ahead if token.form in BESIDE else (token.form, *ahead[:1])
             following = token.form
-    return found
+    return tuple(found)
 
 
 def find_opposite(new: Reading, old: Reading) -> str:
@@ -81,7 +83,8 @@ def _measure_overlap(one: Reading, other: Reading) -> float:
     return 2 * len(here & there) / (len(here) + len(there) or 1)
 
 
-def _list_plain_words(reading: Reading) -> dict[str, tuple[str, set[str]]]:
+@lru_cache(maxsize=4096)
+def _list_plain_words(reading: Reading) -> Mapping[str, tuple[str, set[str]]]:
     """Return each word that is not negated, as written, with the words of content beside it."""
     negated = set(_list_negated(reading))
     found: dict[str, tuple[str, set[str]]] = {}
