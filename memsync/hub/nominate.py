@@ -98,24 +98,42 @@ def find_reach(connection: Connection[Any], repositories: Sequence[str], kind: s
 
 
 def know_whole(connection: Connection[Any], query: Query, reach: Reach) -> tuple[Whole, list[str]]:
-    """Return what the hub knows of the terms of *query* and of words like them, and these words."""
-    row = connection.execute("select live, total, squares from stats where kind = %s", [reach.kind]).fetchone()
-    live, total, squares = row or (0, 0.0, 0.0)
-    seen = _count_terms(connection, reach.kind, query.terms)
+    """Return what is known of the terms of *query* and of words like them, and these words.
+
+    Counted is what may be read, where that is little: the words of a million other records made other words rare, and
+    the answers of one repository worse. Of more it is the whole hub, whose counts are kept.
+    """
+    counted = reach if reach.records <= FEW else None
+    if counted:
+        lengths = "select count(*), sum(length), sum(length::float8 ^ 2) from record where kind = %s and repo = any(%s::int[])"
+        row = connection.execute(lengths.encode(), [reach.kind, list(reach.repos)]).fetchone()
+    else:
+        row = connection.execute("select live, total, squares from stats where kind = %s", [reach.kind]).fetchone()
+    live, total, squares = (value or 0 for value in row or (0, 0, 0))
+    seen = _count_terms(connection, reach.kind, query.terms, counted)
     rare = [term for term in query.terms if not term.startswith("=") and seen[term] <= WIDENED]
     near = _find_like(connection, rare)
-    seen |= _count_terms(connection, reach.kind, [word for word in near if word not in seen])
+    seen |= _count_terms(connection, reach.kind, [word for word in near if word not in seen], counted)
     alike = alike_words(query, near, lambda word: seen.get(word, 0), WIDENED)
     words = sorted({word for found in alike.values() for word in found})
-    return Whole(live, total, squares, seen, reach.records), words
+    return Whole(live, float(total), float(squares), seen, reach.records), words
 
 
-def _count_terms(connection: Connection[Any], kind: str, terms: Sequence[str]) -> dict[str, int]:
+def _count_terms(connection: Connection[Any], kind: str, terms: Sequence[str], counted: Reach | None) -> dict[str, int]:
+    """Return how many records have each of *terms*: of those that are *counted*, else of the hub."""
     keys = {key_of(kind, term): term for term in terms}
     found = dict.fromkeys(terms, 0)
-    if keys:
-        for key, count in connection.execute("select term, n from df where term = any(%s)", [list(keys)]):
-            found[keys[key]] = max(count, 0)
+    if not keys:
+        return found
+    if counted is None:
+        rows = connection.execute("select term, n from df where term = any(%s::bigint[])", [list(keys)])
+    else:
+        rows = connection.execute(
+            "select term, count(*) from posting where term = any(%s::bigint[]) and repo = any(%s::int[]) group by term",
+            [list(keys), list(counted.repos)],
+        )
+    for key, count in rows:
+        found[keys[key]] = max(count, 0)
     return found
 
 
@@ -141,7 +159,7 @@ def by_words(
     """Return the records with most of the rarest *terms*, each counted as the index counts it."""
     chosen = choose_terms(whole, terms, share=reach.records / max(whole.live, 1))
     where, values = filters.where()
-    lead = "p.repo" if reach.records < _WIDE * whole.live else "p.repo + 0"
+    lead = "p.repo" if reach.records <= max(FEW, _WIDE * whole.live) else "p.repo + 0"
     join = f" join record r on r.id = p.record and {where}" if where else ""
     query = (
         "select p.record from unnest(%(terms)s::bigint[], %(weights)s::float8[]) as t (term, weight) cross join lateral"
