@@ -64,7 +64,8 @@ def count_unread(project: Project) -> int:
     """Return how many memories no process of this machine has screened, as far as that is noted."""
     project.stores.refresh()
     rules = version_of_rules()
-    known = sum(len(project.state(scope).screened(rules)) for scope in project.stores)
+    states = [project.state(scope) for scope in project.stores]
+    known = sum(len(state.screened(rules)) for state in states if state.path.exists())  # asking would make it
     return sum(len(store.memories()) for store in project.stores.values()) - known
 
 
