@@ -63,9 +63,8 @@ def read_ahead(live: Live) -> None:
 def count_unread(project: Project) -> int:
     """Return how many memories no process of this machine has screened, as far as that is noted."""
     project.stores.refresh()
-    rules = version_of_rules()
-    states = [project.state(scope) for scope in project.stores]
-    known = sum(len(state.screened(rules)) for state in states if state.path.exists())  # asking would make it
+    states = [state for state in map(project.state, project.stores) if state.path.exists()]  # asking would make it
+    known = sum(len(state.screened(version_of_rules())) for state in states)
     return sum(len(store.memories()) for store in project.stores.values()) - known
 
 
