@@ -70,6 +70,7 @@ def test_every_command_has_help_with_an_example(path):
 def test_every_group_and_command_is_in_the_tree():
     assert set(cli.list_commands(None)) == {
         "completion",
+        "config",
         "demo",
         "doctor",
         "eval",

@@ -23,7 +23,8 @@ _SAME = (
 
 
 def same(text: str, places: dict[str, str] | None = None) -> str:
-    """Return *text* without what differs between two runs."""
+    """Return *text* without what differs between two runs, and with the commands that go on joined."""
+    text = text.replace("\\\n", "")
     for path, name in (places or {}).items():
         text = text.replace(path, name)
     for pattern, name in _SAME:

@@ -33,7 +33,7 @@ Written by `make docs` from `--help`; a test fails when it is not up to date.
 """
 _SETTINGS_HEAD = """# Every setting of memsync with its default; keep the lines that you change.
 # ~/.gobby/config.yaml holds for all your projects, .gobby/config.yaml for everybody who works on a repository
-# (of which only some settings are taken: docs/security.md). `memsync memory config` shows what is in force, and why.
+# (of which only some settings are taken: docs/security.md). `memsync config --list --origin` shows what is in force, and why.
 # Written by `make docs`.
 """
 

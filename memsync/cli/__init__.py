@@ -9,9 +9,11 @@ import sys
 def main() -> None:
     """Run the command line; help and version are answered without loading the rest."""
     words = sys.argv[1:]
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
     if words[-1:] in ([], ["--help"], ["-h"]) and "_MEMSYNC_COMPLETE" not in os.environ:
         _write_help(" ".join(["memsync", *words[:-1]]))
-    if words in (["--version"], ["-V"]):
+    if words in (["--version"], ["-V"], ["version"]):
         from memsync import __version__
 
         sys.exit(_write(f"memsync {__version__}\n"))

@@ -6,7 +6,7 @@ import errno
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial, update_wrapper
 from importlib import import_module
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 
 from memsync import __version__
+from memsync.cli.terminal import choose_colour, page, track
 from memsync.errors import MemsyncError
+from memsync.system import progress
 from memsync.system.logs import prepare
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ T = TypeVar("T")
 
 _UNEXPECTED: Final = 3
 _INTERRUPTED: Final = 130
+_MANY: Final = 5_000  # memories whose first index takes long enough to show that it goes on
 _NO_OUTPUT: Final = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG}
 
 
@@ -35,46 +38,122 @@ class LazyGroup(click.Group):
     Each home is a module of this package and the names of the commands that it adds when it is imported.
     """
 
-    group_class = type
+    group_class: type[click.Group | type] | None = type
 
     def __init__(self, *args: Any, homes: Sequence[tuple[str, str]] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._homes = {name: module for module, names in homes for name in names.split()}
-        self.commands = {name: click.Command(name) for name in self._homes}  # for click's "did you mean"
+        self.commands = {name: click.Command(name) for name in self._homes}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of the help."""
-        return sorted(self.commands, key=self._homes.__contains__)
+        """Return the names in the order of the help, without other names of the same."""
+        names = sorted(self.commands, key=self._homes.__contains__)
+        return [*names, *self.list_shortcuts()] if "_MEMSYNC_COMPLETE" in os.environ else names
+
+    def list_shortcuts(self) -> list[str]:
+        """Return the other names that are offered."""
+        return []
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return one command; its home is imported first."""
         if cmd_name in self._homes:
             import_module(f"{__package__}.{self._homes[cmd_name]}")
-        return self.commands.get(cmd_name)
+        found = self.commands.get(cmd_name)
+        if found is not None and "_MEMSYNC_COMPLETE" in os.environ:
+            from memsync.cli.complete import equip
+
+            equip(found)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that *args* begin with, or say which was probably meant."""
+        word = args[0]
+        if ctx.resilient_parsing or word.startswith("-") or self.get_command(ctx, word) is not None:
+            return super().resolve_command(ctx, args)
+        from memsync.cli.words import suggest
+
+        near = suggest(word, [*self.list_commands(ctx), *self.list_shortcuts()])
+        advice = f"did you mean `{ctx.command_path} {near}`?" if near else f"`{ctx.command_path} --help` lists them"
+        raise click.UsageError(f"no command {word!r}; {advice}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what each command does, in a whole sentence."""
-        rows = []
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            assert command
-            rows.append(
-                (
-                    name,
-                    f"The same as {command.name}." if command.name != name else command.get_short_help_str(limit=200),
-                )
-            )
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        self._write_section("Commands", self.list_commands(ctx), ctx, formatter)
+
+    def _write_section(self, title: str, names: Iterable[str], ctx: click.Context, to: click.HelpFormatter) -> None:
+        found = [(name, self.get_command(ctx, name)) for name in names]
+        with to.section(title):
+            to.write_dl([(name, command.get_short_help_str(limit=200)) for name, command in found if command])
+
+
+class MemoryGroup(LazyGroup):
+    """The commands on memories; some have other names too."""
+
+    group_class = LazyGroup
+
+    def list_shortcuts(self) -> list[str]:
+        """Return the other names."""
+        from memsync.cli.words import ALIASES
+
+        return list(ALIASES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return one command, by any of its names."""
+        if (found := super().get_command(ctx, cmd_name)) is not None:
+            return found
+        from memsync.cli.words import ALIASES
+
+        names = ALIASES.get(cmd_name, "").split()
+        if not names:
+            return None
+        return super().get_command(ctx, names[1]) if names[0] == self.name else cli.get_command(ctx, names[0])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write which other names there are."""
+        from memsync.cli.words import ALIASES
+
+        rows = [f"{name} ({path.rpartition(' ')[2]})" if path != name else name for name, path in ALIASES.items()]
+        formatter.write_paragraph()
+        formatter.write_text(f"Also: {', '.join(rows)}. Without the word memory they work too: memsync recall.")
+
+
+class RootGroup(LazyGroup):
+    """The commands at the top, and those on memories without that word."""
+
+    group_class = LazyGroup
+
+    def list_shortcuts(self) -> list[str]:
+        """Return the commands of every day."""
+        from memsync.cli.words import EVERY_DAY
+
+        return [name for name in EVERY_DAY.split() if name not in self.commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return one command, of ours or else on memories."""
+        if cmd_name in self.commands:
+            return super().get_command(ctx, cmd_name)
+        memory = super().get_command(ctx, "memory")
+        return memory.get_command(ctx, cmd_name) if isinstance(memory, click.Group) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands of every day first."""
+        from memsync.cli.words import EVERY_DAY
+
+        often = EVERY_DAY.split()
+        self._write_section("Every day", often, ctx, formatter)
+        self._write_section("Commands", [n for n in self.list_commands(ctx) if n not in often], ctx, formatter)
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=RootGroup,
     homes=(
         ("project", "init uninstall status doctor"),
         ("trust", "trust"),
         ("sync", "sync"),
         ("memory", "memory"),
+        ("settings", "config"),
         ("skill", "skill"),
         ("agents", "hook"),
         ("git", "git"),
@@ -106,8 +185,8 @@ def cli(ctx: click.Context, directory: str | None, verbose: bool) -> None:
     \b
     Examples:
       memsync init
-      memsync memory remember "CI needs Node 20" --tag ci
-      memsync memory recall "which node version"
+      memsync remember "CI needs Node 20" --tag ci
+      memsync recall which node version
 
     Commands that answer take --json. Exit codes: 0 done, 1 expected failure with
     what to do next, 2 wrong usage, 3 unexpected.
@@ -117,8 +196,7 @@ def cli(ctx: click.Context, directory: str | None, verbose: bool) -> None:
     prepare(partial(_configure_logs, verbose))
     if directory:
         os.chdir(directory)
-    if os.environ.get("NO_COLOR"):
-        ctx.color = False
+    ctx.color = choose_colour()
 
 
 def _configure_logs(verbose: bool) -> None:
@@ -178,8 +256,7 @@ def _report_failure(message: str, code: int, as_json: bool, *, status: str = "")
     with suppress(OSError):  # the output itself may be what failed
         if as_json:
             click.echo(to_json({"error": message, "exit_code": code, **({"status": status} if status else {})}))
-    colour = False if os.environ.get("NO_COLOR") else None
-    click.echo(f"{click.style('memsync:', fg='red')} {one_line(message)}", err=True, color=colour)
+    click.echo(f"{click.style('memsync:', fg='red')} {one_line(message)}", err=True, color=choose_colour())
     return code
 
 
@@ -195,7 +272,7 @@ class Answer(NamedTuple):
 
 
 def command(
-    group: click.Group, name: str | None = None, *, is_quiet: bool = False
+    group: click.Group, name: str | None = None, *, is_quiet: bool = False, cls: type[click.Command] | None = None
 ) -> Callable[[Callable[..., Answer | None]], click.Command]:
     """Add a command, with --json, to *group*: a function from the open project and the options to an answer.
 
@@ -210,12 +287,16 @@ def command(
             project = _open_project(ctx, is_quiet=is_quiet)
             check_paths(project.layout.root, options.values())
             answer = function(project, **options)
+            if any(store.touched for store in project.stores.values()):
+                from memsync.memories.undoing import note_steps
+
+                note_steps(project, ctx.command_path.removeprefix("memsync "))
             if answer is not None:
                 print_answer(answer, as_json=as_json)
                 ctx.exit(answer.code)
 
         update_wrapper(run, function)  # its options, too
-        made = group.command(name or function.__name__.rstrip("_"))(run)
+        made = group.command(name or function.__name__.rstrip("_"), cls=cls or click.Command)(run)
         made.params.append(_JSON)
         return made
 
@@ -224,9 +305,12 @@ def command(
 
 def print_answer(answer: Answer, *, as_json: bool) -> None:
     """Print one result on standard output."""
-    from memsync.cli.render import to_json
+    if as_json:
+        from memsync.cli.render import to_json
 
-    click.echo(to_json(answer.value) if as_json else answer.text)
+        click.echo(to_json(answer.value))
+    else:
+        page(answer.text)
 
 
 def wants_json() -> bool:
@@ -239,6 +323,7 @@ def _open_project(ctx: click.Context, *, is_quiet: bool) -> Project:
     from memsync.store.trust import notice
     from memsync.store.workflow import find_waiting
 
+    progress.show = partial(track, least=_MANY)
     project = ctx.with_resource(Project.open())
     if not is_quiet and (text := notice(find_waiting(project.layout, project.loaded))):
         click.echo(f"memsync: {text}", err=True)
@@ -262,16 +347,6 @@ def check_paths(tree: Path | None, values: Iterable[object]) -> None:
 Decorated = Callable[..., Any]
 
 
-def track(items: Sequence[T], label: str, *, least: int) -> Iterable[T]:
-    """Return *items* with a progress bar on stderr, if they are at *least* so many and somebody watches."""
-    return _bar(items, label) if len(items) >= least and sys.stderr.isatty() else items
-
-
-def _bar(items: Sequence[T], label: str) -> Iterator[T]:
-    with click.progressbar(items, label=label, file=sys.stderr, update_min_steps=len(items) // 200 + 1) as bar:
-        yield from bar
-
-
 def stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], Decorated]:
     """Put several options on a command, in the order given."""
 
@@ -292,9 +367,21 @@ allow_secret_option = click.option(
     is_flag=True,
     help="Accept what looks like a secret, for you on this machine; adds the tag allow-secret.",
 )
-scope_option = click.option(
-    "--scope", type=click.Choice(["project", "stealth", "global"]), help="Only memories that live there."
-)
+
+
+class _ScopeName(click.Choice[str]):
+    """The name of a scope as people see it: `private` is `stealth` in code and in --json, and still taken."""
+
+    def __init__(self) -> None:
+        super().__init__(["project", "private", "global"])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        said = super().convert("private" if value == "stealth" else value, param, ctx)
+        return "stealth" if said == "private" else said
+
+
+scope_option = click.option("--scope", type=_ScopeName(), help="Only memories that live there.")
+
 filter_options = stack(
     click.option("--type", "memory_type", metavar="TYPE", help="Only memories of that type."),
     click.option("--tag", "tags_all", multiple=True, metavar="TAG", help="Only with this tag (repeat: with all)."),
@@ -305,6 +392,7 @@ filter_options = stack(
     ),
     click.option("--archived", is_flag=True, help="Archived ones too."),
     click.option("--exclude", "exclude", multiple=True, metavar="ID", help="Without that memory (repeat)."),
+    click.option("--since", metavar="WHEN", help='Written since: 7d, "2 weeks", a date or a revision.'),
     scope_option,
 )
 model_option = click.option("--no-llm", is_flag=True, help="By rules, even where a model is configured.")

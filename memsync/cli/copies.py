@@ -7,9 +7,10 @@ import sys
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, command, track, wants_json
+from memsync.cli.app import Answer, command, wants_json
 from memsync.cli.janitor import janitor
 from memsync.cli.review import Round, list_names
+from memsync.cli.terminal import track
 from memsync.janitor import queue
 from memsync.janitor.batches import describe, list_records, spell
 from memsync.janitor.likely import find_clusters

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, cli, command, track
+from memsync.cli.app import Answer, cli, command
+from memsync.cli.terminal import track
 from memsync.errors import ConfigError, UsageError, blaming
 from memsync.evals import questions as measuring
 from memsync.evals.facets import FIGURES

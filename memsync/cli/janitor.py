@@ -11,7 +11,8 @@ from typing import Final
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, LazyGroup, cli, command, print_answer, track, wants_json
+from memsync.cli.app import Answer, LazyGroup, cli, command, print_answer, wants_json
+from memsync.cli.terminal import track
 from memsync.errors import MemsyncError, UsageError
 from memsync.janitor.clusters import list_losses
 from memsync.janitor.plan import TASKS, Archive, Confirm, Enrich, Merge, Plan, Reverse, Step, Task, parse, spell

@@ -22,7 +22,7 @@ from memsync.memories.project import Project
 from memsync.poison.guard import shown_label, shown_type
 from memsync.records import Memory, age, shown_id
 
-_COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
+COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()<>+!|~-])")
 _CALLS: Final = re.compile(r"([@#])(?=\w)")  # GitHub makes mentions and references of these
 
@@ -48,8 +48,8 @@ def history_(project: Project, /, ref: str) -> Answer:
 
 
 def _format_event(event: Event) -> Iterator[str]:
-    yield f"{_format_commit(event)}  {click.style(event.kind, fg=_COLOURS[event.kind])}"
-    yield from (f"    {line}" for line in _list_changes(event))
+    yield f"{_format_commit(event)}  {click.style(event.kind, fg=COLOURS[event.kind])}"
+    yield from (f"    {line}" for line in list_changes(event))
 
 
 def _format_commit(event: Event) -> str:
@@ -60,7 +60,7 @@ def _format_commit(event: Event) -> str:
     return f"{day} {click.style(commit.short, fg='cyan')} {render.one_line(f'{commit.author}: {commit.subject}')}"
 
 
-def _list_changes(event: Event) -> Iterator[str]:
+def list_changes(event: Event) -> Iterator[str]:
     """Yield what differs, a line a field; of what came or went, the whole."""
     if event.before is None or event.after is None:
         memory = event.after or event.before
@@ -127,10 +127,10 @@ def diff(project: Project, /, span: str, markdown: bool) -> Answer:
 def _format_difference(found: Difference) -> str:
     lines = []
     for event in found.memories:
-        kind = click.style(event.kind, fg=_COLOURS[event.kind])
-        lines += [f"{kind} {shown_id(event.id)}", *(f"    {line}" for line in _list_changes(event))]
+        kind = click.style(event.kind, fg=COLOURS[event.kind])
+        lines += [f"{kind} {shown_id(event.id)}", *(f"    {line}" for line in list_changes(event))]
     for skill in found.skills:
-        lines.append(f"{click.style(skill.kind, fg=_COLOURS[skill.kind])} skill {render.one_line(skill.name)}")
+        lines.append(f"{click.style(skill.kind, fg=COLOURS[skill.kind])} skill {render.one_line(skill.name)}")
         if skill.kind == "changed":
             lines += [f"    {render.diff_row(row)}" for row in _list_rows(skill)]
     return "\n".join([*lines, _summarize(found)])
@@ -218,4 +218,7 @@ def _format_blame(name: str, event: Event, now: datetime) -> tuple[str, str, str
 def _align_rows(rows: Sequence[tuple[str, str, str]]) -> list[str]:
     first = max((len(row[0]) for row in rows), default=0)
     second = max((len(row[1]) for row in rows), default=0)
-    return [f"{click.style(f'{who:{first}}', dim=True)}  {name:{second}}  {text[:100]}" for who, name, text in rows]
+    return [
+        f"{click.style(f'{who:{first}}', dim=True)}  {name:{second}}  {render.cut(text, 100)}"
+        for who, name, text in rows
+    ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, command
+from memsync.cli.app import Answer, command, filter_options, yes_option
+from memsync.cli.choosing import choose
 from memsync.cli.memory import memory
 from memsync.history import audit as auditing
 from memsync.memories import sharing
@@ -17,19 +19,24 @@ from memsync.store.consent import read_consented
 
 
 @command(memory)
-@click.argument("refs", metavar="ID...", nargs=-1, required=True)
-def share(project: Project, /, refs: tuple[str, ...]) -> Answer:
-    """Move memories into the project, where they can be committed.
+@click.argument("refs", metavar="[ID]...", nargs=-1)
+@filter_options
+@yes_option
+def share(project: Project, /, refs: tuple[str, ...], scope: Scope | None, yes: bool, **filters: Any) -> Answer:
+    """Move memories into the project, where they can be committed: by ID, or all private ones that the filters fit.
 
     Nothing moves if one of them looks like it holds a secret or has the tag
     private.
 
     \b
-    Example:
-      memsync memory share mm-a1b
+    Examples:
+      memsync share mm-a1b
+      memsync share --tag billing
     """
+    if not refs:
+        refs = tuple(entry.id for entry in choose(project, (), scope or "stealth", filters, "share", yes=yes))
     moved = sharing.share(project, refs)
-    lines = [f"shared {render.entry_line(entry, project.clock())}" for entry in moved]
+    lines = [render.entry_line(entry, project.clock(), "shared ") for entry in moved]
     return Answer({"moved": moved}, "\n".join(lines))
 
 
@@ -43,10 +50,10 @@ def unshare(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> 
 
     \b
     Example:
-      memsync memory unshare mm-a1b
+      memsync unshare mm-a1b
     """
     moved = sharing.unshare(project, refs, scope or "stealth")
-    lines = [f"moved {render.entry_line(entry, project.clock())}" for entry in moved]
+    lines = [render.entry_line(entry, project.clock(), "moved ") for entry in moved]
     committed = [entry.id for entry in moved if sharing.is_committed(project, entry.id)]
     if committed:
         lines.append(f"git keeps what was committed of {', '.join(committed)}; commit the removal")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
+from memsync.errors import UsageError
 from memsync.format.as_json import as_json
 from memsync.memories.project import Project
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from memsync.setup.installing import Installed
 
 
 class _Agent(click.ParamType[str]):
@@ -78,7 +83,7 @@ def init(
     lets Claude Code, Gemini CLI and Qwen Code use the tools that change
     nothing without asking; Codex asks for none of these.
 
-    Undo: `memsync uninstall`; `memsync memory config --stealth on` takes the
+    Undo: `memsync uninstall`; `memsync config --stealth on` takes the
     memories out of the work tree and keeps them.
 
     \b
@@ -109,25 +114,67 @@ def init(
 @click.option(
     "--agent", "agents", multiple=True, type=_Agent("all"), metavar="NAME", help="Only this client (repeat for more)."
 )
+@click.option("--purge", is_flag=True, help="Remove the memories of this project too, after a copy was written.")
+@click.option("--export", "copy", metavar="FILE", help="With --purge: where the copy goes.  [default: your home]")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before a purge.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-def uninstall(project: Project, /, agents: tuple[str, ...], dry_run: bool) -> Answer:
-    """Take memsync out of your agents' settings; memories stay.
+def uninstall(
+    project: Project, /, agents: tuple[str, ...], purge: bool, copy: str | None, yes: bool, dry_run: bool
+) -> Answer:
+    """Take memsync out of your agents' settings; memories stay, unless you --purge.
 
     Without --agent git's hooks and merge drivers go too. What was there before comes back byte for byte, also where you have edited
     the rest of the file since.
+
+    --purge shows all that goes, and writes a copy of the memories first. Your own store for every project stays.
 
     \b
     Examples:
       memsync uninstall
       memsync uninstall --agent codex --dry-run
+      memsync uninstall --purge
     """
     from memsync.clients import known
     from memsync.setup import installing
 
+    if purge and agents:
+        raise UsageError("--purge is for all of it, and --agent for one client; give one of them")
+    if purge and not dry_run:
+        _agree_to_purge(project, yes=yes)
     result = installing.uninstall(
         project, installing.choose(project, agents or known.list_names()), dry_run=dry_run, git_hooks=not agents
     )
+    if purge:
+        result = _purge(project, result, copy, dry_run=dry_run)
     return Answer(result, render.installed(result, []))
+
+
+def _agree_to_purge(project: Project, *, yes: bool) -> None:
+    from memsync.cli.words import is_dialogue
+    from memsync.setup.purging import list_doomed
+
+    if yes:
+        return
+    for one in list_doomed(project):
+        click.echo(f"  {one.path} ({one.what})", err=True)
+    if not is_dialogue():
+        raise UsageError("this would remove all of that, and nobody is here to be asked; --yes does it")
+    click.confirm("Remove all of that, after a copy of the memories is written?", abort=True, err=True)
+
+
+def _purge(project: Project, result: Installed, copy: str | None, *, dry_run: bool) -> Installed:
+    from memsync.setup import purging
+
+    doomed = purging.list_doomed(project)
+    if dry_run:
+        done = [f"would remove {one.path} ({one.what})" for one in doomed]
+        return replace(result, done=(*result.done, *done), notes=())
+    path = purging.export_all(project, Path(copy) if copy else None)
+    is_tracked = purging.is_tracked(project)
+    done = [*([f"wrote a copy of the memories to {path}"] if path else []), *purging.purge(doomed)]
+    notes = ["commit the removal of .gobby; older commits keep what they have"] if is_tracked else []
+    notes += [f"to have them again: memsync init && memsync import {path}"] if path else []
+    return replace(result, done=(*result.done, *done), notes=tuple(notes))
 
 
 @command(cli, is_quiet=True)
@@ -205,11 +252,13 @@ def demo(keep: bool) -> None:
 @cli.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script of SHELL.
+    """Print the completion script of SHELL: commands, options, ids with their texts, tags, types, settings, revisions.
 
     \b
-    Example:
+    Examples:
       memsync completion bash >> ~/.bashrc
+      memsync completion zsh > ~/.zfunc/_memsync    # with fpath=(~/.zfunc $fpath) before compinit in ~/.zshrc
+      memsync completion fish > ~/.config/fish/completions/memsync.fish
     """
     from click.shell_completion import get_completion_class
 

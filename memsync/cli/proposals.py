@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from memsync.cli import render
+from memsync.cli import render, terminal
 from memsync.cli.app import Answer, command, model_option, yes_option
 from memsync.cli.memory import memory, read_text
 from memsync.errors import UsageError
@@ -42,11 +42,12 @@ _BESIDE: Final = {
 
 def _format_proposal(one: Proposal) -> str:
     memory = one.memory
-    head = f"{click.style(render.short_id(memory.id) or '-', fg='yellow')} "
     where = f"line {one.where.rpartition(':')[2]}" if memory.source_session_id else one.where
-    facts = click.style(f"({shown_type(memory.memory_type)}, importance {memory.importance:g}, {where})", dim=True)
     replaced = f"; replaces {', '.join(map(render.short_id, memory.supersedes))}" if memory.supersedes else ""
-    return f"{head}{facts} {render.one_line(memory.content)}{click.style(replaced, fg='yellow')}"
+    facts = render.one_line(f"({shown_type(memory.memory_type)}, importance {memory.importance:g}, {where}{replaced})")
+    return terminal.flow(
+        click.style(render.short_id(memory.id) or "-", fg="yellow"), render.one_line(memory.content), facts
+    )
 
 
 def _format_beside(project: Project, one: Proposal, beside: Similar) -> list[str]:
@@ -54,7 +55,7 @@ def _format_beside(project: Project, one: Proposal, beside: Similar) -> list[str
     if beside.relation not in _BESIDE or (beside.relation == "related" and beside.id not in one.memory.supersedes):
         return []
     line = f"  {_BESIDE[beside.relation]} "
-    return [click.style(line, dim=True) + render.entry_line(beside, project.clock(), 100 - len(line))]
+    return [render.entry_line(beside, project.clock(), click.style(line, dim=True))]
 
 
 def _list_by_session(project: Project, found: Sequence[tuple[Proposal, Similar | None]]) -> Iterator[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from memsync.cli import terminal
 from memsync.memories.results import Entry, Recall, Remembered
 from memsync.poison.guard import shown_label, shown_type
 from memsync.records import DEFAULT_SOURCE, age, shown_id
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from memsync.setup.notes import Taken
     from memsync.setup.server_probe import ServerStatus
 
+cut = terminal.cut
 printable = texts.printable
 one_line = texts.one_line
 
@@ -50,36 +51,47 @@ def to_json(value: Any) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def memories(count: int) -> str:
+def count(number: int, noun: str) -> str:
+    """Return *number* with *noun* in the form that goes with it."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def memories(number: int) -> str:
     """Return "1 memory", or how many memories."""
-    return f"{count:,} memor{'y' if count == 1 else 'ies'}"
+    return count(number, "memory")
 
 
-def entry_line(entry: Entry, now: datetime, width: int | None = None) -> str:
-    """Return one line about *entry*: id, type, importance, age, scope, text."""
+def entry_line(entry: Entry, now: datetime, before: str = "", mark: str = "") -> str:
+    """Return *before*, and about *entry* its id, its text, and what kind it is, how old, whose and what of it to know; then *mark*."""
+    memory, id_ = entry.memory, click.style(short_id(entry.id), fg="yellow")
+    return terminal.flow(f"{before}{id_}", one_line(memory.content), one_line(f"({_list_facts(entry, now)}){mark}"))
+
+
+def _list_facts(entry: Entry, now: datetime) -> str:
     memory = entry.memory
-    repo = f", in {one_line(os.path.basename(entry.repo))}" if entry.repo else ""
-    where = repo if entry.scope == "project" else f", {'private' if entry.scope == 'stealth' else entry.scope}"
-    when = age(memory.written_at, now)
-    stale = f"; out of date: {', '.join(entry.stale)}" if entry.stale else ""
-    conflict = f"; in conflict with {short_id(memory.conflict_of)}" if memory.conflict_of else ""
-    kind = shown_type(memory.memory_type)
-    facts = f"({kind}, importance {entry.effective_importance:.2g}, {when}{where}{conflict}{stale}{flag(entry)})"
-    head = f"{short_id(memory.id)} {one_line(facts)} "
-    room = (width or shutil.get_terminal_size((100, 24)).columns) - len(head)
-    text = one_line(memory.content)
-    return f"{click.style(short_id(memory.id), fg='yellow')} {click.style(one_line(facts), dim=True)} {cut(text, room)}"
+    facts = [
+        shown_type(memory.memory_type),
+        f"importance {entry.effective_importance:.2g}",
+        age(memory.written_at, now),
+    ]
+    facts += [f"in {os.path.basename(entry.repo)}"] if entry.repo and entry.scope == "project" else []
+    facts += [] if entry.scope == "project" else [scope(entry.scope)]
+    facts += [f"#{shown_label(tag)}" for tag in memory.tags]
+    notes = ["archived"] if memory.archived_at else []
+    notes += [f"out of date: {', '.join(entry.stale)}"] if entry.stale else []
+    notes += [f"in conflict with {short_id(memory.conflict_of)}"] if memory.conflict_of else []
+    return "; ".join([", ".join(facts), *notes]) + flag(entry)
+
+
+def scope(name: str) -> str:
+    """Return the scope *name* as people read it: what is `stealth` in code and in --json is private."""
+    return "private" if name == "stealth" else name
 
 
 def flag(entry: Entry) -> str:
     """Return the mark of a memory that no person has approved, though it reads like an order; "" for any other."""
     return f"; flagged: {entry.flagged}; unread" if entry.flagged else ""
-
-
-def cut(text: str, room: int) -> str:
-    """Return as much of *text* as *room* has, but at least 30 characters."""
-    room = max(room, 30)
-    return text if len(text) <= room else text[: room - 1] + "…"
 
 
 def diff_row(row: str) -> str:
@@ -106,7 +118,7 @@ def recall(found: Recall, now: datetime, *, explain: bool) -> str:
         if weak and hit is weak[0]:
             lines.append(click.style("weak matches:", dim=True))
         copy = f" (nearly the same as {short_id(hit.copy_of)})" if hit.copy_of else ""
-        lines.append(entry_line(hit, now) + click.style(copy, dim=True))
+        lines.append(entry_line(hit, now, mark=copy))
         if explain and hit.parts:
             parts = " + ".join(f"{name} {hit.parts[name]:.3f}" for name in _PARTS if hit.parts[name])
             boost = f", moved by importance x {hit.parts['boost']:.2f}"
@@ -122,8 +134,8 @@ def recall(found: Recall, now: datetime, *, explain: bool) -> str:
     return "\n".join(lines)
 
 
-def entry_whole(entry: Entry, now: datetime) -> str:
-    """Return everything about one memory."""
+def entry_whole(entry: Entry, now: datetime, successors: Iterable[str] = ()) -> str:
+    """Return everything about one memory, also what took its place."""
     memory = entry.memory
     said = memory.source_type if memory.source_type != DEFAULT_SOURCE else ""  # as good as nothing: files leave it out
     rows = {
@@ -132,12 +144,13 @@ def entry_whole(entry: Entry, now: datetime) -> str:
         "type": shown_type(memory.memory_type),
         "importance": f"{memory.importance:g} (today {entry.effective_importance:.2g})",
         "tags": ", ".join(map(shown_label, memory.tags)),
-        "scope": entry.scope,
+        "scope": scope(entry.scope),
         "source": " ".join(map(shown_label, filter(None, (said, memory.source_session_id)))),
         "author": shown_label(memory.author or ""),
         "created": _format_time(memory.created_at, now),
         "updated": _format_time(memory.updated_at, now),
         "archived": _format_time(memory.archived_at, now),
+        "superseded by": ", ".join(map(shown_id, successors)),
         "supersedes": ", ".join(map(shown_id, memory.supersedes)),
         "anchors": ", ".join(memory.anchors),
         "cues": "; ".join(memory.cues),
@@ -145,7 +158,7 @@ def entry_whole(entry: Entry, now: datetime) -> str:
         "out of date": ", ".join(entry.stale),
         "conflict of": shown_id(memory.conflict_of) if memory.conflict_of else "",
         "flagged": entry.flagged and f"{entry.flagged}; given to an agent after `memsync memory approve` only",
-        "recalled": f"{entry.access_count} times" if entry.access_count else "",
+        "recalled": count(entry.access_count, "time") if entry.access_count else "",
         **{shown_label(key): str(value) for key, value in sorted(memory.extra.items()) if value is not None},
     }
     head = "\n".join(f"{click.style(name, dim=True)}: {one_line(text)}" for name, text in rows.items() if text)
@@ -160,11 +173,14 @@ def remembered(result: Remembered, now: datetime) -> str:
     """Return what became of a text, what it became, and what else is much like it."""
     colour = "yellow" if result.status in ("exists", "blocked") else "green"
     reason = f" ({one_line(result.reason)})" if result.reason else ""
-    lines = [f"{click.style(result.status, fg=colour)}{reason}: {entry_line(result.entry, now)}"]
+    said = f"{click.style(result.status, fg=colour)}{reason}"
+    if result.status == "superseded":  # what is named is the new one
+        said = f"{click.style('replaces', fg=colour)} {', '.join(map(short_id, result.entry.memory.supersedes))}"
+    lines = [entry_line(result.entry, now, f"{said}: ")]
     for other in result.similar:
         if other.relation in _TOLD:
             line = f"  {_TOLD[other.relation]} ({one_line(other.reason)}): "
-            lines.append(click.style(line, fg="yellow") + entry_line(other, now, 100 - len(line)))
+            lines.append(entry_line(other, now, click.style(line, fg="yellow")))
     wrong = [short_id(other.id) for other in result.similar if other.relation == "contradicts"]
     if wrong and not result.entry.memory.archived_at:
         supersedes = " ".join(f"--supersedes {id_}" for id_ in wrong)
@@ -179,7 +195,7 @@ def remembered(result: Remembered, now: datetime) -> str:
 
 def brought_back(found: Found, now: datetime) -> str:
     """Return what was lost and is back, and what is not, a line each."""
-    lines = [f"{click.style('restored', fg='green')}: {entry_line(result.entry, now)}" for result in found.restored]
+    lines = [entry_line(result.entry, now, f"{click.style('restored', fg='green')}: ") for result in found.restored]
     for one, why in found.refused:
         lines.append(f"{click.style('left alone', fg='yellow')}: {shown_id(one.memory.id)}: {one_line(why)}")
     return "\n".join(lines) or "nothing that was written here is missing"
@@ -208,11 +224,15 @@ def stats(result: Stats, now: datetime) -> str:
     lines = [
         f"{memories(result.total)}, average importance {result.average_importance:.2f}, {result.archived} archived"
     ]
-    for name, counts in (("type", result.by_type), ("scope", result.by_scope), ("source", result.by_source)):
+    for name, counts in (
+        ("type", result.by_type),
+        ("scope", {scope(name): n for name, n in result.by_scope.items()}),
+        ("source", result.by_source),
+    ):
         lines += _list_counts(name, counts, limit=50)
     lines += _list_counts("tag", result.by_tag, limit=10)
     if result.most_used:
-        lines += ["most recalled", *(f"  {e.access_count:5} {entry_line(e, now, 90)}" for e in result.most_used)]
+        lines += ["most recalled", *(entry_line(e, now, f"  {e.access_count:5} ") for e in result.most_used)]
     return "\n".join(lines)
 
 
@@ -237,7 +257,7 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
         notes += (
             [f"{store.flagged} flagged, given to no agent, see `memsync memory candidates`"] if store.flagged else []
         )
-        lines.append(f"{store.scope:8} {store.memories:6} memories  {store.path}  {'; '.join(notes)}".rstrip())
+        lines.append(f"{scope(store.scope):8} {store.memories:6} memories  {store.path}  {'; '.join(notes)}".rstrip())
     lines += [
         *git_hooks(value["git_hooks"], value["mode"]),
         *clients(value["clients"]),

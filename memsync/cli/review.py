@@ -9,9 +9,10 @@ from typing import Final
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, cli, command, track, wants_json
+from memsync.cli.app import Answer, cli, command, wants_json
 from memsync.cli.keys import keys, mark_differences
 from memsync.cli.memory import read_text
+from memsync.cli.terminal import track
 from memsync.errors import MemsyncError, UsageError
 from memsync.janitor import queue
 from memsync.janitor.batches import describe, list_records, spell

@@ -1,4 +1,4 @@
-"""`memsync memory config`."""
+"""`memsync config`."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ from typing import Any, Final
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, command
-from memsync.cli.memory import memory
-from memsync.errors import UsageError
+from memsync.cli.app import Answer, cli, command
+from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project
+from memsync.origin import templates
 from memsync.setup.installing import turn_stealth
-from memsync.setup.repository import set_value
-from memsync.store import settings
+from memsync.setup.repository import rewrite_settings, set_value, unset_value
+from memsync.store import files, settings
 from memsync.store.trust import what_leaves
 
-_MOVE: Final = "memsync memory config --stealth off --move"
+_MOVE: Final = "memsync config --stealth off --move"
 
 
-@command(memory)
-@click.argument("key", required=False)
-@click.argument("value", required=False)
+_WORDS: Final = ("get", "set", "unset", "list", "edit")
+
+
+@command(cli)
+@click.argument("words", nargs=-1, metavar="[get|set|unset|list|edit] [KEY] [VALUE]")
+@click.option("--unset", "is_unset", is_flag=True, help="Take KEY out, so that the default counts again.")
+@click.option("--list", "is_list", is_flag=True, help="Show every setting, as without KEY.")
+@click.option("--origin", is_flag=True, help="Say of each in which file it is set.")
 @click.option("--stealth", type=click.Choice(["on", "off"]), help="Keep every memory out of the work tree, or not.")
 @click.option(
     "--move/--keep",
@@ -31,33 +36,97 @@ _MOVE: Final = "memsync memory config --stealth off --move"
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask; with off nothing is moved unless you say --move.")
 @click.option("--global", "is_global", is_flag=True, help="Set it for all your projects.")
-def config(project: Project, /, key: str | None, value: str | None, stealth: str | None, **options: Any) -> Answer:
-    """Show the settings, show one, or set one.
+def config(
+    project: Project, /, words: tuple[str, ...], is_unset: bool, is_list: bool, stealth: str | None, **options: Any
+) -> Answer:
+    """Show the settings, or get, set, unset or edit them.
 
     \b
     Examples:
-      memsync memory config
-      memsync memory config memory.recall_limit 10
-      memsync memory config --stealth on
+      memsync config
+      memsync config memory.recall_limit
+      memsync config memory.recall_limit 10
+      memsync config --unset memory.recall_limit
+      memsync config --list --origin
+      memsync config edit --global
+      memsync config --stealth on
     """
-    if stealth and (key or options["is_global"]):
-        raise UsageError("--stealth is for this project and takes no setting; give one or the other")
-    if not stealth and (options["move"] is not None or options["yes"]):
-        raise UsageError("--move, --keep and --yes go with --stealth on or off")
+    is_global = options["is_global"]
     if stealth:
+        if words or is_global:
+            raise UsageError("--stealth is for this project and takes no setting; give one or the other")
         turn = _turn_on if stealth == "on" else _turn_off
         result = turn(project, options["move"], ask=sys.stdin.isatty() and not options["yes"])
         return Answer(result, "\n".join(result["done"]))
-    if key and value is not None:
-        path = set_value(project, key, value, is_global=options["is_global"])
+    if options["move"] is not None or options["yes"]:
+        raise UsageError("--move, --keep and --yes go with --stealth on or off")
+    verb, rest = _read_verb(words, is_unset=is_unset, is_list=is_list)
+    if verb == "edit":
+        return _edit_file(project, is_global=is_global)
+    if verb in ("set", "unset"):
+        return _set_value(project, rest[0], " ".join(rest[1:]) if verb == "set" else None, is_global=is_global)
+    return (
+        _show_one(project, rest[0], origin=options["origin"])
+        if rest
+        else _show_settings(project, origin=options["origin"])
+    )
+
+
+def _read_verb(words: tuple[str, ...], *, is_unset: bool, is_list: bool) -> tuple[str, tuple[str, ...]]:
+    """Return what is to be done, and its words: KEY alone gets, KEY VALUE sets."""
+    named = words[0] if words and words[0] in _WORDS else ""
+    rest = words[1:] if named else words
+    verb = "unset" if is_unset else "list" if is_list else named or ("set" if rest[1:] else "get" if rest else "list")
+    wanted = {"get": (1, 1), "unset": (1, 1), "set": (2, 99), "list": (0, 0), "edit": (0, 0)}[verb]
+    if not wanted[0] <= len(rest) <= wanted[1]:
+        shape = {"get": "KEY", "unset": "KEY", "set": "KEY VALUE", "list": "no more", "edit": "no more"}[verb]
+        raise UsageError(f"config {verb} takes {shape}; `memsync config` lists the settings")
+    return verb, rest
+
+
+def _set_value(project: Project, key: str, value: str | None, *, is_global: bool) -> Answer:
+    """Set *key*, or without a *value* take it out."""
+    if value is None:
+        path = unset_value(project, key, is_global=is_global)
         known = settings.get(project.settings, key)
-        note = what_leaves(settings.name_of(key), known)
-        found = {"key": key, "value": known, "path": str(path), **({"note": note} if note else {})}
-        return Answer(found, "\n".join(filter(None, (f"set in {path}", note))))
-    if key:
-        one = settings.get(project.settings, key)
+        return Answer(
+            {"key": key, "value": known, "path": str(path)}, f"taken out of {path}; {_spell_value(known)} counts now"
+        )
+    path = set_value(project, key, value, is_global=is_global)
+    known = settings.get(project.settings, key)
+    note = what_leaves(settings.name_of(key), known)
+    found = {"key": key, "value": known, "path": str(path), **({"note": note} if note else {})}
+    return Answer(found, "\n".join(filter(None, (f"set in {path}", note))))
+
+
+def _show_one(project: Project, key: str, *, origin: bool) -> Answer:
+    one = settings.get(project.settings, key)
+    if not origin:
         return Answer({"key": key, "value": one}, _spell_value(one))
-    return _show_settings(project)
+    where = _origin_of(project, settings.name_of(key))
+    return Answer({"key": key, "value": one, "origin": where}, f"{_spell_value(one)}  # {where}")
+
+
+def _edit_file(project: Project, *, is_global: bool) -> Answer:
+    """Open the settings file in an editor; what cannot be read is not kept."""
+    place = project.layout.place("global" if is_global else project.default_scope)
+    was, _ = files.read(place.config)
+    text = was.decode("utf-8-sig") or (templates() / "config.yaml").read_text(encoding="utf-8")
+    while (saved := click.edit(text, extension=".yaml")) is not None:
+        try:
+            rewrite_settings(project, place, saved, was)
+        except (MemsyncError, ValueError) as error:
+            if not sys.stdin.isatty() or not click.confirm(f"{error}. Edit it again?", default=True, err=True):
+                raise
+            text = saved
+        else:
+            return Answer({"path": str(place.config), "changed": True}, f"saved {place.config}")
+    return Answer({"path": str(place.config), "changed": False}, "nothing was changed")
+
+
+def _origin_of(project: Project, name: str) -> str:
+    source = project.loaded.sources.get(name)
+    return str(source) if source else "default"
 
 
 def _turn_on(project: Project, move: bool | None, *, ask: bool) -> dict[str, Any]:
@@ -97,14 +166,13 @@ def _spell_value(value: object) -> str:
     return settings.spell(value) or '""'
 
 
-def _show_settings(project: Project) -> Answer:
+def _show_settings(project: Project, *, origin: bool) -> Answer:
     loaded = project.loaded
-    rows = {key: settings.get(loaded.settings, key) for key in settings.KEYS}
+    found = {key: settings.get(loaded.settings, key) for key in settings.KEYS}
     sources = {key: str(path) for key, path in loaded.sources.items()}
-    lines = [
-        f"{key} = {_spell_value(rows[key])}  {click.style('# ' + settings.describe(key), dim=True)}" for key in rows
-    ]
-    lines += [f"{key} is set in {path}" for key, path in sources.items()]
+    told = {key: _origin_of(project, key) if origin else settings.describe(key) for key in found}
+    lines = [f"{key} = {_spell_value(found[key])}  {click.style('# ' + told[key], dim=True)}" for key in found]
+    lines += [] if origin else [f"{key} is set in {path}" for key, path in sources.items()]
     for warning in loaded.warnings:
         click.echo(f"memsync: {render.one_line(warning)}", err=True)
-    return Answer({"settings": rows, "sources": sources, "warnings": loaded.warnings}, "\n".join(lines))
+    return Answer({"settings": found, "sources": sources, "warnings": loaded.warnings}, "\n".join(lines))

@@ -6,7 +6,6 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command
-from memsync.cli.memory import memory
 from memsync.format.as_json import as_json
 from memsync.memories.project import Project
 
@@ -46,6 +45,3 @@ def sync(project: Project, /, only_import: bool, only_export: bool, commit: bool
     notes = take_in(project) if both or only_import else Taken()
     value = {**as_json(done), "blocks": blocks, "notes": notes}
     return Answer(value, "\n".join([render.synced(done), *blocks, *render.notes(notes)]), 1 if done.held else 0)
-
-
-memory.add_command(sync)

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, allow_secret_option, command, filter_options, target_options, track, wants_json
+from memsync.cli.app import Answer, allow_secret_option, command, filter_options, target_options, wants_json
 from memsync.cli.memory import choose_filters, memory
+from memsync.cli.terminal import track
 from memsync.errors import UsageError
 from memsync.memories import imports
 from memsync.memories.project import Project

@@ -95,7 +95,7 @@ def _check_staged(checkout: Checkout) -> int:
                 if trouble.kind == "secret":
                     _secrets.append(path)
     if _secrets:
-        _say("nothing was committed; take it out, or see `memsync memory config memory.secrets.allow`")
+        _say("nothing was committed; take it out, or see `memsync config memory.secrets.allow`")
         for why in filter(None, {_find_notice(checkout.top / root) for root in list_roots(checkout)}):
             _say(why)
     return BLOCKED if _secrets else 0

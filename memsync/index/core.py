@@ -20,6 +20,7 @@ from memsync.index.terms import embedding_text, is_word, term_key
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors, quantise
 from memsync.records import Change, Memory, Scope
+from memsync.system import progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,7 +98,7 @@ class Index:
         return {key: slot for slot, (key, text) in enumerate(pairs) if text != _NO_VECTOR or not self._meaning}
 
     def _build(self, records: Sequence[Record], old: Arrays | None) -> Arrays:
-        base, terms = build_base([self._terms(memory) for _, memory in records])
+        base, terms = build_base([self._terms(memory) for _, memory in progress.follow(records, "indexing")])
         texts = np.fromiter((text_key(memory) for _, memory in records), np.uint64, len(records))
         vectors = self._embedded([memory for _, memory in records], texts, old)
         return Arrays(

@@ -145,12 +145,12 @@ def choose_provider(settings: Settings, env: Mapping[str, str], model: str = "")
     if settings.llm_provider == "openai":
         at = choose_server(env, settings.llm_base_url, path="/v1", vendor="OPENAI")
         if not model:
-            remedy = Remedy("memory config llm.model MODEL")
+            remedy = Remedy("config llm.model MODEL")
             raise LlmNotConfigured("llm.provider is openai, but llm.model is empty; ", remedy, " sets it")
         return OpenAi(at, model)
     if settings.llm_provider:
         raise LlmNotConfigured(f"llm.provider is {settings.llm_provider!r}; use anthropic, openai or command")
-    raise LlmNotConfigured("no LLM is configured; ", Remedy("memory config llm.provider anthropic"), " sets one")
+    raise LlmNotConfigured("no LLM is configured; ", Remedy("config llm.provider anthropic"), " sets one")
 
 
 def open_llm(project: Project, model: str = "") -> Llm:

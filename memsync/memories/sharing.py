@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from types import MappingProxyType
 from typing import Any, Final
 
 from memsync.errors import NotShared, Remedy, UsageError
@@ -15,6 +16,7 @@ from memsync.store.store import Store
 
 # A memory with this tag is never shared by accident: take the tag off first.
 PRIVATE_TAG: Final = "private"
+_NOTHING: Final[Mapping[str, Memory]] = MappingProxyType({})
 
 
 def share(project: Project, refs: Sequence[str]) -> list[Entry]:
@@ -33,7 +35,7 @@ def bring(project: Project, chosen: Sequence[Entry]) -> list[Entry]:
     Raises:
         SecretFound, NotShared, NoStore, StoreError: nothing was moved.
     """
-    return _move(project, chosen, "project", {entry.id: check(project, entry) for entry in chosen})
+    return move(project, chosen, "project", {entry.id: check(project, entry) for entry in chosen})
 
 
 def check(project: Project, entry: Entry) -> Memory:
@@ -46,8 +48,8 @@ def check(project: Project, entry: Entry) -> Memory:
     if PRIVATE_TAG in entry.memory.tags:
         raise NotShared(
             f"{entry.id} has the tag {PRIVATE_TAG}, so it is not shared; ",
-            Remedy("memory update", entry.id, "--tag", "…"),
-            " without it first",
+            Remedy("memory update", entry.id, "--remove-tag", PRIVATE_TAG),
+            " takes it off",
         )
     _check_room(project.store("project"), entry)
     return vetted
@@ -59,7 +61,7 @@ def unshare(project: Project, refs: Sequence[str], to: Scope = "stealth") -> lis
     Raises:
         NotShared, MemoryNotFound, AmbiguousId, NoStore, StoreError: nothing was moved.
     """
-    return _move(project, _resolve(project, refs, to), to, {})
+    return move(project, _resolve(project, refs, to), to)
 
 
 def is_committed(project: Project, id_: str) -> bool:
@@ -78,7 +80,12 @@ def _resolve(project: Project, refs: Sequence[str], to: Scope) -> list[Entry]:
     return list(found.values())
 
 
-def _move(project: Project, chosen: Sequence[Entry], to: Scope, vetted: dict[str, Memory]) -> list[Entry]:
+def move(project: Project, chosen: Sequence[Entry], to: Scope, vetted: Mapping[str, Memory] = _NOTHING) -> list[Entry]:
+    """Move *chosen* to the store *to*, those that are *vetted* in that form; all of them, or none.
+
+    Raises:
+        NotShared, NoStore, StoreError: nothing was moved.
+    """
     new = project.store_to_write(to)
     olds = {scope: project.store_to_write(scope) for scope in SCOPES if any(entry.scope == scope for entry in chosen)}
     with ExitStack() as held:
@@ -111,7 +118,7 @@ def _check_room(new: Store, entry: Entry) -> None:
 
 
 def _plan_tidying(
-    project: Project, new: Store, ids: Sequence[str], vetted: dict[str, Memory]
+    project: Project, new: Store, ids: Sequence[str], vetted: Mapping[str, Memory]
 ) -> dict[str, dict[str, Any]]:
     """Return the edits that remove the path of the writer's home from what is shared."""
     edits = {}

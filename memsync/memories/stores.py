@@ -82,7 +82,7 @@ class Stores(Mapping[Scope, Store]):
         if scope == "project" and self._is_stealth:
             raise NoStore(
                 f"stealth is on, so {path} stays as it is; use ", Remedy("--private"), " or ", Remedy("--global"),
-                ", or ", Remedy("memory config --stealth off"),
+                ", or ", Remedy("config --stealth off"),
             )  # fmt: skip
         if scope == "stealth":
             keep_key(self._layout)

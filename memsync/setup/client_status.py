@@ -13,7 +13,7 @@ from memsync.clients.facts import SERVER, Client
 from memsync.errors import MemsyncError
 from memsync.memories.project import Project
 from memsync.setup import toml_entries
-from memsync.setup.clients import editor_of, read
+from memsync.setup.clients import editor_of, find_users, read
 from memsync.setup.entries import is_server, name_of
 from memsync.setup.server_probe import ServerStatus, ask_server
 from memsync.setup.settings_files import Target, detect, home_of, list_targets
@@ -58,6 +58,13 @@ def check_server(project: Project, found: Iterable[ClientStatus]) -> ServerStatu
     if not any(client.mcp == "installed" for client in found):
         return None
     return ask_server(project.layout.start, project.env)
+
+
+def is_ours(project: Project, found: ClientStatus) -> bool:
+    """Tell whether the client is connected for this project, not only by the user's own settings for other ones."""
+    root = project.layout.root
+    here = [where for where in found.where if where.endswith("(plugin)") or (root and Path(where).is_relative_to(root))]
+    return bool(here) or (bool(found.where) and find_users(project, found.client)[0])
 
 
 def _survey_one(project: Project, client: Client, *, used: bool) -> ClientStatus:

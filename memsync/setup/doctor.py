@@ -71,13 +71,13 @@ def _examine_embedder(project: Project) -> Iterator[Finding]:
 
 
 def _examine_clients(project: Project) -> Iterator[Finding]:
-    from memsync.setup.client_status import check_server, survey
+    from memsync.setup.client_status import check_server, is_ours, survey
 
     clients = survey(project)
     if (server := check_server(project, clients)) and not server.answers:
         yield Finding("error", "memsync mcp", str(server))
     for client in clients:
-        if client.where:  # connected, so what is wrong about it is worth a word
+        if is_ours(project, client):  # connected, so what is wrong about it is worth a word
             for note in client.notes:
                 yield Finding("warning", client.client, note)
 
@@ -202,7 +202,7 @@ def _examine_tree(project: Project, store: Store) -> Iterator[Finding]:
         yield Finding("warning", str(place.memories), "git ignores it, so it will not be committed")
     is_tracked = project.layout.git and checkout.is_tracked(place.memories)
     if project.settings.stealth and place.memories.exists() and not is_tracked:
-        what = "stealth is on, but the file is in the work tree; run `memsync memory config --stealth on` again"
+        what = "stealth is on, but the file is in the work tree; run `memsync config --stealth on` again"
         yield Finding("warning", str(place.memories), what)
 
 

@@ -137,8 +137,8 @@ def _turn_off(project: Project, plan: stealth.Off, *, move: bool) -> list[str]:
     done = stealth.turn_off(project, plan if move else stealth.Off(), back.park if back else None)
     if back:
         done += _put_back_what_changed(project, back.changed)
-        clients = [name for name in known.list_names() if name in back.park.clients]
-        done += map(str, _leave_home(project, clients))
+    mine = [name for name in known.list_names() if not known.find(name).is_personal]
+    done += map(str, _leave_home(project, mine))
     return [*done, *stealth.finish(project)]
 
 

@@ -80,7 +80,7 @@ def set_value(project: Project, key: str, value: str, *, is_global: bool) -> Pat
     if key == "memory.embedder":
         _check_embedder(parsed)
     if key == "memory_sync.stealth":
-        raise UsageError("stealth also moves memories; use ", Remedy("memory config --stealth on"), " or off")
+        raise UsageError("stealth also moves memories; use ", Remedy("config --stealth on"), " or off")
     name = settings.name_of(key)
     scope: Scope = "global" if is_global else _scope_of(project, name, parsed)
     place = project.layout.place(scope)
@@ -93,6 +93,52 @@ def set_value(project: Project, key: str, value: str, *, is_global: bool) -> Pat
         config.store(place, key, value)
     project.reload()
     return place.config
+
+
+def unset_value(project: Project, key: str, *, is_global: bool) -> Path:
+    """Take one setting out of the user's config file, or out of those of the project; what is in force then is read again.
+
+    Raises:
+        ConfigError: none of them says it; nothing was changed.
+        NoStore, StoreError
+    """
+    name = settings.name_of(key)
+    if name == "memory_sync.stealth":
+        raise UsageError("stealth also moves memories; use ", Remedy("config --stealth off"))
+    layout = project.layout
+    places = [layout.global_] if is_global else [layout.stealth, layout.project]
+    said = {place: value for place in places if place and (value := config.read_own(place, name)) is not None}
+    if not said:
+        where = "your own settings" if is_global else "the settings of this project"
+        raise ConfigError(
+            f"{name} is not set in {where}; ", Remedy("config --list --origin"), " says where each is set"
+        )
+    for place, value in said.items():
+        with project.store(place.scope).writing():
+            config.drop(place, name, value)
+    project.reload()
+    return next(iter(said)).config
+
+
+def rewrite_settings(project: Project, place: Place, text: str, was: bytes) -> None:
+    """Make *text* the settings file of *place*, which holds what it *was*, if all of it can be read.
+
+    Raises:
+        ConfigError, UsageError, StoreError: nothing was changed.
+    """
+    found = config.check_text(text, place.config)
+    if bool(found.get("memory_sync.stealth")) != bool(config.read_own(place, "memory_sync.stealth")):
+        raise UsageError("stealth also moves memories; use ", Remedy("config --stealth on"), " or off")
+    if place.scope == "stealth":
+        keep_key(project.layout)
+    with project.store(place.scope).writing():
+        files.rewrite(place.config, text.encode(), was=was, temp=place.local / "config.tmp", private=place.private)
+        seen = config.check_text(was.decode("utf-8-sig"), place.config, is_lenient=True)
+        mine = {key: value for key, value in found.items() if key not in seen or seen[key] != value}
+        for key, value in mine.items() if place.scope == "project" else ():
+            said = trust.of_setting(project.layout, place.config, key, value)
+            _approve_own(project, said, acts=trust.acts(key, value))
+    project.reload()
 
 
 def _scope_of(project: Project, name: str, value: object) -> Scope:

@@ -352,7 +352,7 @@ def finish(project: Project) -> list[str]:
     parked.forget(_park_directory(project))
     others = parked.list_roots(project.layout.place("stealth").local)
     return [
-        f"stealth took files out of {root} as well; `memsync memory config --stealth off` there puts them back"
+        f"stealth took files out of {root} as well; `memsync config --stealth off` there puts them back"
         for root in others
         if os.path.isdir(root)
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,7 +136,11 @@ def _find_line(path: Path, key: str) -> str:
 
 def _read_yaml(place: Place) -> Any:
     path = files.resolve_inside(place.config, place.tree)
-    if not (data := files.read(path)[0]):
+    return _read_text(files.read(path)[0], path)
+
+
+def _read_text(data: bytes, path: Path) -> Any:
+    if not data:
         return {}
     parsed = yamltext.load(data, path)
     if parsed is not None and not isinstance(parsed, dict):
@@ -150,6 +155,19 @@ def _flatten(tree: Mapping[Any, Any], prefix: str = "") -> Iterable[tuple[str, A
             yield from _flatten(value, f"{key}.")
         else:
             yield key, value
+
+
+def check_text(text: str, path: Path, *, is_lenient: bool = False) -> dict[str, Any]:
+    """Return the settings that *text*, of the file *path*, says, by key; where that *is_lenient* those before the first that is none.
+
+    Raises:
+        ConfigError: one is unknown or has a value that does not fit.
+    """
+    found: dict[str, Any] = {}
+    with suppress(ConfigError) if is_lenient else nullcontext():
+        for key, value in _flatten(_read_text(text.encode(), path)):
+            found[name_of(key)] = parse_value(key, value)
+    return found
 
 
 def store(place: Place, key: str, value: Any) -> None:

@@ -22,7 +22,7 @@ MODES: Final = ("worktree", "on-commit", "auto-commit")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Every setting of memsync, by the seeds' names (seeds 002 and 004)."""
+    """Every setting of memsync; most names are those of seeds 002 and 004."""
 
     recall_limit: int = _setting("memory.recall_limit", 15, "how many memories a recall or a prompt returns", low=1)
     recall_threshold: float = _setting(
@@ -31,7 +31,7 @@ class Settings:
     embedder: str = _setting(
         "memory.embedder", "builtin", "what finds by meaning: builtin, none, minilm, … (docs/recall.md)"
     )
-    enabled: bool = _setting("memory.enabled", True, "give memories to agents unasked (seed 002)")
+    enabled: bool = _setting("memory.enabled", True, "give memories to agents unasked")
     injection_limit: int = _setting(
         "memory.injection_limit", 10, "most memories given at the start of a session", low=0
     )
@@ -61,9 +61,7 @@ class Settings:
     allow_secrets: tuple[str, ...] = _setting(
         "memory.secrets.allow", (), "patterns and fingerprints of what is not a secret (docs/security.md)"
     )
-    sync_enabled: bool = _setting(
-        "memory_sync.enabled", True, "put memory files in order and stage them unasked (seed 002)"
-    )
+    sync_enabled: bool = _setting("memory_sync.enabled", True, "put memory files in order and stage them unasked")
     stealth: bool = _setting("memory_sync.stealth", False, "keep every memory out of the work tree")
     mode: str = _setting(
         "memory_sync.mode", "worktree", "when changes reach git: worktree, on-commit or auto-commit", one_of=MODES
@@ -76,11 +74,9 @@ class Settings:
         "janitor.dedup.gray_zone_low", 0.88, "likeness from which a model, if there is one, is asked", low=0, high=1
     )
     llm_verify: bool = _setting(
-        "janitor.dedup.haiku_verify_enabled", True, "ask the model of llm.provider about likely duplicates"
+        "janitor.dedup.llm_verify_enabled", True, "ask the model of llm.provider about likely duplicates"
     )
-    dedup_strict: bool = _setting(
-        "janitor.dedup.strict", False, "reject likely duplicates when no model can be asked, as seed 001 does"
-    )
+    dedup_strict: bool = _setting("janitor.dedup.strict", False, "reject likely duplicates when no model can be asked")
     janitor_automatic: str = _setting(
         "janitor.automatic", "off", "once a day when a session ends: off, propose or apply", one_of=AUTOMATIC
     )
@@ -94,7 +90,7 @@ class Settings:
         "llm.provider", "", "who answers: anthropic, openai, command; empty: nobody (docs/llm.md)"
     )
     llm_model: str = _setting("llm.model", "", "the model; empty: claude-haiku-4-5 of anthropic")
-    skills_enabled: bool = _setting("skills.enabled", True, "learn skills, and offer them to agents (seed 002)")
+    skills_enabled: bool = _setting("skills.enabled", True, "learn skills, and offer them to agents")
     learning_model: str = _setting("skills.learning_model", "", "the model that drafts skills; empty: llm.model")
     llm_base_url: str = _setting("llm.base_url", "", "another server that speaks the provider's protocol")
     llm_command: str = _setting("llm.command", "", "for command: a program that answers standard input, e.g. claude -p")
@@ -113,7 +109,7 @@ ALIASES: Final = {
     "agent.memory_recall_threshold": "memory.recall_threshold",
     "agent.memory_dedup_threshold": "janitor.dedup.gray_zone_low",
     "memory_dedup_threshold": "janitor.dedup.gray_zone_low",
-    "janitor.dedup.llm_verify_enabled": "janitor.dedup.haiku_verify_enabled",
+    "janitor.dedup.haiku_verify_enabled": "janitor.dedup.llm_verify_enabled",
 }
 KEYS: Final = tuple(_BY_KEY)
 
@@ -162,7 +158,7 @@ def find_spec(key: str) -> Any:
     """
     known = _BY_KEY.get(ALIASES.get(key, key))
     if known is None:
-        advice = suggest(closest(key, KEYS), Remedy("memory config"), " lists them")
+        advice = suggest(closest(key, KEYS), Remedy("config"), " lists them")
         raise ConfigError(f"unknown setting {key!r}; ", *advice)
     return known
 

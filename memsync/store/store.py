@@ -1,8 +1,7 @@
 """One store: the only writer of a memories.jsonl.
 
-A write appends under the lock after looking at the file again; an export
-brings the file to canonical form. What is in memory is a copy of the file and
-nothing else.
+A write appends under the lock after looking at the file again; an export brings the file to canonical form.
+What is in memory is a copy of the file and nothing else.
 """
 
 from __future__ import annotations
@@ -46,9 +45,8 @@ _ATTEMPTS: Final = 10
 class Store:
     """The memories of one place.
 
-    Reading methods show the file as of the last `refresh`; writing methods are
-    called inside `writing()`, are durable when they return, and return what
-    changed. Safe to share between threads and to use from many processes.
+    Reading methods show the file as of the last `refresh`; writing methods are called
+    inside `writing()`, are durable when they return, and return what changed. Safe to share between threads and to use from many processes.
     `in_log_form` tells that this object wrote lines that no export put in order.
 
     With `on_commit`, or while `hold` names a reason, writes go to the pending
@@ -68,6 +66,7 @@ class Store:
         self._current: dict[str, Line] = {}
         self._is_split = False  # whether a merge of text left two versions of a record in the file
         self.in_log_form = False
+        self.touched: dict[str, Memory | None] = {}  # what this object wrote, by id, as it was before
         self.followers = Followers()
 
     @property
@@ -363,13 +362,15 @@ class Store:
         files.make_dirs(path.parent, private=self.place.private)
         seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in
         data = b"".join(raw + b"\n" for raw in new)
+        lines = pending.read(data)
+        self.touched = {line.id: self.get(line.id) for line in lines if line.id is not None} | self.touched
         before, after = files.append(path, data, private=self.place.private)
         local_history.note(self.place.local, raws if keep else (), private=self.place.private)
         self.in_log_form = not self._waits
         if before != seen[self._waits] or last != len(self._lines) or (self._waits and self.look()[0] != seen[0]):
             return self.refresh()  # somebody without the lock wrote in between, or merged lines are in the way
         with self.followers.whole():
-            changes = self._take_in(pending.read(data), waiting=self._waits)
+            changes = self._take_in(lines, waiting=self._waits)
             self._stamp = (seen[0], after) if self._waits else (after, seen[1])
             return self.followers.tell(changes)
 

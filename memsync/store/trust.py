@@ -96,7 +96,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "memory_sync.export_debounce": _up_to(3600),
     "janitor.dedup.auto_reject_threshold": _higher(),
     "janitor.dedup.gray_zone_low": _higher(),
-    "janitor.dedup.haiku_verify_enabled": _only(False),
+    "janitor.dedup.llm_verify_enabled": _only(False),
     "janitor.dedup.strict": _anything(),
     "janitor.archive_after": _anything(),
     "janitor.automatic": _only("off"),

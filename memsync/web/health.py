@@ -95,7 +95,7 @@ def set_setting(project: Project, given: Given) -> Done | Page:
     key, value, is_global = given.get("key"), given.raw("value"), bool(given.get("global"))
     try:
         if key in settings.KEYS and not _may_set(key, value):
-            raise UsageError(f"{key} {value}: ", Remedy("memory config", key, value), " sets it, in a terminal")
+            raise UsageError(f"{key} {value}: ", Remedy("config", key, value), " sets it, in a terminal")
         before = settings.spell(settings.get(project.settings, key))
         path = set_value(project, key, value, is_global=is_global)
     except MemsyncError as error:

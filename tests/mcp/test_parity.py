@@ -22,10 +22,8 @@ SAME = {offer.command: offer.name for offer in OFFERS if not offer.command.start
 COMMAND_OF = {tool: command for command, tool in SAME.items()}
 ONLY_COMMAND = {
     "memory search": "recall without counting the use; what an agent looks at is used",
-    "memory config": "whether memories can leave the machine is not for a model to decide",
     "memory dedup review": "asks a person, a key a pair; the other three are its parts",
     "memory anchor": "update_memory has anchors",
-    "memory sync": "commits and pushes: for a person, or a hook of theirs",
     "memory candidates": "what was proposed waits for a person to look at it",
     "memory approve": "as above",
     "memory reject": "as above",
@@ -40,15 +38,42 @@ ONLY_COMMAND |= {
     "memory unshare": "what others get to see is for a person to decide",
     "memory audit": "for people and CI; what it finds must not reach a model",
 }
+ONLY_COMMAND |= {
+    "memory edit": "opens an editor; update_memory changes a memory",
+    "memory log": "for people; memory_history and memory_diff say it to a model",
+    "memory undo": "takes back what a person has done; restore_memory brings one memory back",
+    "memory tags list": "memory_stats counts them",
+    "memory tags add": "update_memory sets the tags of one; many at once are for a person to see first",
+    "memory tags rm": "as above",
+    "memory tags rename": "as above",
+}
 ONLY_TOOL = dict.fromkeys(GROUPS["tidy"], "`janitor review` asks a person, a key a cluster; these are its parts")
 
 # Options that the tool of the command does not have, and why.
 _NOT_FOR_A_MODEL = {"allow_secret": "that a text only looks like a secret is for a person to say"}
+_FILTERS = "memory_type tags_all tags_any tags_none min_importance archived exclude".split()
+_MANY = dict.fromkeys([*_FILTERS, "since", "yes"], "many at once are for a person to see first")
+_FORM = dict.fromkeys(
+    ["full", "ids", "template", "since"], "how rows look, or who wants to see the last days: for people"
+)
+_WHERE = dict.fromkeys(
+    [f"where_{name}" for name in ("memory_type", "tags_all", "tags_any", "tags_none", "since", "archived")],
+    _MANY["yes"],
+)
 NO_PARAMETER = {
     "remember": _NOT_FOR_A_MODEL,
-    "update_memory": {**_NOT_FOR_A_MODEL, "no_anchor": "an empty list says the same"},
+    "update_memory": {
+        **_NOT_FOR_A_MODEL,
+        **_WHERE,
+        "yes": _MANY["yes"],
+        "no_anchor": "an empty list says the same",
+        **dict.fromkeys(["tags_added", "tags_removed"], "tags says them all"),
+    },
+    "list_memories": {**_FORM, **dict.fromkeys(["sort", "group"], "a model orders what it gets itself")},
+    "memory_stats": {"since": _FORM["since"]},
     "import_memories": _NOT_FOR_A_MODEL,
     "recall": {
+        **_FORM,
         "explain": "says the same in words; `parts` is in every answer",
         "hub": "other repositories are for agents to ask where somebody has connected the hub's own server",
     },
@@ -58,10 +83,10 @@ NO_PARAMETER = {
     },
     "init_memory": {"yes": "what was proposed waits for a person"},
     "enrich_memories": {"list_": "the tool lists where it is given no memories"},
-    "forget": {"purge": "a model must not take away what a person could bring back"},
+    "forget": {**_MANY, "purge": "a model must not take away what a person could bring back"},
     "memory_diff": {"markdown": "says the same for people"},
     "export_memories": dict.fromkeys(
-        "output format_ memory_type tags_all tags_any tags_none min_importance archived exclude".split(),
+        ["output", "format_", "since", *_FILTERS],
         "a tool writes no files where a model says; list_memories has the same filters",
     ),
 }

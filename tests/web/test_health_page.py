@@ -26,7 +26,7 @@ def test_what_is_safe_to_fix_is_fixed(repo, desk, line):
 def test_a_setting_is_set_and_set_back(repo, desk):
     page = desk.post("/health/set", key="memory.recall_limit", value="7")
     assert "memory.recall_limit is 7 now" in page.text
-    assert "memsync memory config -- memory.recall_limit 7" in page.text
+    assert "memsync config -- memory.recall_limit 7" in page.text
     with Memsync.open(repo.root) as project:
         assert project.settings.recall_limit == 7
     undo = {name: page.every("input", name=name)[0]["value"] for name in ("key", "value")}

@@ -252,7 +252,7 @@ def test_without_a_key_the_message_says_which_variable_to_set(llm):
 
 @pytest.mark.parametrize("provider", ["", "chatgpt"])
 def test_a_provider_that_is_none_is_named_with_what_to_do(llm, provider):
-    with pytest.raises(LlmNotConfigured, match=r"memsync memory config|anthropic, openai or command"):
+    with pytest.raises(LlmNotConfigured, match=r"memsync config|anthropic, openai or command"):
         llm(provider)
 
 

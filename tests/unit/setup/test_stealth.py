@@ -263,7 +263,7 @@ def test_the_word_yes_alone_moves_nothing_and_says_how(repo):
     assert memsync("memory", "config", "--stealth", "on", "-y", cwd=repo.root).code == 0
     off = memsync("memory", "config", "--stealth", "off", "-y", cwd=repo.root)
     assert texts(repo) == [("stealth", "in the tree")]
-    assert f"{one}; `memsync memory config --stealth off --move` moves them" in off.out
+    assert f"{one}; `memsync config --stealth off --move` moves them" in off.out
     assert repo.memories.read_bytes() == b""
     moved = memsync("memory", "config", "--stealth", "off", "--move", "--json", cwd=repo.root).json
     assert (moved["moved"], moved["kept"], texts(repo)) == ([one], [], [("project", "in the tree")])
@@ -282,7 +282,7 @@ def test_a_person_at_a_terminal_sees_what_would_move_and_is_asked(repo):
             _, err = process.communicate(timeout=60)
         os.close(child)
         os.close(parent)
-        assert f"{one} (fact" in err.decode()
+        assert f"{one} in the tree (fact" in err.decode()
         assert b"my own" not in err
         assert b"Move 1 memory into the work tree" in err
         assert texts(repo) == sorted([(expected, "in the tree"), ("stealth", "my own")])

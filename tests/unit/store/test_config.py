@@ -80,7 +80,7 @@ def test_an_unknown_setting_is_a_warning_that_names_the_near_miss(layout):
     assert loaded.settings == Settings(decay_rate=0.2)
     assert loaded.warnings == (
         f"{layout.project.config}: unknown setting 'memory.recal_limit'; did you mean memory.recall_limit?",
-        f"{layout.project.config}: unknown setting 'other_tool.colour'; `memsync memory config` lists them",
+        f"{layout.project.config}: unknown setting 'other_tool.colour'; `memsync config` lists them",
     )
 
 

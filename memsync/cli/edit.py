@@ -1,0 +1,71 @@
+"""`memsync edit`: memories in an editor."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from memsync.cli import document, render
+from memsync.cli.app import Answer, allow_secret_option, command, filter_options
+from memsync.cli.choosing import choose
+from memsync.cli.document import Draft
+from memsync.cli.memory import memory, warn_of_type
+from memsync.errors import MemsyncError, UsageError
+from memsync.memories.project import Project
+from memsync.memories.results import Entry
+from memsync.records import Scope
+
+
+@command(memory)
+@click.argument("refs", metavar="[ID]...", nargs=-1)
+@allow_secret_option
+@filter_options
+def edit(project: Project, /, refs: tuple[str, ...], allow_secret: bool, scope: Scope | None, **filters: Any) -> Answer:
+    """Change memories in $EDITOR: by ID, or all that the filters fit.
+
+    They come as one small document. What you save is checked before anything is written, and a mistake opens it again.
+
+    \b
+    Examples:
+      memsync edit mm-a1b
+      memsync edit --tag billing --since 1week
+    """
+    project.vetting.allows_secrets = allow_secret
+    chosen = choose(project, refs, scope, filters, "edit", yes=True)
+    drafts = _ask(project, chosen)
+    done = [
+        project.update(draft.entry.id, scope=draft.entry.scope, was=draft.entry.memory, **draft.changes)
+        for draft in drafts
+    ]
+    lines = [render.remembered(result, project.clock()) for result in done]
+    return Answer({"changed": done}, "\n".join(lines) or "nothing was changed")
+
+
+def _ask(project: Project, chosen: Sequence[Entry]) -> list[Draft]:
+    """Return what somebody makes of *chosen* in an editor; a mistake is shown, and corrected in it."""
+    text = document.spell(chosen)
+    while (saved := click.edit(text, extension=".md")) is not None:
+        try:
+            drafts = document.parse(saved, chosen)
+            for draft in drafts:
+                warn_of_type(project, draft.changes.get("memory_type"))
+                project.vetting.vet(draft.entry.memory._replace(**draft.changes), draft.entry.scope)
+        except MemsyncError as error:
+            if not sys.stdin.isatty() or not click.confirm(f"{error}. Edit it again?", default=True, err=True):
+                raise _keep(saved, error) from None
+            text = saved
+        else:
+            return drafts
+    return []
+
+
+def _keep(saved: str, error: MemsyncError) -> MemsyncError:
+    handle, path = tempfile.mkstemp(prefix="memsync-edit-", suffix=".md")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(saved)
+    return UsageError(f"{error}; nothing was changed, and what you wrote is in {path}")

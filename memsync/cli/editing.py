@@ -1,0 +1,155 @@
+"""`memsync update`, `forget` and `restore`: parse, one call, render."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from memsync.cli import render
+from memsync.cli.app import Answer, allow_secret_option, command, filter_options, scope_option, yes_option
+from memsync.cli.choosing import WHERE, choose, where_options
+from memsync.cli.memory import memory, read_text, split_tags, supersedes_option, warn_of_type
+from memsync.errors import UsageError
+from memsync.memories.project import Project
+from memsync.memories.results import Entry
+from memsync.memories.undoing import forget_steps
+from memsync.records import Scope, shown_id
+
+
+@command(memory)
+@click.argument("refs", metavar="[ID]...", nargs=-1)
+@click.option("-c", "--content", help='The new text ("-": standard input).')
+@click.option("--type", "memory_type", metavar="TYPE", help="The new type.")
+@click.option("--importance", type=float, metavar="N", help="The new importance, 0 to 1.")
+@click.option(
+    "--tag", "--tags", "tags", multiple=True, metavar="TAG", help='The new tags (repeat, or commas; "": none).'
+)
+@click.option(
+    "--add-tag", "tags_added", multiple=True, metavar="TAG", help="A tag beside those it has (repeat, or commas)."
+)
+@click.option(
+    "--remove-tag", "tags_removed", multiple=True, metavar="TAG", help="A tag that it loses (repeat, or commas)."
+)
+@click.option("--cue", "cues", multiple=True, metavar="TEXT", help='The new cues (repeat; "": none).')
+@click.option("--anchor", "anchors", multiple=True, metavar="ANCHOR", help="What it is about now (repeat).")
+@click.option("--no-anchor", is_flag=True, help="Anchor it to nothing.")
+@click.option("--link", "links", multiple=True, metavar="LINK", help='The new links (repeat; "": none).')
+@supersedes_option
+@allow_secret_option
+@where_options
+@scope_option
+@yes_option
+def update(project: Project, /, refs: tuple[str, ...], allow_secret: bool, **options: Any) -> Answer:
+    """Change memories: by ID, or all that the --where options fit. `memsync undo` takes the change back.
+
+    \b
+    Examples:
+      memsync update mm-a1b --importance 0.9 --tag ci,docker
+      memsync update mm-a1b --anchor src/retry.py#MAX_RETRIES --anchor '$ git push'
+      memsync update --where-tag billing --add-tag payments --type pattern
+    """
+    project.vetting.allows_secrets = allow_secret
+    fields, tagging = _take_fields(options)
+    warn_of_type(project, fields.get("memory_type"))
+    scope = options["scope"]
+    if len(refs) == 1:
+        entry = project.get(refs[0], scope)
+        result = project.update(entry.id, scope=scope, **_retag(entry, fields, tagging))
+        return Answer(result, render.remembered(result, project.clock()))
+    if fields.get("content") is not None:
+        raise UsageError("--content is for one memory; `memsync edit` changes the texts of several")
+    where = {name: options[f"where_{name}"] for name in WHERE}
+    chosen = choose(project, refs, scope, where, "change", yes=options["yes"])
+    done = [project.update(one.id, scope=one.scope, **_retag(one, fields, tagging)) for one in chosen]
+    lines = [render.remembered(result, project.clock()) for result in done]
+    return Answer({"changed": done}, "\n".join(lines))
+
+
+def _take_fields(options: dict[str, Any]) -> tuple[dict[str, Any], tuple[tuple[str, ...], list[str], list[str]]]:
+    """Return the fields that *options* give, and the new tags, those beside the old ones, and those that go."""
+    if options["anchors"] and options["no_anchor"]:
+        raise UsageError("--anchor and --no-anchor exclude each other; give one of them")
+    fields = {name: options[name] or None for name in ("cues", "links", "anchors")}
+    fields |= {name: options[name] for name in ("memory_type", "importance", "supersedes")}
+    fields["content"] = None if options["content"] is None else read_text(options["content"])
+    fields |= {"anchors": ()} if options["no_anchor"] else {}
+    return fields, (options["tags"], split_tags(options["tags_added"]), split_tags(options["tags_removed"]))
+
+
+def _retag(
+    entry: Entry, fields: dict[str, Any], tagging: tuple[tuple[str, ...], list[str], list[str]]
+) -> dict[str, Any]:
+    """Return *fields* with the tags that *entry* gets."""
+    new, added, removed = tagging
+    if not any(tagging):
+        return fields
+    kept = split_tags(new) if new else list(entry.memory.tags)
+    gone = {tag.strip().lower() for tag in removed}
+    return {**fields, "tags": [tag for tag in (*kept, *added) if tag.lower() not in gone]}
+
+
+@command(memory)
+@click.argument("refs", metavar="[ID]...", nargs=-1)
+@click.option("--purge", is_flag=True, help="Keep nothing of them in the local history either.")
+@filter_options
+@yes_option
+def forget(
+    project: Project, /, refs: tuple[str, ...], purge: bool, yes: bool, scope: Scope | None, **filters: Any
+) -> Answer:
+    """Remove memories: by ID, or all that the filters fit. `memsync undo` brings them back.
+
+    With --purge it cannot, and memories that are gone already may be named
+    too. Commits keep what they have.
+
+    \b
+    Examples:
+      memsync rm mm-a1b2c3
+      memsync rm --tag spike --no-tag keep
+      memsync rm --purge mm-a1b2c3
+    """
+    if purge and refs:
+        ids = [project.purge(ref, scope) for ref in refs]
+    else:
+        chosen = choose(project, refs, scope, filters, "forget", yes=yes)
+        ids = [project.purge(entry.id, entry.scope) for entry in chosen] if purge else []
+    if purge:
+        forget_steps(project, ids)
+        return Answer({"purged": ids}, "\n".join(f"purged {shown_id(id_)}" for id_ in ids))
+    gone = [project.forget(entry.id, entry.scope) for entry in chosen]
+    lines = [render.entry_line(entry, project.clock(), "forgot ") for entry in gone]
+    return Answer({"forgotten": gone}, "\n".join(lines))
+
+
+@command(memory)
+@click.argument("ref", metavar="[ID]", required=False)
+@scope_option
+@click.option("--at", "at", metavar="REV", help="As it was at that commit.")
+def restore(project: Project, /, ref: str | None, scope: Scope | None, at: str | None) -> Answer:
+    """Undo the last forget or update of a memory; twice is redo.
+
+    A memory that is archived, for instance because another supersedes it, is
+    shown again.
+
+    What this machine does not remember is taken from git: as it was before it
+    was last changed or removed, or with --at as it was at REV.
+
+    Without ID: bring back every memory that was written here and is neither in
+    the file nor in any commit, as after `git checkout .`.
+
+    \b
+    Examples:
+      memsync restore mm-a1b2c3
+      memsync restore mm-a1b2c3 --at main~3
+      memsync restore
+    """
+    from memsync.history import events, lost
+
+    if ref is None:
+        if at is not None:
+            raise UsageError("--at needs the ID of a memory")
+        gone = [one for one in lost.find_lost(project) if scope in (None, one.scope)]
+        found = lost.bring_back(project, gone)
+        return Answer(found.as_dict(), render.brought_back(found, project.clock()), 1 if found.refused else 0)
+    result = events.undo(project, ref, scope, at)
+    return Answer(result, render.remembered(result, project.clock()))

@@ -1,0 +1,97 @@
+"""What a terminal can do: its width, links. In a pipe nothing is cut, wrapped or linked."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+import click
+
+T = TypeVar("T")
+
+_LEAST: Final = 30  # columns for a text, however narrow the terminal is
+_LINKING: Final = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
+
+
+def is_terminal() -> bool:
+    """Return whether a person looks at the output as it comes."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def width() -> int:
+    """Return the columns of the terminal."""
+    return _measure().columns
+
+
+def _measure() -> os.terminal_size:
+    import shutil  # it loads what packs archives
+
+    return shutil.get_terminal_size((100, 24))
+
+
+def choose_colour() -> bool | None:
+    """Return whether the environment wants colours (https://no-color.org, https://force-color.org); None: on a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    forced = os.environ.get("FORCE_COLOR") or os.environ.get("CLICOLOR_FORCE") or "0"
+    return True if forced not in ("0", "false") else None
+
+
+def page(text: str) -> None:
+    """Print *text*; on a terminal with fewer lines by way of the pager ($PAGER, else less)."""
+    if is_terminal() and text.count("\n") >= _measure().lines - 1:
+        os.environ.setdefault("LESS", "FRX")  # colours, and no waiting where it fits after all
+        click.echo_via_pager(text)
+    else:
+        click.echo(text)
+
+
+def cut(text: str, room: int) -> str:
+    """Return as much of *text* as *room* columns of a terminal have, but at least 30; all of it where that is none."""
+    room = max(room, _LEAST)
+    return text if len(text) <= room or not is_terminal() else text[: room - 1] + "…"
+
+
+def flow(head: str, text: str, facts: str) -> str:
+    """Return *head*, *text* and the dim *facts* in a line; on a terminal in as many as it takes, below each other."""
+    if not is_terminal():
+        return f"{head} {text} {click.style(facts, dim=True)}"
+    indent = min(len(click.unstyle(head)) + 1, 16)
+    rows, used = [(head, "")], len(click.unstyle(head))
+    for word, is_fact in [*((word, False) for word in text.split()), *((word, True) for word in facts.split())]:
+        if used + 1 + len(word) > width() and used > indent:
+            rows.append((" " * (indent - 1), ""))
+            used = indent - 1
+        said, told = rows[-1]
+        rows[-1] = (said, f"{told} {word}") if is_fact else (f"{said} {word}", told)
+        used += 1 + len(word)
+    return "\n".join(said + (click.style(told, dim=True) if told else "") for said, told in rows)
+
+
+def link(text: str, path: Path) -> str:
+    """Return *text* as a link to the file *path*, where the terminal shows links (OSC 8)."""
+    return f"\033]8;;{path.absolute().as_uri()}\033\\{text}\033]8;;\033\\" if _shows_links(os.environ) else text
+
+
+def _shows_links(env: os._Environ[str]) -> bool:
+    if forced := env.get("FORCE_HYPERLINK"):
+        return forced != "0"
+    if not is_terminal() or env.get("NO_COLOR") or env.get("TERM") in (None, "dumb", "linux"):
+        return False
+    marks: Iterable[str] = ("WT_SESSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "DOMTERM")
+    vte = env.get("VTE_VERSION", "0")
+    is_vte = vte.isdecimal() and int(vte) >= 5000
+    return is_vte or env.get("TERM_PROGRAM") in _LINKING or any(env.get(mark) for mark in marks)
+
+
+def track(items: Sequence[T], label: str, *, least: int) -> Iterable[T]:
+    """Return *items* with a progress bar on stderr, if they are at *least* so many and somebody watches."""
+    return _bar(items, label) if len(items) >= least and sys.stderr.isatty() else items
+
+
+def _bar(items: Sequence[T], label: str) -> Iterator[T]:
+    with click.progressbar(items, label=label, file=sys.stderr, update_min_steps=len(items) // 200 + 1) as bar:
+        yield from bar

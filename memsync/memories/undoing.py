@@ -1,0 +1,185 @@
+"""Taking back the last command that changed memories on this machine, and doing it again.
+
+Noted is which memories it touched, by hashes of what they were before and after: the texts are in the local history. What
+was changed by somebody else since is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from memsync.errors import MemsyncError, Remedy, StoreError
+from memsync.format import codec
+from memsync.memories import sharing
+from memsync.memories.project import Project
+from memsync.memories.results import Entry
+from memsync.records import SCOPES, Memory, Scope, format_time, shown_id, tick
+from memsync.store import files, local_history
+
+_FILE: Final = "undo.json"
+_KEPT: Final = 50  # commands
+log = logging.getLogger(__name__)
+
+
+class Step(NamedTuple):
+    """What became of one memory: hashes of what it was and is, "" where there was or is none."""
+
+    scope: Scope
+    id: str
+    before: str
+    after: str
+
+
+class Command(NamedTuple):
+    """One command that changed memories, when, and what it did."""
+
+    words: str
+    at: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What was taken back: of which command, and each memory as it is now, or as it was where it is gone."""
+
+    command: str
+    at: str
+    brought: tuple[Entry, ...]
+    removed: tuple[Entry, ...]
+
+
+Stack = Literal["done", "undone"]
+
+
+def note_steps(project: Project, words: str) -> None:
+    """Note what the command *words* wrote with *project*, so that it can be taken back; never fails."""
+    steps = tuple(
+        Step(scope, id_, before, after)
+        for scope, store in project.stores.items()
+        for id_, old in store.touched.items()
+        if (before := _hash(old)) != (after := _hash(store.get(id_)))
+    )
+    if steps and (path := _find_path(project)):
+        stacks = _read(path)
+        done = [*stacks["done"], Command(words, format_time(project.clock()), steps)][-_KEPT:]
+        _write(path, {"done": done, "undone": []})
+
+
+def forget_steps(project: Project, ids: Collection[str]) -> None:
+    """Drop what is noted of *ids*, which are gone for good."""
+    for store in project.stores.values():
+        for id_ in ids:
+            store.touched.pop(id_, None)
+    if (path := _find_path(project)) and path.exists():
+        kept = {
+            name: [one for one in commands if not any(step.id in ids for step in one.steps)]
+            for name, commands in _read(path).items()
+        }
+        _write(path, kept)
+
+
+def list_commands(project: Project) -> list[Command]:
+    """Return the commands that can be taken back, the last first."""
+    path = _find_path(project)
+    return _read(path)["done"][::-1] if path else []
+
+
+def undo(project: Project, *, again: bool = False) -> Undone:
+    """Take the last command back; with *again* do what was taken back last.
+
+    Raises:
+        MemsyncError: there is none, or what it wrote was changed since; nothing was changed.
+        StoreError
+    """
+    source: Stack = "undone" if again else "done"
+    path = _find_path(project)
+    stacks = _read(path) if path else {"done": [], "undone": []}
+    if path is None or not stacks[source]:
+        raise MemsyncError("no command that changed memories here can be ", "done again" if again else "taken back")
+    last = stacks[source].pop()
+    steps = last.steps if again else [step._replace(before=step.after, after=step.before) for step in last.steps]
+    done = _go(project, last, steps)
+    stacks["done" if again else "undone"].append(last)
+    _write(path, stacks)
+    for store in project.stores.values():
+        store.touched.clear()  # this is no command of its own
+    return done
+
+
+def _go(project: Project, command: Command, steps: Sequence[Step]) -> Undone:
+    """Bring each memory from what it is before a step to what it is after it; all of them, or none."""
+    project.stores.refresh()
+    for step in steps:
+        if step.scope not in project.stores or _hash(project.stores[step.scope].get(step.id)) != step.before:
+            why = f"{shown_id(step.id)} was changed since `memsync {command.words}`, so nothing was taken back; "
+            raise MemsyncError(why, Remedy("memory history", step.id), " shows what became of it")
+    moved = {step.id: step.scope for step in steps if step.after and any(_is_same_moved(step, o) for o in steps)}
+    rest = [step for step in steps if step.id not in moved]
+    gone = [project.get(step.id, step.scope) for step in rest if not step.after]
+    lines = {step: _find_line(project, command, step) for step in rest if step.after}
+    for id_, scope in moved.items():
+        project.store_to_write(scope)
+        sharing.move(project, [project.get(id_)], scope)
+    with ExitStack() as held:
+        for scope in (scope for scope in SCOPES if any(step.scope == scope for step in rest)):
+            held.enter_context(project.store_to_write(scope).writing())
+        for step in rest:
+            store = project.store(step.scope)
+            now = store.get(step.id)
+            moment = tick(project.clock(), now.written_at if now else None)
+            if step.after:
+                store.restore(step.id, moment, raw=lines[step])
+            elif now:
+                store.remove([step.id], moment)
+    brought = tuple(project.get(step.id, step.scope) for step in steps if step.after)
+    return Undone(command.words, command.at, brought, tuple(gone))
+
+
+def _is_same_moved(one: Step, other: Step) -> bool:
+    return one.id == other.id and one.scope != other.scope and not other.after
+
+
+def _find_line(project: Project, command: Command, step: Step) -> bytes:
+    versions = local_history.find_versions(project.store(step.scope).place.local, step.id)
+    line = next((line for line in versions if _hash(line.memory) == step.after), None)
+    if line is None:
+        why = f"this machine no longer keeps {shown_id(step.id)} as it was before `memsync {command.words}`; "
+        raise MemsyncError(why, Remedy("memory history", step.id), " shows what git has of it")
+    return line.raw
+
+
+def _hash(memory: Memory | None) -> str:
+    if memory is None:
+        return ""
+    from hashlib import sha256
+
+    return sha256(codec.encode(memory._replace(updated_at=None))).hexdigest()[:20]
+
+
+def _find_path(project: Project) -> Path | None:
+    place = project.stores.cache_place
+    return place.local / _FILE if place else None
+
+
+def _read(path: Path) -> dict[str, list[Command]]:
+    try:
+        found: dict[str, list[Any]] = json.loads(files.read(path)[0] or b"{}")
+        return {
+            name: [Command(words, at, tuple(Step(*step) for step in steps)) for words, at, steps in found.get(name, [])]
+            for name in ("done", "undone")
+        }
+    except (ValueError, TypeError, AttributeError):  # cut off by a full disk: nothing that memories depend on
+        return {"done": [], "undone": []}
+
+
+def _write(path: Path, stacks: dict[str, list[Command]]) -> None:
+    try:
+        files.rewrite(path, json.dumps(stacks).encode(), was=files.read(path)[0], private=True)
+    except (StoreError, OSError) as error:
+        log.info("cannot be taken back by undo: %s", error)

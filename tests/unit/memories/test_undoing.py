@@ -1,0 +1,94 @@
+"""The last command that changed memories is taken back whole, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from memsync.errors import MemsyncError
+from memsync.memories import sharing
+from memsync.memories.project import Project
+from memsync.memories.undoing import forget_steps, list_commands, note_steps, undo
+
+
+@pytest.fixture
+def command(repo):
+    """Run a function on the project as one command."""
+
+    def run(words, do):
+        with Project.open(repo.root) as project:
+            result = do(project)
+            note_steps(project, words)
+        return result
+
+    return run
+
+
+def texts(repo):
+    with Project.open(repo.root) as project:
+        return {(entry.scope, entry.content) for entry in project.entries()}
+
+
+def go(repo, **how):
+    with Project.open(repo.root) as project:
+        return undo(project, **how)
+
+
+def test_what_was_added_changed_and_removed_is_as_before_one_command_after_the_other(repo, command):
+    first = command("remember", lambda p: p.remember("the API listens on 8081")).entry
+    command("update", lambda p: p.update(first.id, content="the API listens on 8082"))
+    command("rm", lambda p: p.forget(first.id))
+    assert texts(repo) == set()
+    go(repo)
+    assert texts(repo) == {("project", "the API listens on 8082")}
+    go(repo)
+    assert texts(repo) == {("project", "the API listens on 8081")}
+    go(repo)
+    assert texts(repo) == set()
+    with pytest.raises(MemsyncError, match="no command"):
+        go(repo)
+
+
+def test_what_was_taken_back_is_done_again_until_something_else_is_done(repo, command):
+    command("remember", lambda p: p.remember("uploads are limited to 10 MB"))
+    go(repo)
+    go(repo, again=True)
+    assert texts(repo) == {("project", "uploads are limited to 10 MB")}
+    go(repo)
+    command("remember", lambda p: p.remember("prices are integers"))
+    with pytest.raises(MemsyncError, match="done again"):
+        go(repo, again=True)
+
+
+def test_what_replaced_another_goes_and_the_other_is_no_longer_archived(repo, command):
+    old = command("remember", lambda p: p.remember("uploads are limited to 25 MB")).entry
+    command("remember", lambda p: p.remember("uploads are limited to 10 MB", supersedes=[old.id]))
+    go(repo)
+    assert texts(repo) == {("project", "uploads are limited to 25 MB")}
+
+
+def test_what_was_moved_is_moved_back(repo, command):
+    one = command("remember", lambda p: p.remember("the client is Acme", scope="stealth")).entry
+    command("share", lambda p: sharing.share(p, [one.id]))
+    assert texts(repo) == {("project", "the client is Acme")}
+    go(repo)
+    assert texts(repo) == {("stealth", "the client is Acme")}
+    go(repo, again=True)
+    assert texts(repo) == {("project", "the client is Acme")}
+
+
+def test_nothing_is_taken_back_where_somebody_changed_it_since(repo, command):
+    both = command("import", lambda p: [p.remember("prices are integers"), p.remember("dates are in UTC")])
+    with Project.open(repo.root) as project:  # no command of this machine: an agent, or a checkout
+        project.update(both[0].entry.id, importance=0.1)
+    with pytest.raises(MemsyncError, match="was changed since `memsync import`, so nothing was taken back"):
+        go(repo)
+    assert len(texts(repo)) == 2
+
+
+def test_what_is_purged_is_in_no_note(repo, command):
+    one = command("remember", lambda p: p.remember("the cat is called Tom")).entry
+    with Project.open(repo.root) as project:
+        project.purge(one.id)
+        forget_steps(project, [one.id])
+        note_steps(project, "rm")
+        assert list_commands(project) == []
