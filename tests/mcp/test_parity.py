@@ -69,11 +69,16 @@ NO_PARAMETER = {
         "no_anchor": "an empty list says the same",
         **dict.fromkeys(["tags_added", "tags_removed"], "tags says them all"),
     },
-    "list_memories": {**_FORM, **dict.fromkeys(["sort", "group"], "a model orders what it gets itself")},
+    "list_memories": {
+        **_FORM,
+        "here": "as for recall",
+        **dict.fromkeys(["sort", "group"], "a model orders what it gets itself"),
+    },
     "memory_stats": {"since": _FORM["since"]},
-    "import_memories": _NOT_FOR_A_MODEL,
+    "import_memories": {**_NOT_FOR_A_MODEL, "named": "whose part of a store for many is for a person to say"},
     "recall": {
         **_FORM,
+        **dict.fromkeys(["here", "repos", "all_repos"], "which other stores an agent sees, the user's settings say"),
         "explain": "says the same in words; `parts` is in every answer",
         "hub": "other repositories are for agents to ask where somebody has connected the hub's own server",
     },
