@@ -33,8 +33,8 @@ class Setting(NamedTuple):
     def command(self) -> str:
         """The command that sets it."""
         if self.key == "memory_sync.stealth":
-            return spell.command("memory", "config", "--stealth", "off" if self.value == "true" else "on")
-        return f"{spell.command('memory', 'config', self.key)} VALUE"
+            return spell.command("config", "--stealth", "off" if self.value == "true" else "on")
+        return f"{spell.command('config', self.key)} VALUE"
 
 
 def show(project: Project, given: Given) -> Page:
@@ -100,6 +100,6 @@ def set_setting(project: Project, given: Given) -> Done | Page:
         path = set_value(project, key, value, is_global=is_global)
     except MemsyncError as error:
         return _page(project, key, value, str(error), status_of(error))
-    command = spell.command("memory", "config", *(["--global"] if is_global else []), "--", key, value)
+    command = spell.command("config", *(["--global"] if is_global else []), "--", key, value)
     undo: Mapping[str, str] = {"key": key, "value": before, **({"global": "1"} if is_global else {})}
     return Done(f"{key} is {one_line(value, 100)} now, in {path}", "/health", [command], Undo("/health/set", undo))
