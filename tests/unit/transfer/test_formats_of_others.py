@@ -148,6 +148,7 @@ def test_an_export_is_read_as_it_was_downloaded():
         (b"SQLite format 3\0", "x.db", "name the file itself"),
         (b"[1, 2", "memory.json", "not JSON"),
     ],
+    ids=["no memories", "damaged", "encrypted", "database", "not JSON"],  # an archive holds the time that it was made
 )
 def test_a_file_of_others_that_cannot_be_read_is_refused_with_the_reason(data, name, why):
     with pytest.raises(ImportFailed, match=why):
