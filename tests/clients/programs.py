@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
 import shutil
-import signal
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +17,7 @@ from typing import Any
 from app_server import AppServer
 from helpers import Ran, until
 from models import SAYS, Anthropic, Chat, Google, Model, OpenAI
+from terminal import in_terminal
 
 # Read when the tests are collected: the sandbox moves HOME before each of them.
 INSTALLED = Path(os.environ.get("AGENT_CLIENTS") or Path.home() / ".cache" / "agent-clients")
@@ -68,6 +66,8 @@ class Client:
     idle: tuple[str, Mapping[str, str]] = ("glob", {"pattern": "*.no{}"})
     # the tool that starts a subagent
     helper: tuple[str, Mapping[str, Any]] = ("", {})
+    # what it is started by, where the project is seen differently
+    door: Sequence[str] = ()
 
     def __init__(self, root: Path, home: Path) -> None:
         self.root, self.home = root, home
@@ -110,7 +110,7 @@ class Client:
     def run(self, *words: str, stdin: str = "", timeout: float = _PATIENCE) -> Ran:
         """Run the client in the project."""
         done = subprocess.run(
-            [self.program, *words],
+            [*self.door, self.program, *words],
             cwd=self.root,
             env=self.env,
             input=stdin.encode(),
@@ -307,41 +307,19 @@ class Gemini(Client):
     def compact(self) -> None:
         """Say /compress where it is heard: in the client's own window."""
         env = {name: value for name, value in self.env.items() if name != "CI"}
-        _type(
-            ["gemini", "-r", "latest"],
-            {**env, "TERM": "xterm-256color"},
-            self.root,
-            "/compress",
-            until="history compressed",
-        )
-
-
-def _type(words: list[str], env: Mapping[str, str], cwd: Path, text: str, *, until: str) -> None:
-    """Run a program in a terminal, type *text* when it asks for a message, and end it when it says *until*."""
-    import pty  # where there are terminals
-    import termios
-
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(cwd)
-        os.execvpe(words[0], words, env)
-    termios.tcsetwinsize(terminal, (50, 160))
-    said, keys, end = "", [text], time.monotonic() + _PATIENCE
-    try:
-        while until not in said:
-            assert time.monotonic() < end, said[-2000:]
-            if select.select([terminal], [], [], 1)[0]:
-                said += os.read(terminal, 65536).decode("utf-8", "replace")
-            elif (
-                f"> {text}" in said
-            ):  # not before: what comes at once is taken for pasted, and its last key does not count
-                os.write(terminal, b"\r")
-            elif keys and "Type your message" in said:
-                os.write(terminal, keys.pop().encode())
-    finally:
-        os.killpg(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        os.close(terminal)
+        with in_terminal(["gemini", "-r", "latest"], env, self.root, _PATIENCE) as window:
+            window.wait_for("Type your message")
+            window.type("/compress")
+            # Not before it is shown: what comes at once is taken for pasted, and its last key does not count.
+            window.wait_for("> /compress")
+            window.wait_for("Compresses the context")
+            window.type("\r")
+            while not window.wait_for("Compressing|ompress(?:ed|ion) ", seconds=5):
+                window.type("\r")  # one that only closed the list of commands
+            told = window.wait_for(
+                "history compressed|(?:not beneficial|did not reduce|Could not|failed:|Nothing to).*"
+            )
+        assert told == "history compressed", told
 
 
 class Chatting(Client):
