@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from models import SAYS
+from processes.rooms import READ_ONLY, room
 
 pytestmark = pytest.mark.slow  # real clients, in processes of their own
 
@@ -208,6 +209,19 @@ def test_no_client_says_a_word_of_a_hook_whose_program_is_gone(client, way):
     said = [line for line in (done.out + done.err).splitlines() if "hook" in line.lower()]
     assert [line for line in said if "memsync" in line or "fail" in line.lower()] == []
     assert QUESTION in str([client.new_in(turn) for turn in client.model.turns])
+
+
+def test_where_the_project_is_read_only_each_memory_is_given_once_and_the_home_store_remembers_it(client):
+    remember(client)
+    only_on_prompts(client)
+    before = {path: path.read_bytes() for path in (client.root / ".gobby").rglob("*") if path.is_file()}
+    with room(client.root, READ_ONLY) as place:
+        client.door = place.door
+        assert client.ask(QUESTION).count(FACT) == 1
+        assert client.ask(f"Remind me please: {QUESTION}", again=True).count(FACT) == 1
+        client.door = ()
+    assert {path: path.read_bytes() for path in (client.root / ".gobby").rglob("*") if path.is_file()} == before
+    assert list((client.home / ".gobby" / "projects").glob("*/local/state.db"))
 
 
 def test_a_memory_of_ten_thousand_letters_is_given_whole_or_not_at_all(client):

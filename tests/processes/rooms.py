@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from helpers import Ran
 
+READ_ONLY = 'mount --bind "$1" "$1"; mount -o remount,ro,bind "$1"'
+
 
 @dataclass(frozen=True)
 class Room:
@@ -22,11 +24,15 @@ class Room:
     pid: int
     directory: Path
 
+    @property
+    def door(self) -> list[str]:
+        """The words that run what follows them in the room."""
+        as_user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
+        return ["nsenter", "--target", str(self.pid), *as_user, "--mount", f"--wd={self.outside}"]
+
     def run(self, *words: str, stdin: bytes = b"") -> Ran:
         """Run a command in the room."""
-        as_user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
-        enter = ["nsenter", "--target", str(self.pid), *as_user, "--mount", f"--wd={self.outside}", *words]
-        done = subprocess.run(enter, input=stdin, capture_output=True, timeout=60, check=False)
+        done = subprocess.run([*self.door, *words], input=stdin, capture_output=True, timeout=60, check=False)
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def memsync(self, *words: str, stdin: bytes = b"") -> Ran:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from helpers import memory_line
-from rooms import Room, room
+from rooms import READ_ONLY, Room, room
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mounts of our own need Linux")
 
@@ -56,7 +56,7 @@ def full(tmp_path: Path) -> Iterator[Room]:
 @pytest.fixture
 def read_only(tmp_path: Path) -> Iterator[Room]:
     fill_store(tmp_path)
-    with room(tmp_path, 'mount --bind "$1" "$1"; mount -o remount,ro,bind "$1"') as found:
+    with room(tmp_path, READ_ONLY) as found:
         yield found
 
 
@@ -135,7 +135,7 @@ def test_on_a_read_only_disk_a_session_is_given_each_memory_once(read_only):
 
 
 def test_a_read_only_disk_without_a_store_is_a_clear_error(tmp_path):
-    with room(tmp_path, 'mount --bind "$1" "$1"; mount -o remount,ro,bind "$1"') as bare:
+    with room(tmp_path, READ_ONLY) as bare:
         ran = bare.memsync("memory", "remember", "no place")
         assert ran.code == 1
         assert f"{tmp_path}/.gobby" in ran.err
