@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from memsync.cli.reach import ask_there, here_option, reach_options, stay, take_
 from memsync.cli.rows import output_options
 from memsync.cli.words import TextCommand
 from memsync.memories.edits import find_successors
+from memsync.memories.filters import Order
 from memsync.memories.project import Project
 from memsync.memories.results import Recall, list_entries
 from memsync.records import Scope
@@ -118,8 +119,7 @@ def _find(
     return Answer(value, text)
 
 
-_SORTS: Final = {
-    "importance": lambda entry: -entry.effective_importance,
+_SORTS: Final[Mapping[str, Order]] = {
     "updated": lambda entry: _order_time(entry.memory.written_at),
     "created": lambda entry: _order_time(entry.memory.created_at),
     "used": lambda entry: -entry.access_count,
@@ -132,7 +132,7 @@ def _order_time(moment: datetime | None) -> float:
 
 @command(memory)
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="How many at most.  [default: all]")
-@click.option("--sort", type=click.Choice(list(_SORTS)), help="What comes first.  [default: importance]")
+@click.option("--sort", type=click.Choice(["importance", *_SORTS]), help="What comes first.  [default: importance]")
 @click.option("--group", type=click.Choice(rows.GROUPS), help="Under a heading for each.")
 @output_options
 @here_option
@@ -151,7 +151,7 @@ def list_(
     """
     project = _open_at(project, chosen.pop("at"))
     near = stay(project, here=chosen.pop("here"))
-    found = sorted(near.list_all(choose_filters(project, **chosen)), key=_SORTS[sort or "importance"])[:limit]
+    found = near.list_all(choose_filters(project, **chosen), limit=limit, order=_SORTS.get(sort or ""))
     _warn_of_problems(project)
     return Answer(list_entries(found), form.spell(found, project.clock(), none="no memories yet", group=group))
 

@@ -20,6 +20,8 @@ PARTIAL: Final = 0.8  # of the confidence in what a part of a prompt finds
 NEAR: Final = 0.65  # share of the surest memory's confidence that another one needs
 CERTAIN: Final = 0.57  # confidence that is enough beside any
 
+Order = Callable[[Entry], float]  # what is less comes first
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
@@ -129,6 +131,7 @@ def least_confidence(surest: float, floor: float) -> float:
     return surest if surest < SURE * floor else max(floor, min(CERTAIN, NEAR * surest))
 
 
-def sort_by_importance(entries: Iterable[Entry]) -> list[Entry]:
-    """Order *entries* as a recall without a query does: by importance after decay, ties by id."""
-    return sorted(entries, key=lambda entry: (-entry.effective_importance, entry.id, entry.scope))
+def sort_by_importance(entries: Iterable[Entry], order: Order | None = None) -> list[Entry]:
+    """Order *entries* as a recall without a query does: by importance after decay, ties by id; with *order*, by that first."""
+    found = sorted(entries, key=lambda entry: (-entry.effective_importance, entry.id, entry.scope))
+    return sorted(found, key=order) if order else found

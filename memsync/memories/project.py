@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from memsync.errors import MemoryNotFound
 from memsync.memories import edits
 from memsync.memories.decay import effective_importance
-from memsync.memories.filters import Filters, as_hit, search, sort_by_importance
+from memsync.memories.filters import Filters, Order, as_hit, search, sort_by_importance
 from memsync.memories.journal import Use
 from memsync.memories.opened import Opened
 from memsync.memories.results import Entry, Recall, Remembered
@@ -155,17 +155,17 @@ class Project(Opened):
         if self.journal.is_full:
             self.journal.write()
 
-    def memories(self, filters: Filters = _ALL, *, limit: int | None = None) -> list[Entry]:
-        """Return the memories that pass *filters*, most important first."""
-        return [self.mark(entry) for entry in sort_by_importance(self.entries(filters))[:limit]]
+    def memories(self, filters: Filters = _ALL, *, limit: int | None = None, order: Order | None = None) -> list[Entry]:
+        """Return the memories that pass *filters*, most important first; with *order*, what is less by that comes first."""
+        return [self.mark(entry) for entry in sort_by_importance(self.entries(filters), order)[:limit]]
 
-    def list_all(self, filters: Filters = _ALL, *, limit: int | None = None) -> list[Entry]:
-        """Return what `memories` does, with what is inherited."""
+    def list_all(self, filters: Filters = _ALL, *, limit: int | None = None, order: Order | None = None) -> list[Entry]:
+        """Return what `memories` does, with what is inherited; with *order*, what is less by that comes first."""
         if self.above is None:
-            return self.memories(filters, limit=limit)
+            return self.memories(filters, limit=limit, order=order)
         from memsync.memories.reach import list_memories
 
-        return list_memories(self, filters, limit=limit)
+        return list_memories(self, filters, limit=limit, order=order)
 
     def recall(self, query: str | None = None, filters: Filters = _ALL, *, limit: int | None = None) -> Recall:
         """Return the memories that answer *query*, best first; nothing if nothing does.

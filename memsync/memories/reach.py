@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from memsync.errors import ConfigError, MemoryNotFound, StoreError, UsageError
-from memsync.memories.filters import Filters, as_hit, search, sort_by_importance
+from memsync.memories.filters import Filters, Order, as_hit, search, sort_by_importance
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import Scope, normal_form
 from memsync.store import files
@@ -96,15 +96,17 @@ def search_all(project: Project, query: str, filters: Filters, *, limit: int) ->
     return join([found, search_all(above, query, _narrow(project, filters), limit=limit)], limit)
 
 
-def list_memories(project: Project, filters: Filters, *, limit: int | None = None) -> list[Entry]:
-    """Return the memories that pass *filters*, those above too, most important first."""
+def list_memories(
+    project: Project, filters: Filters, *, limit: int | None = None, order: Order | None = None
+) -> list[Entry]:
+    """Return the memories that pass *filters*, those above too, most important first or by *order*."""
     entries = list(project.entries(filters))
     if (above := project.above) is not None and "project" in filters.scopes:
         entries += list_memories(above, _narrow(project, filters))
     texts: dict[str, Entry] = {}
     for entry in entries:  # the nearer first
         texts.setdefault(normal_form(entry.content) if project.above else entry.scope + entry.id, entry)
-    return [project.mark(entry) for entry in sort_by_importance(texts.values())[:limit]]
+    return [project.mark(entry) for entry in sort_by_importance(texts.values(), order)[:limit]]
 
 
 def _narrow(project: Project, filters: Filters) -> Filters:

@@ -108,6 +108,7 @@ class State:
 
     def __init__(self, path: Path, *, private: bool, tree: Path | None = None) -> None:
         self.path = path
+        self._wal = path.with_name(f"{path.name}-wal")
         self._private = private
         self._tree = tree
         self._kept: sqlite3.Connection | None = None
@@ -141,7 +142,7 @@ class State:
         self, query: str, make: Callable[..., Mapping[Any, Any]], values: tuple[str, ...] = ()
     ) -> Mapping[Any, Any]:
         """Return what *make* makes of the rows of *query*; read again only if the database changed."""
-        stamps = (stamp(self.path), stamp(self.path.with_name(f"{self.path.name}-wal")))
+        stamps = (stamp(self.path), stamp(self._wal))
         found = self._read.get((query, values))
         if found is None or found[0] != stamps:
             found = self._read[query, values] = stamps, make(self._select(query, values))

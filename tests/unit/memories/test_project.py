@@ -71,3 +71,13 @@ def test_an_update_of_what_was_read_is_refused_when_it_was_changed_since(project
     now = project.get(read.id).memory
     assert (now.content, now.importance) == ("CI needs Node 22", read.importance)
     assert project.update(read.id, importance=0.9, was=now).status == "updated"
+
+
+def test_a_list_that_is_cut_is_the_beginning_of_the_whole_in_any_order(repo):
+    rows = [Memory(id=f"mm-{n:06d}", content=f"note {n}", importance=n % 3 / 2) for n in range(8)]
+    with (project := Memsync.open(repo.root)).store("project").writing():
+        project.store("project").add(rows)
+    for order in (None, lambda entry: entry.memory.importance):
+        whole = project.list_all(order=order)
+        assert [entry.id for entry in project.list_all(limit=3, order=order)] == [entry.id for entry in whole][:3]
+        assert whole[0].memory.importance == (1.0 if order is None else 0.0)
