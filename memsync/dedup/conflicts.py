@@ -12,11 +12,12 @@ from typing import Final
 from memsync.dedup.lexicon import CHANGES, DIRECTIONS, OPPOSITES
 from memsync.dedup.likeness import is_swapped
 from memsync.dedup.reading import CONTENT, Reading, Token, stem
+from memsync.system.late import late_pattern
 
 BESIDE: Final = frozenset({"longer", "more", "any", "anymore", "just", "yet", "only", "really", "even"})
 _CLOSE: Final = 0.6  # share of equal words from which what differs is compared word by word
 _LONG: Final = 400
-_CHANGES: Final = re.compile(CHANGES, re.IGNORECASE)
+_CHANGES: Final = late_pattern(CHANGES, re.IGNORECASE)
 _EXACT: Final = frozenset({"value", "name"})
 _SPOKEN: Final = CONTENT | {"light", "not"}
 _STEMS: Final = {

@@ -10,13 +10,14 @@ from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
 from memsync.dedup import lexicon
+from memsync.system.late import late_pattern
 
 Kind = Literal["word", "name", "value", "letter", "light", "article", "not", "kana"]
 CONTENT: Final = frozenset({"word", "name", "value", "letter"})
 
 # Where somebody saw it is no part of what is true.
 _TURNS: Final = r"turns?\s+#?\d+(?:\s*(?:,|-|–|and|to|&)\s*(?:and\s+)?#?\d+)*"
-_NOISE: Final = re.compile(
+_NOISE: Final = late_pattern(
     rf"\(\s*(?:[\w ]{{0,40}}?\b)?{_TURNS}[\w ]{{0,24}}\)"
     rf"|\b(?:as\s+)?(?:observed|seen|noted|noticed|discovered|confirmed|found|learned|shown)\s+(?:in|at|from|during)\s+{_TURNS}"
     rf"|\(?\b(?:observed|seen|noted|noticed|confirmed)\s+(?:once|twice|again|repeatedly|multiple times|several times|\d+\s+times)\b\)?"
@@ -31,7 +32,7 @@ _QUOTED: Final = "|".join(
 )
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DAY: Final = rf"(?:\d{{4}}-\d\d(?:-\d\d)?|\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}\s+\d{{4}}|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}})"
-_EVIDENCE: Final = re.compile(
+_EVIDENCE: Final = late_pattern(
     rf"{_QUOTED}|\(?\b{_TURNS}\b(?!\s+of\b)\)?|\b(?:e\.g|i\.e)\b\.?"
     r"|\(\s*\d{4}-\d\d(?:-\d\d)?\s*\)"
     r"|\b(?:as\s+of|observed|seen|noted|noticed|discovered|confirmed|verified|tested|found|learned|reported)"
@@ -39,24 +40,24 @@ _EVIDENCE: Final = re.compile(
     r"|(?:\(|\b(?:in|during|from)\s+)(?:session|conversation)\s+(?=[a-f-]*\d)(?=[\d-]*[a-f])[\da-f-]{4,}\b",
     re.IGNORECASE,
 )
-_QUESTION: Final = re.compile(r"(?:^|(?<=[.!?;\n]))[^.!?;\n]*\?+(?=\s|$)")
+_QUESTION: Final = late_pattern(r"(?:^|(?<=[.!?;\n]))[^.!?;\n]*\?+(?=\s|$)")
 _CONTRACTED: Final = (
-    (re.compile(r"\bcan(?:no|')t\b", re.IGNORECASE), "can not"),
-    (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
-    (re.compile(r"n't\b", re.IGNORECASE), " not"),
+    (late_pattern(r"\bcan(?:no|')t\b", re.IGNORECASE), "can not"),
+    (late_pattern(r"\bwon't\b", re.IGNORECASE), "will not"),
+    (late_pattern(r"n't\b", re.IGNORECASE), " not"),
 )
-_BREAK: Final = re.compile(r"[—–…]|\s-\s|[.;:,!?)(](?=\s|$)|[(\[]|[。、；：，！？（）「」]|\n")
+_BREAK: Final = late_pattern(r"[—–…]|\s-\s|[.;:,!?)(](?=\s|$)|[(\[]|[。、；：，！？（）「」]|\n")
 _QUOTES: Final = "`'\"“”‘’«»[](){}<>,;!?*"
-_AMOUNT: Final = re.compile(r"([+-]?\d[\d.,]*)([a-zµ%°]+)$")
-_CODE: Final = re.compile(r"[\d_/\\.:#@=*$~]|^--?\w|\w\(\)$")
-_LETTERED: Final = re.compile(r"-[^\W\d_]$")
-_SIGNED: Final = re.compile("[<>]=?(?=[\\w.])")
+_AMOUNT: Final = late_pattern(r"([+-]?\d[\d.,]*)([a-zµ%°]+)$")
+_CODE: Final = late_pattern(r"[\d_/\\.:#@=*$~]|^--?\w|\w\(\)$")
+_LETTERED: Final = late_pattern(r"-[^\W\d_]$")
+_SIGNED: Final = late_pattern("[<>]=?(?=[\\w.])")
 _NAMES: Final = frozenset({"US", "IT"})  # and not the pronouns
-_UNSPACED: Final = re.compile(
+_UNSPACED: Final = late_pattern(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_HIRAGANA: Final = re.compile("[\u3040-\u309f]")
-_RUN: Final = re.compile(f"(?:{_UNSPACED.pattern}|[ー々])+")
+_HIRAGANA: Final = late_pattern("[\u3040-\u309f]")
+_RUN: Final = late_pattern(f"(?:{_UNSPACED.pattern}|[ー々])+")
 _PLURALS: Final = {
     "men": "man",
     "women": "woman",

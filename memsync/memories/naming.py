@@ -14,13 +14,14 @@ from memsync.memories.symbols import find_block
 from memsync.store.checkout import Checkout
 from memsync.store.places import find_git
 from memsync.system import programs
+from memsync.system.late import late_pattern
 
-_PATH: Final = re.compile(
+_PATH: Final = late_pattern(
     r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,8}|(?!Make)[A-Z][a-z]+file)(?![\w/])(?:#([\w.:]+\w))?"
 )
-_FOLDER: Final = re.compile(r"(?<![\w/.:@~$*-])((?:[\w.@-]*\w/)+)(?![\w*])")
-_QUOTED: Final = re.compile(r"`([^`\n]{2,120})`")
-_SYMBOL: Final = re.compile(r"(?<![\w./#:-])(?:((?:[A-Za-z_]\w*(?:\.|::|\#))*[A-Za-z_]\w*)(\(\))?)(?![\w/]|\.\w)")
+_FOLDER: Final = late_pattern(r"(?<![\w/.:@~$*-])((?:[\w.@-]*\w/)+)(?![\w*])")
+_QUOTED: Final = late_pattern(r"`([^`\n]{2,120})`")
+_SYMBOL: Final = late_pattern(r"(?<![\w./#:-])(?:((?:[A-Za-z_]\w*(?:\.|::|\#))*[A-Za-z_]\w*)(\(\))?)(?![\w/]|\.\w)")
 _MOST: Final = 5
 _SOUGHT: Final = 3  # symbols of a text that are looked for in the whole work tree
 _FILES: Final = 40  # in which one of them may be defined
@@ -35,7 +36,7 @@ _KNOWN: Final = frozenset(
     " pre-commit sbatch srun spark-submit".split()
 )
 _PLAIN: Final = frozenset("git npm pnpm yarn docker kubectl terraform helm cargo rails composer pip alembic".split())
-_PROSE: Final = re.compile(rf"(?<![\w/.`$-])((?:{'|'.join(sorted(_PLAIN))}) [a-z][a-z:-]{{2,}})(?![\w/.(])")
+_PROSE: Final = late_pattern(rf"(?<![\w/.`$-])((?:{'|'.join(sorted(_PLAIN))}) [a-z][a-z:-]{{2,}})(?![\w/.(])")
 _BROAD: Final = frozenset("src/ lib/ app/ docs/ doc/ test/ tests/ web/ pkg/ packages/ internal/ cmd/ bin/".split())
 _ORDINARY: Final = frozenset(
     "is and or in on for the with to of from as at has was can will does not do are uses images".split()

@@ -20,6 +20,7 @@ from memsync.secrets.named import in_names
 from memsync.secrets.rules import Rule, hinted
 from memsync.secrets.unmasking import decoded, from_base64, joined, shown
 from memsync.secrets.values import entropy, is_hex, is_random, is_shown, is_wordy, possible
+from memsync.system.late import late_pattern
 
 __all__ = ["NOTHING", "Allow", "Secret", "describe", "fingerprint", "redact", "scan", "scan_memory", "tidy"]
 
@@ -37,12 +38,12 @@ class Secret(NamedTuple):
 
 
 _Span = tuple[str, int, int, str]
-_DRAWN: Final = re.compile(r"(?<![A-Za-z0-9_.+/@#|-])[A-Za-z0-9_+.~-]{24,400}={0,2}(?![A-Za-z0-9/])")
-_PREFIXED: Final = re.compile(
+_DRAWN: Final = late_pattern(r"(?<![A-Za-z0-9_.+/@#|-])[A-Za-z0-9_+.~-]{24,400}={0,2}(?![A-Za-z0-9/])")
+_PREFIXED: Final = late_pattern(
     r"(?<![A-Za-z0-9_./-])[A-Za-z][A-Za-z0-9]{1,11}_(?:[a-z0-9]{1,8}_)?[A-Za-z0-9]{24,}(?![A-Za-z0-9_.])"
 )
 # What random letters are for that anybody may know.
-_KNOWN_FOR: Final = re.compile(
+_KNOWN_FOR: Final = late_pattern(
     r"(?i)\b(?:sha\d*|md5|\w*hash\w*|\w*digest\w*|checksum|integrity|commit\w*|revision|etag|fingerprint|\w*public\w*|ca_?bundle|sec-websocket-\w+|signaturevalue|dnskey|applicationserverkey|publishable|nonce|kid|x5t\w*"
     r"|resolved|ssh-\w+|ecdsa\S*|\w*cert\w*|cache\w*|nanoid|ulid|uuid|guid|alphabet|base\d+|sourcemappingurl|recaptcha\w*|[\w-]*site-verification|site_?key|ids?)\b[^\n]{0,28}$"
     r"|\b(?:[\w-]*_?ids?|id-\d|trace|span|cursor|blob|tree|data|price|customer|event|image|distribution|message|run|h1|go\.mod"
@@ -54,17 +55,17 @@ _CUT_OFF: Final = 60
 _VARIED: Final = 2.8  # bits a character, at least
 _SHORTEST: Final = 18  # characters of an issuer's token
 _TELLING: Final = 3  # characters of a prefix that tell an issuer
-_SPACED: Final = re.compile(
+_SPACED: Final = late_pattern(
     r"\d[ :-](?:[0-9A-Fa-f]{2}[ :-]){3}|0x[0-9A-Fa-f]{2},"
 )  # cheap: sixteen pairs hold one such
 _OURS: Final = frozenset({"id", "memory_type", "source_type"})  # which mostly hold what we write there
-_PLAIN: Final = re.compile(r"[a-z]{1,16}|mm-[a-z0-9]{6,10}")
-_VARIES: Final = re.compile(r"\d|[a-z][A-Z]")
-_NO_KEY: Final = re.compile(
+_PLAIN: Final = late_pattern(r"[a-z]{1,16}|mm-[a-z0-9]{6,10}")
+_VARIES: Final = late_pattern(r"\d|[a-z][A-Z]")
+_NO_KEY: Final = late_pattern(
     r"baf[yk][a-z2-7]{50,}$|(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_|(?:age|bc)1[a-z0-9]{25,62}$"
 )
 # What is long, random, and for everybody: certificates, public keys, images.
-_PUBLIC: Final = re.compile(
+_PUBLIC: Final = late_pattern(
     r"-----BEGIN (?![A-Z ]*PRIVATE)[A-Z0-9 ]+-----(?:\s*(?:Version|Comment|Hash|Charset): [^\n]*\n)*[A-Za-z0-9+/=\s\\]*|data:[\w/+.-]*(?:;[\w-]+=[\w.-]+)*;base64,\S+|\b(?:ssh-|ecdsa-)\S+ AAAA\S+"
     r"|\b(?:iVBORw0KGgo|R0lGOD|UklGR|H4sI|JVBERi0|UEsDB|d09GM)[\w/+=-]+|/9j/[\w/+=-]+|\bMII[\w+/]{3}CC[AB][\w/+=]+"
     r"|\b(?:MII[BC]I[jT]|MIGfMA0G|MFkwEwYH|MHYwEAYH|MCowBQYD)[\w/+=]+|\bv=DKIM1;[^\n]{0,60}?\bp=[\w/+=]+"

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from memsync.system.late import late_pattern
+
 
 class Rule(NamedTuple):
     """One line of rules.tsv. One of `hints` is in every text that fits; without hints any text may."""
@@ -26,7 +28,7 @@ _CLASSES: Final = {
 }  # fmt: skip
 _UUID: Final = "[A-Fa-f0-9]{8}(?:-[A-Fa-f0-9]{4}){3}-[A-Fa-f0-9]{12}"
 _MOST: Final = 400  # characters of a part without an upper bound
-_PART: Final = re.compile(
+_PART: Final = late_pattern(
     r"\{(?:(U)|([a-zA-Z2])(\d+)(?:(\+)|-(\d+))?)\}|(\[[^\]]+\])|([(|])|(\)\??|\?)|([^{}\[\]()|?]+)"
 )
 
