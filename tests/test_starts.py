@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +25,7 @@ STARTS = re.compile(
     r"(subprocess\.\w+|(?:\w+\.)*Popen|os\.(?:exec\w+|spawn\w+|posix_spawnp?|system|popen|startfile)"
     r"|asyncio\.create_subprocess_\w+|pty\.spawn|multiprocessing\.\w+|ProcessPoolExecutor)$"
 )
-HARMLESS = re.compile(r"subprocess\.(SubprocessError|TimeoutExpired|CalledProcessError)$")
+HARMLESS = re.compile(r"subprocess\.(SubprocessError|TimeoutExpired|CalledProcessError)$|multiprocessing\.get_context$")
 
 
 def starts(tree: ast.AST) -> Iterator[tuple[ast.Call, ast.AST]]:
@@ -40,11 +41,14 @@ def starts(tree: ast.AST) -> Iterator[tuple[ast.Call, ast.AST]]:
 
 def is_safe(call: ast.Call, function: ast.AST) -> bool:
     """Tell whether the program that *call* starts is what `programs` says."""
+    if ast.unparse(call.func) == "ProcessPoolExecutor":
+        return "with programs.keep_safe_path()" in ast.unparse(function)
     words = ast.unparse(call.args[0])
     made = [ast.unparse(node) for node in ast.walk(function) if isinstance(node, ast.Assign)]
     name = words.removesuffix("[0]")
     made_here = (f"{name} = programs.own(", f"{name} = own(")  # the second in `programs` itself
-    return words.startswith(("[programs.find(", "programs.own(")) or any(one.startswith(made_here) for one in made)
+    named = re.match(r"\[(\*_bound\(name\), )?programs\.find\(|programs\.own\(", words)  # bounds are by the shell
+    return bool(named) or any(one.startswith(made_here) for one in made)
 
 
 def test_every_process_that_we_start_is_named_by_programs():
@@ -64,6 +68,7 @@ def test_every_process_that_we_start_is_named_by_programs():
         "def f():\n    words = [sys.executable, '-m', 'memsync']\n    os.posix_spawn(words[0], words, env)",
         "def f():\n    os.execvp('memsync', ['memsync'])",
         "def f():\n    os.system('memsync index rebuild')",
+        "def f():\n    with ProcessPoolExecutor(2) as pool:\n        pool.submit(load)",
     ],
 )
 def test_the_walk_sees_a_start_that_is_not_safe(code):
@@ -164,3 +169,13 @@ def test_a_child_finds_neither_programs_nor_modules_in_its_working_directory():
 def test_our_own_command_starts_from_anywhere(tmp_path):
     assert memsync("--version", cwd=tmp_path).code == 0
     run(programs.own("--version"), tmp_path, "", {})
+
+
+def test_a_worker_loads_nothing_from_the_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "planted.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    words = [sys.executable, "-c", "import planted"]
+    assert subprocess.run(words, check=False, capture_output=True).returncode == 0
+    with programs.keep_safe_path():
+        assert subprocess.run(words, check=False, capture_output=True).returncode == 1
+    assert "PYTHONSAFEPATH" not in os.environ

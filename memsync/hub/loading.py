@@ -19,6 +19,7 @@ from memsync.hub import ingest
 from memsync.hub.database import Database
 from memsync.hub.schema import INDEXES
 from memsync.index.embed import Meaning, choose
+from memsync.system import programs
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -96,12 +97,15 @@ def apart(
     One Python screens and reads a thousand records a second, and PostgreSQL waits for it. In threads alone this would
     stay so.
     """
-    with ProcessPoolExecutor(
-        max_workers=max(1, min(os.cpu_count() or 1, _PROCESSES)),
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_open,
-        initargs=(database.dsn, embedder),
-    ) as processes:
+    with (
+        programs.keep_safe_path(),
+        ProcessPoolExecutor(
+            max_workers=max(1, min(os.cpu_count() or 1, _PROCESSES)),
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_open,
+            initargs=(database.dsn, embedder),
+        ) as processes,
+    ):
 
         def bind(call: Callable[Concatenate[Database, Meaning | None, ...], T]) -> Callable[..., T]:
             def run(*values: Any) -> T:

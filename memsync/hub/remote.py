@@ -179,9 +179,9 @@ def _is_path(address: str) -> bool:
     return "://" not in address and Path(address).is_absolute()
 
 
-def _bounded() -> Sequence[str]:
-    """Return the words before a command whose files may not grow without end."""
-    if sys.platform == "win32":
+def _bound(name: str) -> Sequence[str]:
+    """Return the words before a command of git whose files may not grow without end."""
+    if name != "fetch" or sys.platform == "win32":
         return ()
     return (programs.find("sh"), "-c", f'ulimit -f {_MOST_FETCHED // 512}; exec "$@"', "sh")
 
@@ -197,7 +197,7 @@ def _run(directory: Path | None, *words: str, stdin: bytes = b"", patience: floa
     name = next(word for word in words if word in _CALLS)
     try:
         done = subprocess.run(
-            [*(_bounded() if name == "fetch" else ()), programs.find("git"), *settings, *place, *words],
+            [*_bound(name), programs.find("git"), *settings, *place, *words],
             cwd=directory or tempfile.gettempdir(),
             input=stdin,
             capture_output=True,

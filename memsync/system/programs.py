@@ -8,7 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 
 def own(*words: str) -> list[str]:
@@ -26,6 +27,20 @@ def start_apart(*words: str) -> None:
     else:
         nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
         os.posix_spawn(line[0], line, child_env(), file_actions=nowhere, setsid=True)
+
+
+@contextmanager
+def keep_safe_path() -> Iterator[None]:
+    """Let no worker that `multiprocessing` starts meanwhile load a module of the working directory."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 def find(name: str, env: Mapping[str, str] = os.environ) -> str:
