@@ -1,4 +1,7 @@
-"""Cursor: told of the MCP server only. From its documents (cursor.com/docs/mcp), not tried."""
+"""Cursor: told of the MCP server only. From its documents, not tried.
+
+https://cursor.com/docs/mcp says that servers are managed on the page Customize, older editions that this is in the settings.
+"""
 
 from __future__ import annotations
 
@@ -11,5 +14,5 @@ CLIENT: Final = Client(
     title="Cursor",
     home=Home(".cursor"),
     files=(File(".cursor/mcp.json", "mcp.json", (server(),)),),
-    after="open the project in Cursor, and switch its MCP server memsync on in the settings",
+    after="open the project in Cursor, and switch its MCP server memsync on where it lists servers",
 )

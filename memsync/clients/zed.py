@@ -1,4 +1,7 @@
-"""Zed: told of the MCP server only. From its documents (zed.dev/docs/ai/mcp), not tried."""
+"""Zed: told of the MCP server only. From its documents, not tried.
+
+https://zed.dev/docs/ai/mcp has the entry, https://zed.dev/docs/worktree-trust the project's file and why it wants trust.
+"""
 
 from __future__ import annotations
 
