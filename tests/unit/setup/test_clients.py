@@ -409,6 +409,7 @@ def test_a_comment_that_makes_claude_code_ignore_our_hooks_is_told(repo):
     assert claude.hooks == "missing"
 
 
+@pytest.mark.usefixtures("cold_starts")
 def test_doctor_tells_of_connected_clients_that_need_something_and_of_no_other(repo, home):
     (home / ".gemini").mkdir()
     init(repo, "claude")
