@@ -12,10 +12,10 @@ from memsync.records import clean_content, clean_importance, clean_tags, clean_t
 
 _HELP: Final = """\
 # Change what you like, save and close; lines above the first memory that begin with # do not count.
-# A memory that you take out of this document stays as it is. To change nothing, close without saving.
+# A memory that you take out of this document stays as it is; a line that you take out of a memory empties that field.
+# cues, anchors and links: one a line. To change nothing, close without saving.
 """
-_LISTS: Final = ("tags", "cues", "anchors", "links")
-_MULTI: Final = {"tags": ",", "cues": ";", "anchors": ",", "links": ","}
+_LISTS: Final = ("cues", "anchors", "links")  # each value on a line of its own: they may have any character
 _HEAD: Final = re.compile(r"^([a-z]+):[ \t]*(.*)$")
 
 
@@ -28,18 +28,23 @@ class Draft(NamedTuple):
 
 def spell(entries: Sequence[Entry]) -> str:
     """Return *entries* as a document: for each a line with its id, lines with its fields, an empty line and its text."""
-    return _HELP + "".join(f"\n{_mark(entry)}\n{_spell_fields(entry)}\n{entry.content}\n" for entry in entries)
+    marks = _mark(entries)
+    return _HELP + "".join(f"\n{mark}\n{_spell_fields(one)}\n{one.content}\n" for mark, one in marks.items())
 
 
-def _mark(entry: Entry) -> str:
-    return f"--- {shown_id(entry.id)}"
+def _mark(entries: Sequence[Entry]) -> dict[str, Entry]:
+    """Return the line that each begins with: three dashes and its id, or as many more as no text has in such a line."""
+    dashes = "---"
+    while any(f"\n{dashes} " in f"\n{entry.content}" for entry in entries):
+        dashes += "-"
+    return {f"{dashes} {shown_id(entry.id)}": entry for entry in entries}
 
 
 def _spell_fields(entry: Entry) -> str:
     memory = entry.memory
     rows = [f"type: {memory.memory_type}", f"importance: {memory.importance:g}", f"tags: {', '.join(memory.tags)}"]
-    more = {name: f"{_MULTI[name]} ".join(getattr(memory, name)) for name in ("cues", "anchors", "links")}
-    return "".join(f"{row.rstrip()}\n" for row in (*rows, *(f"{name}: {text}" for name, text in more.items() if text)))
+    rows += [f"{name}: {value}" for name in _LISTS for value in getattr(memory, name)]
+    return "".join(f"{row.rstrip()}\n" for row in rows)
 
 
 def parse(text: str, entries: Sequence[Entry]) -> list[Draft]:
@@ -48,10 +53,10 @@ def parse(text: str, entries: Sequence[Entry]) -> list[Draft]:
     Raises:
         UsageError: a line cannot be read, or a value may not be stored; the message says which line.
     """
-    known = {_mark(entry): entry for entry in entries}
+    known = _mark(entries)
     drafts: list[Draft] = []
     sections: list[tuple[Entry, int, list[str]]] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):  # not at U+2028, which a text may have
         if (entry := known.pop(line.rstrip(), None)) is not None:
             sections.append((entry, number, []))
         elif sections:
@@ -66,16 +71,16 @@ def parse(text: str, entries: Sequence[Entry]) -> list[Draft]:
 
 
 def _compare(entry: Entry, lines: Sequence[str], number: int) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {"tags": (), **dict.fromkeys(_LISTS, ())}
     end = next((i for i, line in enumerate(lines) if not line.strip()), len(lines))
     for at, line in enumerate(lines[:end], number + 1):
         found = _HEAD.match(line)
-        if not found or found[1] not in ("type", "importance", *_LISTS):
+        if not found or found[1] not in ("type", "importance", "tags", *_LISTS):
             raise UsageError(
                 f"line {at}: {line[:40]!r} is no field; there are type, importance, tags, cues, anchors and links"
             )
         try:
-            fields.update(_read_field(found[1], found[2]))
+            fields.update(_read_field(found[1], found[2].strip(), fields))
         except (ValueError, InvalidMemory) as error:
             raise UsageError(f"line {at}: {error}") from None
     try:
@@ -84,12 +89,16 @@ def _compare(entry: Entry, lines: Sequence[str], number: int) -> dict[str, Any]:
         raise UsageError(f"{shown_id(entry.id)}: {error}") from None
     memory = entry.memory
     now = {name: getattr(memory, name) for name in fields}
+    if memory.content.replace("\r\n", "\n") == fields["content"]:
+        del fields["content"]  # editors do not keep both ends of lines
     return {name: value for name, value in fields.items() if value != now[name]}
 
 
-def _read_field(name: str, value: str) -> dict[str, Any]:
+def _read_field(name: str, value: str, before: Mapping[str, Any]) -> dict[str, Any]:
     if name == "type":
         return {"memory_type": clean_type(value)}
     if name == "importance":
         return {"importance": clean_importance(float(value))}
-    return {name: clean_tags(value.split(_MULTI[name]))}
+    if name == "tags":
+        return {"tags": clean_tags(value.split(","))}
+    return {name: (*before[name], value) if value else before[name]}

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from memsync.cli import terminal
 from memsync.cli.document import parse, spell
 from memsync.errors import UsageError
 from memsync.memories.results import Entry
-from memsync.records import Memory
+from memsync.records import Memory, clean_content
 
 LONG = "the public API limits a client after 600 requests a minute and answers 429 with a Retry-After header in seconds"
 
@@ -76,9 +79,19 @@ def test_a_document_says_nothing_new_until_somebody_changes_it():
     assert parse(spell([ONE]).replace("\n", "\r\n"), [ONE]) == []
 
 
+@given(st.text(max_size=40).filter(str.strip))
+@example("one line\u2028of two")
+@example("--- mm-bbbbbb\nis a line of it")
+@example("two\r\nlines")
+@example("text\x0c\n  with odd spaces ")
+def test_a_document_keeps_any_text_to_the_letter(text):
+    entry = replace(ONE, memory=ONE.memory._replace(content=clean_content(text)))
+    assert parse(spell([entry, TWO]), [entry, TWO]) == []
+
+
 def test_a_document_changes_texts_tags_and_numbers_and_leaves_out_what_was_taken_out():
     text = spell([ONE, TWO]).replace("listens", "listens on 8081").replace("api, net", "api").replace("0.5", "0.9", 1)
-    (draft,) = parse(text[: text.index("\n--- mm-bbbbbb")], [ONE, TWO])
+    (draft,) = parse(text[: text.index("\n---- mm-bbbbbb")], [ONE, TWO])
     assert draft.entry is ONE
     assert draft.changes == {"content": "the API\n\nlistens on 8081", "tags": ("api",), "importance": 0.9}
 
@@ -86,9 +99,9 @@ def test_a_document_changes_texts_tags_and_numbers_and_leaves_out_what_was_taken
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("importance: 0.5", "importance: high", "line 6"),
-        ("importance: 0.5", "importance: 7", "line 6: importance 7.0 is not between"),
-        ("tags:", "tag:", "line 7: 'tag: api, net' is no field"),
+        ("importance: 0.5", "importance: high", "line 7"),
+        ("importance: 0.5", "importance: 7", "line 7: importance 7.0 is not between"),
+        ("tags:", "tag:", "line 8: 'tag: api, net' is no field"),
         ("the API\n\nlistens", "", "the content is empty"),
         ("--- mm-aaaaaa", "--- mm-zzzzzz", "belongs to no memory"),
     ],
