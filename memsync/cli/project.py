@@ -139,37 +139,36 @@ def uninstall(
 
     if purge and agents:
         raise UsageError("--purge is for all of it, and --agent for one client; give one of them")
-    if purge and not dry_run:
-        _agree_to_purge(project, yes=yes)
+    path = _save_before_purge(project, copy, yes=yes) if purge and not dry_run else None
     result = installing.uninstall(
         project, installing.choose(project, agents or known.list_names()), dry_run=dry_run, git_hooks=not agents
     )
     if purge:
-        result = _purge(project, result, copy, dry_run=dry_run)
+        result = _purge(project, result, path, dry_run=dry_run)
     return Answer(result, render.installed(result, []))
 
 
-def _agree_to_purge(project: Project, *, yes: bool) -> None:
+def _save_before_purge(project: Project, copy: str | None, *, yes: bool) -> Path | None:
+    """Show what goes, ask, and return where the copy of the memories is; nothing else is changed yet."""
     from memsync.cli.words import is_dialogue
-    from memsync.setup.purging import list_doomed
+    from memsync.setup.purging import export_all, list_doomed
 
-    if yes:
-        return
-    for one in list_doomed(project):
-        click.echo(f"  {one.path} ({one.what})", err=True)
-    if not is_dialogue():
-        raise UsageError("this would remove all of that, and nobody is here to be asked; --yes does it")
-    click.confirm("Remove all of that, after a copy of the memories is written?", abort=True, err=True)
+    if not yes:
+        for one in list_doomed(project):
+            click.echo(f"  {one.path} ({one.what})", err=True)
+        if not is_dialogue():
+            raise UsageError("this would remove all of that, and nobody is here to be asked; --yes does it")
+        click.confirm("Remove all of that, after a copy of the memories is written?", abort=True, err=True)
+    return export_all(project, Path(copy) if copy else None)
 
 
-def _purge(project: Project, result: Installed, copy: str | None, *, dry_run: bool) -> Installed:
+def _purge(project: Project, result: Installed, path: Path | None, *, dry_run: bool) -> Installed:
     from memsync.setup import purging
 
     doomed = purging.list_doomed(project)
     if dry_run:
         done = [f"would remove {one.path} ({one.what})" for one in doomed]
         return replace(result, done=(*result.done, *done), notes=())
-    path = purging.export_all(project, Path(copy) if copy else None)
     is_tracked = purging.is_tracked(project)
     done = [*([f"wrote a copy of the memories to {path}"] if path else []), *purging.purge(doomed)]
     notes = ["commit the removal of .gobby; older commits keep what they have"] if is_tracked else []

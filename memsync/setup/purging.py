@@ -6,16 +6,19 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from memsync.errors import blaming
+from memsync.errors import MemsyncError, Remedy, blaming
 from memsync.git import attributes
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.store import checkout, files
-from memsync.store.places import key_file
+from memsync.store.places import CONFIG, MEMORIES, Place, key_file
+from memsync.store.workflow import FOLDER
 from memsync.system.home import find_home
 from memsync.transfer import writers
+
+_OURS: Final = frozenset({MEMORIES, CONFIG, FOLDER, ".gitignore", "local"})
 
 
 class Doomed(NamedTuple):
@@ -30,7 +33,7 @@ def list_doomed(project: Project) -> list[Doomed]:
     layout = project.layout
     found = []
     if layout.project:
-        found.append(Doomed(layout.project.directory, _count(project, "project")))
+        found += _list_ours(layout.project, _count(project, "project"))
     if layout.stealth:
         found.append(Doomed(layout.stealth.directory, f"{_count(project, 'stealth')}, private; counts and logs"))
     if layout.git:
@@ -40,6 +43,15 @@ def list_doomed(project: Project) -> list[Doomed]:
         if _our_lines(layout.root / ".gitattributes"):
             found.append(Doomed(layout.root / ".gitattributes", "our lines in it"))
     return [one for one in found if one.path.exists()]
+
+
+def _list_ours(place: Place, count: str) -> list[Doomed]:
+    """Return the directory of the store, or what is ours in it where another tool keeps something there too."""
+    names = {path.name for path in place.directory.iterdir()} if place.directory.is_dir() else set()
+    if names <= _OURS:
+        return [Doomed(place.directory, count)]
+    whats = {MEMORIES: count, CONFIG: "settings", FOLDER: "workflows"}
+    return [Doomed(place.directory / name, whats.get(name, "ours")) for name in sorted(names & _OURS)]
 
 
 def _count(project: Project, scope: str) -> str:
@@ -64,8 +76,15 @@ def export_all(project: Project, to: Path | None = None) -> Path | None:
 
     Raises:
         StoreError: it could not be written.
+        MemsyncError: a store has lines that cannot be read, so that the copy would not hold all.
     """
     found = [entry for entry in project.entries(Filters(archived=True)) if entry.scope != "global"]
+    for scope, store in project.stores.items():
+        if scope != "global" and (problem := store.first_problem()):
+            where = f"{store.place.memories}:{problem[1]}: {problem[2]}"
+            raise MemsyncError(
+                f"{where}, so a copy would not hold all; nothing was removed; ", Remedy("doctor"), " shows more"
+            )
     if not found:
         return None
     root = project.layout.root or project.layout.start
@@ -90,8 +109,10 @@ def purge(doomed: list[Doomed]) -> list[str]:
                 one.path.rmdir()
             elif one.path.is_symlink():
                 one.path.unlink()
-            else:
+            elif one.path.is_dir():
                 shutil.rmtree(one.path)
+            else:
+                one.path.unlink()
     return [f"removed {one.path} ({one.what})" for one in doomed]
 
 
