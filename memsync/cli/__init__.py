@@ -31,9 +31,21 @@ def main() -> None:
         from memsync.git.hooks import run_in_time as hook
 
         sys.exit(hook(words[2:]))  # git's hooks wait for nothing that they do not need
+    from memsync.system.late import import_light
+
+    import_light("click", inspect={"cleandoc": _clean})  # which takes longer to load than click itself
     from memsync.cli.app import run
 
     sys.exit(run(words))
+
+
+def _clean(text: str) -> str:
+    """Do what `inspect.cleandoc` does, which click asks for each option's help, mostly one line."""
+    if "\n" not in text and "\t" not in text:
+        return text.lstrip()
+    from inspect import cleandoc
+
+    return cleandoc(text)
 
 
 def _answer_client(words: list[str]) -> bool:

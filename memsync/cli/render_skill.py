@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memsync.cli.render import cut, diff_row, one_line, printable
+from memsync.cli.terminal import width
 from memsync.poison.guard import shown_label
 from memsync.skills.entries import Checked, SkillEntry
 
@@ -32,7 +32,7 @@ def line(entry: SkillEntry) -> str:
     facts += [f"flagged: {why}; unread" if (why := entry.flagged) else ""]
     said = ", ".join(filter(None, facts))
     head = f"{one_line(entry.name)} {f'({said}) ' if said else ''}"
-    text = cut(one_line(entry.skill.description), shutil.get_terminal_size((100, 24)).columns - len(head))
+    text = cut(one_line(entry.skill.description), width() - len(head))
     return (
         f"{click.style(one_line(entry.name), fg='yellow')} {click.style(f'({said}) ' if said else '', dim=True)}{text}"
     )

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.format.codec import Line, bare, decode, is_canonical
 from memsync.format.markers import read_marker
+from memsync.system.late import import_light
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 CONFLICT: Final = "a git conflict"
@@ -36,7 +37,7 @@ def is_utf16(data: bytes) -> bool:
 
 def read_line(raw: bytes, loads: Callable[[bytes], Any] | None = None) -> Line:
     """Read one line; never raises."""
-    if not raw or raw.isspace() or not bare(raw).strip():
+    if raw[:1] != b"{" and not bare(raw).strip():
         return Line(raw)
     return decode(raw, loads) if loads else decode(raw)
 
@@ -47,6 +48,7 @@ def read_lines(data: bytes, known: Mapping[bytes, Line] | None = None) -> list[L
 
 
 def _lines(data: bytes, known: Mapping[bytes, Line]) -> Iterator[Line]:
+    import_light("orjson", inspect={})  # of which it wants nothing, but that of `dataclasses`
     from orjson import loads  # here, because a one-shot query reads no whole file
 
     pieces = data.split(b"\n")

@@ -7,10 +7,8 @@ was changed by somebody else since is left alone.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -21,10 +19,13 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, format_time, shown_id, tick
 from memsync.store import files, local_history
+from memsync.system.dataclass import dataclass
+from memsync.system.digests import sha256
+from memsync.system.logs import Log
 
 _FILE: Final = "undo.json"
 _KEPT: Final = 50  # commands
-log = logging.getLogger(__name__)
+log = Log(__name__)
 
 
 class Step(NamedTuple):
@@ -157,8 +158,6 @@ def _find_line(project: Project, command: Command, step: Step) -> bytes:
 def _hash(memory: Memory | None) -> str:
     if memory is None:
         return ""
-    from hashlib import sha256
-
     return sha256(codec.encode(memory._replace(updated_at=None))).hexdigest()[:20]
 
 

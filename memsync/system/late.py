@@ -7,18 +7,22 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 
 class _Late:
+    __spec__ = None  # `import` asks for it where this stands for a module
+
     def __init__(self, name: str) -> None:
         self._late_name = name
 
     def __getattr__(self, name: str) -> Any:
         module = sys.modules.get(self._late_name)
-        if module is None:
+        if module is None or isinstance(module, _Late):
             from importlib import import_module
 
+            sys.modules.pop(self._late_name, None)
             module = import_module(self._late_name)
         return getattr(module, name)
 
@@ -26,6 +30,22 @@ class _Late:
 def late(name: str) -> Any:
     """Return what stands for the module *name* until it is used."""
     return _Late(name)
+
+
+def import_light(name: str, **heavy: Mapping[str, Callable[..., Any]]) -> None:
+    """Import the module *name*, which imports *heavy* ones for little: it gets those when it needs more than what is given of each."""
+    from importlib import import_module
+
+    absent: dict[str, Any] = {one: _Late(one) for one in heavy if one not in sys.modules}
+    for one, module in absent.items():
+        vars(module).update(heavy[one])
+        sys.modules[one] = module
+    try:
+        import_module(name)
+    finally:
+        for one, module in absent.items():
+            if sys.modules.get(one) is module:
+                del sys.modules[one]
 
 
 class _LatePattern:
