@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from memsync.memories.results import Entry
 from memsync.memories.stores import keep_key
 from memsync.poison.fingerprints import fingerprint, instruction_of, mark, version_of_rules
-from memsync.records import SCOPES, Scope
+from memsync.records import SCOPES, Memory, Scope
 from memsync.store.places import Layout
 from memsync.store.state import State
 from memsync.store.trust import Approvals, Instruction
@@ -35,6 +35,7 @@ class Screening:
         self._flaws: dict[bytes, str] = {}  # by mark
         self._secret: set[bytes] = set()  # marks of what holds something like a secret
         self._new: dict[Scope, dict[bytes, str]] = {}
+        self.took = 0.0  # seconds, for what nobody had noted
 
     def screen(self, entry: E) -> E:
         """Return *entry* with why no agent is given it unasked, if it is flagged and nobody has approved it."""
@@ -65,8 +66,10 @@ class Screening:
         from memsync.poison.screen import flaw_of
         from memsync.secrets import scan_memory
 
-        flaw = flaw_of(entry.memory)
-        if scan_memory(entry.memory):
+        began = time.monotonic()
+        flaw, is_secret = flaw_of(entry.memory), bool(scan_memory(entry.memory))
+        self.took += time.monotonic() - began
+        if is_secret:
             self._secret.add(name)
         else:
             self._new.setdefault(entry.scope, {})[name] = flaw
@@ -89,7 +92,7 @@ class Screening:
         for scope in [scope for scope in SCOPES if scope in self._new]:
             state = self._state_of(scope)
             if state.path.exists() or not only_where_state_is:
-                state.record_screened(version_of_rules(), self._new.pop(scope))
+                state.record_screened(version_of_rules(to_note=True), self._new.pop(scope))
 
     def note(self, entry: Entry) -> str:
         """Screen *entry*, which is written or shown, and return by what it is known from now on."""
@@ -98,7 +101,12 @@ class Screening:
 
     def is_new(self, entry: Entry) -> bool:
         """Tell whether this machine has neither written nor shown *entry* as it is: what a record says of itself is no proof."""
-        return self._state_of(entry.scope).known().get(entry.id) != fingerprint(entry.memory)
+        return self.count_new(entry.scope, [entry.memory]) > 0
+
+    def count_new(self, scope: Scope, memories: Iterable[Memory]) -> int:
+        """Return how many of the *memories* of *scope* `is_new` is true of."""
+        known = self._state_of(scope).known()
+        return sum((held := known.get(one.id)) is None or held != fingerprint(one) for one in memories)
 
     def is_approved(self, entry: Entry) -> bool:
         """Tell whether a person of this machine has approved *entry* as it is."""

@@ -16,6 +16,8 @@ from memsync.store.trust import Instruction
 from memsync.system.home import find_own
 
 _KEY: Final = "key"
+_NOBODYS: Final = os.urandom(32)  # in place of a key that is not made yet
+_keys: Final[dict[str, bytes]] = {}  # by home
 _RULES: Final = (Path(__file__).parent, Path(__file__).parents[1] / "secrets")
 
 
@@ -24,7 +26,7 @@ def fingerprint(memory: Memory) -> str:
 
     Not its numbers and times: what it is worth today does not make it new to anybody.
     """
-    return _digest(said(memory), _key_of(find_own())).hex()
+    return _digest(said(memory), _make_key(find_own())).hex()
 
 
 def mark(memory: Memory) -> bytes:
@@ -32,9 +34,14 @@ def mark(memory: Memory) -> bytes:
     return _digest(repr(tuple(memory)).encode("utf-8", "surrogatepass"))
 
 
-def version_of_rules() -> str:
-    """Return what tells the rules about secrets and orders on this machine from any others: what was found by those is void."""
-    return _digest(read_rules(), _key_of(find_own())).hex()
+def version_of_rules(*, to_note: bool = False) -> str:
+    """Return what tells the rules about secrets and orders on this machine from any others: what was found by those is void.
+
+    Where this machine has no key yet, one is made only *to_note* something by it: nothing else can fit.
+    """
+    home = find_own()
+    key = _make_key(home) if to_note else _key_of(home)
+    return _digest(read_rules(), _NOBODYS if key is None else key).hex()
 
 
 @cache
@@ -50,23 +57,33 @@ def read_rules() -> bytes:
     return b"\0".join(told)
 
 
-@cache
-def _key_of(home: str) -> bytes:
-    """Return this machine's key from the store in *home*, made when first needed; empty where there is none.
+def _key_of(home: str) -> bytes | None:
+    """Return this machine's key from the store in *home*; None where it is not made yet, empty where there can be none.
 
     An archive can bring a state.db that nobody here has written: without the key its notes fit nothing.
     """
-    if not home:
-        return b""
+    if home in _keys or not home:
+        return _keys.get(home, b"")
+    try:
+        key = files.read(Path(home, "local", _KEY))[0]
+    except (StoreError, OSError):
+        key = b"?"
+    if not key:
+        return None
+    return _keys.setdefault(home, key if len(key) == 32 else b"")
+
+
+def _make_key(home: str) -> bytes:
+    """Return this machine's key, made when first needed; empty where there can be none."""
+    if (key := _key_of(home)) is not None:
+        return key
     path = Path(home, "local", _KEY)
     try:
-        if not (key := files.read(path)[0]):
-            files.make_local(path.parent, private=True)
-            files.create(path, os.urandom(32), private=True)
-            key = files.read(path)[0]
+        files.make_local(path.parent, private=True)
+        files.create(path, os.urandom(32), private=True)
     except (StoreError, OSError):
-        return b""
-    return key if len(key) == 32 else b""
+        return _keys.setdefault(home, b"")
+    return _key_of(home) or b""
 
 
 def _digest(data: bytes, key: bytes = b"") -> bytes:

@@ -185,3 +185,12 @@ def test_notes_that_came_with_an_archive_count_for_nothing_on_this_machine(mixed
     there = Memsync.open(repo.root, clock=clock)
     assert there.screening.is_new(there.get("mm-good"))
     assert screened(there) == {}
+
+
+def test_looking_whether_something_was_noted_makes_no_key_and_noting_does(mixed, home):
+    mixed.memories()
+    mixed.status()
+    assert not (home / ".gobby").exists()
+    mixed.screen_all()
+    assert (home / ".gobby" / "local" / "key").exists()
+    assert len(screened(mixed)) == 2
