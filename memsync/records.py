@@ -154,7 +154,7 @@ def sort_types(types: Collection[str]) -> list[str]:
 
 def same_but_for_time(one: Memory | None, other: Memory | None) -> bool:
     """Tell whether two versions say the same, whenever they were written; None is the same as None alone."""
-    if one is None or other is None:
+    if one is other or one is None or other is None:
         return one is other
     return one._replace(updated_at=None) == other._replace(updated_at=None)
 

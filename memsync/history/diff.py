@@ -11,7 +11,7 @@ from typing import Any
 from memsync.errors import StoreError
 from memsync.format.codec import Line
 from memsync.git import history
-from memsync.history.events import Event, Files, Kind, differences, files_of, lines_now, live_lines
+from memsync.history.events import Event, Files, Kind, differences, files_of, lines_known, lines_now, live_lines
 from memsync.memories.project import Project
 from memsync.store.files import read, resolve_inside
 from memsync.store.places import SKILLS
@@ -69,14 +69,14 @@ def difference(project: Project, span: str = "HEAD") -> Difference:
     old, dots, new = span.partition("...") if "..." in span else span.partition("..")
     is_head = old in ("", "HEAD")  # which names no commit before the first one
     start = history.head(files.root) if is_head else history.resolve(files.root, old).id
+    known = lines_known(project)
     if not dots:
-        return _compare(
-            start, "the work tree", _read_moment(files, start), (lines_now(project), _read_skills_now(files))
-        )
+        now = lines_now(project), _read_skills_now(files)
+        return _compare(start, "the work tree", _read_moment(files, start, known), now)
     end = history.resolve(files.root, new or "HEAD").id
     if dots == "..." and start:
         start = history.merge_base(files.root, start, end)
-    return _compare(start, end[:10], _read_moment(files, start), _read_moment(files, end))
+    return _compare(start, end[:10], _read_moment(files, start, known), _read_moment(files, end, known))
 
 
 Moment = tuple[Mapping[str, Line], Mapping[str, str]]
@@ -89,14 +89,14 @@ def _compare(start: str, end: str, old: Moment, new: Moment) -> Difference:
     return Difference(start[:10] or "nothing", end, tuple(differences(old[0], new[0])), changed)
 
 
-def _read_moment(files: Files, commit: str) -> Moment:
+def _read_moment(files: Files, commit: str, known: Mapping[bytes, Line]) -> Moment:
     """Return the memories and the skills of a commit; of none: nothing."""
     if not commit:
         return {}, {}
     paths = [path for path in history.listing(files.root, commit, _skills_folder(files)) if path.endswith("/SKILL.md")]
     data, *texts = history.read(files.root, [(commit, path) for path in (files.path, *paths)])
     pairs = zip(paths, texts, strict=True)
-    return live_lines(data), {Path(path).parent.name: _decode(text or b"") for path, text in pairs}
+    return live_lines(data, known), {Path(path).parent.name: _decode(text or b"") for path, text in pairs}
 
 
 def _read_skills_now(files: Files) -> dict[str, str]:

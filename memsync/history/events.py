@@ -160,9 +160,10 @@ def _read_events(project: Project, files: Files, ref: str | None, *, everywhere:
     pick, born = _narrow(project, ref, matches) if ref and not everywhere else (None, None)
     names = history.names_of(files.root, files.path, revs) if revs else []
     steps = history.steps(files.root, names, revs=revs, pick=pick, born=born) if names else ()
-    found = list(read_steps(files.root, steps, matches))
+    known = lines_known(project)
+    found = list(read_steps(files.root, steps, matches, known))
     (committed,) = history.read(files.root, [("HEAD", files.path)])
-    found += [event for event in differences(live_lines(committed), lines_now(project)) if matches(event.id)]
+    found += [event for event in differences(live_lines(committed, known), lines_now(project)) if matches(event.id)]
     return found[::-1]
 
 
@@ -174,7 +175,7 @@ def find_removed(project: Project, ids: Collection[str]) -> set[str]:
     revs = history.list_all(files.root)
     names, pick = history.names_of(files.root, files.path, revs), partial(history.rows_with, ids)
     steps = history.steps(files.root, names, revs=revs, pick=pick)
-    return {event.id for event in read_steps(files.root, steps, ids.__contains__) if event.kind == "removed"}
+    return {event.id for event in read_steps(files.root, steps, ids.__contains__, {}) if event.kind == "removed"}
 
 
 def _narrow(
@@ -199,17 +200,12 @@ def _matcher(ref: str | None) -> Callable[[str], bool]:
     return lambda id_: id_.lower().startswith((lower, f"mm-{lower}"))
 
 
-def read_steps(root: Path, steps: Iterable[Step], matches: Callable[[str], bool]) -> Iterator[Event]:
-    """Turn what commits did to lines into what happened to memories, oldest first."""
-    found = [
-        (
-            step,
-            _read_by_id(step.added, matches),
-            _read_by_id(step.replaced, matches),
-            _read_by_id(step.removed, matches),
-        )
-        for step in steps
-    ]
+def read_steps(
+    root: Path, steps: Iterable[Step], matches: Callable[[str], bool], known: Mapping[bytes, Line]
+) -> Iterator[Event]:
+    """Turn what commits did to lines into what happened to memories, oldest first; what is *known* is not read again."""
+    read = partial(_read_by_id, matches=matches, known=known)
+    found = [(step, read(step.added), read(step.replaced), read(step.removed)) for step in steps]
     still = _find_survivors(
         root, {s: gone for s, added, _, removed in found if (gone := removed.keys() - added.keys())}
     )
@@ -224,8 +220,8 @@ def read_steps(root: Path, steps: Iterable[Step], matches: Callable[[str], bool]
                 yield Event(id_, step.commit, before, after)
 
 
-def _read_by_id(raws: Iterable[bytes], matches: Callable[[str], bool]) -> dict[str, Line]:
-    lines = [line for raw in raws if (line := jsonl.read_line(raw)).id and matches(line.id or "")]
+def _read_by_id(raws: Iterable[bytes], matches: Callable[[str], bool], known: Mapping[bytes, Line]) -> dict[str, Line]:
+    lines = [line for raw in raws if (line := known.get(raw) or jsonl.read_line(raw)).id and matches(line.id or "")]
     return jsonl.current(lines)
 
 
@@ -236,9 +232,16 @@ def _find_survivors(root: Path, asked: dict[Step, set[str]]) -> dict[Step, set[s
     return {step: ids & set(live_lines(history.rows_with(ids, data or b""))) for (step, ids), data in pairs}
 
 
-def live_lines(data: bytes | None) -> dict[str, Line]:
-    """Return the lines of the live memories of a file, by id."""
-    return {id_: line for id_, line in jsonl.current(jsonl.read_lines(data or b"")).items() if line.memory}
+def live_lines(data: bytes | None, known: Mapping[bytes, Line] | None = None) -> dict[str, Line]:
+    """Return the lines of the live memories of a file, by id; those that are *known* are not read again."""
+    return {id_: line for id_, line in jsonl.current(jsonl.read_lines(data or b"", known)).items() if line.memory}
+
+
+def lines_known(project: Project) -> dict[bytes, Line]:
+    """Return the lines of the work tree, by their bytes: other versions of the file have most of them too."""
+    store = project.store("project")
+    store.refresh()
+    return store.lines()
 
 
 def lines_now(project: Project) -> dict[str, Line]:
@@ -250,7 +253,7 @@ def lines_now(project: Project) -> dict[str, Line]:
 
 def differences(old: Mapping[str, Line], new: Mapping[str, Line]) -> list[Event]:
     """Return what differs: what came, then what changed, then what went; the oldest memory first."""
-    found = [Event(id_, None, old.get(id_, _NONE), new.get(id_, _NONE)) for id_ in old.keys() | new.keys()]
+    found = (Event(id_, None, old.get(id_, _NONE), new.get(id_, _NONE)) for id_ in old.keys() | new.keys())
     differing = (event for event in found if not same_but_for_time(event.before, event.after))
     return sorted(differing, key=lambda event: (event.kind, event.born, event.id))
 

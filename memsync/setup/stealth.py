@@ -156,7 +156,7 @@ def _leave(
             kept = f"{shared.waiting} of its memories wait for a commit in {shared.place.local}, which is kept too"
             return [stays, kept]
         said = [stays] if is_tracked else _move_out(project, shared, stealth)
-        if is_tracked or shared.is_spent():
+        if is_tracked or not jsonl.export([*shared.lines().values()]):
             local_history.carry(shared.place.local, stealth.place.local, private=True)
             left = _leave_tree(project, park, is_tracked=is_tracked)
             said += [] if is_tracked else left

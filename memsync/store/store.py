@@ -110,7 +110,7 @@ class Store:
                 self._stamp = seen, held_seen
                 return self.followers.tell(changes)
             before = self._current
-            lines = jsonl.read_lines(data, {line.raw: line for line in self._lines})
+            lines = jsonl.read_lines(data, self.lines())
             self._lines, self._ends = pending.lay_over(lines, held)
             self._current = merge.current(lines) | jsonl.current(self._lines[len(lines) :])
             self._is_split = not jsonl.in_conflict(lines) and bool(text_merges.find(lines))
@@ -127,6 +127,11 @@ class Store:
         """Return the live memories by id; the caller may keep the dictionary."""
         with self._mutex:
             return {id_: line.memory for id_, line in self._current.items() if line.memory}
+
+    def lines(self) -> dict[bytes, Line]:
+        """Return what was read, by its bytes: another version of the file has most of it too."""
+        with self._mutex:
+            return {line.raw: line for line in self._lines}
 
     def replacing(self) -> list[Memory]:
         """Return the memories that replace others. Takes no lock, so that who holds another store's may ask."""
@@ -180,15 +185,10 @@ class Store:
         with self._mutex:
             return self._stamp or NOWHERE, find_spans(self._lines, self._ends, self._current)
 
-    def is_spent(self) -> bool:
-        """Tell whether the file would be empty after an export."""
-        with self._mutex:
-            return not jsonl.export(self._lines)
-
     def is_canonical(self) -> bool:
         """Tell whether an export would change nothing, but for what waits."""
         data, _ = files.read(self.path)
-        return jsonl.in_conflict(self._lines) or jsonl.export(jsonl.read_lines(data)) == data
+        return jsonl.in_conflict(self._lines) or jsonl.export(jsonl.read_lines(data, self.lines())) == data
 
     def nameless(self) -> list[str]:
         """Return the derived ids of records that were written by hand without one."""
@@ -302,7 +302,7 @@ class Store:
     def _export_once(self, collapse: bool, settle: Callable[[list[Line]], list[Line]] | None) -> Exported | None:
         path = self.path
         data, _ = files.read(path)
-        lines = jsonl.read_lines(data, {line.raw: line for line in self._lines})
+        lines = jsonl.read_lines(data, self.lines())
         if settle is None and jsonl.in_conflict(lines) and checkout.is_unmerged(path):
             return Exported(path, changed=False, held="git is merging it; `memsync sync` resolves that")
         lines = (settle or merge.settle)(lines)

@@ -459,3 +459,11 @@ def test_a_clock_that_was_wrong_hides_no_event(repo, project, monkeypatch):
     assert told(project, "mm-dddddd") == expected
     commit_at(repo, monkeypatch, "2001-01-03", A2 + NEW1, "and once more")
     assert told(project, "mm-dddddd") == [("mm-dddddd", "changed", "and once more"), *expected]
+
+
+def test_lines_that_other_versions_have_too_are_read_once(repo, project, monkeypatch):
+    commit(repo, A1 + B1, "one")
+    assert len(project.memories()) == 2
+    monkeypatch.setattr("memsync.format.jsonl.decode", None)
+    assert [id_ for id_, _, _ in told(project)] == ["mm-bbbbbb", "mm-aaaaaa"]
+    assert difference(project).memories == ()
