@@ -137,7 +137,7 @@ class Live:
         try:
             if self._project is not None:
                 self._project.close()
-                self._project.finder.rest()
+                self._project.rest()
         except (MemsyncError, OSError) as error:
             log.warning("%s", error)
 

@@ -43,8 +43,7 @@ class Cached:
 
     def let_go(self) -> None:
         """Have the pages of a large file that were read count as this process's memory no longer, until somebody reads them again."""
-        if sys.platform != "win32" and len(self.mapped) > _LARGE:
-            self.mapped.madvise(mmap.MADV_DONTNEED)
+        _let_go(self.mapped)
 
     def array(self, name: str) -> NDArray[Any]:
         """Return one array as numpy sees it; read-only."""
@@ -85,6 +84,11 @@ def load(path: Path) -> Cached | None:
         return None
 
 
+def _let_go(file: mmap.mmap) -> None:
+    if sys.platform != "win32" and len(file) > _LARGE:
+        file.madvise(mmap.MADV_DONTNEED)
+
+
 def _read(file: mmap.mmap, mapped: memoryview) -> Cached | None:
     size = int.from_bytes(mapped[8:12], "little")
     raw = bytes(mapped[_HEAD : _HEAD + size])
@@ -97,7 +101,13 @@ def _read(file: mmap.mmap, mapped: memoryview) -> Cached | None:
         return None
     header = json.loads(raw)
     body = mapped[-(-(_HEAD + size) // _ALIGN) * _ALIGN :]
-    if len(body) != header["bytes"] or zlib.adler32(body) != header["check"]:
+    if len(body) != header["bytes"]:
+        return None
+    check = 1
+    for start in range(0, len(body), _LARGE):
+        check = zlib.adler32(body[start : start + _LARGE], check)
+        _let_go(file)  # or all of it is this process's memory at once
+    if check != header["check"]:
         return None
     views, shapes = {}, {}
     for name, kind, shape, place, length in header["table"]:

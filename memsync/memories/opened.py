@@ -98,6 +98,11 @@ class Opened:
         self.stores.allow_write(scope, store.place.memories)
         return store
 
+    def rest(self) -> None:
+        """Hold no more memory than is needed until somebody searches again."""
+        if self._finder:
+            self._finder.rest()
+
     @property
     def finder(self) -> Finder:
         """What answers queries over all stores.

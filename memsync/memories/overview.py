@@ -78,6 +78,6 @@ def survey_store(project: Project, store: Store, flagged: Iterable[Entry]) -> St
         problems=len(store.problems()),
         pending=not store.is_canonical(),
         waiting=store.waiting,
-        new=sum(project.screening.is_new(project.entry(scope, memory)) for memory in memories),
+        new=project.screening.count_new(scope, memories),
         flagged=sum(entry.scope == scope for entry in flagged),
     )

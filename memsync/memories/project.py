@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import takewhile
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
@@ -310,10 +311,14 @@ class Project(Opened):
         """
         return self.store_to_write(scope).export()
 
-    def flagged(self) -> list[Entry]:
-        """Return the memories that read like orders to an agent and wait for approval, the most important first."""
-        screened = map(self.screening.screen, self.entries(_EVERYTHING))
-        return sort_by_importance(entry for entry in screened if entry.flagged)
+    def flagged(self, *, seconds: float = inf) -> list[Entry]:
+        """Return the memories that read like orders to an agent and wait for approval, the most important first.
+
+        After *seconds* of screening what was never screened here, only those that were met until then.
+        """
+        end = self.screening.took + seconds
+        entries = takewhile(lambda _: self.screening.took <= end, self.entries(_EVERYTHING))
+        return sort_by_importance(entry for entry in map(self.screening.screen, entries) if entry.flagged)
 
     @property
     def is_behind(self) -> bool:
@@ -324,15 +329,15 @@ class Project(Opened):
         """Screen every memory, so that no hook need do it; False if *seconds* were too few."""
         return self.screening.screen_all(self.entries(_EVERYTHING), seconds=seconds)
 
-    def status(self) -> list[StoreStatus]:
-        """Return each store at a glance.
+    def status(self, *, seconds: float = inf) -> list[StoreStatus]:
+        """Return each store at a glance, with those flagged that `flagged` finds in *seconds*.
 
         Raises:
             StoreUnreadable, OutsideTree
         """
         from memsync.memories.overview import survey_store
 
-        flagged = self.flagged()
+        flagged = self.flagged(seconds=seconds)
         return [survey_store(self, store, flagged) for store in self.stores.values()]
 
     list = memories

@@ -15,7 +15,6 @@ from memsync.history import events
 from memsync.history.diff import Difference, SkillChange, difference
 from memsync.history.events import Event, Files, files_of
 from memsync.memories import sync
-from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import shown_id
@@ -90,11 +89,12 @@ def show(project: Project, given: Given) -> Page:
             "skills": found.skills[:_ROWS],
             "command": spell.command("memory", "diff", *spell.content(against.base[:10] or "HEAD")),
             "state": (state := _describe_stage(project)),
-            "can_stage": state in (_UNKNOWN, _WAITING),
-            "version": _version(project),
+            "can_stage": (can_stage := state in (_UNKNOWN, _WAITING)),
+            "version": _version(project) if can_stage else "",
         }
     except MemsyncError as error:
         view["error"] = str(error)
+        return Page("branch.html", view, 404 if given.get("with") and isinstance(error, NoHistory) else 200)
     return Page("branch.html", view)
 
 
@@ -112,7 +112,9 @@ def list_rows(change: SkillChange) -> list[str]:
 
 def _list_kept(project: Project) -> list[tuple[Entry, str]]:
     """Return the texts that a merge kept beside another, each with the card that decides about it."""
-    found = [project.mark(entry) for entry in project.entries(Filters()) if entry.memory.conflict_of]
+    project.stores.refresh()
+    kept = [(s, m) for s, store in project.stores.items() for m in store.memories().values() if m.conflict_of]
+    found = [project.mark(project.entry(scope, memory)) for scope, memory in kept if not memory.archived_at]
     names = [f"conflict:{entry.scope}:{entry.id}" for entry in found]
     return [(e, f"/review?{urlencode({'at': name, 'kind': 'conflict'})}") for e, name in zip(found, names, strict=True)]
 

@@ -147,7 +147,10 @@ class Desk:
                 found = work(project)
             except (MemsyncError, OSError) as error:
                 found = fail(error)
-            return self._redirect(found) if isinstance(found, Done) else self._render(request, project, found)
+            try:
+                return self._redirect(found) if isinstance(found, Done) else self._render(request, project, found)
+            finally:
+                project.rest()
 
         try:
             return await anyio.to_thread.run_sync(self._live.call, respond, limiter=self._turn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from memsync.errors import MemsyncError, Remedy, UsageError
 from memsync.memories.project import Project
@@ -14,6 +14,8 @@ from memsync.store.workflow import find_waiting
 from memsync.system.texts import one_line
 from memsync.web import spell
 from memsync.web.desk import Done, Given, Page, Undo, status_of
+
+_SLICE: Final = 0.25  # seconds of screening for one look; the next one goes on from there
 
 
 class Setting(NamedTuple):
@@ -53,8 +55,10 @@ def _page(project: Project, key: str, said: str | None = None, error: str = "", 
         )
         for one in settings.KEYS
     ]
+    began = project.screening.took
     view = {
-        "stores": project.status(),
+        "stores": project.status(seconds=_SLICE),
+        "is_reading": project.screening.took - began > _SLICE,
         "index": project.finder.status(),
         "hooks": installing.read_hook_states(project),
         "mode": project.settings.mode,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
@@ -25,40 +26,47 @@ class Choices(NamedTuple):
     authors: Sequence[str] = ()
 
 
+class _Look(NamedTuple):
+    """What a look found: it holds until `until`, or until what was `seen` is different."""
+
+    seen: list[tuple[object, object]]
+    until: datetime
+    entries: list[Entry]
+    choices: Choices
+
+
 class Shelf:
-    """Keeps what the last look found. The caller lets in one thread at a time."""
+    """Keeps what the last look found, for as long as the project is there. The caller lets in one thread at a time."""
 
     def __init__(self) -> None:
-        self._project: Project | None = None
-        self._seen: list[tuple[object, object]] = []
-        self._until: datetime | None = None
-        self._entries: list[Entry] = []
-        self._choices = Choices()
+        self._looks: WeakKeyDictionary[Project, _Look] = WeakKeyDictionary()
 
     def entries(self, project: Project) -> list[Entry]:
         """Return every memory of *project*, archived ones too; not marked yet."""
-        self._look(project)
-        return self._entries
+        return self._look(project).entries
 
     def choices(self, project: Project) -> Choices:
         """Return what the memories of *project* can be filtered by."""
-        self._look(project)
-        return self._choices
+        return self._look(project).choices
 
-    def _look(self, project: Project) -> None:
+    def _look(self, project: Project) -> _Look:
         project.stores.refresh()
         now = project.clock()
         seen: list[tuple[object, object]] = [
             (store.stamp, project.state(scope).usage()) for scope, store in project.stores.items()
         ]
-        is_same = project is self._project and all(
-            old[0] == new[0] and old[1] is new[1] for old, new in zip(self._seen, seen, strict=True)
-        )
-        if not is_same or self._until is None or now > self._until:
-            self._project, self._entries, self._seen = None, [], []  # before there are as many again
-            self._entries = list(project.entries(_EVERYTHING))
-            self._choices = _find_choices(self._entries)
-            self._project, self._seen, self._until = project, seen, now + _FRESH
+        last = self._looks.pop(project, None)
+        if (
+            last
+            and now <= last.until
+            and all(a[0] == b[0] and a[1] is b[1] for a, b in zip(last.seen, seen, strict=True))
+        ):
+            self._looks[project] = last
+            return last
+        del last  # before there are as many again
+        entries = list(project.entries(_EVERYTHING))
+        found = self._looks[project] = _Look(seen, now + _FRESH, entries, _find_choices(entries))
+        return found
 
 
 def _find_choices(entries: Iterable[Entry]) -> Choices:

@@ -156,6 +156,7 @@ def test_a_change_of_the_file_appears_by_itself_in_every_tab_but_takes_nothing_t
     assert writer.input_value("textarea") == "half a thought"
 
 
+@pytest.mark.timeout(120 + 2 * DECISIONS)
 def test_cards_are_decided_by_keys_each_as_it_was_seen(tabs, repo):
     with Memsync.open(repo.root) as project:
         proposals = [

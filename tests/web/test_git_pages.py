@@ -46,6 +46,13 @@ def test_a_branch_shows_what_it_teaches_beside_the_one_that_it_left(parted, desk
     assert [one["value"] for one in page.every("option")] == ["main", "topic"] or page.every("option", value="main")
 
 
+def test_a_branch_that_does_not_exist_is_told_and_is_no_page(parted, desk):
+    page = desk.get("/branch", **{"with": "zz"})
+    assert desk.status == 404
+    assert "unknown revision 'zz'; `git log --oneline --all` lists the commits" in page.text
+    assert "Nothing differs" not in page.text
+
+
 def test_what_main_learned_since_is_not_what_this_branch_removed(parted, desk, line):
     parted.git("stash", "-q")
     parted.git("checkout", "-q", "main")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
+import weakref
 
 import pytest
 
+from memsync import Memsync
 from memsync.cli import app
+from memsync.web.shelf import Shelf
 
 WORDS = "alpha bravo carol delta echo foxtrot golf hotel india julia".split()
 
@@ -172,3 +176,13 @@ def test_a_page_that_is_read_again_by_itself_says_that_its_memory_is_gone(repo, 
     assert found.status_code == 200
     assert "no memory" in found.text
     assert desk.client.get("/memory", params={"id": "mm-nobody"}).status_code == 404
+
+
+def test_the_list_of_all_memories_goes_with_the_project_that_they_are_of(repo, line):
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
+    shelf, project = Shelf(), Memsync.open(repo.root)
+    assert shelf.entries(project) is shelf.entries(project)
+    seen = weakref.ref(project)
+    del project
+    gc.collect()
+    assert seen() is None
