@@ -170,10 +170,10 @@ def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> 
     return Memory(
         id=id_,
         content=content,
-        memory_type=kind if type(kind) is str and kind else _default(kind, DEFAULT_TYPE, "type", notes),
+        memory_type=_share(kind) if type(kind) is str and kind else _default(kind, DEFAULT_TYPE, "type", notes),
         importance=_importance(get("importance"), notes),
         tags=_share(_texts(get("tags"), "tags", notes)),
-        source_type=source if type(source) is str else _default(source, DEFAULT_SOURCE, "source", notes),
+        source_type=_share(source) if type(source) is str else _default(source, DEFAULT_SOURCE, "source", notes),
         source_session_id=_text(get("source_session_id") or get("source_id")),
         author=_share(_text(get("author"))),
         created_at=created,

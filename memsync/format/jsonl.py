@@ -7,6 +7,8 @@ appended. Works on bytes and lines; knows nothing of files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from memsync.format.codec import Line, bare, decode, is_canonical
@@ -51,9 +53,9 @@ def _lines(data: bytes, known: Mapping[bytes, Line]) -> Iterator[Line]:
     import_light("orjson", inspect={})  # of which it wants nothing, but that of `dataclasses`
     from orjson import loads  # here, because a one-shot query reads no whole file
 
-    pieces = data.split(b"\n")
-    torn = pieces.pop()
-    for raw in pieces:
+    torn = data[data.rfind(b"\n") + 1 :]
+    for whole in islice(BytesIO(data), data.count(b"\n")):  # not all at once, which would hold a second file
+        raw = whole[:-1]
         if raw[:1] != b"{" and read_marker(bare(raw)):
             yield Line(raw, is_marker=True)
             continue

@@ -13,6 +13,16 @@ _ARENA_MAX: Final = -8
 _LARGE: Final = 1 << 18  # bytes, from which on a block is the system's own
 
 
+def trim() -> None:
+    """Give back what lies free between what is held, which takes milliseconds; elsewhere than with glibc nothing is done."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def give_back_what_is_freed() -> None:
     """Have glibc keep little for later, where it is the C library; call it before threads are there. Elsewhere nothing is done."""
     if sys.platform != "linux":

@@ -18,6 +18,7 @@ from memsync.agents.live import Live
 from memsync.errors import AmbiguousId, Changed, MemoryNotFound, MemsyncError, SkillNotFound, StoreError
 from memsync.memories.project import Project
 from memsync.records import utc_now
+from memsync.system import heap
 from memsync.web import pages
 from memsync.web.changes import Changes
 from memsync.web.keys import Keys
@@ -151,6 +152,7 @@ class Desk:
                 return self._redirect(found) if isinstance(found, Done) else self._render(request, project, found)
             finally:
                 project.rest()
+                heap.trim()
 
         try:
             return await anyio.to_thread.run_sync(self._live.call, respond, limiter=self._turn)
