@@ -9,9 +9,10 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from memsync.errors import AmbiguousId, InvalidMemory, MemoryNotFound, closest
+from memsync.system.named import NamedTuple
 
 TYPE_ORDER: Final = ("context", "preference", "pattern", "fact")
 HEADINGS: Final[Mapping[str, str]] = MappingProxyType(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from re import Match
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from memsync.agents import context
 from memsync.agents.injection import Injection
@@ -14,6 +14,7 @@ from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.store.trust import VALUE
 from memsync.store.workflow import Step
 from memsync.system.logs import Log
+from memsync.system.named import NamedTuple
 
 log = Log(__name__)
 

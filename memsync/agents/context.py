@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from memsync.memories.results import Entry
 from memsync.poison.guard import quoted, shown_type
 from memsync.records import HEADINGS, age, shown_id, sort_types
+from memsync.system.named import NamedTuple
 
 TAG: Final = "project-memory"
 CAP: Final = 9_000  # characters and UTF-8 bytes; clients cut or refuse from 10,000

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from memsync.memories.results import Entry
 from memsync.records import content_hash, parse_time
+from memsync.system.named import NamedTuple
 
 E = TypeVar("E", bound=Entry)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
 
@@ -13,6 +13,7 @@ from memsync.cli import render
 from memsync.errors import UsageError
 from memsync.memories.results import Entry
 from memsync.poison.guard import shown_label, shown_type
+from memsync.system.named import NamedTuple
 
 GROUPS: Final = ("type", "tag", "scope", "author", "day")
 _FIELD: Final = re.compile(r"\{(\w+)\}")

@@ -11,7 +11,9 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
+
+from memsync.system.named import NamedTuple
 
 ANY: Final[Collection[str]] = ()
 SERVER: Final = "memsync"

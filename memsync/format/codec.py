@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from memsync.records import (
     DEFAULT_IMPORTANCE,
@@ -24,6 +24,7 @@ from memsync.records import (
     parse_time,
 )
 from memsync.system.limits import DEEPEST, TOO_DEEP, is_deep
+from memsync.system.named import NamedTuple
 
 # Gobby's own spelling, read and kept: field -> the keys that mean it, ours first.
 ALIASES: Final = {

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from memsync.format.codec import Line, bare, decode, is_canonical
 from memsync.format.markers import read_marker
 from memsync.system.late import import_light
+from memsync.system.named import NamedTuple
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 CONFLICT: Final = "a git conflict"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 from memsync.format import codec, jsonl, text_merges, versions
 from memsync.format.codec import Line, bare
@@ -17,6 +17,7 @@ from memsync.format.markers import SIZE, read_marker, spell_conflict
 from memsync.format.replaced import archive_again
 from memsync.format.versions import Outcome
 from memsync.system.dataclass import dataclass, field
+from memsync.system.named import NamedTuple
 
 _LABELS: Final = (b"one side: this line cannot be read", b"the other side")
 

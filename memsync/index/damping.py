@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
 
 from memsync.index.scale import B_EVEN, B_MIXED, EVEN, K1, STEEP
+from memsync.system.named import NamedTuple
 
 
 class Damping(NamedTuple):

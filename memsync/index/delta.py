@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.index import cache
 from memsync.index.cache import Cached
 from memsync.index.embed import LEVELS
 from memsync.index.terms import embedding_text, is_word, term_key
+from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.index.embed import Meaning

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import exp, log
-from typing import Final, NamedTuple
+from typing import Final
 
 from memsync.index.query import Query
 from memsync.index.scale import (
@@ -37,6 +37,7 @@ from memsync.index.scale import (
     WORDY,
 )
 from memsync.records import Memory
+from memsync.system.named import NamedTuple
 
 _TINY: Final = 1e-9
 

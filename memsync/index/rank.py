@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice
 from operator import attrgetter, itemgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 from memsync.index.gate import Gate, Lens, agree
 from memsync.index.query import Query, folded
 from memsync.index.scale import BOOST, COPY, PHRASE, POOL, USUAL
 from memsync.records import SCOPES, Memory, Scope
 from memsync.system.dataclass import dataclass, field
+from memsync.system.named import NamedTuple
 
 _COMPARED: Final = 200  # among more matches nobody looks for copies, and comparing all would take long
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from memsync.format import codec
 from memsync.index.cache import Cached
@@ -13,6 +13,7 @@ from memsync.index.rank import Record
 from memsync.records import SCOPES, Memory, Scope
 from memsync.store import files
 from memsync.store.changes import Span
+from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.index.embed import Meaning

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from memsync.errors import ExportRefused
 from memsync.format import jsonl
 from memsync.format.codec import Line
 from memsync.records import Change, Memory, content_hash
 from memsync.system.dataclass import dataclass
+from memsync.system.named import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)

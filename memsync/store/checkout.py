@@ -10,11 +10,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.errors import GitFailed, GitRefused, MemsyncError
 from memsync.store.places import find_git
 from memsync.system import programs
+from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from git import Git, Repo

@@ -11,7 +11,7 @@ import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final
 
 from memsync.errors import (
     OutsideTree,
@@ -23,6 +23,7 @@ from memsync.errors import (
 )
 from memsync.store import places
 from memsync.system import local as below
+from memsync.system.named import NamedTuple
 
 
 class Stamp(NamedTuple):

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from memsync.errors import StoreError
 from memsync.records import format_time, parse_time, utc_now
@@ -21,6 +21,7 @@ from memsync.store.tables import ABSORB_REST, ABSORB_USE, HAND_BACK, SCHEMA
 from memsync.system import local
 from memsync.system.limits import read_json
 from memsync.system.logs import Log
+from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3

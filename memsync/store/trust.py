@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from memsync.errors import NoStore
 from memsync.store import files
@@ -23,6 +23,7 @@ from memsync.store.lock import lock
 from memsync.store.places import Layout
 from memsync.system.dataclass import dataclass
 from memsync.system.limits import read_json
+from memsync.system.named import NamedTuple
 
 Verdict = Literal["taken", "waits", "refused"]
 

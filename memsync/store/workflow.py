@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync import __version__
 from memsync.errors import ConfigError, StoreError
@@ -18,6 +18,7 @@ from memsync.store import files, trust
 from memsync.system.late import late
 from memsync.system.limits import LARGEST_YAML, read_json
 from memsync.system.logs import Log
+from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.store import yamltext
