@@ -277,9 +277,7 @@ def command(
 ) -> Callable[[Callable[..., Answer | None]], click.Command]:
     """Add a command, with --json, to *group*: a function from the open project and the options to an answer.
 
-    The project is closed (and exported) when the command ends. What waits for
-    the user's approval is said on stderr, unless it *is_quiet*, because the
-    command shows it itself.
+    The project is closed (and exported) at the end. What waits for the user is said on stderr, unless it *is_quiet*.
     """
 
     def decorate(function: Callable[..., Answer | None]) -> click.Command:
@@ -287,11 +285,13 @@ def command(
         def run(ctx: click.Context, /, *, as_json: bool, **options: Any) -> None:
             project = _open_project(ctx, is_quiet=is_quiet)
             check_paths(project.layout.root, options.values())
-            answer = function(project, **options)
-            if any(store.touched for store in project.stores.values()):
-                from memsync.memories.undoing import note_steps
+            try:
+                answer = function(project, **options)
+            finally:  # also what was written before a question that nobody answered
+                if any(store.touched for store in project.stores.values()):
+                    from memsync.memories.undoing import note_steps
 
-                note_steps(project, ctx.command_path.removeprefix("memsync "))
+                    note_steps(project, ctx.command_path.removeprefix("memsync "))
             if answer is not None:
                 print_answer(answer, as_json=as_json)
                 ctx.exit(answer.code)

@@ -46,4 +46,4 @@ def review(project: Project, /) -> Answer | None:
 
 
 def _count(number: int) -> str:
-    return f"{number} clusters may say the same" if number else "no likely copies"
+    return f"{render.count(number, 'cluster')} may say the same" if number else "no likely copies"

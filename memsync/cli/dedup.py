@@ -71,7 +71,8 @@ def review(project: Project, /) -> Answer | None:
     waiting = [row for row in reviewing.rows(project) if row.is_waiting]
     if wants_json() or not sys.stdin.isatty():
         return _list_waiting(project, copies, waiting)
-    click.echo(f"{copies} copies confirmed, {len(waiting)} to review" if waiting else f"{copies} copies confirmed")
+    confirmed = f"{render.count(copies, 'copy')} confirmed"
+    click.echo(f"{confirmed}, {len(waiting)} to review" if waiting else confirmed)
     with keys() as key:
         for number, row in enumerate(waiting, 1):
             if not _ask(project, row, f"{number}/{len(waiting)}", key):
@@ -80,7 +81,7 @@ def review(project: Project, /) -> Answer | None:
 
 
 def _list_waiting(project: Project, copies: int, waiting: list[Row]) -> Answer:
-    lines = [f"{copies} copies confirmed, {len(waiting)} waiting"]
+    lines = [f"{render.count(copies, 'copy')} confirmed, {len(waiting)} waiting"]
     lines += [line for row in waiting for line in _describe_row(project, row)]
     if waiting:
         lines.append(

@@ -152,7 +152,7 @@ def _format_pairs(found: Mapping[str, Any]) -> str:
         for label, row in found["labels"].items()
     }
     figures = ", ".join(f"{name} {'–' if found[name] is None else found[name]}" for name in ("precision", "recall"))
-    title = f"{render.one_line(found['file'])}: {found['pairs']:,} pairs; merging has {figures}"
+    title = f"{render.one_line(found['file'])}: {render.count(found['pairs'], 'pair')}; merging has {figures}"
     return "\n".join([title, *_align_rows(columns, rows)])
 
 
@@ -199,7 +199,9 @@ def _spell_cell(column: str, value: float | str | None) -> str:
 def _format_title(found: Mapping[str, Any]) -> str:
     asked = found["answerable"]["n"] + found["unanswerable"]["n"]
     left_out = f", {found['left_out']} without a relevant record left out" if found["left_out"] else ""
-    return f"{render.one_line(found['suite'])}: {found['records']:,} records, {asked:,} questions{left_out}"
+    return (
+        f"{render.one_line(found['suite'])}: {render.count(found['records'], 'record')}, {asked:,} questions{left_out}"
+    )
 
 
 def _list_notes(found: Mapping[str, Any]) -> Iterator[str]:

@@ -170,7 +170,7 @@ def show(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> 
     project = _open_at(project, at)
     entry = project.get(ref, scope)
     newer = find_successors(project.stores, entry.id) if entry.memory.archived_at else ()
-    return Answer(entry, render.entry_whole(entry, project.clock(), newer))
+    return Answer(entry, render.entry_whole(entry, project.clock(), newer, project.layout.root))
 
 
 @command(memory)

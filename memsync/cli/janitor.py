@@ -100,15 +100,15 @@ def _write(project: Project, plan: Plan, path: str) -> Answer:
 def _count_steps(plan: Plan) -> str:
     if not plan.steps and not plan.guesses:
         return "nothing to do"
-    guesses = f", {len(plan.guesses)} guesses" if plan.guesses else ""
-    return f"{len(plan.steps)} steps{guesses}"
+    guesses = f", {render.count(len(plan.guesses), 'guess')}" if plan.guesses else ""
+    return f"{render.count(len(plan.steps), 'step')}{guesses}"
 
 
 def _list_notes(plan: Plan) -> list[str]:
     told = [f"note: {render.one_line(note)}" for note in plan.notes]
     if plan.guesses:
         told.append(
-            f"{len(plan.guesses)} clusters may say the same; `memsync janitor review` shows one after the other,"
+            f"{render.count(len(plan.guesses), 'cluster')} may say the same; `memsync janitor review` shows one after the other,"
             " and `memsync janitor run --plan FILE` lists them as guesses"
         )
     return told
@@ -128,7 +128,9 @@ def apply_plan(project: Project, plan: Plan) -> Answer:
     answer = Answer(value, "\n".join([_count_outcomes(report), *_list_undone(report.outcomes), *_list_notes(plan)]))
     if failed := report.count("failed"):
         print_answer(answer, as_json=wants_json())
-        raise MemsyncError(f"{failed} steps failed; nothing of them was done, so run it again once the cause is fixed")
+        raise MemsyncError(
+            f"{render.count(failed, 'step')} failed, with nothing done; run it again once the cause is fixed"
+        )
     return answer
 
 
@@ -164,7 +166,7 @@ def _explain_step(project: Project, step: Step) -> Iterator[str]:
         yield f"found by, too: {'; '.join(step.cues)}"
         yield f"  {step.id}: {memory.content if (memory := project.stores[step.scope].get(step.id)) else 'gone'}"
     elif isinstance(step, Confirm):
-        yield f"confirm {len(step.rows)} decisions of the dedup log: {step.why}"
+        yield f"confirm {render.count(len(step.rows), 'decision')} of the dedup log: {step.why}"
     else:
         yield f"bring back what decision {step.row} of the dedup log rejected: {step.why}"
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from memsync.cli import render
+from memsync.cli import render, terminal
 from memsync.cli.app import Answer, command
 from memsync.cli.memory import memory
 from memsync.format import worddiff
@@ -219,6 +219,5 @@ def _align_rows(rows: Sequence[tuple[str, str, str]]) -> list[str]:
     first = max((len(row[0]) for row in rows), default=0)
     second = max((len(row[1]) for row in rows), default=0)
     return [
-        f"{click.style(f'{who:{first}}', dim=True)}  {name:{second}}  {render.cut(text, 100)}"
-        for who, name, text in rows
+        terminal.flow(f"{click.style(f'{who:{first}}', dim=True)}  {name:{second}} ", text) for who, name, text in rows
     ]

@@ -60,11 +60,14 @@ def _describe_row(row: Row, now: datetime) -> str:
 def undo(project: Project, /, again: bool, is_list: bool) -> Answer:
     """Take back the last command that changed memories on this machine; again, the one before.
 
+    That is every command that you or an agent typed, also the janitor's; not what
+    an agent wrote over MCP or a hook did (`memsync memory restore ID` takes that back).
     Nothing is taken back where somebody changed one of its memories since.
 
     \b
     Examples:
       memsync undo
+      memsync undo --list
       memsync undo --redo
     """
     if is_list:

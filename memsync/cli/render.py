@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from memsync.setup.notes import Taken
     from memsync.setup.server_probe import ServerStatus
 
-cut = terminal.cut
 printable = texts.printable
 one_line = texts.one_line
+count = texts.count
 
 _TOLD: Final = {
     "contradicts": "contradicts",
@@ -49,12 +50,6 @@ def to_json(value: Any) -> str:
 
     text = json.dumps(as_json(value), ensure_ascii=False, indent=2)
     return text.encode("utf-8", "replace").decode()
-
-
-def count(number: int, noun: str) -> str:
-    """Return *number* with *noun* in the form that goes with it."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def memories(number: int) -> str:
@@ -134,8 +129,8 @@ def recall(found: Recall, now: datetime, *, explain: bool) -> str:
     return "\n".join(lines)
 
 
-def entry_whole(entry: Entry, now: datetime, successors: Iterable[str] = ()) -> str:
-    """Return everything about one memory, also what took its place."""
+def entry_whole(entry: Entry, now: datetime, successors: Iterable[str] = (), root: Path | None = None) -> str:
+    """Return everything about one memory, also what took its place; its anchors linked to files below *root*."""
     memory = entry.memory
     said = memory.source_type if memory.source_type != DEFAULT_SOURCE else ""  # as good as nothing: files leave it out
     rows = {
@@ -161,8 +156,16 @@ def entry_whole(entry: Entry, now: datetime, successors: Iterable[str] = ()) -> 
         "recalled": count(entry.access_count, "time") if entry.access_count else "",
         **{shown_label(key): str(value) for key, value in sorted(memory.extra.items()) if value is not None},
     }
-    head = "\n".join(f"{click.style(name, dim=True)}: {one_line(text)}" for name, text in rows.items() if text)
+    shown = {name: one_line(text) for name, text in rows.items() if text}
+    if root and memory.anchors:
+        shown["anchors"] = ", ".join(_link_anchor(anchor, root) for anchor in memory.anchors)
+    head = "\n".join(f"{click.style(name, dim=True)}: {text}" for name, text in shown.items())
     return f"{head}\n\n{printable(memory.content)}"
+
+
+def _link_anchor(anchor: str, root: Path) -> str:
+    path = root / anchor.partition("#")[0]
+    return terminal.link(one_line(anchor), path) if path.is_file() else one_line(anchor)
 
 
 def _format_time(moment: datetime | None, now: datetime) -> str:
@@ -250,14 +253,17 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
         f"stealth {'on' if value['stealth'] else 'off'}",
     ]
     for store in stores:
-        notes = [f"{store.problems} problems, see `memsync doctor`"] if store.problems else []
+        notes = [f"{count(store.problems, 'problem')}, see `memsync doctor`"] if store.problems else []
         notes += ["not exported yet"] if store.pending else []
         notes += [f"{store.waiting} wait for a commit"] if store.waiting else []
         notes += [f"{store.new} new here"] if store.new else []
         notes += (
             [f"{store.flagged} flagged, given to no agent, see `memsync memory candidates`"] if store.flagged else []
         )
-        lines.append(f"{scope(store.scope):8} {store.memories:6} memories  {store.path}  {'; '.join(notes)}".rstrip())
+        noun = memories(store.memories).split()[1]
+        lines.append(
+            f"{scope(store.scope):8} {store.memories:6} {noun:8}  {terminal.link(str(store.path), store.path)}  {'; '.join(notes)}".rstrip()
+        )
     lines += [
         *git_hooks(value["git_hooks"], value["mode"]),
         *clients(value["clients"]),
@@ -279,9 +285,8 @@ def waiting(names: Sequence[str]) -> list[str]:
 
 def candidates(waiting: Mapping[str, int]) -> list[str]:
     """Return a line about what waits for approval, if anything does."""
-    words = {"memories": "memory", "skills": "skill"}
-    counts = {kind: waiting[kind] for kind in words if waiting[kind]}
-    told = [f"{n} {words[k] if n == 1 else k} (`memsync {words[k]} candidates`)" for k, n in counts.items()]
+    counts = {noun: waiting[kind] for kind, noun in (("memories", "memory"), ("skills", "skill"))}
+    told = [f"{count(number, noun)} (`memsync {noun} candidates`)" for noun, number in counts.items() if number]
     return [f"learned  {' and '.join(told)} to approve or reject"] if told else []
 
 
@@ -360,7 +365,7 @@ def synced(done: Synced) -> str:
         "staged it": done.staged,
         f"committed {(done.commit or '')[:10]}: {done.message}": done.commit,
         f"pushed to {done.pushed}": done.pushed,
-        f"{done.problems} problems, see `memsync doctor`": done.problems,
+        f"{count(done.problems, 'problem')}, see `memsync doctor`": done.problems,
         f"{click.style('left alone', fg='yellow')}: {one_line(done.held or '')}": done.held,
     }
     return "\n".join(lines + [text for text, is_so in steps.items() if is_so])
@@ -368,11 +373,10 @@ def synced(done: Synced) -> str:
 
 def notes(found: Taken) -> list[str]:
     """Return lines about what the clients noted for themselves, and what of it could not be read."""
-    count = len(found.proposed)
-    said = (
-        f"{count} note{'' if count == 1 else 's'} of your clients wait for you; `memsync memory candidates` shows them"
-    )
-    return [*([said] if count else []), *map(one_line, found.problems)]
+    number = len(found.proposed)
+    verb = "waits" if number == 1 else "wait"
+    said = f"{count(number, 'note')} of your clients {verb} for you; `memsync memory candidates` shows them"
+    return [*([said] if number else []), *map(one_line, found.problems)]
 
 
 def findings(found: Sequence[Finding]) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memsync.cli.app import Answer
-from memsync.cli.render import cut, memories
+from memsync.cli.render import count, memories
+from memsync.cli.terminal import flow
 from memsync.errors import UsageError
 from memsync.records import shown_id
 from memsync.system.texts import one_line
@@ -38,9 +39,9 @@ def add_hub(answer: Answer, query: str | None, how: Mapping[str, Any]) -> Answer
     return Answer({**answer.value, "hub": found.as_dict()}, f"{answer.text}\nfrom the hub:\n{recall(found)}")
 
 
-def repositories(count: int) -> str:
+def repositories(number: int) -> str:
     """Return "1 repository", or how many repositories."""
-    return f"{count:,} repositor{'y' if count == 1 else 'ies'}"
+    return count(number, "repository")
 
 
 def outcomes(found: Sequence[Outcome]) -> str:
@@ -60,13 +61,13 @@ def status(value: Mapping[str, Any]) -> str:
     """Return how much the hub has, and each repository that needs a look."""
     found = value["repositories"]
     lines = [
-        f"{repositories(len(found))}, {memories(value['memories'])}, {value['skills']:,} skills, {value['bytes']:,} bytes",
+        f"{repositories(len(found))}, {memories(value['memories'])}, {count(value['skills'], 'skill')}, {value['bytes']:,} bytes",
         f"embedder {value['embedder'] or 'none'}; last sync {value['synced_at'] or 'never'}",
     ]
     if value["loading"]:
         lines.append("being loaded for the first time; run `memsync hub sync` again if that was stopped")
     for one in found[:_SHOWN]:
-        left = ", ".join(f"{count} {why}" for why, count in sorted(one["left_out"].items()))
+        left = ", ".join(f"{number} {why}" for why, number in sorted(one["left_out"].items()))
         rest = f"; left out: {left}" if left else ""
         note = f"; {one_line(one['note'], 200)}" if one["note"] else ""
         lines.append(f"  {one_line(one['name'])} {one['state']}, {memories(one['memories'])}{rest}{note}")
@@ -87,11 +88,10 @@ def recall(found: HubRecall) -> str:
 
 
 def _hit(hit: HubHit) -> list[str]:
-    room = click.get_current_context().terminal_width or 100
-    head = f"{one_line(hit.repository)} {shown_id(hit.memory.id)} "
-    copy = f" (nearly the same as {one_line(hit.copy_of)})" if hit.copy_of else ""
+    head = click.style(f"{one_line(hit.repository)} {shown_id(hit.memory.id)}", fg="yellow")
+    copy = f"(nearly the same as {one_line(hit.copy_of)})" if hit.copy_of else ""
     return [
-        f"{click.style(head, fg='yellow')}{cut(one_line(hit.memory.content), room - len(head))}{copy}",
+        flow(head, one_line(hit.memory.content), copy),
         click.style(f"  {one_line(hit.link)}", dim=True),
     ]
 
@@ -101,12 +101,11 @@ def report(made: Report) -> str:
     lines = [f"{repositories(len(made.repositories))}, {memories(made.memories)}, {made.compared:,} compared"]
     for said in made.shared[:_SHOWN]:
         mark = "perhaps a rule: " if said in made.rules else ""
-        lines.append(f"  {mark}{len(said.repositories)} repositories say: {one_line(said.text, 160)}")
+        lines.append(flow(f"  {mark}{repositories(len(said.repositories))} say:", one_line(said.text)))
     for clash in made.clashes[:_SHOWN]:
-        lines.append(f"  {one_line(clash.one.repositories[0])}: {one_line(clash.one.text, 100)}")
-        lines.append(
-            f"    against {one_line(clash.other.repositories[0])}: {one_line(clash.other.text, 100)}; {clash.why}"
-        )
+        lines.append(flow(f"  {one_line(clash.one.repositories[0])}:", one_line(clash.one.text)))
+        other = f"    against {one_line(clash.other.repositories[0])}:"
+        lines.append(flow(other, f"{one_line(clash.other.text)}; {clash.why}"))
     lines += [f"  {line}" for line in questions(made.unanswered).splitlines()] if made.unanswered else []
     old = made.repositories[:5]
     lines += [f"  {one_line(one['name'])}: last change taken in {one['changed_at'] or 'never'}" for one in old]

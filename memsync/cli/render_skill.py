@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memsync.cli.render import cut, diff_row, one_line, printable
-from memsync.cli.terminal import width
+from memsync.cli.render import count, diff_row, one_line, printable, scope
+from memsync.cli.terminal import flow
 from memsync.poison.guard import shown_label
 from memsync.skills.entries import Checked, SkillEntry
 
@@ -24,18 +24,15 @@ def entries(found: Sequence[SkillEntry], *, none: str) -> str:
 
 
 def line(entry: SkillEntry) -> str:
-    """Return one line: name, scope, use, description."""
+    """Return one line: name, description, scope, use."""
     facts = [{"project": "", "stealth": "private", "global": "global"}[entry.scope]]
     facts += [f"used {entry.use_count}×" if entry.use_count else ""]
     facts += [f"{entry.success_rate:.0%} well" if entry.success_rate is not None else ""]
     facts += ["has problems" if entry.problems else ""]
     facts += [f"flagged: {why}; unread" if (why := entry.flagged) else ""]
     said = ", ".join(filter(None, facts))
-    head = f"{one_line(entry.name)} {f'({said}) ' if said else ''}"
-    text = cut(one_line(entry.skill.description), width() - len(head))
-    return (
-        f"{click.style(one_line(entry.name), fg='yellow')} {click.style(f'({said}) ' if said else '', dim=True)}{text}"
-    )
+    head = click.style(one_line(entry.name), fg="yellow")
+    return flow(head, one_line(entry.skill.description), f"({said})" if said else "")
 
 
 def whole(entry: SkillEntry) -> str:
@@ -48,10 +45,10 @@ def whole(entry: SkillEntry) -> str:
         "trigger": skill.trigger_pattern,
         "tags": ", ".join(map(shown_label, skill.tags)),
         "flagged": entry.flagged,
-        "scope": entry.scope,
+        "scope": scope(entry.scope),
         "file": str(entry.path),
         "learned in": skill.source_session_id or "",
-        "used": f"{entry.use_count} times" if entry.use_count else "",
+        "used": count(entry.use_count, "time") if entry.use_count else "",
         "went well": f"{entry.success_rate:.0%}" if entry.success_rate is not None else "",
         "problem": "; ".join(f"line {p.number}: {p.why}" for p in entry.problems),
     }
@@ -72,12 +69,12 @@ def done(what: str, entry: SkillEntry) -> str:
 
 def event(one: SkillEvent) -> str:
     """Return what one commit did to a skill, in a line."""
-    count = f"+{len(one.added)} -{len(one.removed)} lines"
+    lines = f"+{len(one.added)} -{len(one.removed)} {'line' if {*map(len, (one.added, one.removed))} <= {0, 1} else 'lines'}"
     if one.commit is None:
-        return f"not committed yet  {count}"
+        return f"not committed yet  {lines}"
     day = f"{one.commit.when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     said = one_line(f"{one.commit.author}: {one.commit.subject}")
-    return f"{day} {click.style(one.commit.short, fg='cyan')} {said}  {count}"
+    return f"{day} {click.style(one.commit.short, fg='cyan')} {said}  {lines}"
 
 
 def noted(entry: SkillEntry, outcome: str) -> str:
@@ -94,7 +91,11 @@ def checked(found: Sequence[Checked]) -> str:
             level = click.style("note", fg="cyan") if problem.harmless else click.style("error", fg="red")
             lines.append(f"{level} {one_line(f'{one.path}:{problem.number}: {problem.why}')}")
     well = sum(one.is_valid for one in found)
-    lines.append(f"{well} of {len(found)} skills are valid" if found else "no skills yet")
+    lines.append(
+        f"{well} of {count(len(found), 'skill')} {'is' if len(found) == 1 else 'are'} valid"
+        if found
+        else "no skills yet"
+    )
     if well < len(found) and not any(one.mended for one in found):
         lines.append("`memsync skill validate --fix` fixes what is safe")
     return "\n".join(lines)
@@ -102,8 +103,10 @@ def checked(found: Sequence[Checked]) -> str:
 
 def stats(result: Mapping[str, Any]) -> str:
     """Return the counts as a small report."""
-    scopes = ", ".join(f"{count} {scope}" for scope, count in result["by_scope"].items() if count)
-    lines = [f"{result['total']} skills{f' ({scopes})' if scopes else ''}, used {result['uses']} times"]
+    scopes = ", ".join(f"{number} {scope(name)}" for name, number in result["by_scope"].items() if number)
+    lines = [
+        f"{count(result['total'], 'skill')}{f' ({scopes})' if scopes else ''}, used {count(result['uses'], 'time')}"
+    ]
     for one in result["most_used"]:
         rate = f", {one['success_rate']:.0%} went well" if one["success_rate"] is not None else ""
         lines.append(f"  {one['use_count']:5} {one_line(one['name'])}{rate}")

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from memsync.cli import render
+from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command, wants_json
 from memsync.cli.keys import keys, mark_differences
 from memsync.cli.memory import read_text
@@ -116,7 +116,7 @@ def _describe_copy(copy: Copy) -> dict[str, object]:
 
 def _list_cards(cards: list[Card]) -> str:
     rows = [
-        f"{render.one_line(card.name)} {render.one_line(card.why)}: {render.cut(render.one_line(card.text), 100)}"
+        terminal.flow(render.one_line(card.name), f"{render.one_line(card.why)}: {render.one_line(card.text)}")
         for card in cards
     ]
     return "\n".join(rows) or "nothing waits for a decision"

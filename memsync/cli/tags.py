@@ -105,6 +105,8 @@ def rm(project: Project, /, tag: str, refs: tuple[str, ...], scope: Scope | None
 def rename(project: Project, /, old: str, new: str) -> Answer:
     """Call TAG by another name, on every memory that has it; where NEW is known too, both become one.
 
+    `memsync undo` takes it back, also where two became one.
+
     \b
     Example:
       memsync tags rename k8s kubernetes

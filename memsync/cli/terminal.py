@@ -12,7 +12,6 @@ import click
 
 T = TypeVar("T")
 
-_LEAST: Final = 30  # columns for a text, however narrow the terminal is
 _LINKING: Final = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
 
 
@@ -49,16 +48,10 @@ def page(text: str) -> None:
         click.echo(text)
 
 
-def cut(text: str, room: int) -> str:
-    """Return as much of *text* as *room* columns of a terminal have, but at least 30; all of it where that is none."""
-    room = max(room, _LEAST)
-    return text if len(text) <= room or not is_terminal() else text[: room - 1] + "…"
-
-
-def flow(head: str, text: str, facts: str) -> str:
+def flow(head: str, text: str, facts: str = "") -> str:
     """Return *head*, *text* and the dim *facts* in a line; on a terminal in as many as it takes, below each other."""
     if not is_terminal():
-        return f"{head} {text} {click.style(facts, dim=True)}"
+        return f"{head} {text} {click.style(facts, dim=True)}" if facts else f"{head} {text}"
     indent = min(len(click.unstyle(head)) + 1, 16)
     rows, used = [(head, "")], len(click.unstyle(head))
     for word, is_fact in [*((word, False) for word in text.split()), *((word, True) for word in facts.split())]:

@@ -9,6 +9,7 @@ import click
 from memsync.cli.app import cli
 from memsync.errors import UsageError
 from memsync.memories.project import Project
+from memsync.system.texts import count
 
 
 @cli.command()
@@ -39,8 +40,8 @@ def ui(port: int | None, no_open: bool, report: Path | None, against: str) -> No
         from memsync.web.export import write_report
 
         with Project.open() as project:
-            count = write_report(project, report, against=against)
-        click.echo(f"{report}: {count:,} memories")
+            number = write_report(project, report, against=against)
+        click.echo(f"{report}: {count(number, 'memory')}")
         return
     from memsync.web.serve import serve
 

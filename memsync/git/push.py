@@ -13,6 +13,7 @@ from memsync.git.stage import path_of
 from memsync.store.checkout import Checkout
 from memsync.store.places import Layout, under_way
 from memsync.store.store import Store
+from memsync.system.texts import count
 
 _TRIES: Final = 12
 _PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds before the second try, at most; doubled each time
@@ -66,7 +67,7 @@ def _refuse_empty(checkout: Checkout, store: Store, upstream: str) -> None:
     if theirs and not read_memories(checkout, "HEAD", path):
         raise GitRefused(
             "push",
-            f"{upstream} has {theirs} memories and this branch has none",
+            f"{upstream} has {count(theirs, 'memory')} and this branch has none",
             "nothing was pushed; if that is intended, run `git push` yourself",
         )
 

@@ -20,6 +20,7 @@ from memsync.index.tokens import Tokenizer
 from memsync.janitor.candidates import pairs
 from memsync.poison.guard import quoted
 from memsync.records import normal_form
+from memsync.system.texts import count
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -165,7 +166,7 @@ _STYLE: Final = (
 
 def as_html(report: Report) -> str:
     """Return *report* as one page that loads nothing."""
-    counted = f"{report.memories:,} memories in {len(report.repositories):,} repositories, {report.compared:,} compared"
+    counted = f"{count(report.memories, 'memory')} in {count(len(report.repositories), 'repository')}, {report.compared:,} compared"
     parts = [
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>memsync hub: report</title>',
         f"<style>{_STYLE}</style><h1>What the repositories remember</h1><p>{counted}.</p>",

@@ -21,6 +21,7 @@ from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors, quantise
 from memsync.records import Change, Memory, Scope
 from memsync.system import progress
+from memsync.system.texts import count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -257,7 +258,7 @@ class Index:
         missing = int((self._texts[alive] == _NO_VECTOR).sum()) if self._vectors else len(self._slot_of)
         if self._meaning.failed or not missing:
             return self._meaning.failed
-        return f"{missing} memories have no vector yet; run `memsync index rebuild`"
+        return f"{count(missing, 'memory')} without a vector yet; run `memsync index rebuild`"
 
     @property
     def made(self) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import Memory, Scope, content_hash
 from memsync.store.state import Decision
+from memsync.system.texts import count
 
 # A pair is judged when so much of the shorter text is in the longer one; what one text holds of another is far above.
 _HELD: Final = 0.6
@@ -177,7 +178,7 @@ def _find_faded(project: Project, scope: Scope, entries: Sequence[Entry], plan: 
         since = _count_days_at_floor(project, entry, usage)
         if memory.source_type == "user" or memory.conflict_of or since is None or since < settings.archive_after:
             continue
-        why = f"at the floor of {settings.decay_floor:g} for {since:.0f} days"
+        why = f"at the floor of {settings.decay_floor:g} for {count(round(since), 'day')}"
         worth = round(entry.effective_importance, 4)
         plan.steps.append(Archive(scope, memory.id, {memory.id: seal(memory)}, why, worth))
 

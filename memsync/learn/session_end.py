@@ -15,6 +15,7 @@ from memsync.learn.extract import extract
 from memsync.learn.lessons import learn_skill
 from memsync.llm.llm import is_configured
 from memsync.memories.project import Project
+from memsync.system.texts import count
 
 # What nobody has looked at after so many is not going to be looked at; more would only bury it.
 MOST_MEMORIES: Final = 50
@@ -46,7 +47,10 @@ def memories_of(project: Project, transcript: Path, *, use_model: bool = True) -
     """
     waiting = len(Candidates(project).memories())
     if waiting >= MOST_MEMORIES:
-        return {"extracted": 0, "reason": f"{waiting} candidates wait; `memsync memory candidates` shows them"}
+        return {
+            "extracted": 0,
+            "reason": f"{count(waiting, 'candidate')} {'waits' if waiting == 1 else 'wait'}; `memsync memory candidates` shows them",
+        }
     found = extract(project, transcript, use_model=use_model, most=MOST_MEMORIES - waiting)
     return {"extracted": len(found.proposed), "by": found.by, **({"note": found.note} if found.note else {})}
 

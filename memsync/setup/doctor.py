@@ -17,6 +17,7 @@ from memsync.memories.project import Project
 from memsync.records import shown_id
 from memsync.store import checkout, files
 from memsync.store.store import Store
+from memsync.system.texts import count
 
 Level = Literal["error", "warning", "note"]
 _NAMED: Final = 5  # ids of memories that one line names
@@ -128,7 +129,7 @@ def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
             if store.is_due()
             else "they belong to a branch that has these memories"
         )
-        what = f"{store.waiting} memories wait; {until}"
+        what = f"{count(store.waiting, 'memory')} {'waits' if store.waiting == 1 else 'wait'}; {until}"
         yield Finding("note", str(store.place.pending), what)
     if store.place.private:
         for open_path, mode, wanted in _find_open_paths(store):
@@ -265,7 +266,7 @@ def _fix_file(project: Project, store: Store) -> Iterator[str]:
         yield f"{store.place.memories}: resolved the git conflict; every text of both sides is kept"
     if found := list(blocks.find(jsonl.read_lines(files.read(store.path)[0]))):
         store.export(settle=lambda lines: blocks.mend(merge.settle(lines)))
-        yield f"{store.place.memories}: made {len(found)} memories again of what a patch had put there"
+        yield f"{store.place.memories}: made {count(len(found), 'memory')} again of what a patch had put there"
     nameless = store.nameless()
     if nameless:
         with store.writing():

@@ -30,6 +30,7 @@ from memsync.store import bystealth, checkout, config, files, local_history, set
 from memsync.store.places import Place
 from memsync.store.state import State
 from memsync.store.store import Store
+from memsync.system.texts import count
 
 _KEY: Final = "memory_sync.stealth"
 
@@ -189,7 +190,7 @@ def _move_out(project: Project, shared: Store, stealth: Store) -> list[str]:
 
 
 def _format_count(number: int) -> str:
-    return "1 memory" if number == 1 else f"{number} memories"
+    return count(number, "memory")
 
 
 def _find_store_files(project: Project, place: Place) -> Iterator[Taken]:

@@ -13,6 +13,7 @@ from memsync.format.codec import Line
 from memsync.records import Change, Memory, content_hash
 from memsync.system.dataclass import dataclass
 from memsync.system.named import NamedTuple
+from memsync.system.texts import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def refuse_loss(path: Path, lines: Sequence[Line], new: bytes) -> None:
     live = {id_ for id_, line in jsonl.current(lines).items() if line.memory}
     after = {line.id for line in jsonl.read_lines(new, {line.raw: line for line in lines}) if line.memory}
     if lost := live - after:
-        why = f"the canonical form would lose {len(lost)} memories"
+        why = f"the canonical form would lose {count(len(lost), 'memory')}"
         raise ExportRefused(path, why, "please report this; nothing was changed")
 
 

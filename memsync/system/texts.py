@@ -38,6 +38,15 @@ def printable(text: str) -> str:
     )
 
 
+def count(number: int, noun: str) -> str:
+    """Return *number* with the English *noun* in the form that goes with it: "1 memory", "2,000 guesses"."""
+    if number == 1:
+        return f"1 {noun}"
+    is_y = noun.endswith("y") and noun[-2] not in "aeiou"
+    ending = "es" if noun.endswith(("s", "x", "ch", "sh")) else "s"
+    return f"{number:,} {noun[:-1]}ies" if is_y else f"{number:,} {noun}{ending}"
+
+
 def one_line(text: str, most: int = 0) -> str:
     """Return *text* printable and on one line, cut after *most* characters if they are given."""
     line = printable(" ".join(text.split()))

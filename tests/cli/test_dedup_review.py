@@ -64,7 +64,7 @@ def outcome(project: Memsync) -> tuple[list[str], set[str]]:
 def test_one_key_confirms_the_next_brings_back_and_the_last_leaves_it(review, project):
     shown = review(["y", "n", "s"])
     assert outcome(project) == (["confirmed", "reversed", "unreviewed", "confirmed"], {REJECTED[1]})
-    assert "1 copies confirmed, 3 to review" in shown
+    assert "1 copy confirmed, 3 to review" in shown
     assert "3/3" in shown
 
 

@@ -29,7 +29,6 @@ def at_terminal(monkeypatch):
 def test_a_pipe_gets_one_whole_line(monkeypatch):
     monkeypatch.setattr(terminal, "is_terminal", lambda: False)
     assert click.unstyle(terminal.flow("mm-a", LONG, "(fact)")) == f"mm-a {LONG} (fact)"
-    assert terminal.cut(LONG, 40) == LONG
 
 
 def test_a_terminal_gets_every_word_in_lines_below_each_other(at_terminal):

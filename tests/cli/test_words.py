@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from memsync.cli.app import cli
+from memsync.cli.app import cli, command
 from memsync.cli.words import ALIASES, EVERY_DAY, MEANT, suggest
 
 
@@ -97,3 +97,37 @@ def test_since_takes_spans_days_and_revisions(say, repo):
         assert "8081" in say("list", "--since", since), since
     assert "no memories" in say("list", "--since", "2100-01-01")
     assert "no memories" in say("list", "--since", "HEAD")
+
+
+def test_what_was_written_before_a_question_was_stopped_is_what_undo_takes_back(say):
+    @click.group()
+    def group() -> None: ...
+
+    @command(group)
+    def half(project, /):
+        project.remember("the second")
+        raise click.Abort
+
+    say("remember", "the first")
+    assert CliRunner().invoke(group, ["half"]).exit_code == 1
+    assert "the second" in say("undo")
+    assert "the first" in say("undo")
+
+
+def test_a_setting_is_unset_and_many_are_edited_in_the_editor(say, monkeypatch):
+    say("config", "set", "memory.recall_limit", "3")
+    assert say("config", "get", "memory.recall_limit") == "3\n"
+    monkeypatch.setenv("EDITOR", "sed -i s/3/4/")
+    say("config", "edit")
+    assert say("config", "get", "memory.recall_limit") == "4\n"
+    say("config", "unset", "memory.recall_limit")
+    assert say("config", "get", "memory.recall_limit") == "15\n"
+
+
+def test_two_tags_that_became_one_are_two_again_after_undo(say):
+    say("remember", "one", "--tag", "k8s")
+    say("remember", "two", "--tag", "kubernetes")
+    say("tags", "rename", "k8s", "kubernetes")
+    assert "2 kubernetes" in say("tags")
+    say("undo")
+    assert say("tags").split() == ["1", "k8s", "1", "kubernetes"]

@@ -255,6 +255,6 @@ def test_an_export_that_would_lose_a_memory_is_refused_and_changes_nothing(store
     by_hand(store, '{"id": "u2", "content": "two"}\n{"id": "u1", "content": "one"}\n')
     before, export = store.place.memories.read_bytes(), jsonl.export
     monkeypatch.setattr(jsonl, "export", lambda lines, **how: export(lines[1:], **how))
-    with pytest.raises(ExportRefused, match="would lose 1 memories"):
+    with pytest.raises(ExportRefused, match="would lose 1 memory"):
         store.export()
     assert store.place.memories.read_bytes() == before

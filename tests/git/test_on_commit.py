@@ -176,7 +176,7 @@ def test_what_waits_for_another_branch_keeps_no_later_write_from_the_file(waitin
     assert "written on release" in waiting.memories.read_text()
     with Memsync.open(waiting.root) as project:
         assert [f.what for f in examine(project) if "wait" in f.what] == [
-            "1 memories wait; they belong to a branch that has these memories"
+            "1 memory waits; they belong to a branch that has these memories"
         ]
 
 

@@ -126,7 +126,7 @@ def test_a_side_without_memories_is_never_pushed_over_one_that_has_some(clones):
     one.git("commit", "-qam", "empty")
     ran = memsync("sync", "--push", cwd=one.root)
     assert ran.code == 1
-    assert "origin/main has 1 memories and this branch has none" in ran.err
+    assert "origin/main has 1 memory and this branch has none" in ran.err
     assert at_remote(one) != ""
 
 

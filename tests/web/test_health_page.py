@@ -12,7 +12,7 @@ def test_the_stores_the_index_git_and_the_doctor_are_shown(repo, desk, line):
     page = desk.get("/health")
     assert str(repo.memories) in page.text
     assert "pre-commit" in page.text
-    assert "1 problems" in page.text
+    assert "1 problem" in page.text
     assert f"{repo.memories}:2" in desk.get("/health/doctor").text
 
 
