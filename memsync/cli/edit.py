@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from memsync.cli import document, render
+from memsync.cli import document, render, terminal
 from memsync.cli.app import Answer, allow_secret_option, command, filter_options
 from memsync.cli.choosing import choose
 from memsync.cli.document import Draft
@@ -49,7 +49,7 @@ def edit(project: Project, /, refs: tuple[str, ...], allow_secret: bool, scope: 
 def _ask(project: Project, chosen: Sequence[Entry]) -> list[Draft]:
     """Return what somebody makes of *chosen* in an editor; a mistake is shown, and corrected in it."""
     text = document.spell(chosen)
-    while (saved := click.edit(text, extension=".md")) is not None:
+    while (saved := terminal.edit(text)) is not None:
         try:
             drafts = document.parse(saved, chosen)
             for draft in drafts:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from memsync.cli import render
+from memsync.cli import render, terminal
 from memsync.cli.app import Answer, MemoryGroup, allow_secret_option, cli, command, target_options, wants_json
 from memsync.cli.words import TextCommand, is_dialogue
 from memsync.errors import MemoryNotFound, UsageError, closest
@@ -72,7 +72,7 @@ def _read_words(words: tuple[str, ...]) -> str:
         return read_text(" ".join(words))
     if wants_json() or not is_dialogue():
         raise UsageError('say what to remember, as in: memsync remember "CI needs Node 20"; - reads standard input')
-    return click.edit(extension=".md") or ""
+    return terminal.edit() or ""
 
 
 def warn_of_type(project: Project, name: str | None) -> None:

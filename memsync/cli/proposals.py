@@ -193,7 +193,7 @@ def _edit(waiting: Candidates, action: str | None, ref: str | None, text: str | 
     old = waiting.get(ref)
     if text is None and not sys.stdin.isatty():
         raise UsageError("there is no terminal for an editor; give --text")
-    new = read_text(text) if text is not None else (click.edit(old.memory.content) or "")
+    new = read_text(text) if text is not None else (terminal.edit(old.memory.content) or "")
     if not new.strip():
         raise UsageError("nothing was written, so nothing is changed")
     return waiting.edit(old.memory.id, new)

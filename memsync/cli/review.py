@@ -12,7 +12,6 @@ from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command, wants_json
 from memsync.cli.keys import keys, mark_differences
 from memsync.cli.memory import read_text
-from memsync.cli.terminal import track
 from memsync.errors import MemsyncError, UsageError
 from memsync.janitor import queue
 from memsync.janitor.batches import describe, list_records, spell
@@ -80,7 +79,7 @@ def review(
 def list_names(project: Project, kind: str | None) -> list[str]:
     """Return the names of the cards of *kind*, of all but copies without one."""
     if kind == queue.COPIES:
-        return queue.list_copies(project, lambda items, label: track(items, label, least=2_000))
+        return queue.list_copies(project, lambda items, label: terminal.track(items, label, least=2_000))
     return [name for name in queue.list_names(project) if kind in (None, name.partition(":")[0])]
 
 
@@ -195,7 +194,7 @@ class Round:
         text = ""
         if queue.needs_text(action):
             draft = card.text if action == "edit" else _draft_merge(card)
-            if (text := _strip_notes(click.edit(draft) or "", card)) == "":
+            if (text := _strip_notes(terminal.edit(draft) or "", card)) == "":
                 return "nothing was written, so nothing is changed"
         return corrected.decide(self._project, card.name, action, was=card.version, text=text).said
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from memsync.cli import render
+from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command
 from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project
@@ -112,7 +112,7 @@ def _edit_file(project: Project, *, is_global: bool) -> Answer:
     place = project.layout.place("global" if is_global else project.default_scope)
     was, _ = files.read(place.config)
     text = was.decode("utf-8-sig") or (templates() / "config.yaml").read_text(encoding="utf-8")
-    while (saved := click.edit(text, extension=".yaml")) is not None:
+    while (saved := terminal.edit(text, ".yaml")) is not None:
         try:
             rewrite_settings(project, place, saved, was)
         except (MemsyncError, ValueError) as error:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
 import click
 
+from memsync.errors import UsageError
+from memsync.system import programs
+
 T = TypeVar("T")
 
+_EDITORS: Final = ("sensible-editor", "vim", "nano", "vi")
 _LINKING: Final = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
 
 
@@ -43,9 +49,34 @@ def page(text: str) -> None:
     """Print *text*; on a terminal with fewer lines by way of the pager ($PAGER, else less)."""
     if is_terminal() and text.count("\n") >= _measure().lines - 1:
         os.environ.setdefault("LESS", "FRX")  # colours, and no waiting where it fits after all
+        with suppress(FileNotFoundError):
+            os.environ.setdefault("PAGER", programs.find("less"))  # not one of the working directory
         click.echo_via_pager(text)
     else:
         click.echo(text)
+
+
+def edit(text: str = "", extension: str = ".md") -> str | None:
+    """Return what somebody makes of *text* in their editor ($VISUAL, $EDITOR, or one that is there); None: nothing was saved.
+
+    Raises:
+        UsageError: there is none, or nobody who could use it.
+    """
+    return click.edit(text, editor=_find_editor(), extension=extension)
+
+
+def _find_editor() -> str | None:
+    """Return the command line of an editor, by its whole path: none is taken from the working directory."""
+    said = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if os.name == "nt":
+        return said
+    if not said and not (sys.stdin is not None and sys.stdin.isatty()):
+        raise UsageError("there is no terminal for an editor; set EDITOR to one that needs none")
+    for line in [said] if said else _EDITORS:
+        with suppress(FileNotFoundError):
+            program, *more = shlex.split(line)
+            return shlex.join([programs.find(os.path.expanduser(program)), *more])
+    raise UsageError(f"no editor: {said or ', '.join(_EDITORS)} is not on PATH; set EDITOR")
 
 
 def flow(head: str, text: str, facts: str = "") -> str:
