@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -67,6 +66,8 @@ def edit(text: str = "", extension: str = ".md") -> str | None:
 
 def _find_editor() -> str | None:
     """Return the command line of an editor, by its whole path: none is taken from the working directory."""
+    import shlex
+
     said = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if os.name == "nt":
         return said
