@@ -125,6 +125,6 @@ def test_doctor_says_so_and_settles_it(repo):
 def test_a_list_says_which_texts_are_copies_that_a_merge_kept(repo):
     conflicted(repo, "merge", "other")
     lines = memsync("memory", "list", cwd=repo.root).out.splitlines()
-    (kept,) = [line for line in lines if line.endswith(" ours")]
+    (kept,) = [line for line in lines if " ours (" in line]
     assert "; in conflict with mm-a)" in kept
     assert not any("in conflict" in line for line in lines if line != kept)
