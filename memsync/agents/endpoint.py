@@ -113,8 +113,8 @@ class Endpoint:
                     caller.sendall(b"{}\n")
                     return
                 caller.sendall(json.dumps({"out": reply.out}).encode() + b"\n")
-                if wire.read_line(caller) == wire.USED.strip():
-                    self._live.call(lambda _: reply.used())
+                is_used = wire.read_line(caller) == wire.USED.strip()
+                self._live.call(lambda _: reply.used() if is_used else reply.lost())
             except Exception as error:  # noqa: BLE001 - the boundary of the thread: the caller answers for itself
                 log.info("a hook was not answered: %s", error)
 

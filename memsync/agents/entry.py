@@ -238,7 +238,11 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
     with Project.open(cwd) as project:
         project.stores.be_brief()
         reply: Reply = answer(project, sender, event, payload, _NAME)
-        _print(reply.out)
+        try:
+            _print(reply.out)
+        except OSError:
+            reply.lost()
+            raise
         reply.used()
         _answered.append(event)
         if project.is_behind and _claim(cwd):

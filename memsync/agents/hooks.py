@@ -70,7 +70,7 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
             _commit(session, client, found)
         note_down()
 
-    return Reply(json.dumps({**client.answer(name, text), **message}), used)
+    return Reply(json.dumps({**client.answer(name, text), **message}), used, lambda: session.leave(turn.injections))
 
 
 def _take_on(turn: Turn, client: Client, key: str, by: str) -> bool:

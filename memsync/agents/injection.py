@@ -44,10 +44,11 @@ class Injection(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a hook prints ("" for nothing), and what is to be done when it has been printed."""
+    """What a hook prints ("" for nothing), and what is to be done when it was printed, or nobody took it."""
 
     out: str
     used: Callable[[], None]
+    lost: Callable[[], None] = lambda: None
 
 
 class Matched(NamedTuple):

@@ -7,7 +7,7 @@ The ledger is `injected_memory_ids` in the session's workflow variables (seed
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -150,6 +150,16 @@ class Ledger:
         those of tools that it calls at once. The ledger has a memory only once it was handed over.
         """
         return self._claim(_GIVING, given, by)
+
+    def end_giving(self, ids: Collection[str]) -> None:
+        """Take back what `claim_giving` took on for *ids*."""
+
+        def drop(variables: dict[str, Any]) -> dict[str, Any] | None:
+            giving = _dict_of(variables.get(_GIVING))
+            left = {id_: said for id_, said in giving.items() if id_ not in ids}
+            return {**variables, _GIVING: left} if left != giving else None
+
+        self._change(drop)
 
     def _claim(self, kind: str, wanted: Mapping[str, str], by: str) -> set[str]:
         now = self.project.clock()

@@ -291,6 +291,10 @@ class RecallSession(Ledger):
         mine = self.claim_giving(wanted, by) if wanted else set()
         return [self._leave(found, wanted.keys() - mine) for found in injections]
 
+    def leave(self, injections: Sequence[Injection]) -> None:
+        """Let other hooks give *injections* at once, which `take` took and nobody saw."""
+        self.end_giving({entry.id for found in injections for entry in found.entries})
+
     def _leave(self, found: Injection, ids: Collection[str]) -> Injection:
         """Return *found* without the memories of *ids*."""
         kept = [entry for entry in found.entries if entry.id not in ids]
