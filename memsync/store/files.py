@@ -138,12 +138,15 @@ def make_local(local: Path, *, private: bool, tree: Path | None = None) -> None:
         resolve_inside(local, tree)
     below.refuse_links(local)
     ignore = local / ".gitignore"
-    if stamp(ignore).size <= 0:  # missing, or left empty by a crash
+    mode = None
+    with suppress(FileNotFoundError):  # somebody may remove it just now
+        mode = os.lstat(local).st_mode if stamp(ignore).size > 0 else None  # left empty by a crash
+    if mode is None:
         make_dirs(local, private=private)
         if tree is not None:
             _share(local)
         append(ignore, b"*\n", private=private)
-    elif tree is not None and os.lstat(local).st_mode & 0o077:
+    elif tree is not None and mode & 0o077:
         _share(local)
 
 
