@@ -48,7 +48,11 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
             hooklog.write(project, _note(session, client, event, call, decision, failure))
 
     text = "\n".join(found.text for found in given) if name and is_ours else ""
-    return Reply(_spell(client, name, text, ask) if text or (ask and name) else "", used, lambda: session.leave(given if is_ours else ()))
+    return Reply(
+        _spell(client, name, text, ask) if text or (ask and name) else "",
+        used,
+        lambda: session.leave(given if is_ours else ()),
+    )
 
 
 def _event_name(client: Client, event: str, payload: Mapping[str, Any]) -> str:
