@@ -59,7 +59,8 @@ def _event_name(client: Client, event: str, payload: Mapping[str, Any]) -> str:
     """Return what the client calls the event: the user may have put our command on another one about tools."""
     said = payload.get("hook_event_name")
     known = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "AfterTool")
-    return said if said in known and client.output_event(event) else client.output_event(event)
+    name = client.output_event(event)
+    return said if name and said in known else name
 
 
 def _spell(client: Client, name: str, text: str, ask: str) -> str:

@@ -16,6 +16,7 @@ from memsync.store import checkout, files
 from memsync.store.places import CONFIG, MEMORIES, Place, key_file
 from memsync.store.workflow import FOLDER
 from memsync.system.home import find_home
+from memsync.system.texts import count
 from memsync.transfer import writers
 
 _OURS: Final = frozenset({MEMORIES, CONFIG, FOLDER, ".gitignore", "local"})
@@ -45,18 +46,17 @@ def list_doomed(project: Project) -> list[Doomed]:
     return [one for one in found if one.path.exists()]
 
 
-def _list_ours(place: Place, count: str) -> list[Doomed]:
+def _list_ours(place: Place, held: str) -> list[Doomed]:
     """Return the directory of the store, or what is ours in it where another tool keeps something there too."""
     names = {path.name for path in place.directory.iterdir()} if place.directory.is_dir() else set()
     if names <= _OURS:
-        return [Doomed(place.directory, count)]
-    whats = {MEMORIES: count, CONFIG: "settings", FOLDER: "workflows"}
+        return [Doomed(place.directory, held)]
+    whats = {MEMORIES: held, CONFIG: "settings", FOLDER: "workflows"}
     return [Doomed(place.directory / name, whats.get(name, "ours")) for name in sorted(names & _OURS)]
 
 
 def _count(project: Project, scope: str) -> str:
-    number = sum(entry.scope == scope for entry in project.entries(Filters(archived=True)))
-    return f"{number:,} memor{'y' if number == 1 else 'ies'}"
+    return count(sum(entry.scope == scope for entry in project.entries(Filters(archived=True))), "memory")
 
 
 def _list_empty(project: Project, root: Path) -> Iterator[Path]:
