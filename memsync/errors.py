@@ -64,8 +64,12 @@ class Remedy:
         return self.words[0].startswith("--")
 
     def __str__(self) -> str:
-        text = " ".join(self.words)
-        return text if self.is_option else f"`memsync {text}`"
+        if self.is_option:
+            return " ".join(self.words)
+        from shlex import join
+
+        is_short = self.words[0] == "memory" and self.words[1:2] != ("init",)  # which the top has too
+        return f"`memsync {join(self.words[is_short:])}`"
 
 
 Part = str | Remedy

@@ -38,7 +38,7 @@ COMMANDS: Final = (
         "remember",
         "Store something in the project's memory. Use it when the user asks to remember or note something for later.",
         f"""\
-Store this in the project's memory with the tool `remember` of the MCP server memsync. {_SHELL.format('memsync memory remember "TEXT"')}
+Store this in the project's memory with the tool `remember` of the MCP server memsync. {_SHELL.format('memsync remember "TEXT"')}
 
 What the user gave with the command: {{args}}
 
@@ -56,7 +56,7 @@ whether the new one replaces it.""",
         "recall",
         "Look something up in the project's memory: decisions, conventions, preferences, what went wrong before.",
         f"""\
-Look this up with the tool `recall` of the MCP server memsync. {_SHELL.format('memsync memory recall "QUERY"')}
+Look this up with the tool `recall` of the MCP server memsync. {_SHELL.format('memsync recall "QUERY"')}
 
 What the user gave with the command: {{args}}
 
@@ -68,7 +68,7 @@ What the user gave with the command: {{args}}
         "forget",
         "Remove something from the project's memory. Use it when the user says that a memory is wrong or no longer wanted.",
         f"""\
-Remove this with the tool `forget` of the MCP server memsync. {_SHELL.format("memsync memory forget ID")}
+Remove this with the tool `forget` of the MCP server memsync. {_SHELL.format("memsync forget ID")}
 
 What the user gave with the command: {{args}}
 
@@ -76,7 +76,7 @@ What the user gave with the command: {{args}}
 - Anything else: `recall` it, show what was found with ids, and ask which to forget. Forget nothing that the user has not named.
 - Where a new fact takes the place of an old one, change it with `update_memory` instead.
 
-Say what was removed, and that `memsync memory restore ID` brings it back.""",
+Say what was removed, and that `memsync restore ID` brings it back.""",
     ),
     Command(
         "skill",

@@ -49,7 +49,7 @@ def record() -> list[Line]:
     memory = next(line for line in given.splitlines() if line.startswith("- "))
     return [
         Line("note", "# session one: somebody finds it out, you or your agent"),
-        Line("typed", f'$ memsync memory remember "{_FACT}"'),
+        Line("typed", f'$ memsync remember "{_FACT}"'),
         Line("said", _steady(stored.strip())),
         Line("typed", f"$ git add -A && git commit -qm '{_MESSAGE}'   # a line in your repository"),
         Line("note", ""),

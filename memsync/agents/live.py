@@ -40,9 +40,16 @@ class Live:
     """
 
     def __init__(
-        self, start: Path, *, clock: Clock = utc_now, env: Mapping[str, str] = os.environ, quiet: float | None = None
+        self,
+        start: Path,
+        *,
+        clock: Clock = utc_now,
+        env: Mapping[str, str] = os.environ,
+        quiet: float | None = None,
+        face: str = "by a server",
     ) -> None:
         self.start = start
+        self._face = face  # where its changes are made, as `memsync undo` says it
         self._clock = clock
         self._env = env
         self._turn = threading.RLock()
@@ -65,13 +72,24 @@ class Live:
             try:
                 return work(project)
             finally:
+                self._note(project)
                 self._rest.add("project")
                 self._wake.set()
 
     def apart(self, work: Callable[[Project], T]) -> T:
         """Do what `call` does with a project opened for this, so that long work holds up nobody."""
         with Project.open(self.start, clock=self._clock, env=self._env) as project:
-            return work(project)
+            try:
+                return work(project)
+            finally:
+                self._note(project)
+
+    def _note(self, project: Project) -> None:
+        """Let `memsync undo` take back what was written."""
+        if any(store.touched for store in project.stores.values()):
+            from memsync.memories.undoing import note_steps
+
+            note_steps(project, f"(a change {self._face})")
 
     def close(self) -> None:
         """Put in order what was written, and end all threads. A later call opens it again."""

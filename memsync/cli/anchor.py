@@ -1,4 +1,4 @@
-"""`memsync memory anchor`: what a memory is about."""
+"""`memsync anchor`: what a memory is about."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import click
 from memsync.cli import render
 from memsync.cli.app import Answer, command, scope_option
 from memsync.cli.memory import memory
+from memsync.cli.naming import find_ref
 from memsync.memories.edits import add_anchors, pin_again
 from memsync.memories.project import Project
 from memsync.records import Scope, shown_id
 
 
 @command(memory)
-@click.argument("ref", metavar="ID")
+@click.argument("ref", metavar="ID|WORDS")
 @click.argument("places", metavar="[ANCHOR]...", nargs=-1)
 @scope_option
 def anchor(project: Project, /, ref: str, places: tuple[str, ...], scope: Scope | None) -> Answer:
@@ -25,10 +26,11 @@ def anchor(project: Project, /, ref: str, places: tuple[str, ...], scope: Scope 
 
     \b
     Examples:
-      memsync memory anchor mm-a1b src/client.py#MAX_RETRIES
-      memsync memory anchor mm-a1b migrations/ '$ git push'
-      memsync memory anchor mm-a1b
+      memsync anchor mm-a1b src/client.py#MAX_RETRIES
+      memsync anchor mm-a1b migrations/ '$ git push'
+      memsync anchor mm-a1b
     """
+    ref = find_ref(project, (ref,), scope)
     result = pin_again(project, ref, scope) if not places else add_anchors(project, ref, places, scope)
     lines = [f"{shown_id(result.id)} is anchored to {render.one_line(text)}" for text in result.memory.anchors]
     return Answer(result, "\n".join(lines) or f"{shown_id(result.id)} is anchored to nothing")

@@ -10,6 +10,7 @@ import click
 from memsync.cli import render
 from memsync.cli.app import stack
 from memsync.cli.memory import choose_filters
+from memsync.cli.naming import find_refs
 from memsync.cli.words import is_dialogue
 from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project
@@ -40,13 +41,13 @@ def choose(
     Raises:
         UsageError: nothing says which; or nobody is there to agree.
         MemsyncError: none fits.
-        MemoryNotFound, AmbiguousId
+        MemoryNotFound, AmbiguousId: as `find_refs` raises them.
     """
     narrowing = {name: value for name, value in filters.items() if value and name != "archived"}
     if refs and narrowing:
         raise UsageError("give ids or filters, not both")
     if refs:
-        return list({entry.id: entry for entry in (project.get(ref, scope) for ref in refs)}.values())
+        return [project.get(ref, scope) for ref in find_refs(project, refs, scope)]
     if not narrowing and (scope is None or verb == "share"):
         raise UsageError(f"say which to {verb}: give ids, or filters such as a tag (--help shows them)")
     found = project.memories(choose_filters(project, scope, **{"exclude": (), **filters}))

@@ -1,4 +1,4 @@
-"""`memsync memory dedup …`: the log of decisions, and their review."""
+"""`memsync dedup …`: the log of decisions, and their review."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def log(project: Project, /, limit: int, decision: str | None, status: str | Non
 
     \b
     Examples:
-      memsync memory dedup log
-      memsync memory dedup log --status unreviewed --json
+      memsync dedup log
+      memsync dedup log --status unreviewed --json
     """
     found = reviewing.chosen(project, decision, status)[:limit]
     text = "\n".join(line for row in found for line in _describe_row(project, row)) or "no decisions"
@@ -65,7 +65,7 @@ def review(project: Project, /) -> Answer | None:
 
     \b
     Example:
-      memsync memory dedup review
+      memsync dedup review
     """
     copies = reviewing.confirm_copies(project)
     waiting = [row for row in reviewing.rows(project) if row.is_waiting]
@@ -84,9 +84,7 @@ def _list_waiting(project: Project, copies: int, waiting: list[Row]) -> Answer:
     lines = [f"{render.count(copies, 'copy')} confirmed, {len(waiting)} waiting"]
     lines += [line for row in waiting for line in _describe_row(project, row)]
     if waiting:
-        lines.append(
-            "`memsync memory dedup confirm ID…` where that was right, `memsync memory dedup reverse ID` where not"
-        )
+        lines.append("`memsync dedup confirm ID…` where that was right, `memsync dedup reverse ID` where not")
     value = {"confirmed": copies, "waiting": [reviewing.as_dict(project, row) for row in waiting]}
     return Answer(value, "\n".join(lines))
 
@@ -120,7 +118,7 @@ def confirm(project: Project, /, refs: tuple[str, ...]) -> Answer:
 
     \b
     Example:
-      memsync memory dedup confirm 12 13
+      memsync dedup confirm 12 13
     """
     found = [reviewing.find(project, ref) for ref in refs]
     reviewing.confirm(project, found)
@@ -135,7 +133,7 @@ def reverse(project: Project, /, ref: str) -> Answer:
 
     \b
     Example:
-      memsync memory dedup reverse 12
+      memsync dedup reverse 12
     """
     result = reviewing.reverse(project, reviewing.find(project, ref))
     return Answer(result, _describe_reversal(project, result))

@@ -22,7 +22,7 @@ from memsync.records import Scope
 
 
 @command(memory)
-@click.argument("refs", metavar="[ID]...", nargs=-1)
+@click.argument("refs", metavar="[ID|WORDS]...", nargs=-1)
 @allow_secret_option
 @filter_options
 def edit(project: Project, /, refs: tuple[str, ...], allow_secret: bool, scope: Scope | None, **filters: Any) -> Answer:

@@ -9,7 +9,8 @@ import click
 from memsync.cli import render
 from memsync.cli.app import Answer, allow_secret_option, command, filter_options, scope_option, yes_option
 from memsync.cli.choosing import WHERE, choose, where_options
-from memsync.cli.memory import memory, read_text, split_tags, supersedes_option, warn_of_type
+from memsync.cli.memory import find_replaced, memory, read_text, split_tags, supersedes_option, warn_of_type
+from memsync.cli.naming import find_ref, find_refs
 from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
@@ -18,7 +19,7 @@ from memsync.records import Scope, shown_id
 
 
 @command(memory)
-@click.argument("refs", metavar="[ID]...", nargs=-1)
+@click.argument("refs", metavar="[ID|WORDS]...", nargs=-1)
 @click.option("-c", "--content", help='The new text ("-": standard input).')
 @click.option("--type", "memory_type", metavar="TYPE", help="The new type.")
 @click.option("--importance", type=float, metavar="N", help="The new importance, 0 to 1.")
@@ -46,21 +47,24 @@ def update(project: Project, /, refs: tuple[str, ...], allow_secret: bool, **opt
     \b
     Examples:
       memsync update mm-a1b --importance 0.9 --tag ci,docker
+      memsync update prices cents --importance 0.9
       memsync update mm-a1b --anchor src/retry.py#MAX_RETRIES --anchor '$ git push'
       memsync update --where-tag billing --add-tag payments --type pattern
     """
     project.vetting.allows_secrets = allow_secret
+    options["supersedes"] = find_replaced(project, options["supersedes"])
     fields, tagging = _take_fields(options)
     warn_of_type(project, fields.get("memory_type"))
     scope = options["scope"]
-    if len(refs) == 1:
-        entry = project.get(refs[0], scope)
+    named = find_refs(project, refs, scope)
+    if len(named) == 1:
+        entry = project.get(named[0], scope)
         result = project.update(entry.id, scope=scope, **_retag(entry, fields, tagging))
         return Answer(result, render.remembered(result, project.clock()))
     if fields.get("content") is not None:
         raise UsageError("--content is for one memory; `memsync edit` changes the texts of several")
     where = {name: options[f"where_{name}"] for name in WHERE}
-    chosen = choose(project, refs, scope, where, "change", yes=options["yes"])
+    chosen = choose(project, named, scope, where, "change", yes=options["yes"])
     done = [project.update(one.id, scope=one.scope, **_retag(one, fields, tagging)) for one in chosen]
     lines = [render.remembered(result, project.clock()) for result in done]
     return Answer({"changed": done}, "\n".join(lines))
@@ -90,7 +94,7 @@ def _retag(
 
 
 @command(memory)
-@click.argument("refs", metavar="[ID]...", nargs=-1)
+@click.argument("refs", metavar="[ID|WORDS]...", nargs=-1)
 @click.option("--purge", is_flag=True, help="Keep nothing of them in the local history either.")
 @filter_options
 @yes_option
@@ -105,6 +109,7 @@ def forget(
     \b
     Examples:
       memsync rm mm-a1b2c3
+      memsync rm load tests thursdays
       memsync rm --tag spike --no-tag keep
       memsync rm --purge mm-a1b2c3
     """
@@ -122,10 +127,10 @@ def forget(
 
 
 @command(memory)
-@click.argument("ref", metavar="[ID]", required=False)
+@click.argument("words", metavar="[ID|WORDS]...", nargs=-1)
 @scope_option
 @click.option("--at", "at", metavar="REV", help="As it was at that commit.")
-def restore(project: Project, /, ref: str | None, scope: Scope | None, at: str | None) -> Answer:
+def restore(project: Project, /, words: tuple[str, ...], scope: Scope | None, at: str | None) -> Answer:
     """Undo the last forget or update of a memory; twice is redo.
 
     A memory that is archived, for instance because another supersedes it, is
@@ -145,11 +150,11 @@ def restore(project: Project, /, ref: str | None, scope: Scope | None, at: str |
     """
     from memsync.history import events, lost
 
-    if ref is None:
+    if not words:
         if at is not None:
             raise UsageError("--at needs the ID of a memory")
         gone = [one for one in lost.find_lost(project) if scope in (None, one.scope)]
         found = lost.bring_back(project, gone)
         return Answer(found.as_dict(), render.brought_back(found, project.clock()), 1 if found.refused else 0)
-    result = events.undo(project, ref, scope, at)
+    result = events.undo(project, find_ref(project, words, scope), scope, at)
     return Answer(result, render.remembered(result, project.clock()))

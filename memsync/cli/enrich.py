@@ -1,4 +1,4 @@
-"""`memsync memory enrich`: parse, one call, render."""
+"""`memsync enrich`: parse, one call, render."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def enrich(project: Project, /, source: Path | None, limit: int, only_list: bool
 
     \b
     Examples:
-      memsync memory enrich --list --json > cues.json
-      memsync memory enrich cues.json --dry-run
-      memsync memory enrich --limit 200
+      memsync enrich --list --json > cues.json
+      memsync enrich cues.json --dry-run
+      memsync enrich --limit 200
     """
     if only_list:
         found = enriching.list_bare(project, limit)

@@ -157,18 +157,21 @@ def list_(
 
 
 @command(memory)
-@click.argument("ref", metavar="ID")
+@click.argument("words", metavar="ID|WORDS...", nargs=-1, required=True)
 @scope_option
 @at_option
-def show(project: Project, /, ref: str, scope: Scope | None, at: str | None) -> Answer:
-    """Show everything about one memory; ID may be the beginning of an id.
+def show(project: Project, /, words: tuple[str, ...], scope: Scope | None, at: str | None) -> Answer:
+    """Show everything about one memory: by the beginning of its id, or by words that it alone holds.
 
     \b
-    Example:
+    Examples:
       memsync show mm-a1b
+      memsync show upload limit
     """
+    from memsync.cli.naming import find_ref
+
     project = _open_at(project, at)
-    entry = project.get(ref, scope)
+    entry = project.get(find_ref(project, words, scope), scope)
     newer = find_successors(project.stores, entry.id) if entry.memory.archived_at else ()
     return Answer(entry, render.entry_whole(entry, project.clock(), newer, project.layout.root))
 

@@ -85,7 +85,7 @@ def warn_of_type(project: Project, name: str | None) -> None:
 
 
 supersedes_option = click.option(
-    "--supersedes", multiple=True, metavar="ID", help="Archive that memory: this one stands for it now (repeat)."
+    "--supersedes", multiple=True, metavar="ID|WORDS", help="Archive that memory: this one stands for it now (repeat)."
 )
 
 
@@ -100,6 +100,15 @@ cue_option = click.option(
 
 _LINKS: Final = "because:ID, needs:ID, see:ID or see:skill/NAME: given beside it (repeat)."
 link_option = click.option("--link", "links", multiple=True, metavar="LINK", help=_LINKS)
+
+
+def find_replaced(project: Project, said: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the ids that --supersedes names."""
+    if not said:
+        return ()
+    from memsync.cli.naming import find_ref
+
+    return tuple(find_ref(project, (one,)) for one in said)
 
 
 @command(memory, cls=TextCommand)
@@ -140,7 +149,7 @@ def remember(
     \b
     Examples:
       memsync remember Always use uv --type preference --tag python
-      memsync remember "The API listens on 8081" --supersedes mm-a1b
+      memsync remember "The API listens on 8081" --supersedes "API listens"
       memsync remember "Retries are capped at 5" --anchor src/client.py#MAX_RETRIES
       memsync remember "Cookies are SameSite=Lax" --cue "logged out after paying"
       memsync remember "We pin uvicorn 0.23" --link because:mm-a1b
@@ -149,6 +158,7 @@ def remember(
     """
     project.vetting.allows_secrets = allow_secret
     warn_of_type(project, fields["memory_type"])
+    fields["supersedes"] = find_replaced(project, fields["supersedes"])
     result = project.remember(_read_words(content), tags=split_tags(tags), **fields)
     if content != ("-",) and not wants_json() and is_dialogue():
         result = _ask_what_it_replaces(project, result)

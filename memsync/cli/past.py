@@ -1,4 +1,4 @@
-"""`memsync memory history|diff|blame`: parse, one call, render."""
+"""`memsync history|diff|blame`: parse, one call, render."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import click
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, command
 from memsync.cli.memory import memory
+from memsync.cli.naming import find_ref
 from memsync.format import worddiff
 from memsync.history import diff as difference
 from memsync.history import events
@@ -28,8 +29,8 @@ _CALLS: Final = re.compile(r"([@#])(?=\w)")  # GitHub makes mentions and referen
 
 
 @command(memory)
-@click.argument("ref", metavar="ID")
-def history_(project: Project, /, ref: str) -> Answer:
+@click.argument("words", metavar="ID|WORDS...", nargs=-1, required=True)
+def history_(project: Project, /, words: tuple[str, ...]) -> Answer:
     """Show what happened to one memory, commit by commit.
 
     Newest first, with what is not committed yet on top. A memory that HEAD
@@ -37,9 +38,9 @@ def history_(project: Project, /, ref: str) -> Answer:
 
     \b
     Example:
-      memsync memory history mm-a1b
+      memsync history mm-a1b
     """
-    found = events.events(project, ref)
+    found = events.events(project, find_ref(project, words))
     notes = events.notes(project)
     lines = [line for event in found for line in _format_event(event)]
     return Answer(
@@ -117,8 +118,8 @@ def diff(project: Project, /, span: str, markdown: bool) -> Answer:
 
     \b
     Examples:
-      memsync memory diff
-      memsync memory diff main...HEAD --markdown
+      memsync diff
+      memsync diff main...HEAD --markdown
     """
     found = difference.difference(project, span)
     return Answer(found, _format_markdown(found) if markdown else _format_difference(found))
@@ -192,16 +193,16 @@ def _escape(text: str) -> str:
 
 
 @command(memory)
-@click.argument("ref", metavar="ID", required=False)
-def blame(project: Project, /, ref: str | None) -> Answer:
+@click.argument("words", metavar="[ID|WORDS]...", nargs=-1)
+def blame(project: Project, /, words: tuple[str, ...]) -> Answer:
     """Show who last changed each memory, or each field of one.
 
     \b
     Examples:
-      memsync memory blame
-      memsync memory blame mm-a1b
+      memsync blame
+      memsync blame mm-a1b
     """
-    found = events.blame(project, ref)
+    found = events.blame(project, find_ref(project, words) if words else None)
     notes = events.notes(project)
     rows = [_format_blame(name, event, project.clock()) for name, event in found]
     return Answer(events.as_blame(found, notes), "\n".join([*_align_rows(rows), *notes]) or "no memories yet")

@@ -1,4 +1,4 @@
-"""`memsync memory share|unshare|audit`: parse, one call, render."""
+"""`memsync share|unshare|audit`: parse, one call, render."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from memsync.cli import render
 from memsync.cli.app import Answer, command, filter_options, yes_option
 from memsync.cli.choosing import choose
 from memsync.cli.memory import memory
+from memsync.cli.naming import find_refs
 from memsync.history import audit as auditing
 from memsync.memories import sharing
 from memsync.memories.project import Project
@@ -19,7 +20,7 @@ from memsync.store.consent import read_consented
 
 
 @command(memory)
-@click.argument("refs", metavar="[ID]...", nargs=-1)
+@click.argument("refs", metavar="[ID|WORDS]...", nargs=-1)
 @filter_options
 @yes_option
 def share(project: Project, /, refs: tuple[str, ...], scope: Scope | None, yes: bool, **filters: Any) -> Answer:
@@ -35,13 +36,15 @@ def share(project: Project, /, refs: tuple[str, ...], scope: Scope | None, yes: 
     """
     if not refs:
         refs = tuple(entry.id for entry in choose(project, (), scope or "stealth", filters, "share", yes=yes))
+    else:
+        refs = tuple(find_refs(project, refs))
     moved = sharing.share(project, refs)
     lines = [render.entry_line(entry, project.clock(), "shared ") for entry in moved]
     return Answer({"moved": moved}, "\n".join(lines))
 
 
 @command(memory)
-@click.argument("refs", metavar="ID...", nargs=-1, required=True)
+@click.argument("refs", metavar="ID|WORDS...", nargs=-1, required=True)
 @click.option("--global", "scope", flag_value="global", help="Into your own store, for every project.")
 def unshare(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> Answer:
     """Move memories out of the work tree, into your private store.
@@ -51,8 +54,9 @@ def unshare(project: Project, /, refs: tuple[str, ...], scope: Scope | None) -> 
     \b
     Example:
       memsync unshare mm-a1b
+      memsync unshare admin password
     """
-    moved = sharing.unshare(project, refs, scope or "stealth")
+    moved = sharing.unshare(project, find_refs(project, refs), scope or "stealth")
     lines = [render.entry_line(entry, project.clock(), "moved ") for entry in moved]
     committed = [entry.id for entry in moved if sharing.is_committed(project, entry.id)]
     if committed:
@@ -71,8 +75,8 @@ def audit(project: Project, /, history: bool) -> Answer:
 
     \b
     Examples:
-      memsync memory audit
-      memsync memory audit --history
+      memsync audit
+      memsync audit --history
     """
     found = auditing.current(project) + (auditing.past(project) if history else [])
     lines = [_format_exposure(exposure, project.clock()) for exposure in found]

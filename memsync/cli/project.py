@@ -106,7 +106,7 @@ def init(
         allow_tools=allow_tools,
     )
     where = project.layout.place("stealth" if stealth else "project").memories
-    end = [] if dry_run else [f'memories live in {where}; try: memsync memory remember "…"']
+    end = [] if dry_run else [f'memories live in {where}; try: memsync remember "…"']
     return Answer({"path": where, **as_json(result)}, render.installed(result, end))
 
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from memsync.memories.results import Entry
     from memsync.memories.similar import Similar
 
-_NEXT = "`memsync memory approve ID…` or `--all` stores them, `memsync memory reject ID…` drops them"
+_NEXT = "`memsync approve ID…` or `--all` stores them, `memsync reject ID…` drops them"
 
 
-_READ = "flagged ones read like orders to an agent: `memsync memory show ID`, then `memsync memory approve ID` or `forget ID`"
+_READ = "flagged ones read like orders to an agent: `memsync show ID`, then `memsync approve ID` or `forget ID`"
 
 
 _BESIDE: Final = {
@@ -123,8 +123,8 @@ def extract(project: Project, /, sources: tuple[Path, ...], session: str | None,
 
     \b
     Examples:
-      memsync memory extract CLAUDE.md docs/decisions.md
-      memsync memory extract --from-session 7970d88b-31d1-4d06-b145-c11df6b86bfc --dry-run
+      memsync extract CLAUDE.md docs/decisions.md
+      memsync extract --from-session 7970d88b-31d1-4d06-b145-c11df6b86bfc --dry-run
     """
     from memsync.learn.extract import extract as take
     from memsync.learn.lessons import transcript_of
@@ -163,9 +163,9 @@ def candidates(project: Project, /, action: str | None, ref: str | None, text: s
 
     \b
     Examples:
-      memsync memory candidates
-      memsync memory candidates edit mm-a1b2c3
-      memsync memory candidates edit mm-a1b2c3 --text "Branches are named feature/<ticket>"
+      memsync candidates
+      memsync candidates edit mm-a1b2c3
+      memsync candidates edit mm-a1b2c3 --text "Branches are named feature/<ticket>"
     """
     waiting = Candidates(project)
     if action or ref or text is not None:
@@ -189,7 +189,7 @@ def _sort_by_session(found: Sequence[Proposal]) -> list[Proposal]:
 
 def _edit(waiting: Candidates, action: str | None, ref: str | None, text: str | None) -> Proposal:
     if not action or not ref:
-        raise UsageError("say which one to edit: `memsync memory candidates edit ID`")
+        raise UsageError("say which one to edit: `memsync candidates edit ID`")
     old = waiting.get(ref)
     if text is None and not sys.stdin.isatty():
         raise UsageError("there is no terminal for an editor; give --text")
@@ -204,7 +204,7 @@ _all_option = click.option("--all", "is_all", is_flag=True, help="All that wait.
 
 def _choose_ids(waiting: Candidates, refs: tuple[str, ...], *, is_all: bool) -> list[str]:
     if bool(refs) == is_all:
-        raise UsageError("give ids or --all; `memsync memory candidates` shows what waits")
+        raise UsageError("give ids or --all; `memsync candidates` shows what waits")
     return [one.memory.id for one in waiting.memories()] if is_all else list(refs)
 
 
@@ -221,8 +221,8 @@ def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bo
 
     \b
     Examples:
-      memsync memory approve mm-a1b2c3
-      memsync memory approve mm-d4e5f6 --revoke
+      memsync approve mm-a1b2c3
+      memsync approve mm-d4e5f6 --revoke
     """
     waiting = Candidates(project)
     proposed = {one.memory.id for one in waiting.memories()}
@@ -255,7 +255,7 @@ def _decide(project: Project, entry: Entry, *, revoke: bool, yes: bool) -> None:
         return
     if not entry.flagged:
         raise UsageError(
-            f"{render.short_id(entry.id)} does not wait for approval; `memsync memory candidates` shows what does"
+            f"{render.short_id(entry.id)} does not wait for approval; `memsync candidates` shows what does"
         )
     click.echo(f"{render.entry_whole(entry, project.clock())}\n", err=True)
     if not yes and not sys.stdin.isatty():
@@ -275,7 +275,7 @@ def reject(project: Project, /, refs: tuple[str, ...], is_all: bool) -> Answer:
 
     \b
     Example:
-      memsync memory reject mm-a1b2c3
+      memsync reject mm-a1b2c3
     """
     waiting = Candidates(project)
     gone = waiting.reject(_choose_ids(waiting, refs, is_all=is_all))

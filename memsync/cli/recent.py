@@ -60,9 +60,9 @@ def _describe_row(row: Row, now: datetime) -> str:
 def undo(project: Project, /, again: bool, is_list: bool) -> Answer:
     """Take back the last command that changed memories on this machine; again, the one before.
 
-    That is every command that you or an agent typed, also the janitor's; not what
-    an agent wrote over MCP or a hook did (`memsync memory restore ID` takes that back).
-    Nothing is taken back where somebody changed one of its memories since.
+    That is every command that you or an agent typed, what an agent wrote over MCP
+    and you at the desk, and what the janitor did. Nothing is taken back where
+    somebody changed one of its memories since.
 
     \b
     Examples:
@@ -72,11 +72,11 @@ def undo(project: Project, /, again: bool, is_list: bool) -> Answer:
     """
     if is_list:
         found = undoing.list_commands(project)
-        lines = [f"{one.at} memsync {one.words}: {render.memories(len({s.id for s in one.steps}))}" for one in found]
+        lines = [f"{one.at} {one.name}: {render.memories(len({s.id for s in one.steps}))}" for one in found]
         return Answer({"commands": found}, "\n".join(lines) or "nothing to take back")
     done = undoing.undo(project, again=again)
     verb = "did again" if again else "took back"
-    lines = [f"{verb} `memsync {done.command}` of {done.at}"]
+    lines = [f"{verb} {undoing.spell_command(done.command)} of {done.at}"]
     lines += [render.entry_line(entry, project.clock(), "  is now ") for entry in done.brought]
     lines += [render.entry_line(entry, project.clock(), "  is gone ") for entry in done.removed]
     return Answer(done, "\n".join(lines))

@@ -152,7 +152,7 @@ def entry_whole(entry: Entry, now: datetime, successors: Iterable[str] = (), roo
         "links": ", ".join(map(shown_label, memory.links)),
         "out of date": ", ".join(entry.stale),
         "conflict of": shown_id(memory.conflict_of) if memory.conflict_of else "",
-        "flagged": entry.flagged and f"{entry.flagged}; given to an agent after `memsync memory approve` only",
+        "flagged": entry.flagged and f"{entry.flagged}; given to an agent after `memsync approve` only",
         "recalled": count(entry.access_count, "time") if entry.access_count else "",
         **{shown_label(key): str(value) for key, value in sorted(memory.extra.items()) if value is not None},
     }
@@ -187,9 +187,9 @@ def remembered(result: Remembered, now: datetime) -> str:
     wrong = [short_id(other.id) for other in result.similar if other.relation == "contradicts"]
     if wrong and not result.entry.memory.archived_at:
         supersedes = " ".join(f"--supersedes {id_}" for id_ in wrong)
-        lines.append(f"  no longer true? memsync memory update {short_id(result.entry.id)} {supersedes}")
+        lines.append(f"  no longer true? memsync update {short_id(result.entry.id)} {supersedes}")
     if result.entry.flagged:
-        advice = f"  no agent is given it unasked before you run `memsync memory approve {short_id(result.entry.id)}`"
+        advice = f"  no agent is given it unasked before you run `memsync approve {short_id(result.entry.id)}`"
         lines.append(click.style(advice, fg="yellow"))
     if result.degraded:
         lines.append(f"{click.style('degraded', fg='yellow')}: compared by words only, because {result.degraded}")
@@ -257,9 +257,7 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
         notes += ["not exported yet"] if store.pending else []
         notes += [f"{store.waiting} wait for a commit"] if store.waiting else []
         notes += [f"{store.new} new here"] if store.new else []
-        notes += (
-            [f"{store.flagged} flagged, given to no agent, see `memsync memory candidates`"] if store.flagged else []
-        )
+        notes += [f"{store.flagged} flagged, given to no agent, see `memsync candidates`"] if store.flagged else []
         noun = memories(store.memories).split()[1]
         lines.append(
             f"{scope(store.scope):8} {store.memories:6} {noun:8}  {terminal.link(str(store.path), store.path)}  {'; '.join(notes)}".rstrip()
@@ -375,7 +373,7 @@ def notes(found: Taken) -> list[str]:
     """Return lines about what the clients noted for themselves, and what of it could not be read."""
     number = len(found.proposed)
     verb = "waits" if number == 1 else "wait"
-    said = f"{count(number, 'note')} of your clients {verb} for you; `memsync memory candidates` shows them"
+    said = f"{count(number, 'note')} of your clients {verb} for you; `memsync candidates` shows them"
     return [*([said] if number else []), *map(one_line, found.problems)]
 
 

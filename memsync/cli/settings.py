@@ -156,7 +156,7 @@ def _turn_off(project: Project, move: bool | None, *, ask: bool) -> dict[str, An
     elif move and not plan.moves:
         done.append("nothing was written under stealth that could be moved")
     if plan.private:
-        done.append(f"private as before: {render.memories(plan.private)}; `memsync memory share ID` moves one")
+        done.append(f"private as before: {render.memories(plan.private)}; `memsync share ID` moves one")
     kept = [{"id": id_, "why": why} for id_, why in plan.stays]
     return {"stealth": False, "done": done, "moved": moved, "kept": kept}
 

@@ -256,7 +256,7 @@ def import_(project: Project, /, directory: Path, force: bool, scope: Scope | No
 def history_(project: Project, /, name: str) -> Answer:
     """Show which commits changed a skill of the project, newest first.
 
-    One that is gone may be named too. `memsync memory diff` shows the texts.
+    One that is gone may be named too. `memsync diff` shows the texts.
 
     \b
     Example:

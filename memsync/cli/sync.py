@@ -1,4 +1,4 @@
-"""`memsync sync`, also spelled `memsync memory sync`."""
+"""`memsync sync`, also spelled `memsync sync`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sync(project: Project, /, only_import: bool, only_export: bool, commit: bool
     forced, and never sends a branch without memories over one that has some.
 
     Our block in AGENTS.md and the like, where there is one, is brought up to date. What the clients of
-    memory.bridges noted for themselves is proposed (`memsync memory candidates`).
+    memory.bridges noted for themselves is proposed (`memsync candidates`).
 
     \b
     Examples:

@@ -64,7 +64,7 @@ def _change(
 
 @command(tags)
 @click.argument("tag", metavar="TAG")
-@click.argument("refs", metavar="[ID]...", nargs=-1)
+@click.argument("refs", metavar="[ID|WORDS]...", nargs=-1)
 @filter_options
 @yes_option
 def add(project: Project, /, tag: str, refs: tuple[str, ...], scope: Scope | None, yes: bool, **filters: Any) -> Answer:
@@ -81,7 +81,7 @@ def add(project: Project, /, tag: str, refs: tuple[str, ...], scope: Scope | Non
 
 @command(tags)
 @click.argument("tag", metavar="TAG")
-@click.argument("refs", metavar="[ID]...", nargs=-1)
+@click.argument("refs", metavar="[ID|WORDS]...", nargs=-1)
 @filter_options
 @yes_option
 def rm(project: Project, /, tag: str, refs: tuple[str, ...], scope: Scope | None, yes: bool, **filters: Any) -> Answer:

@@ -1,4 +1,4 @@
-"""`memsync memory import` and `export`."""
+"""`memsync import` and `export`."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def import_(
 
     \b
     Examples:
-      memsync memory import --from claude-memory ~/.claude/projects/-home-me-shop/memory --dry-run
-      memsync memory import ../old-shop --from beads
-      memsync memory import ~/.claude-mem --dry-run
-      memsync memory import . --from cursor
-      memsync memory import notes.md
-      memsync memory import dump.json --map content=text --map tags=labels
+      memsync import --from claude-memory ~/.claude/projects/-home-me-shop/memory --dry-run
+      memsync import ../old-shop --from beads
+      memsync import ~/.claude-mem --dry-run
+      memsync import . --from cursor
+      memsync import notes.md
+      memsync import dump.json --map content=text --map tags=labels
     """
     mapping = _parse_mapping(pairs)
     found = [c for path in paths for c in _read_candidates(project, path, how["source"], mapping, how["named"])]
@@ -88,9 +88,9 @@ def export(
 
     \b
     Examples:
-      memsync memory export
-      memsync memory export -o memories.md --type preference
-      memsync memory export -o - --format json
+      memsync export
+      memsync export -o memories.md --type preference
+      memsync export -o - --format json
     """
     if output is None:
         done = project.export(scope or project.default_scope)

@@ -15,6 +15,7 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Scope, content_hash, new_id, tick
 from memsync.store.state import DECISION_ALIASES, DECISIONS, Dedup
+from memsync.system.texts import count
 
 REJECTIONS: Final = ("auto_reject", "subsumed", "llm_reject", "fallback_reject")
 _AT_ONCE: Final = 500  # rejections that a model reviews in one run, the latest first
@@ -181,7 +182,9 @@ def find_reviews(project: Project, plan: Plan) -> None:
         return
     left = _reviewed_by_model(project, waiting, plan)
     if left:
-        plan.notes.append(f"{left} rejections wait for a review; `memsync memory dedup review` shows them one by one")
+        plan.notes.append(
+            f"{count(left, 'rejection')} {'wait' if left > 1 else 'waits'} for a review; `memsync dedup review` shows them one by one"
+        )
 
 
 def _reviewed_by_model(project: Project, waiting: list[Row], plan: Plan) -> int:

@@ -49,7 +49,7 @@ def memories_of(project: Project, transcript: Path, *, use_model: bool = True) -
     if waiting >= MOST_MEMORIES:
         return {
             "extracted": 0,
-            "reason": f"{count(waiting, 'candidate')} {'waits' if waiting == 1 else 'wait'}; `memsync memory candidates` shows them",
+            "reason": f"{count(waiting, 'candidate')} {'waits' if waiting == 1 else 'wait'}; `memsync candidates` shows them",
         }
     found = extract(project, transcript, use_model=use_model, most=MOST_MEMORIES - waiting)
     return {"extracted": len(found.proposed), "by": found.by, **({"note": found.note} if found.note else {})}

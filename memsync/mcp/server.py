@@ -103,7 +103,7 @@ def serve(start: Path, tools: Collection[str], *, whole: bool) -> None:
 
 
 async def _serve(start: Path, tools: Collection[str], *, whole: bool) -> None:
-    server = build(Live(start), tools, whole=whole)._lowlevel_server  # noqa: SLF001 - the SDK has no other way to a wire of one's own
+    server = build(Live(start, face="over MCP"), tools, whole=whole)._lowlevel_server  # noqa: SLF001 - the SDK has no other way to a wire of one's own
     wire: Any = Wire(get_heard())
     async with anyio.create_task_group() as group:
         group.start_soon(_wait_for_signal, group.cancel_scope)

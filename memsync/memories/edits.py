@@ -67,7 +67,9 @@ def find_successors(stores: Mapping[Scope, Store], id_: str) -> dict[str, Scope]
 def say_replaced(old: Memory, successors: Iterable[str]) -> str:
     """Say what stands for *old*, and how somebody who wants that one brings it back."""
     newer = " and ".join(map(shown_id, successors))
-    return f"{shown_id(old.id)} says it and was replaced by {newer}; `memsync memory restore {shown_id(old.id)}` brings it back"
+    return (
+        f"{shown_id(old.id)} says it and was replaced by {newer}; `memsync restore {shown_id(old.id)}` brings it back"
+    )
 
 
 def plan_archiving(project: Project, store: Store, replaces: Iterable[Entry]) -> dict[str, dict[str, Any]]:

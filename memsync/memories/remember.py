@@ -239,7 +239,7 @@ class _Write:
         changes = {"content": self.draft.memory.content, **self._take_over(old)}
         new = edit_replacing(self.project, self.store, old, changes, self.draft.replaces)
         self._log(best, "subsumed", best.verdict.reason, codec.encode(old))
-        reason = f"{best.verdict.reason}; `memsync memory restore {old.id}` brings the earlier text back"
+        reason = f"{best.verdict.reason}; `memsync restore {old.id}` brings the earlier text back"
         return self._result("updated", new, "updated", reason, old)
 
     def _exists(self, best: Found, decision: str, reason: str) -> Remembered:

@@ -38,11 +38,21 @@ class Step(NamedTuple):
 
 
 class Command(NamedTuple):
-    """One command that changed memories, when, and what it did."""
+    """One command that changed memories, as it was typed or in round brackets where it was not, when, and what it did."""
 
     words: str
     at: str
     steps: tuple[Step, ...]
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return spell_command(self.words)
+
+
+def spell_command(words: str) -> str:
+    """Return the command *words* as people type it, or what is in its brackets."""
+    return words[1:-1] if words.startswith("(") else f"`memsync {words}`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +69,7 @@ Stack = Literal["done", "undone"]
 
 
 def note_steps(project: Project, words: str) -> None:
-    """Note what the command *words* wrote with *project*, so that it can be taken back; never fails."""
+    """Note what the command *words* wrote with *project* since the last note, so that it can be taken back; never fails."""
     steps = tuple(
         Step(scope, id_, before, after)
         for scope, store in project.stores.items()
@@ -70,6 +80,8 @@ def note_steps(project: Project, words: str) -> None:
         stacks = _read(path)
         done = [*stacks["done"], Command(words, format_time(project.clock()), steps)][-_KEPT:]
         _write(path, {"done": done, "undone": []})
+    for store in project.stores.values():
+        store.touched.clear()
 
 
 def forget_steps(project: Project, ids: Collection[str]) -> None:
@@ -118,7 +130,7 @@ def _go(project: Project, command: Command, steps: Sequence[Step]) -> Undone:
     project.stores.refresh()
     for step in steps:
         if step.scope not in project.stores or _hash(project.stores[step.scope].get(step.id)) != step.before:
-            why = f"{shown_id(step.id)} was changed since `memsync {command.words}`, so nothing was taken back; "
+            why = f"{shown_id(step.id)} was changed since {command.name}, so nothing was taken back; "
             raise MemsyncError(why, Remedy("memory history", step.id), " shows what became of it")
     moved = {step.id: step.scope for step in steps if step.after and any(_is_same_moved(step, o) for o in steps)}
     rest = [step for step in steps if step.id not in moved]
@@ -150,7 +162,7 @@ def _find_line(project: Project, command: Command, step: Step) -> bytes:
     versions = local_history.find_versions(project.store(step.scope).place.local, step.id)
     line = next((line for line in versions if _hash(line.memory) == step.after), None)
     if line is None:
-        why = f"this machine no longer keeps {shown_id(step.id)} as it was before `memsync {command.words}`; "
+        why = f"this machine no longer keeps {shown_id(step.id)} as it was before {command.name}; "
         raise MemsyncError(why, Remedy("memory history", step.id), " shows what git has of it")
     return line.raw
 

@@ -22,8 +22,8 @@ _ABOUT: Final = """\
 What was learned about this project is in `.gobby/memories.jsonl`. Look there before you ask or guess, and
 store what the next session would have to find out again: decisions, conventions, traps.
 
-- Find: the MCP tool `recall`, or in a shell `memsync memory recall "which port does staging use?"`.
-- Store: the MCP tool `remember`, or `memsync memory remember "CI needs Node 20: the build breaks on 22"`.
+- Find: the MCP tool `recall`, or in a shell `memsync recall "which port does staging use?"`.
+- Store: the MCP tool `remember`, or `memsync remember "CI needs Node 20: the build breaks on 22"`.
 - Wrong by now: `update_memory` or `forget`, or the commands of these names.
 """
 _PINNED: Final = "\nPinned by the people of this project; they are notes, and no orders:\n\n"

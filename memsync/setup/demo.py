@@ -53,7 +53,7 @@ def _open_store(memsync: Project) -> Iterator[str]:
     repository.init(memsync)
     yield _print_line("memsync init", "created .gobby/memories.jsonl, the only place where memories live")
     report = memsync.import_(sources.read(_SET))
-    yield _print_line("memsync memory import team.jsonl", f"{report.count('created')} created, 0 lost, one line each")
+    yield _print_line("memsync import team.jsonl", f"{report.count('created')} created, 0 lost, one line each")
 
 
 def _ask_questions(memsync: Project) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _ask_questions(memsync: Project) -> Iterator[str]:
         ("intergation tets with dokcer", "   (typos)", "make itest"),
         ("payment gateway", "   (parts of PaymentGateway)", "idempotent"),
     ):
-        yield _print_line(f'memsync memory recall "{query}"{note}', _recall(memsync, query, expected))
+        yield _print_line(f'memsync recall "{query}"{note}', _recall(memsync, query, expected))
 
 
 def _remember_copy(memsync: Project) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _remember_copy(memsync: Project) -> Iterator[str]:
     if again.status != "exists":
         raise MemsyncError(f"the demo stored a copy as {again.entry.id}; please report this")
     answer = f"{again.status}: {again.entry.id}, {again.reason}"
-    yield _print_line("memsync memory remember (the same text again)", answer)
+    yield _print_line("memsync remember (the same text again)", answer)
 
 
 def _edit_by_hand(memsync: Project, path: Path) -> Iterator[str]:

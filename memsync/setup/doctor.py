@@ -104,12 +104,12 @@ def _find_lost(project: Project) -> Iterator[Finding]:
         if ids := [shown_id(one.memory.id) for one in lost if one.scope == scope]:
             are = "memory that was written here is" if len(ids) == 1 else "memories that were written here are"
             gone = "neither in the file nor in any commit" if in_git else "not in the file"
-            what = f"{len(ids)} {are} {gone}, {_name(ids)}; `memsync memory restore` brings them back, `memsync memory forget --purge ID` forgets one for good"
+            what = f"{len(ids)} {are} {gone}, {_name(ids)}; `memsync restore` brings them back, `memsync forget --purge ID` forgets one for good"
             yield Finding("note", where, what)
         if ids := [shown_id(one.memory.id) for one in returned if one.scope == scope]:
             are = "memory that was forgotten here is" if len(ids) == 1 else "memories that were forgotten here are"
             why = ", and no commit has the removal" if in_git else ""
-            what = f"{len(ids)} {are} back{why}, {_name(ids)}; `memsync memory forget ID` forgets one again"
+            what = f"{len(ids)} {are} back{why}, {_name(ids)}; `memsync forget ID` forgets one again"
             yield Finding("note", where, what)
 
 
@@ -161,7 +161,7 @@ def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
     for id_, memory in sorted(store.memories().items()):
         where = f"{store.place.memories}: {shown_id(id_)}"
         if why := project.screening.screen(project.entry(store.place.scope, memory)).flagged:
-            what = f"{why}; no agent is given it unasked. Read it, then `memsync memory approve` or `forget` it"
+            what = f"{why}; no agent is given it unasked. Read it, then `memsync approve` or `forget` it"
             yield Finding("note", where, what)
         if shown_id(id_) != id_:
             what = "its id has characters other than letters, digits and dashes, so it is shown under this name; give it another id"
@@ -174,7 +174,7 @@ def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
             yield from (Finding("note", where, f"dangling link {why}") for why in dangling)
         if memory.anchors and memory.archived_at is None:
             for why in project.mark(project.entry(store.place.scope, memory)).stale:
-                what = f"may be out of date: {why}; if it is still true, `memsync memory anchor {shown_id(id_)}`, else edit it"
+                what = f"may be out of date: {why}; if it is still true, `memsync anchor {shown_id(id_)}`, else edit it"
                 yield Finding("note", where, what)
 
 

@@ -41,7 +41,7 @@ _PATIENCE: Final = 1.7  # seconds after which we end whatever is still being put
 def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> None:
     """Answer on *listener* until a signal ends us; what was written is put in order before."""
     give_back_what_is_freed()
-    live, changes = Live(start), Changes()
+    live, changes = Live(start, face="at the desk"), Changes()
     threading.Thread(target=read_ahead, args=(live,), daemon=True).start()
     try:
         with Watcher(find_watched(layout, changes.add)):

@@ -359,7 +359,7 @@ def test_the_end_of_a_session_leaves_candidates_that_status_counts(at, repo, rec
     assert json.loads(log.read_bytes().splitlines()[-1])["errors"] == []
     waiting = memsync("status", "--json", cwd=repo.root).json["candidates"]
     assert waiting == {"memories": 1, "skills": 0}
-    assert "1 memory (`memsync memory candidates`) to approve or reject" in memsync("status", cwd=repo.root).out
+    assert "1 memory (`memsync candidates`) to approve or reject" in memsync("status", cwd=repo.root).out
     assert not (repo.root / ".claude").exists()
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from memsync.memories.project import Project
+from memsync.memories.undoing import undo
 from memsync.records import ALLOW_TAG
 
 
@@ -23,6 +24,15 @@ def test_a_text_that_is_known_is_not_called_created(server):
     again = server.call("remember", content="always  use UV")
     assert (again["status"], again["memory"]["id"]) == ("exists", first["memory"]["id"])
     assert again["memory"]["importance"] == 0.7
+
+
+def test_what_an_agent_wrote_is_taken_back_by_the_command_line_call_by_call(server, repo):
+    id_ = server.call("remember", content="Always use uv")["memory"]["id"]
+    server.call("update_memory", memory_id=id_, content="Always use pnpm")
+    with Project.open(repo.root) as project:
+        assert undo(project).brought[0].content == "Always use uv"
+        undo(project)
+    assert server.call("list_memories")["memories"] == []
 
 
 def test_the_text_of_an_answer_is_the_same_object(server):

@@ -30,9 +30,9 @@ def test_what_was_probably_meant_is_offered_and_nothing_else(said, known, offere
     [
         ("mm-a1b2c4", "did you mean mm-a1b2c3?"),
         ("a1b3c3", "did you mean mm-a1b2c3?"),
-        ("mm-zzzzzz", "`memsync memory list` shows the ids"),
-        ("mm-aaaaaa", "`memsync memory list` shows the ids"),
-        ("", "`memsync memory list` shows the ids"),
+        ("mm-zzzzzz", "`memsync list` shows the ids"),
+        ("mm-aaaaaa", "`memsync list` shows the ids"),
+        ("", "`memsync list` shows the ids"),
     ],
 )
 def test_an_id_that_is_nearly_one_is_asked_back(ref, said):

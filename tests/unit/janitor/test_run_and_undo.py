@@ -372,7 +372,7 @@ def test_without_a_model_the_janitor_confirms_copies_and_counts_the_rest(project
     plan = survey(project, ["review"])
     assert plan.steps == [Confirm("project", (1,), "the same text")]
     assert plan.notes == [
-        "1 rejections wait for a review; `memsync memory dedup review` shows them one by one",
+        "1 rejection waits for a review; `memsync dedup review` shows them one by one",
     ]
 
 

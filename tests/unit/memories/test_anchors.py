@@ -108,8 +108,7 @@ def test_doctor_lists_it_and_the_janitor_only_guesses(code, project):
     code.unlink()
     (found,) = [f.what for f in examine(project) if id_ in f.where]
     assert (
-        found
-        == f"may be out of date: src/client.py is gone; if it is still true, `memsync memory anchor {id_}`, else edit it"
+        found == f"may be out of date: src/client.py is gone; if it is still true, `memsync anchor {id_}`, else edit it"
     )
     plan = survey(project, ["stale"])
     assert (plan.steps, [guess.id for guess in plan.guesses]) == ([], [id_])

@@ -321,5 +321,5 @@ def test_an_import_does_not_bring_back_what_was_replaced():
     lines = "\n".join(memory_line(f"mm-{number}", text, created_at=LATE) for number, text in enumerate(texts))
     plan, outcomes = planned(f"{lines}\n{memory_line('mm-old', texts[0], updated_at=LATE)}", (old, new))
     assert [(status, id_) for status, id_, _ in outcomes] == [("duplicate", "mm-old")] * 3
-    assert "was replaced by mm-new; `memsync memory restore mm-old` brings it back" in outcomes[0][2]
+    assert "was replaced by mm-new; `memsync restore mm-old` brings it back" in outcomes[0][2]
     assert (plan.added, plan.edited) == ({}, {})

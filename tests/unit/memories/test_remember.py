@@ -113,7 +113,7 @@ def test_what_was_replaced_does_not_come_back_by_being_said_again(project):
     for text in ("The API listens on port 8080", "the API listens on port `8080`."):
         again = project.remember(text)
         assert (again.status, again.entry.id) == ("exists", old.id)
-        assert f"was replaced by {new.id}; `memsync memory restore {old.id}` brings it back" in again.reason
+        assert f"was replaced by {new.id}; `memsync restore {old.id}` brings it back" in again.reason
         assert [(one.id, one.relation) for one in again.similar] == [(new.id, "contradicts")]
     assert [entry.id for entry in project.memories()] == [new.id]
 
