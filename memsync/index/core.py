@@ -5,20 +5,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from memsync.index.evidence import Evidence, gather
 from memsync.index.gate import Lens
-from memsync.index.lexical import Base, Lexical, build_base
+from memsync.index.lexical import Base, Lexical, build_base, number_terms
+from memsync.index.pieces import Table, number_pieces
 from memsync.index.query import Query, parse
 from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
 from memsync.index.scale import IDENTIFIER, WEIGHED, WORDLESS
 from memsync.index.spelling import Grams, Spelling, build_grams
 from memsync.index.terms import embedding_text, is_word, term_key
 from memsync.index.tokens import Tokenizer
-from memsync.index.vectors import Rows, Vectors, quantise
+from memsync.index.vectors import Rows, Vectors, quantise, stack
 from memsync.records import Change, Memory, Scope
 from memsync.system import progress
 from memsync.system.texts import count
@@ -69,7 +70,7 @@ class Index:
 
     def _take(self, records: list[Record], known: Arrays | None) -> None:
         slots = self._usable_slots(known)
-        placed = [(slots.get(record_key(record)), record) for record in records]
+        placed = [(slots.get(record_key(record)) if slots else None, record) for record in records]
         late = [record for slot, record in placed if slot is None]
         gone = (len(known.keys) if known else 0) - (len(records) - len(late))
         is_new = known is None or len(late) + gone > min(_MANY, len(slots) // 2)
@@ -99,9 +100,12 @@ class Index:
         return {key: slot for slot, (key, text) in enumerate(pairs) if text != _NO_VECTOR or not self._meaning}
 
     def _build(self, records: Sequence[Record], old: Arrays | None) -> Arrays:
-        base, terms = build_base([self._terms(memory) for _, memory in progress.follow(records, "indexing")])
-        texts = np.fromiter((text_key(memory) for _, memory in records), np.uint64, len(records))
-        vectors = self._embedded([memory for _, memory in records], texts, old)
+        memories = [memory for _, memory in records]
+        documents, pieces = number_pieces(progress.follow(memories, "indexing"))
+        found, terms = number_terms(map(self._tokenizer.piece_terms, pieces))
+        base = build_base(documents.through(found), terms)
+        texts = np.fromiter(map(text_key, memories), np.uint64, len(records))
+        vectors = self._embedded(memories, texts, old, documents, pieces)
         return Arrays(
             keys=np.fromiter(map(record_key, records), np.uint64, len(records)),
             texts=texts,
@@ -110,7 +114,14 @@ class Index:
             vectors=vectors,
         )
 
-    def _embedded(self, memories: Sequence[Memory], texts: NDArray[np.uint64], old: Arrays | None) -> Rows | None:
+    def _embedded(
+        self,
+        memories: Sequence[Memory],
+        texts: NDArray[np.uint64],
+        old: Arrays | None,
+        documents: Table,
+        pieces: Sequence[Any],
+    ) -> Rows | None:
         """Return the vector of each memory, made only where *old* has none for its text.
 
         What the embedder fails to make gets an empty row and _NO_VECTOR in *texts*.
@@ -119,14 +130,14 @@ class Index:
             return None
         rows = {int(text): row for row, text in enumerate(old.texts.tolist()) if text} if old and old.vectors else {}
         found = [rows.get(int(text), -1) for text in texts.tolist()]
-        new = [n for n, row in enumerate(found) if row < 0]
-        fresh = self._meaning.embed([embedding_text(memories[n]) for n in new])
+        new = np.flatnonzero(np.array(found, np.int64) < 0)
+        fresh = _read_all(self._meaning, [memories[n] for n in new.tolist()], documents.taken(new), pieces)
         if fresh is None:
             texts[new] = _NO_VECTOR
         if not old or not old.vectors or len(new) == len(found):
-            return None if fresh is None else quantise(fresh)
+            return fresh
         dim = old.vectors.numbers.shape[1]
-        made = quantise(np.zeros((len(new), dim), np.float32) if fresh is None else fresh)
+        made = fresh or quantise(np.zeros((len(new), dim), np.float32))
         if made.numbers.shape[1] != dim:
             return None  # another model under the same name; the next query makes all of them anew
         order = np.array(found)
@@ -300,6 +311,14 @@ class Index:
                 self._texts[slot] = text_key(memory)
 
 
+def _read_all(meaning: Meaning, memories: Sequence[Memory], documents: Table, pieces: Sequence[Any]) -> Rows | None:
+    """Return the vectors of *memories*, None if the embedder fails; *documents* are the numbers of their *pieces*."""
+    if read := meaning.read_pieces:
+        return stack(map(quantise, read(documents, pieces)))
+    made = meaning.embed([embedding_text(memory) for memory in memories])
+    return None if made is None else quantise(made)
+
+
 def _falling(scores: NDArray[np.float64]) -> Iterator[tuple[float, int]]:
     """Yield the scores above zero with their slots, falling; sorts no more than is asked for."""
     left = scores.copy()
@@ -318,7 +337,7 @@ def _falling(scores: NDArray[np.float64]) -> Iterator[tuple[float, int]]:
 def record_key(record: Record) -> int:
     """Return the 64-bit number of all that the index takes from a record."""
     scope, memory = record
-    made = f"{memory.created_at:%Y-%m-%d}" if memory.created_at else ""
+    made = memory.created_at.isoformat()[:10] if memory.created_at else ""
     said = "\0".join((scope, memory.id, made, memory.content, *memory.tags))
     return term_key("\0\0".join((said, *memory.cues)))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.index.embedder import Embedder, EmbedderFailed
 from memsync.index.scale import LONG_QUERY, MEANING, MEANING_DEEP, MEANING_LONG
@@ -12,6 +12,8 @@ from memsync.system.logs import Log
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
+
+    from memsync.index.pieces import Table
 
 log = Log(__name__)
 
@@ -63,6 +65,11 @@ class Meaning:
             return None
         self.failed = ""
         return rows
+
+    @property
+    def read_pieces(self) -> Callable[[Table, Sequence[Any]], Iterator[NDArray[float32]]] | None:
+        """How the embedder reads documents of pieces, each piece once; None if it reads whole texts only."""
+        return getattr(self._embedder, "read_pieces", None)
 
     def row(self, text: str) -> Sequence[float] | None:
         """Return the vector of one text of a memory without numpy, before it is rounded as in `embed`; None if the embedder fails."""

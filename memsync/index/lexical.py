@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from memsync.index.damping import damping_of
+from memsync.index.pieces import Table
 from memsync.index.scale import UNSEEN
 from memsync.index.terms import term_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,26 +40,36 @@ class Base:
     lengths: NDArray[np.float32]
 
 
-def build_base(documents: Sequence[Sequence[str]]) -> tuple[Base, list[str]]:
-    """Index *documents* as slots 0, 1, … in one pass; return the terms as well."""
-    numbers: dict[str, int] = {}
-    flat = np.fromiter((numbers.setdefault(t, len(numbers)) for d in documents for t in d), np.int64)
-    keys = np.fromiter(map(term_key, numbers), np.uint64, len(numbers))
+def build_base(documents: Table, terms: Collection[str]) -> Base:
+    """Index *documents*, which are the numbers of their *terms*, as slots from 0 on."""
+    count, lengths = max(len(documents.sizes), 1), documents.sizes
+    keys = np.fromiter(map(term_key, terms), np.uint64, len(terms))
     order = np.argsort(keys)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    lengths = np.fromiter(map(len, documents), np.int64, len(documents))
-    pairs = rank[flat] * max(len(documents), 1) + np.repeat(np.arange(len(documents)), lengths)
-    pairs, counts = np.unique(pairs, return_counts=True)
-    terms, slots = np.divmod(pairs, max(len(documents), 1))
-    base = Base(
+    pairs = rank[documents.flat]  # in place from here on: of 100,000 records they are 40 MB
+    pairs *= count
+    pairs += np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    pairs.sort()
+    first = np.flatnonzero(np.diff(pairs, prepend=-1))
+    counts = np.diff(first, append=len(pairs)).astype(np.float32)
+    pairs = pairs[first]
+    starts = pairs.searchsorted(np.arange(len(terms) + 1) * count)
+    pairs %= count
+    return Base(
         keys=keys[order],
-        starts=_starts(np.bincount(terms, minlength=len(numbers))),
-        slots=slots.astype(np.int32),
-        counts=counts.astype(np.float32),
+        starts=starts,
+        slots=pairs.astype(np.int32),
+        counts=counts,
         lengths=lengths.astype(np.float32),
     )
-    return base, list(numbers)
+
+
+def number_terms(documents: Iterable[Iterable[str]]) -> tuple[Table, list[str]]:
+    """Return the numbers of the terms of each of *documents*, and the terms."""
+    numbers: dict[str, int] = {}
+    rows = [[numbers.setdefault(term, len(numbers)) for term in document] for document in documents]
+    return Table.of(rows), list(numbers)
 
 
 class Lexical:

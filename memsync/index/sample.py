@@ -15,7 +15,7 @@ import numpy as np
 from memsync.index.core import Index
 from memsync.index.damping import Damping, damping_of
 from memsync.index.embed import Meaning
-from memsync.index.lexical import Lexical, build_base
+from memsync.index.lexical import Lexical, build_base, number_terms
 from memsync.index.query import Query
 from memsync.index.rank import Allow, Ranking, Record, rank
 from memsync.index.scale import UNSEEN, WEIGHED
@@ -54,7 +54,7 @@ class _Lexical(Lexical):
     """The postings of the sample, with the counts of the whole."""
 
     def __init__(self, documents: Sequence[Sequence[str]], whole: Whole) -> None:
-        super().__init__(build_base(documents)[0])
+        super().__init__(build_base(*number_terms(documents)))
         self._whole = whole
         self.live, self._total, self._squares = whole.live, whole.total, whole.squares
 

@@ -12,14 +12,19 @@ import struct
 import sys
 import unicodedata
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from memsync.index.terms import Memo
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from memsync.index.pieces import Table
 
 MAGIC: Final = b"MSEMB002"
 HEAD: Final = struct.Struct("<8s32sIIII")  # magic, SHA-256 of the rest, rows, dim, vocabulary bytes, notes bytes
@@ -30,8 +35,9 @@ _WORDS: Final = re.compile(r"[^\W_]+")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
 _MAX_WORD: Final = 256
 _MAX_PIECE: Final = 24
-_MEMO_WORDS: Final = 50_000
+_MEMO_CHUNKS: Final = 50_000
 _STEP: Final = 4096  # tokens in one product: 8 MB for 256 numbers each
+_BLOCK: Final = 2048  # texts whose words are looked up together
 
 
 class WordPieces:
@@ -44,35 +50,25 @@ class WordPieces:
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self._rows = vocabulary
-        self._memo: dict[str, tuple[int, ...]] = {}
+        self._memo = Memo(self._read_chunk, _MEMO_CHUNKS)
+        self._parts = Memo(self._cut, _MEMO_CHUNKS)
 
     def rows(self, text: str) -> list[int]:
         """Return the rows that *text* needs, in order, repeats kept."""
-        memo = self._memo
-        found: list[int] = []
-        for word in _WORDS.findall(text):
-            rows = memo.get(word)
-            if rows is None:
-                rows = self._learn(word)
-            found += rows
-        return found
+        return list(chain.from_iterable(map(self._memo.__getitem__, text.split())))
 
-    def _learn(self, word: str) -> tuple[int, ...]:
-        rows = tuple(self._word(word[:_MAX_WORD]))
-        if len(self._memo) >= _MEMO_WORDS:
-            self._memo.clear()
-        if len(word) <= _MAX_WORD:
-            self._memo[word] = rows
-        return rows
+    def _read_chunk(self, chunk: str) -> tuple[int, ...]:
+        """Return the rows of what stands between white space: no word has any in it."""
+        return tuple(row for word in _WORDS.findall(chunk) for row in self._word(word[:_MAX_WORD]))
 
     def _word(self, word: str) -> list[int]:
         plain = fold(word)
         whole = self._rows.get(plain.casefold())
         if whole is not None:
             return [whole]
-        return [row for part in _PARTS.findall(plain) for row in self._pieces(part.casefold())]
+        return [row for part in _PARTS.findall(plain) for row in self._parts[part.casefold()]]
 
-    def _pieces(self, part: str) -> list[int]:
+    def _cut(self, part: str) -> tuple[int, ...]:
         rows: list[int] = []
         start = 0
         while start < len(part):
@@ -84,8 +80,8 @@ class WordPieces:
                     start = end
                     break
             else:
-                return self._grams(part)
-        return rows
+                return tuple(self._grams(part))
+        return tuple(rows)
 
     def _grams(self, part: str) -> list[int]:
         """Stand-ins for a word in letters that the vocabulary lacks: its hashed trigrams.
@@ -144,17 +140,33 @@ class StaticEmbedder:
         """Return one row per text; a text without a known word is all zeros."""
         import numpy as np
 
-        out = np.zeros((len(texts), self.dim), np.float32)
+        from memsync.index.pieces import Table
+
+        rows = Table.of([self._tokens.rows(text) for text in texts])
+        return np.concatenate([np.zeros((0, self.dim), np.float32), *self._sum_up(rows)])
+
+    def read_pieces(self, documents: Table, pieces: Iterable[Any]) -> Iterator[NDArray[np.float32]]:
+        """Yield what `embed` returns for *documents*, the numbers of their *pieces*, some at a time; each piece is read once."""
+        from memsync.index.pieces import Table, text_of
+
+        return self._sum_up(documents, Table.of([self._tokens.rows(text_of(piece)) for piece in pieces]))
+
+    def _sum_up(self, documents: Table, rows: Table | None = None) -> Iterator[NDArray[np.float32]]:
+        """Yield the vectors of *documents*, which are rows of the table, or what *rows* has for their numbers; of none one empty block."""
+        import numpy as np
+
         scales, table = self._arrays()
-        # One by one: a product for many texts at once is nearly all zeros, and starts threads that wait for each other.
-        for number, text in enumerate(texts):
-            rows, total = self._tokens.rows(text), np.zeros(self.dim)
-            for start in range(0, len(rows), _STEP):
-                part = rows[start : start + _STEP]
-                total += scales[part].astype(np.float64) @ table[part].astype(np.float64)
-            if length := float(total @ total) ** 0.5:
-                out[number] = total / length
-        return out
+        used = np.flatnonzero(np.bincount((rows or documents).flat, minlength=self._rows))
+        place = np.zeros(self._rows, np.int64)
+        place[used] = np.arange(len(used))
+        vectors = scales[used, None].astype(np.float64) * table[used]
+        for start in range(0, max(len(documents.sizes), 1), _BLOCK):
+            part = documents.taken(np.arange(start, min(start + _BLOCK, len(documents.sizes))))
+            part = part.through(rows) if rows else part
+            totals = _sum_each(vectors, place[part.flat], part.starts.tolist())
+            lengths = np.sqrt(np.einsum("ij,ij->i", totals, totals))
+            lengths[lengths == 0] = 1.0
+            yield (totals / lengths[:, None]).astype(np.float32)
 
     def query(self, text: str) -> list[float]:
         """Return the vector of one text, as `embed` does before it rounds to single precision, without numpy where that is not loaded: its import costs more.
@@ -197,3 +209,18 @@ class StaticEmbedder:
     def _tokens(self) -> WordPieces:
         words = str(self._map[self._text], "utf-8").split("\n")
         return WordPieces(dict(zip(words, range(len(words)), strict=True)))
+
+
+def _sum_each(vectors: NDArray[np.float64], flat: NDArray[np.int64], starts: list[int]) -> NDArray[np.float64]:
+    """Return the sum of the *vectors* of each row of the table of *flat* and *starts*.
+
+    One by one: a product for many texts at once is nearly all zeros, and starts threads that wait for each other.
+    """
+    import numpy as np
+
+    totals, ones = np.zeros((len(starts) - 1, vectors.shape[1])), np.ones(_STEP)
+    for number, (start, end) in enumerate(pairwise(starts)):
+        for at in range(start, end, _STEP):
+            part = flat[at : min(at + _STEP, end)]
+            totals[number] += ones[: len(part)] @ vectors.take(part, axis=0)
+    return totals

@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
 
 import Stemmer
 
 from memsync.index.scale import EXACT
+from memsync.index.terms import Memo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date
+
     from memsync.records import Memory
 
 _MEMO_LIMIT: Final = 60_000
@@ -60,42 +65,39 @@ class Tokenizer:
         self._stop_words: frozenset[str] = STOP_WORDS if stop_words else frozenset()
         self._stemmer = Stemmer.Stemmer("english")
         self._stemmer.maxCacheSize = 0
-        self._memo: dict[str, tuple[str, ...]] = {}
+        self._memo = Memo(self._read_chunk, _MEMO_LIMIT)
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of *text* in order, repeats kept."""
-        memo = self._memo
-        found: list[str] = []
-        for chunk in text.split():
-            known = memo.get(chunk)
-            if known is None:
-                known = self._remember(chunk)
-            found += known
-        return found
+        return list(chain.from_iterable(map(self._memo.__getitem__, text.split())))
 
     def record_terms(self, memory: Memory) -> list[str]:
         """Return the terms of the content of *memory*, then each tag's terms once."""
-        terms = self.terms(memory.content)
-        for tag in memory.tags:
-            terms += dict.fromkeys(self.terms(tag))
-        return terms
+        return self.terms(memory.content) + self._tag_terms(memory.tags)
 
     def hidden_terms(self, memory: Memory) -> list[str]:
         """Return what *memory* is found by though it does not say it, each term once: its cues, and the day it was made."""
-        terms = dict.fromkeys(self.terms(" ".join(memory.cues)))
-        if made := memory.created_at:
-            terms |= dict.fromkeys((str(made.year), *self._word(_MONTHS[made.month - 1]), f"{EXACT}{made:%Y-%m-%d}"))
+        made = memory.created_at
+        return self._hidden_terms(memory.cues, made and made.date())
+
+    def piece_terms(self, piece: Any) -> Sequence[str]:
+        """Return the terms of a piece of a memory (`pieces.number_pieces`); all of them are what it is found by."""
+        if isinstance(piece, str):
+            return self._memo[piece]
+        return self._hidden_terms(*piece) if piece and isinstance(piece[0], tuple) else self._tag_terms(piece)
+
+    def _tag_terms(self, tags: Sequence[str]) -> list[str]:
+        return list(chain.from_iterable(dict.fromkeys(self.terms(tag)) for tag in tags))
+
+    def _hidden_terms(self, cues: Sequence[str], day: date | None) -> list[str]:
+        terms = dict.fromkeys(self.terms(" ".join(cues)))
+        if day:
+            terms |= dict.fromkeys((str(day.year), *self._word(_MONTHS[day.month - 1]), f"{EXACT}{day:%Y-%m-%d}"))
         return list(terms)
 
-    def _remember(self, chunk: str) -> tuple[str, ...]:
-        if len(self._memo) >= _MEMO_LIMIT:
-            self._memo.clear()
+    def _read_chunk(self, chunk: str) -> tuple[str, ...]:
         bare = chunk.strip(_PUNCTUATION)
-        terms = self._memo.get(bare)
-        if terms is None:
-            terms = self._memo[bare] = tuple(self._chunk(bare))
-        self._memo[chunk] = terms
-        return terms
+        return tuple(self._chunk(bare)) if bare == chunk else self._memo[bare]
 
     def _chunk(self, chunk: str) -> list[str]:
         if not chunk:
@@ -148,24 +150,27 @@ class Tokenizer:
 
     def _compound(self, unit: str, low: str) -> list[str]:
         """Return parts and joined form per path component, then the exact form."""
+        if unit.isalnum():  # one component of one piece
+            return self._joined(unit) + ([EXACT + low] if is_identifier(low) else [])
         terms: list[str] = []
         exact = [low] if is_identifier(unit) else []
         for component in _PATH.split(unit):
             exact.append(component.casefold().strip(_EDGE))
             for piece in _DOTS.split(component):
                 exact.append(piece.casefold().strip(_EDGE))
-                parts = word_parts(piece)
-                for part in parts:
-                    terms += self._word(part)
-                if len(parts) > 1:
-                    terms += self._word("".join(parts))
+                terms += self._joined(piece)
         return terms + [EXACT + form for form in dict.fromkeys(exact) if is_identifier(form)]
+
+    def _joined(self, piece: str) -> list[str]:
+        """Return the terms of the parts of an identifier, then of all of them joined."""
+        parts = word_parts(piece)
+        return [term for part in (*parts, *(["".join(parts)] if len(parts) > 1 else [])) for term in self._word(part)]
 
 
 def word_parts(unit: str) -> list[str]:
     """Split an identifier at separators and case changes, lower-cased."""
     parts: list[str] = []
-    for piece in _SEPARATORS.split(unit):
+    for piece in (unit,) if unit.isalnum() else _SEPARATORS.split(unit):
         if piece.isascii() and not piece.islower():
             parts += [part.lower() for part in _CAMEL.findall(piece)]
         elif piece:

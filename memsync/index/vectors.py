@@ -16,6 +16,8 @@ from memsync.index.embed import LEVELS
 from memsync.index.scale import SIEVED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 
@@ -33,11 +35,14 @@ class Rows:
 
     def joined(self, other: Rows) -> Rows:
         """Return these rows and those of *other* behind them."""
-        return Rows(
-            numbers=np.concatenate((self.numbers, other.numbers)),
-            scales=np.concatenate((self.scales, other.scales)),
-            signs=np.concatenate((self.signs, other.signs)),
-        )
+        return stack((self, other))
+
+
+def stack(parts: Iterable[Rows]) -> Rows:
+    """Return the rows of all *parts*, one after the other; there is at least one part."""
+    columns = zip(*((part.numbers, part.scales, part.signs) for part in parts), strict=True)
+    numbers, scales, signs = map(np.concatenate, columns)
+    return Rows(numbers=numbers, scales=scales, signs=signs)
 
 
 def quantise(vectors: NDArray[np.float32]) -> Rows:

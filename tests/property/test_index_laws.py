@@ -17,7 +17,7 @@ from strategies import MARKERS, files, plain_lines
 from memsync.index import cache, core, lexical, oneshot, vectors
 from memsync.index.core import Index
 from memsync.memories.known import DELTA
-from memsync.records import SCOPES
+from memsync.records import SCOPES, Change
 
 WORDS = (
     "deploy deploys deploying dpeloy employ cache caches cachet tests testa testb database databases the to be not "
@@ -88,6 +88,26 @@ def test_an_index_that_changed_step_by_step_equals_one_made_at_once(meaning, sta
     assert len(grown) == len(fresh)
     for query in asked:
         assert ask(grown, query) == ask(fresh, query)
+
+
+@MEANINGS
+@few
+@given(held=contents, first=st.integers(0, 15))
+def test_arrays_that_grew_record_by_record_are_those_of_all_at_once(meaning, held, first):
+    records = records_of(held)
+    grown = Index(records[:first], meaning)
+    for scope, memory in records[first:]:
+        grown.apply(scope, [Change(memory.id, None, memory)])
+    assert flat(grown.arrays()) == flat(Index(records, meaning).arrays())
+
+
+def flat(arrays: core.Arrays) -> dict[str, object]:
+    groups = {name: getattr(arrays, name) for name in ("base", "grams", "vectors")}
+    parts = {
+        f"{group}.{name}": getattr(of, name) for group, of in groups.items() if of for name in of.__dataclass_fields__
+    }
+    parts |= {"keys": arrays.keys} | ({"texts": arrays.texts} if arrays.vectors else {})  # which say what has a vector
+    return {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in parts.items()}
 
 
 @EMBEDDERS

@@ -12,14 +12,18 @@ from hypothesis import strategies as st
 
 from memsync.index import lexical as lexical_module
 from memsync.index.damping import damping_of
-from memsync.index.lexical import Lexical, build_base
+from memsync.index.lexical import Base, Lexical, build_base, number_terms
 from memsync.index.scale import B_EVEN, B_MIXED, K1, UNSEEN
 
 TERMS = "abcdef"
 
 
+def made_of(documents: list[list[str]]) -> Base:
+    return build_base(*number_terms(documents))
+
+
 def lexical(*documents: str) -> Lexical:
-    return Lexical(build_base([document.split() for document in documents])[0])
+    return Lexical(made_of([document.split() for document in documents]))
 
 
 def state(made: Lexical, alive: set[int]) -> dict[str, object]:
@@ -80,7 +84,7 @@ def test_every_statistic_is_exact_after_any_puts_and_removes(limit, start, steps
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lexical_module, "_OVERLAY_LIMIT", limit)
         held = dict(enumerate(start))
-        made, slots = Lexical(build_base(start)[0]), len(start)
+        made, slots = Lexical(made_of(start)), len(start)
         for step in steps:
             if isinstance(step, list):
                 made.add(slots, step)
@@ -92,14 +96,14 @@ def test_every_statistic_is_exact_after_any_puts_and_removes(limit, start, steps
                 del held[slot]
         assert (made.live, state(made, set(held))) == (len(held), by_the_book(held))
         alive = np.array([slot in held for slot in range(slots)], bool)
-        compacted, fresh = made.compacted(alive), build_base(list(held.values()))[0]
+        compacted, fresh = made.compacted(alive), made_of(list(held.values()))
         assert all(
             np.array_equal(getattr(compacted, name), getattr(fresh, name)) for name in fresh.__dataclass_fields__
         )
 
 
 def test_a_mapped_base_is_never_written_to():
-    base = build_base([["a", "b"], ["b"]])[0]
+    base = made_of([["a", "b"], ["b"]])
     for name in base.__dataclass_fields__:
         getattr(base, name).flags.writeable = False
     made = Lexical(base)
@@ -111,7 +115,7 @@ def test_a_mapped_base_is_never_written_to():
 
 def test_the_length_of_many_long_records_is_added_without_rounding():
     lengths = np.full(400_001, 101, np.float32)  # float32 is exact up to 2 ** 24 only
-    base = build_base([])[0]
+    base = made_of([])
     base = type(base)(keys=base.keys, starts=base.starts, slots=base.slots, counts=base.counts, lengths=lengths)
     slots, counts = np.array([0], np.int32), np.array([1], np.float32)
     expected = 1 / (1 + K1 * (1 - B_EVEN) + K1 * B_EVEN / 101.0 * 101.0)

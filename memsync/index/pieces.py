@@ -1,0 +1,79 @@
+"""Many memories in one pass: their distinct pieces, numbered, so that each is read once whatever is made of it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from memsync.records import Memory
+
+
+class Table(NamedTuple):
+    """Rows of whole numbers, one after the other: row *i* is ``flat[starts[i]:starts[i + 1]]``."""
+
+    flat: NDArray[Any]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Table:
+        """Return *rows* as a table."""
+        sizes = np.fromiter(map(len, rows), np.int64, len(rows))
+        return cls(np.fromiter(chain.from_iterable(rows), np.int32), _starts(sizes))
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many numbers each row has."""
+        return np.diff(self.starts)
+
+    def taken(self, rows: NDArray[Any]) -> Table:
+        """Return the rows of these numbers."""
+        sizes = self.sizes[rows]
+        starts = _starts(sizes)
+        at = np.repeat(self.starts[rows] - starts[:-1], sizes)
+        at += np.arange(starts[-1])
+        return Table(self.flat[at], starts)
+
+    def through(self, other: Table) -> Table:
+        """Return for each row what its numbers stand for in *other*."""
+        found = other.taken(self.flat)
+        return Table(found.flat, found.starts[self.starts])
+
+
+class _Numbers(dict[Any, int]):
+    """A number for each thing that is asked for, from 0."""
+
+    def __missing__(self, thing: Any) -> int:
+        number = self[thing] = len(self)
+        return number
+
+
+def number_pieces(memories: Iterable[Memory]) -> tuple[Table, list[Any]]:
+    """Return the numbers of the pieces of each memory, and what the numbers stand for.
+
+    A piece is what stands between white space in the content, or all tags, or the cues with the day.
+    """
+    numbers, flat, starts = _Numbers(), array("i"), array("q", [0])
+    number = numbers.__getitem__
+    for memory in memories:
+        made = memory.created_at
+        flat.extend(map(number, memory.content.split()))
+        flat.append(number(memory.tags))
+        flat.append(number((memory.cues, made and made.date())))
+        starts.append(len(flat))
+    return Table(np.frombuffer(flat, np.int32), np.frombuffer(starts, np.int64)), list(numbers)
+
+
+def text_of(piece: Any) -> str:
+    """Return the text of a piece, as it is embedded."""
+    return piece if isinstance(piece, str) else " ".join(piece[0] if piece and isinstance(piece[0], tuple) else piece)
+
+
+def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
