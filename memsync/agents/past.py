@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -14,9 +13,10 @@ from memsync.agents.injection import Matched
 from memsync.agents.ledger import Ledger
 from memsync.agents.session import RecallSession
 from memsync.clients.facts import Client
+from memsync.system.late import late_pattern
 
 # As `context.line` begins, or a line of the server's answers, in whatever a client keeps it.
-_LINE: Final = re.compile(rb"(?:- \[|\\n|created )([A-Za-z0-9-]{4,64})(?:\] \(| \([a-z]+, [\d.]+, |\\n)")
+_LINE: Final = late_pattern(rb"(?:- \[|\\n|created )([A-Za-z0-9-]{4,64})(?:\] \(| \([a-z]+, [\d.]+, |\\n)")
 _LONGEST: Final = 32 * 1024 * 1024  # bytes of a transcript, from its end
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_COMMAND: Final = re.compile(r"/[a-z][\w:.-]*(?:\s|$)", re.IGNORECASE)
+from memsync.system.late import late_pattern
+
+_WORD: Final = late_pattern(r"[^\W_]+(?:'[^\W_]+)?")
+_COMMAND: Final = late_pattern(r"/[a-z][\w:.-]*(?:\s|$)", re.IGNORECASE)
 _LOOKED_AT: Final = 1_000  # characters; what is longer says something
 _MOST_WORDS: Final = 8  # a longer prompt says something, whatever its words
 

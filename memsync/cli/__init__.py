@@ -17,6 +17,7 @@ def main() -> None:
         from memsync import __version__
 
         sys.exit(_write(f"memsync {__version__}\n"))
+    _import_lightly()
     if (
         words[:1] == ["git"]
         and {"merge-driver", "merge-skill", "textconv"}.intersection(words[1:2])
@@ -31,12 +32,31 @@ def main() -> None:
         from memsync.git.hooks import run_in_time as hook
 
         sys.exit(hook(words[2:]))  # git's hooks wait for nothing that they do not need
-    from memsync.system.late import import_light
-
-    import_light("click", inspect={"cleandoc": _clean})  # which takes longer to load than click itself
+    _import_click()
     from memsync.cli.app import run
 
     sys.exit(run(words))
+
+
+def _import_lightly() -> None:
+    """Import what every command needs without what it needs that for: `pathlib` loads three modules to spell an URL."""
+    from memsync.system.late import import_light
+
+    import_light("pathlib", **{"urllib.parse": {"quote_from_bytes": _quote}})
+
+
+def _quote(text: bytes) -> str:
+    from urllib.parse import quote_from_bytes
+
+    return quote_from_bytes(text)
+
+
+def _import_click() -> None:
+    """Import click without what takes longer to load than click itself: its words have no translations, we no option that is a UUID."""
+    from memsync.system.late import import_light
+
+    words = {"gettext": lambda text: text, "ngettext": lambda one, many, count: one if count == 1 else many}
+    import_light("click", inspect={"cleandoc": _clean}, gettext=words, uuid={"UUID": object})
 
 
 def _clean(text: str) -> str:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memsync.clients.facts import Client, File, Home, Hook, allow, group, run, server, typed
+from memsync.system.late import late_pattern
 
 _HOOKS: Final = (
     Hook("SessionStart", "session-start", 10, "*"),
@@ -25,7 +26,7 @@ _HOOKS: Final = (
     ),  # before one it takes no context
     Hook("SessionEnd", "session-end", 5),
 )
-_CONTEXT: Final = re.compile(r"(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
+_CONTEXT: Final = late_pattern(r"(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
 
 
 def _handler(hook: Hook, client: str) -> dict[str, Any]:

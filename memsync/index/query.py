@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from memsync.index.scale import EXACT, LED_BY
 from memsync.system.dataclass import dataclass
+from memsync.system.late import late_pattern
 
 if TYPE_CHECKING:
     from memsync.index.tokens import Tokenizer
 
-_QUOTED = re.compile(r"\"([^\"]{4,})\"|`([^`]{4,})`|(?<!\w)'([^']{4,})'(?!\w)")
+_QUOTED = late_pattern(r"\"([^\"]{4,})\"|`([^`]{4,})`|(?<!\w)'([^']{4,})'(?!\w)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ was trained (docs/embedder.md). A query needs no numpy.
 from __future__ import annotations
 
 import mmap
-import re
 import struct
 import sys
 import unicodedata
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync.index.terms import Memo
+from memsync.system.late import late_pattern
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +31,8 @@ HEAD: Final = struct.Struct("<8s32sIIII")  # magic, SHA-256 of the rest, rows, d
 HASHED: Final = 509  # rows `#0` to `#508` stand for trigrams of unknown words
 BUILTIN: Final = Path(__file__).with_name("embedder.bin")
 
-_WORDS: Final = re.compile(r"[^\W_]+")
-_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
+_WORDS: Final = late_pattern(r"[^\W_]+")
+_PARTS: Final = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
 _MAX_WORD: Final = 256
 _MAX_PIECE: Final = 24
 _MEMO_CHUNKS: Final = 50_000

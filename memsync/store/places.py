@@ -17,18 +17,19 @@ from memsync.records import Scope
 from memsync.system import local, owners
 from memsync.system.dataclass import dataclass
 from memsync.system.home import find_home, find_own
+from memsync.system.late import late_pattern
 
 STORE_DIR: Final = ".gobby"
 MEMORIES: Final = "memories.jsonl"
 CONFIG: Final = "config.yaml"
 SKILLS: Final = ".claude/skills"  # of a project: where Claude Code looks
 
-_REMOTE: Final = re.compile(r'^\[remote "origin"\](?:(?!^\[).)*?^\s*url\s*=\s*(\S+)', re.MULTILINE | re.DOTALL)
-_SHARED: Final = re.compile(r"^\s*sharedrepository\s*=\s*\"?(\w+)", re.MULTILINE | re.IGNORECASE)
+_REMOTE: Final = late_pattern(r'^\[remote "origin"\](?:(?!^\[).)*?^\s*url\s*=\s*(\S+)', re.MULTILINE | re.DOTALL)
+_SHARED: Final = late_pattern(r"^\s*sharedrepository\s*=\s*\"?(\w+)", re.MULTILINE | re.IGNORECASE)
 _FOR_THE_GROUP: Final = frozenset("1 2 true yes on group all world everybody".split())
-_KEY: Final = re.compile(r"[a-z0-9][a-z0-9-]*")
-_DEFAULT_PORT: Final = re.compile(r":(22|80|443|9418)$")
-_SCHEME: Final = re.compile(r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@")
+_KEY: Final = late_pattern(r"[a-z0-9][a-z0-9-]*")
+_DEFAULT_PORT: Final = late_pattern(r":(22|80|443|9418)$")
+_SCHEME: Final = late_pattern(r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@")
 
 
 @dataclass(frozen=True, slots=True)

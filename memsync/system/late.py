@@ -7,8 +7,8 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Mapping
-    from typing import Any
+    from collections.abc import Mapping
+    from typing import Any, AnyStr
 
 
 class _Late:
@@ -18,6 +18,8 @@ class _Late:
         self._late_name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__path__":  # `from module import name` asks for it
+            raise AttributeError(name)
         module = sys.modules.get(self._late_name)
         if module is None or isinstance(module, _Late):
             from importlib import import_module
@@ -32,7 +34,7 @@ def late(name: str) -> Any:
     return _Late(name)
 
 
-def import_light(name: str, **heavy: Mapping[str, Callable[..., Any]]) -> None:
+def import_light(name: str, **heavy: Mapping[str, Any]) -> None:
     """Import the module *name*, which imports *heavy* ones for little: it gets those when it needs more than what is given of each."""
     from importlib import import_module
 
@@ -49,7 +51,7 @@ def import_light(name: str, **heavy: Mapping[str, Callable[..., Any]]) -> None:
 
 
 class _LatePattern:
-    def __init__(self, text: str, flags: int) -> None:
+    def __init__(self, text: str | bytes, flags: int) -> None:
         self.pattern, self._late_flags = text, flags
 
     def __getattr__(self, name: str) -> Any:
@@ -60,8 +62,8 @@ class _LatePattern:
         return value
 
 
-def late_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+def late_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return what stands for the compiled *text* until it is used: a rule that a short text never reaches costs nothing."""
     made: Any = _LatePattern(text, flags)
-    found: re.Pattern[str] = made
+    found: re.Pattern[AnyStr] = made
     return found
