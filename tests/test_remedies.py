@@ -12,10 +12,12 @@ import click
 import pytest
 
 from memsync.agents.live import Live
-from memsync.cli.app import cli
+from memsync.cli.app import cli, run
 from memsync.errors import MemsyncError, Remedy
+from memsync.learn.candidates import Candidates
 from memsync.mcp.server import OFFERS
 from memsync.mcp.tool import Desk
+from memsync.memories.project import Project
 
 PACKAGE = Path(__file__).parents[1] / "memsync"
 TREES = {path.relative_to(PACKAGE): ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
@@ -70,14 +72,63 @@ def desk(repo):
     return Desk(Live(repo.root), OFFERS)
 
 
-@pytest.mark.parametrize("words", [w for w in sorted({*REMEDIES, *TOLD}) if not w.startswith(("--", ANY))])
-def test_a_command_that_somebody_is_told_to_run_exists_and_takes_these_words(words):
-    command, rest = find(shlex.split(words))
-    try:
-        command.make_context(words, rest)
-    except click.BadParameter as error:  # what is left out or filled in is for whoever reads it
-        if not isinstance(error, click.MissingParameter) and ANY not in error.message:
-            raise
+# What is put in place of a word that is filled in, by the beginning of the command; else the id of a memory.
+FILLED = {
+    "candidates": "candidate",
+    "approve": "candidate",
+    "reject": "candidate",
+    "dedup": "1",
+    "janitor run": "plan.md",
+    "skill": "release",
+    "init": "codex",
+    "uninstall": "codex",
+    "git": "post-merge",
+    "config": "gpt-x",
+    "restore": "mm-000000",
+}
+SPELLED = {  # what holds two words that differ
+    "share ID": "share mm-000001",
+    "config x1 x1": "config llm.retries 3",
+    "memory update x1 --remove-tag x1": "memory update mm-000000 --remove-tag private",
+}
+PLACES = re.compile(rf"\b(?:{ANY}|ID…?|NAME|FILE|TEXT|QUERY|MODEL)(?!\w)|\{{\w*\}}")
+# Needs a hub, or something to take back; it says so, and other tests run it where that is there.
+REFUSED = re.compile(r"hub|skill (?:approve|reject|restore)|janitor undo(?! --list)|dedup reverse")
+LAST = re.compile(r"(?:init|config|uninstall)\b")  # after these others would be refused
+ENDLESS = re.compile(r"ui|mcp|hub init")  # or making a database; each has tests of its own
+
+
+def test_every_command_that_somebody_is_told_to_run_does_it_when_it_is_pasted(repo, monkeypatch, capsys):
+    monkeypatch.chdir(repo.root)
+    monkeypatch.setenv("EDITOR", "sed -i s/check/step/")
+    repo.write_memories("".join(f'{{"id":"mm-{n:06}","content":"fact {n} of thing{n}"}}\n' for n in range(30)))
+    (repo.root / "CLAUDE.md").write_text("".join(f"- Always run check {n} before a commit\n" for n in range(9)))
+    (repo.root / ".claude/skills/release").mkdir(parents=True)
+    (repo.root / ".claude/skills/release/SKILL.md").write_text(
+        "---\nname: release\ndescription: How to\n---\nmake it\n"
+    )
+    used = "init --agent none; memory init; remember uploads are small; remember uploads are small; janitor run --plan plan.md"
+    for words in f"{used}; update mm-000000 --tag private; unshare mm-000001".split("; "):
+        assert run(words.split()) == 0
+    with Project.open() as project:
+        candidates = [one.memory.id for one in Candidates(project).memories()]
+    ids = [f"mm-{n:06}" for n in range(2, 30)]
+    wrong = []
+    told = (words for words in {*REMEDIES, *TOLD} if not words.startswith(("--", ANY)) and not ENDLESS.match(words))
+    for words in sorted(told, key=lambda words: (bool(LAST.match(words)), words)):
+        kind = next((value for begin, value in FILLED.items() if words.startswith(begin)), "memory")
+        named = candidates.pop() if kind == "candidate" and PLACES.search(words) else kind
+        filled = PLACES.sub(lambda _, named=named: ids.pop() if named == "memory" else named, SPELLED.get(words, words))
+        code = run(shlex.split(filled))
+        if code not in ((1, 2) if REFUSED.match(words) else (0,)):
+            wrong.append((code, filled, capsys.readouterr().err[-200:]))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("words", sorted(words for words in {*REMEDIES, *TOLD} if ENDLESS.match(words)))
+def test_a_command_that_does_not_end_by_itself_takes_the_words_that_somebody_is_told(words):
+    command, rest = find(words.split())
+    assert command.make_context(words, rest)
 
 
 @pytest.mark.parametrize("words", [words for words in REMEDIES if words.startswith("--")])

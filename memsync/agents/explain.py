@@ -23,7 +23,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "conflict": "it is one side of a conflict that nobody has resolved",
     "superseded": "another memory replaces it",
     "secret": "it holds what looks like a secret",
-    "flagged": "it reads like an order to an agent, and waits for `memsync approve`",
+    "flagged": "it reads like an order to an agent, and waits for `memsync approve ID`",
     "importance_threshold": "its importance is below memory.importance_threshold",
     "floor": "it, or the surest match, is not sure enough",
     "alike": "a line that is given says the same",

@@ -18,6 +18,7 @@ from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.records import parse_time
 from memsync.store.workflow import TRIGGERS
+from memsync.system.texts import count
 
 if TYPE_CHECKING:
     from memsync.agents.sessions import Event, Session
@@ -216,6 +217,5 @@ def validate(project: Project, /, files: tuple[Path, ...]) -> Answer:
 
     checked, problems = check_workflows(project, files)
     value = {"files": checked, "problems": problems}
-    count = f"{len(checked)} file{'' if len(checked) == 1 else 's'}"
-    text = "\n".join(map(render.one_line, problems)) or f"{count} checked, nothing is wrong"
+    text = "\n".join(map(render.one_line, problems)) or f"{count(len(checked), 'file')} checked, nothing is wrong"
     return Answer(value, text, 1 if problems else 0)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Final
 
@@ -43,13 +44,22 @@ def _offer_files(_: click.Context, incomplete: str) -> list[CompletionItem]:
 
 def _offer(read: Callable[[Project], Iterable[Offer]], _: click.Context, incomplete: str) -> list[CompletionItem]:
     found: list[CompletionItem] = []
-    with suppress(MemsyncError, OSError), Project.open() as project:  # a shell shows no errors here
+    with suppress(MemsyncError, OSError), _silence(), Project.open() as project:  # a line is being typed
         for word, meaning in read(project):
             if word.startswith((incomplete, f"mm-{incomplete}")):
                 found.append(CompletionItem(word, help=one_line(meaning)[:80] or None))
                 if len(found) == _MOST:
                     break
     return found
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    logging.disable()
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def _list_ids(project: Project) -> Iterable[Offer]:

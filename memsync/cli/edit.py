@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +12,6 @@ from memsync.cli.app import Answer, allow_secret_option, command, filter_options
 from memsync.cli.choosing import choose
 from memsync.cli.document import Draft
 from memsync.cli.memory import memory, warn_of_type
-from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import Scope
@@ -47,25 +43,13 @@ def edit(project: Project, /, refs: tuple[str, ...], allow_secret: bool, scope: 
 
 
 def _ask(project: Project, chosen: Sequence[Entry]) -> list[Draft]:
-    """Return what somebody makes of *chosen* in an editor; a mistake is shown, and corrected in it."""
-    text = document.spell(chosen)
-    while (saved := terminal.edit(text)) is not None:
-        try:
-            drafts = document.parse(saved, chosen)
-            for draft in drafts:
-                warn_of_type(project, draft.changes.get("memory_type"))
-                project.vetting.vet(draft.entry.memory._replace(**draft.changes), draft.entry.scope)
-        except MemsyncError as error:
-            if not sys.stdin.isatty() or not click.confirm(f"{error}. Edit it again?", default=True, err=True):
-                raise _keep(saved, error) from None
-            text = saved
-        else:
-            return drafts
-    return []
+    """Return what somebody makes of *chosen* in an editor."""
 
+    def read(saved: str) -> list[Draft]:
+        drafts = document.parse(saved, chosen)
+        for draft in drafts:
+            warn_of_type(project, draft.changes.get("memory_type"))
+            project.vetting.vet(draft.entry.memory._replace(**draft.changes), draft.entry.scope)
+        return drafts
 
-def _keep(saved: str, error: MemsyncError) -> MemsyncError:
-    handle, path = tempfile.mkstemp(prefix="memsync-edit-", suffix=".md")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(saved)
-    return UsageError(f"{error}; nothing was changed, and what you wrote is in {path}")
+    return terminal.edit_until(document.spell(chosen), read) or []

@@ -62,7 +62,7 @@ def update(project: Project, /, refs: tuple[str, ...], allow_secret: bool, **opt
         result = project.update(entry.id, scope=scope, **_retag(entry, fields, tagging))
         return Answer(result, render.remembered(result, project.clock()))
     if fields.get("content") is not None:
-        raise UsageError("--content is for one memory; `memsync edit` changes the texts of several")
+        raise UsageError("--content is for one memory; `memsync edit ID ID` changes the texts of several")
     where = {name: options[f"where_{name}"] for name in WHERE}
     chosen = choose(project, named, scope, where, "change", yes=options["yes"])
     done = [project.update(one.id, scope=one.scope, **_retag(one, fields, tagging)) for one in chosen]

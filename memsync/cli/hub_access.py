@@ -13,6 +13,7 @@ from memsync.cli.app import Answer, check_paths
 from memsync.cli.hub import hub, hub_command
 from memsync.errors import UsageError
 from memsync.store.places import locate
+from memsync.system.texts import count
 
 days_option = click.option(
     "--days", type=click.FloatRange(0, min_open=True), metavar="N", help="For so long; otherwise until taken back."
@@ -60,8 +61,8 @@ def revoke(principal: str, refs: tuple[str, ...]) -> Answer:
 
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         who = access.find_principal(connection, principal)
-        count = access.revoke(connection, who, [sync.find(connection, ref).id for ref in refs])
-    return Answer({"revoked": count}, f"took back {count} grant{'' if count == 1 else 's'}")
+        taken = access.revoke(connection, who, [sync.find(connection, ref).id for ref in refs])
+    return Answer({"revoked": taken}, f"took back {count(taken, 'grant')}")
 
 
 @hub_command(hub)

@@ -12,7 +12,7 @@ import click
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, command, model_option, yes_option
 from memsync.cli.memory import memory, read_text
-from memsync.errors import UsageError
+from memsync.errors import MemoryNotFound, Remedy, UsageError
 from memsync.format.as_json import as_json
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.corrections import find_beside
@@ -191,8 +191,6 @@ def _edit(waiting: Candidates, action: str | None, ref: str | None, text: str | 
     if not action or not ref:
         raise UsageError("say which one to edit: `memsync candidates edit ID`")
     old = waiting.get(ref)
-    if text is None and not sys.stdin.isatty():
-        raise UsageError("there is no terminal for an editor; give --text")
     new = read_text(text) if text is not None else (terminal.edit(old.memory.content) or "")
     if not new.strip():
         raise UsageError("nothing was written, so nothing is changed")
@@ -230,7 +228,13 @@ def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bo
     refs = tuple(ref for ref in refs if ref not in flagged)
     if revoke:
         flagged, refs = [*flagged, *refs], ()
-    for entry in (entries := [project.get(ref) for ref in flagged]):
+    try:
+        entries = [project.get(ref) for ref in flagged]
+    except MemoryNotFound as error:
+        raise MemoryNotFound(
+            error.ref, " waits for approval", Remedy("memory candidates"), " shows what does"
+        ) from None
+    for entry in entries:
         _decide(project, entry, revoke=revoke, yes=yes)
     done = waiting.approve(_choose_ids(waiting, refs, is_all=is_all)) if refs or not flagged else []
     said = corrected.follow(project, [one.entry for one in done if one.status == "superseded"])

@@ -152,7 +152,8 @@ def entry_whole(entry: Entry, now: datetime, successors: Iterable[str] = (), roo
         "links": ", ".join(map(shown_label, memory.links)),
         "out of date": ", ".join(entry.stale),
         "conflict of": shown_id(memory.conflict_of) if memory.conflict_of else "",
-        "flagged": entry.flagged and f"{entry.flagged}; given to an agent after `memsync approve` only",
+        "flagged": entry.flagged
+        and f"{entry.flagged}; given to an agent after `memsync approve {shown_id(entry.id)}` only",
         "recalled": count(entry.access_count, "time") if entry.access_count else "",
         **{shown_label(key): str(value) for key, value in sorted(memory.extra.items()) if value is not None},
     }

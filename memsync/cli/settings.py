@@ -9,7 +9,7 @@ import click
 
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command
-from memsync.errors import MemsyncError, UsageError
+from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.origin import templates
 from memsync.setup.installing import turn_stealth
@@ -112,16 +112,14 @@ def _edit_file(project: Project, *, is_global: bool) -> Answer:
     place = project.layout.place("global" if is_global else project.default_scope)
     was, _ = files.read(place.config)
     text = was.decode("utf-8-sig") or (templates() / "config.yaml").read_text(encoding="utf-8")
-    while (saved := terminal.edit(text, ".yaml")) is not None:
-        try:
-            rewrite_settings(project, place, saved, was)
-        except (MemsyncError, ValueError) as error:
-            if not sys.stdin.isatty() or not click.confirm(f"{error}. Edit it again?", default=True, err=True):
-                raise
-            text = saved
-        else:
-            return Answer({"path": str(place.config), "changed": True}, f"saved {place.config}")
-    return Answer({"path": str(place.config), "changed": False}, "nothing was changed")
+
+    def keep(saved: str) -> bool:
+        rewrite_settings(project, place, saved, was)
+        return True
+
+    changed = bool(terminal.edit_until(text, keep, ".yaml"))
+    said = f"saved {place.config}" if changed else "nothing was changed"
+    return Answer({"path": str(place.config), "changed": changed}, said)
 
 
 def _origin_of(project: Project, name: str) -> str:

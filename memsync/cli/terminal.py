@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
 import click
 
-from memsync.errors import UsageError
+from memsync.errors import MemsyncError, UsageError
 from memsync.system import programs
 
 T = TypeVar("T")
@@ -62,6 +62,31 @@ def edit(text: str = "", extension: str = ".md") -> str | None:
         UsageError: there is none, or nobody who could use it.
     """
     return click.edit(text, editor=_find_editor(), extension=extension)
+
+
+def edit_until(text: str, read: Callable[[str], T], extension: str = ".md") -> T | None:
+    """Return what *read* makes of what somebody makes of *text*; a mistake is shown, and corrected in the editor; None: nothing was saved.
+
+    Raises:
+        UsageError: nobody corrects it; where what was written is kept.
+    """
+    while (saved := edit(text, extension)) is not None:
+        try:
+            return read(saved)
+        except (MemsyncError, ValueError) as error:
+            if not sys.stdin.isatty() or not click.confirm(f"{error}. Edit it again?", default=True, err=True):
+                raise _keep(saved, extension, error) from None
+        text = saved
+    return None
+
+
+def _keep(saved: str, extension: str, error: Exception) -> UsageError:
+    import tempfile
+
+    handle, path = tempfile.mkstemp(prefix="memsync-edit-", suffix=extension)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(saved)
+    return UsageError(f"{error}; nothing was changed, and what you wrote is in {path}")
 
 
 def _find_editor() -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.errors import AmbiguousId, InvalidSkill, MemoryNotFound, SkillNotFound, closest
+from memsync.errors import AmbiguousId, InvalidSkill, MemoryNotFound, Remedy, SkillNotFound, closest
 from memsync.format import codec, jsonl
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
@@ -257,7 +257,9 @@ class Candidates:
         for ref in ids:
             matches = [one for one in waiting if one.memory.id.startswith((ref, f"mm-{ref}"))]
             if len(matches) != 1:
-                raise MemoryNotFound(ref, " waits for approval, or several do")
+                raise MemoryNotFound(
+                    ref, " waits for approval, or several do", Remedy("memory candidates"), " shows the ids"
+                )
             chosen += matches
         return chosen
 

@@ -19,7 +19,7 @@ def _list_of_tags(given: object) -> object:
     """Take tags as a list or with commas; not the one that lets a secret pass, which a person sets."""
     tags = [tag for tag in given.split(",") if tag.strip()] if isinstance(given, str) else given
     if isinstance(tags, list) and ALLOW_TAG in (str(tag).strip() for tag in tags):
-        raise ValueError(f"{ALLOW_TAG} is for the user to set, with `memsync remember --allow-secret`")
+        raise ValueError(f"{ALLOW_TAG} is for the user to set, with `memsync remember --allow-secret TEXT`")
     return tags
 
 

@@ -27,7 +27,7 @@ def init_memory(
 ) -> Mapping[str, Any]:
     """Propose the memories that a newcomer to this project would want, each with the file and line it comes from.
 
-    They wait: show them to the user, who runs `memsync approve`.
+    They wait: show them to the user, who runs `memsync review`.
     """
     from memsync.learn.first_memories import start
 

@@ -192,11 +192,16 @@ def _open(project: Project, path: Path) -> Project | None:
 
 def note_known(project: Project) -> None:
     """Note in the home store that there is *project*, for `open_known`. Never fails."""
-    home, root = find_own(project.env), project.layout.root
-    if not home or root is None or not os.path.isdir(home):
+    path = find_note(project)
+    if path is None or not path.parent.parent.is_dir():
         return
-    path = Path(home, _FOLDER, f"{crc32(os.fsencode(root)):08x}")
     with suppress(OSError, StoreError):
         if not path.exists():
             files.make_dirs(path.parent, private=True)
-            files.create(path, os.fsencode(f"{root}\n"), private=True)
+            files.create(path, os.fsencode(f"{project.layout.root}\n"), private=True)
+
+
+def find_note(project: Project) -> Path | None:
+    """Return where the home store notes that there is *project*."""
+    home, root = find_own(project.env), project.layout.root
+    return Path(home, _FOLDER, f"{crc32(os.fsencode(root)):08x}") if home and root else None

@@ -161,13 +161,13 @@ def _examine_memories(project: Project, store: Store) -> Iterator[Finding]:
     for id_, memory in sorted(store.memories().items()):
         where = f"{store.place.memories}: {shown_id(id_)}"
         if why := project.screening.screen(project.entry(store.place.scope, memory)).flagged:
-            what = f"{why}; no agent is given it unasked. Read it, then `memsync approve` or `forget` it"
+            what = f"{why}; no agent is given it unasked. Read it, then `memsync approve {shown_id(id_)}` or `memsync forget {shown_id(id_)}`"
             yield Finding("note", where, what)
         if shown_id(id_) != id_:
             what = "its id has characters other than letters, digits and dashes, so it is shown under this name; give it another id"
             yield Finding("note", where, what)
         if memory.conflict_of:
-            what = f"keeps a text that lost against {shown_id(memory.conflict_of)} in a merge; `memory update` it to keep it, or forget it"
+            what = f"keeps a text that lost against {shown_id(memory.conflict_of)} in a merge; `memsync edit {shown_id(id_)}` to keep it, or `memsync forget {shown_id(id_)}`"
             yield Finding("note", where, what)
         if memory.archived_at is None and (memory.links or "[[" in memory.content):
             dangling = find_dangling(project, store.place.scope, memory)

@@ -12,6 +12,7 @@ from memsync.errors import MemsyncError, Remedy, blaming
 from memsync.git import attributes
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
+from memsync.memories.reach import find_note
 from memsync.store import checkout, files
 from memsync.store.places import CONFIG, MEMORIES, Place, key_file
 from memsync.store.workflow import FOLDER
@@ -43,6 +44,8 @@ def list_doomed(project: Project) -> list[Doomed]:
         found += [Doomed(path, "empty") for path in _list_empty(project, layout.root)]
         if _our_lines(layout.root / ".gitattributes"):
             found.append(Doomed(layout.root / ".gitattributes", "our lines in it"))
+    if note := find_note(project):
+        found.append(Doomed(note, "that this machine knows it"))
     return [one for one in found if one.path.exists()]
 
 

@@ -47,7 +47,7 @@ def test_a_session_shows_what_it_was_given_and_why_but_not_what_was_asked(repo, 
 def test_a_prompt_that_is_tried_says_by_which_rule_each_memory_is_left_out_and_notes_nothing(known):
     page = known.post("/sessions/try", prompt="which Node version does CI need?", session="")
     assert "Would be given" in page.text
-    assert "waits for `memsync approve`" in page.text
+    assert "waits for `memsync approve ID`" in page.text
     assert "memsync inject --explain --prompt" in page.text
     assert "No session yet" in known.get("/sessions").text
     assert "small talk" in known.post("/sessions/try", prompt="ok", session="").text

@@ -6,6 +6,7 @@ import pytest
 
 from memsync import Memsync
 from memsync.errors import MemsyncError
+from memsync.memories.reach import note_known
 from memsync.setup import purging
 
 
@@ -18,6 +19,18 @@ def test_what_another_tool_keeps_beside_the_memories_stays(project, repo):
     tasks.unlink()
     project.stores.refresh()
     assert [one.path for one in purging.list_doomed(project)] == [repo.root / ".gobby"]
+
+
+def test_nothing_of_the_repository_stays_in_the_home_and_what_is_of_others_does(project, repo, home):
+    project.remember("CI needs Node 20")
+    project.remember("the client is Acme", scope="stealth")
+    note_known(project)
+    other = home / ".gobby" / "repositories" / "0"
+    other.write_text("/elsewhere\n")
+    purging.purge(purging.list_doomed(project))
+    assert [path for path in (home / ".gobby").rglob("*") if path.parent.name in ("projects", "repositories")] == [
+        other
+    ]
 
 
 def test_without_a_copy_of_every_line_nothing_is_removed(repo, line):
