@@ -244,6 +244,14 @@ def test_the_hook_of_a_prompt_loads_what_its_answer_needs(repo):
     assert loaded & (HEAVY | slow | MERGING | RULES) == set()
 
 
+def test_small_talk_loads_no_store(repo):
+    asked = json.dumps({"session_id": "s", "prompt": "ok thanks", "cwd": str(repo.root)})
+    loaded = {name for name in loaded_by("hook", "prompt", cwd=repo.root, given=asked) if name.startswith("memsync.")}
+    rooms = ("memsync.memories", "memsync.index", "memsync.format", "memsync.poison", "memsync.secrets")
+    assert [name for name in loaded if name.startswith(rooms)] == []
+    assert loaded.isdisjoint({"memsync.store.store", "memsync.store.state", "memsync.agents.session"})
+
+
 def test_remember_loads_numpy_only_where_there_is_no_index(repo):
     repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
     light = HEAVY - {"subprocess", "numpy"}

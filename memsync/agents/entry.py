@@ -132,6 +132,8 @@ def _answer(event: str, client: str) -> None:
     cwd = find_place(payload)
     if event in _TOOLS and _has_nothing_to_say(event, client, payload, cwd):
         return
+    if event == "prompt" and _asks_for_nothing(client, payload, cwd):
+        return
     if event == "session-end":
         _leave()
     if event == "session-start":
@@ -162,6 +164,22 @@ def _has_nothing_to_say(event: str, client: str, payload: Mapping[str, Any], cwd
     from memsync.agents.quick import is_quiet
 
     return is_quiet(event, client, payload, cwd, os.environ)
+
+
+def _asks_for_nothing(client: str, payload: Mapping[str, Any], cwd: str) -> bool:
+    """Tell whether a prompt is small talk, which neither a store nor a server is asked about."""
+    from memsync.agents.triage import small_talk
+
+    said = str(payload.get("prompt") or "")
+    if not (small_talk(said) or said.lstrip().startswith("<")):  # the client puts its own words before the user's
+        return False
+    from memsync.system.late import import_pathlib
+
+    import_pathlib()
+    from memsync.agents.notes import pass_over
+    from memsync.clients import known
+
+    return pass_over(known.find(client), payload, cwd, os.environ)
 
 
 def find_place(payload: Mapping[str, Any]) -> str:
@@ -227,6 +245,9 @@ def _ask_server(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -
 
 def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
     _at_work.append(cwd)
+    from memsync.system.late import import_pathlib
+
+    import_pathlib()
     from memsync.clients import known
 
     sender = known.find(client)

@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.agents.ledger import state_scope
 from memsync.errors import StoreError
-from memsync.memories.project import Project
+from memsync.records import Scope
 from memsync.store import files
+from memsync.store.places import Layout
 from memsync.system import local
 from memsync.system.limits import read_json
 
@@ -21,23 +21,13 @@ _EARLIER: Final = "hooks.1.log"
 _LIMIT: Final = 256 * 1024  # bytes
 
 
-def local_dir(project: Project) -> Path | None:
-    """Return where hooks note things: a directory that is never tracked, if the store beside it is there."""
-    scope = state_scope(project)
-    place = project.layout.place(scope) if scope else None
-    return place.local if place and place.directory.is_dir() else None
-
-
-def write(project: Project, note: Mapping[str, Any]) -> None:
-    """Add *note* to the log, as a line of JSON; prompts are not in it. Never fails."""
-    scope = state_scope(project)
-    directory = local_dir(project)
-    if directory is None or scope is None:
+def write(layout: Layout, scope: Scope | None, note: Mapping[str, Any]) -> None:
+    """Add *note* to the log of *scope*, as a line of JSON, if the store beside it is there; prompts are not in it. Never fails."""
+    if (place := layout.place(scope) if scope else None) is None or not place.directory.is_dir():
         return
-    place = project.layout.place(scope)
     with suppress(OSError, StoreError):
-        files.make_local(directory, private=place.private, tree=place.tree)
-        _append(directory / _NAME, note)
+        files.make_local(place.local, private=place.private, tree=place.tree)
+        _append(place.local / _NAME, note)
 
 
 def _append(path: Path, note: Mapping[str, Any]) -> None:
@@ -56,22 +46,23 @@ def _append(path: Path, note: Mapping[str, Any]) -> None:
         os.close(fd)
 
 
-def last(project: Project) -> dict[str, Any] | None:
+def last(layout: Layout, scope: Scope | None) -> dict[str, Any] | None:
     """Return the last line of the log that is about what was given, or why nothing."""
-    return next((note for note in _read(project, _NAME) if note.get("event") in ("session-start", "prompt")), None)
+    return next(
+        (note for note in _read(layout, scope, _NAME) if note.get("event") in ("session-start", "prompt")), None
+    )
 
 
-def read(project: Project) -> list[dict[str, Any]]:
+def read(layout: Layout, scope: Scope | None) -> list[dict[str, Any]]:
     """Return all lines of the log that can be read, the oldest first."""
-    return [*_read(project, _NAME), *_read(project, _EARLIER)][::-1]
+    return [*_read(layout, scope, _NAME), *_read(layout, scope, _EARLIER)][::-1]
 
 
-def _read(project: Project, name: str) -> Iterator[dict[str, Any]]:
+def _read(layout: Layout, scope: Scope | None, name: str) -> Iterator[dict[str, Any]]:
     """Yield the lines of one file, the latest first."""
-    directory = local_dir(project)
     lines: list[bytes] = []
     with suppress(StoreError):
-        lines = files.read(directory / name)[0].splitlines() if directory else []
+        lines = files.read(layout.place(scope).local / name)[0].splitlines() if scope else []
     for line in reversed(lines):
         with suppress(ValueError):
             note = read_json(line)

@@ -10,9 +10,9 @@ from typing import Any
 
 from memsync.agents import hooklog
 from memsync.agents.actions import Outcome, Turn, check, run
-from memsync.agents.identity import parent_id, session_id
 from memsync.agents.injection import Injection, Reply
 from memsync.agents.ledger import CLIENT
+from memsync.agents.notes import describe, parent_id, scope_of, session_id
 from memsync.agents.notices import find_failure, list_notices
 from memsync.agents.past import find_past
 from memsync.agents.session import RecallSession
@@ -22,7 +22,6 @@ from memsync.clients.facts import EVENTS, TOOLS, Client
 from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import Hit
-from memsync.records import format_time
 from memsync.store import files, workflow
 from memsync.store.trust import why_no_step
 
@@ -54,16 +53,18 @@ def answer(project: Project, client: Client, event: str, payload: Mapping[str, A
         turn, client, "" if "compact" in triggers else key, by
     )
     text = name and _text_of(turn, outcomes)
-    note = _note(turn, client, event, outcomes)
+    note, scope = _note(turn, client, event, outcomes), scope_of(project.layout, project.settings)
 
     def note_down() -> None:
         _keep_for_later(turn, event, str(payload.get(client.turn) or ""))
-        hooklog.write(project, note)
+        hooklog.write(project.layout, scope, note)
 
     if not text:
         return Reply(json.dumps(message) if message else "", note_down)
     if not is_ours:
-        return Reply("", lambda: hooklog.write(project, {**note, "given": [], "reason": "another hook answered"}))
+        return Reply(
+            "", lambda: hooklog.write(project.layout, scope, {**note, "given": [], "reason": "another hook answered"})
+        )
 
     def used() -> None:
         for found in turn.injections:
@@ -135,11 +136,7 @@ def _note(turn: Turn, client: Client, event: str, outcomes: Sequence[Outcome]) -
     hits = [entry for found in turn.injections for entry in found.entries if isinstance(entry, Hit)]
     sure = {hit.id: round(hit.confidence, 2) for hit in hits}
     return {
-        "at": format_time(session.project.clock()),
-        "client": client.name,
-        "event": event,
-        "session": session.id,
-        **({"source": turn.values["source"]} if turn.values["source"] else {}),
+        **describe(client, event, session.id, turn.values["source"], clock=session.project.clock),
         "given": [entry.id for found in turn.injections for entry in found.entries],
         **({"sure": sure} if sure else {}),
         **({"chars": size} if (size := sum(len(found.text) for found in turn.injections)) else {}),

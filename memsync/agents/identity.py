@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from memsync.agents.ledger import CLIENT, state_scope
+from memsync.agents.ledger import CLIENT
+from memsync.agents.notes import parent_id, scope_of
 from memsync.agents.session import RecallSession
 from memsync.memories.project import Project
-from memsync.system.limits import read_json
 
 _LOOKED_AT = 50  # sessions, the latest first
-
-
-def session_id(payload: Mapping[str, Any]) -> str:
-    """Return the id under which the session of *payload* is noted; of a subagent its own, below its parent's."""
-    agent, parent = payload.get("agent_id"), parent_id(payload)
-    return f"{parent}/{agent}" if parent and agent and isinstance(agent, str) else parent
-
-
-def parent_id(payload: Mapping[str, Any]) -> str:
-    """Return the client's id of the session, else the MD5 of the time of its first message (seed 001), else ""."""
-    if isinstance(given := payload.get("session_id"), str) and given:
-        return given
-    first = _first_time(str(payload.get("transcript_path") or ""))
-    if not first:
-        return ""
-    from hashlib import md5
-
-    return md5(first.encode(), usedforsecurity=False).hexdigest()
-
-
-def _first_time(transcript: str) -> str:
-    """Return when the first message of *transcript* (JSON lines) says it was sent."""
-    with suppress(OSError, ValueError), open(transcript, encoding="utf-8", errors="replace") as lines:
-        for _, line in zip(range(50), lines, strict=False):
-            with suppress(ValueError):
-                found = read_json(line)
-                if isinstance(found, dict) and (when := found.get("timestamp") or found.get("startTime")):
-                    return str(when)
-    return ""
 
 
 def find_caller(project: Project, meta: Mapping[str, Any], pids: Sequence[int]) -> RecallSession:
@@ -82,7 +52,7 @@ def find_parent(project: Project, payload: Mapping[str, Any]) -> str:
 
 def _find_by_client(project: Project, pids: Sequence[int], besides: str = "") -> str:
     """Return the session, *besides* one, that began last in the nearest of the processes *pids*."""
-    scope = state_scope(project)
+    scope = scope_of(project.layout, project.settings)
     found = project.state(scope).sessions(_LOOKED_AT) if scope and pids else []
     running = [(id_, variables.get(CLIENT)) for id_, variables, _ in found if id_ != besides]
     return next((id_ for pid in pids for id_, noted in running if isinstance(noted, list) and pid in noted), "")

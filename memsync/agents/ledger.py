@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, Final
 
 from memsync.agents.injection import Injection, Matched
+from memsync.agents.notes import scope_of
 from memsync.memories import lookup
 from memsync.memories.project import Project
-from memsync.records import Scope, format_time, parse_time
+from memsync.records import format_time, parse_time
 from memsync.store.state import State
 
 LEDGER: Final = "injected_memory_ids"
@@ -40,7 +40,7 @@ class Ledger:
 
     @property
     def _state(self) -> State | None:
-        scope = state_scope(self.project)
+        scope = scope_of(self.project.layout, self.project.settings)
         return self.project.state(scope) if scope else None
 
     @property
@@ -219,20 +219,3 @@ def texts_of(variables: Mapping[str, Any]) -> dict[str, str]:
 
 def _dict_of(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def state_scope(project: Project) -> Scope | None:
-    """Return the scope beside whose store sessions are noted: never a directory that the project does not have yet.
-
-    Where the project cannot be written to (a mounted one, another user's), that is the home store.
-    """
-    layout = project.layout
-    is_there = layout.project is not None and layout.project.directory.is_dir() and not project.settings.stealth
-    if is_there and (layout.stealth is None or _is_writable(project.state("project").path)):
-        return "project"
-    return "stealth" if layout.stealth else None
-
-
-def _is_writable(database: Path) -> bool:
-    there = [path for path in (database, database.parent, database.parent.parent) if path.exists()]
-    return all(os.access(path, os.W_OK) for path in there)

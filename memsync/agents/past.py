@@ -8,9 +8,10 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memsync.agents.actions import Past
-from memsync.agents.identity import find_parent, parent_id
+from memsync.agents.identity import find_parent
 from memsync.agents.injection import Matched
 from memsync.agents.ledger import Ledger
+from memsync.agents.notes import parent_id
 from memsync.agents.session import RecallSession
 from memsync.clients.facts import Client
 from memsync.system.late import late_pattern

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from memsync.agents import hooklog
 from memsync.agents.explain import MEANINGS
+from memsync.agents.notes import scope_of
 from memsync.errors import MemsyncError, Remedy
 from memsync.memories.project import Project
 from memsync.skills.anchored import list_anchored
@@ -81,7 +82,7 @@ def list_sessions(project: Project) -> list[Session]:
     found: dict[str, list[Event]] = {}
     clients: dict[str, str] = {}
     chars: Counter[str] = Counter()
-    for note in hooklog.read(project):
+    for note in hooklog.read(project.layout, scope_of(project.layout, project.settings)):
         if id_ := str(note.get("session") or ""):
             clients[id_] = str(note.get("client") or "")
             chars[id_] += size if isinstance(size := note.get("chars"), int) and 0 <= size < _MOST else 0

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memsync.system import deadline
+from memsync.system.late import import_pathlib
 
 _SECONDS: Final = 1.0  # after which the line stays empty
 _LONGEST: Final = 1024 * 1024  # bytes of what the client says
@@ -42,6 +43,7 @@ def _read_input() -> dict[str, Any]:
 
 def describe(cwd: str, session: str) -> str:
     """Return the line for the *session* in the project around *cwd*: how many memories there are, and how many it was given."""
+    import_pathlib()
     from memsync.agents.ledger import LEDGER, Ledger
     from memsync.errors import MemsyncError
     from memsync.memories.project import Project

@@ -10,6 +10,7 @@ from typing import Any
 from memsync.agents import hooklog, quick
 from memsync.agents.decision import Decision, after_failure, before_tool, touched_by
 from memsync.agents.injection import Injection, Reply
+from memsync.agents.notes import scope_of
 from memsync.agents.session import RecallSession
 from memsync.agents.toolcall import ToolCall
 from memsync.clients.facts import Client
@@ -45,7 +46,11 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
             session.commit(found)
         _keep_lookup(session, call, cwd, decision)
         if given or ask:
-            hooklog.write(project, _note(session, client, event, call, decision, failure))
+            hooklog.write(
+                project.layout,
+                scope_of(project.layout, project.settings),
+                _note(session, client, event, call, decision, failure),
+            )
 
     text = "\n".join(found.text for found in given) if name and is_ours else ""
     return Reply(

@@ -7,17 +7,16 @@ them are told by their words, before anything is read.
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from memsync.system.late import late_pattern
 
-_WORD: Final = late_pattern(r"[^\W_]+(?:'[^\W_]+)?")
-_COMMAND: Final = late_pattern(r"/[a-z][\w:.-]*(?:\s|$)", re.IGNORECASE)
-_LOOKED_AT: Final = 1_000  # characters; what is longer says something
-_MOST_WORDS: Final = 8  # a longer prompt says something, whatever its words
+_WORD = late_pattern(r"[^\W_]+(?:'[^\W_]+)?")
+_COMMAND = late_pattern(r"/[a-z][\w:.-]*(?:\s|$)", re.IGNORECASE)
+_LOOKED_AT = 1_000  # characters; what is longer says something
+_MOST_WORDS = 8  # a longer prompt says something, whatever its words
 
 # Each of them alone asks nothing that a memory could answer, and neither do a few of them in a row.
-_SMALL: Final = frozenset(
+_SMALL = frozenset(
     """
     ok okay okey k kk yes yep yeah yup ya y no nope nah n sure right correct exactly true agreed fine good great nice
     cool perfect awesome excellent amazing wonderful lovely super wow well done thanks thank thx ty cheers please pls plz

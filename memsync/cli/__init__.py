@@ -17,7 +17,6 @@ def main() -> None:
         from memsync import __version__
 
         sys.exit(_write(f"memsync {__version__}\n"))
-    _import_lightly()
     if (
         words[:1] == ["git"]
         and {"merge-driver", "merge-skill", "textconv"}.intersection(words[1:2])
@@ -38,23 +37,11 @@ def main() -> None:
     sys.exit(run(words))
 
 
-def _import_lightly() -> None:
-    """Import what every command needs without what it needs that for: `pathlib` loads three modules to spell an URL."""
-    from memsync.system.late import import_light
-
-    import_light("pathlib", **{"urllib.parse": {"quote_from_bytes": _quote}})
-
-
-def _quote(text: bytes) -> str:
-    from urllib.parse import quote_from_bytes
-
-    return quote_from_bytes(text)
-
-
 def _import_click() -> None:
     """Import click without what takes longer to load than click itself: its words have no translations, we no option that is a UUID."""
-    from memsync.system.late import import_light
+    from memsync.system.late import import_light, import_pathlib
 
+    import_pathlib()
     words = {"gettext": lambda text: text, "ngettext": lambda one, many, count: one if count == 1 else many}
     import_light("click", inspect={"cleandoc": _clean}, gettext=words, uuid={"UUID": object})
 

@@ -187,6 +187,7 @@ def status(project: Project, /) -> Answer:
     import shutil
 
     from memsync.agents import hooklog
+    from memsync.agents.notes import scope_of
     from memsync.janitor.daily import read_report
     from memsync.learn.candidates import Candidates
     from memsync.setup import installing
@@ -205,7 +206,7 @@ def status(project: Project, /) -> Answer:
         "server": check_server(project, clients),
         "command": shutil.which("memsync"),
         "candidates": Candidates(project).count(),
-        "last_hook": hooklog.last(project),
+        "last_hook": hooklog.last(project.layout, scope_of(project.layout, project.settings)),
         "janitor": read_report(project),
         "waiting": [one.name for one in find_waiting(project.layout, project.loaded)],
         "ignored": list(project.loaded.warnings),

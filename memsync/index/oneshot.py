@@ -6,6 +6,7 @@ equal to the last bit; importing numpy alone would take longer than all of it.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,6 +43,7 @@ from memsync.index.tokens import Tokenizer
 from memsync.records import Memory
 
 _TINY: Final = 1e-12
+_RAISED: Final = bytes((byte + 128) % 256 for byte in range(256))  # a signed byte, by 128
 
 
 class OneShot:
@@ -201,8 +203,9 @@ class OneShot:
         best = max(min(nlargest(SIEVED, wordy.values()), default=0.0), _TINY)
         chosen = self._near(vector, scales).union(slot for slot, x in wordy.items() if x >= best)
         found = {}
-        for slot in chosen:
-            dot = sum(map(mul, vector, self._row(slot, width)))
+        for slot, dot in zip(
+            chosen, multiply(vector, b"".join(self._row(slot, width) for slot in chosen)), strict=True
+        ):
             like = max((dot * scales[slot] * scale - unrelated) / (1 - unrelated), 0.0)
             if like > 0 and (wordy.get(slot, 0.0) or like >= WORDLESS):
                 found[slot] = weight * like
@@ -215,11 +218,10 @@ class OneShot:
             scales[slot] = 0.0
         return scales
 
-    def _row(self, slot: int, width: int) -> Sequence[int]:
+    def _row(self, slot: int, width: int) -> bytes:
         if slot < self._first:
-            row: list[int] = self._a["vectors.numbers"][slot * width : (slot + 1) * width].tolist()
-            return row
-        return memoryview(self._late[slot - self._first].numbers).cast("b")
+            return bytes(self._a["vectors.numbers"][slot * width : (slot + 1) * width])
+        return self._late[slot - self._first].numbers
 
     def _near(self, vector: Sequence[int], scales: Sequence[float]) -> set[int]:
         """Return the slots that are among the SIEVED nearest by sign bits, ties included."""
@@ -234,6 +236,28 @@ class OneShot:
             return set()
         cut = live[min(SIEVED, len(live)) - 1]
         return {slot for slot, x in enumerate(far) if x <= cut and scales[slot]}
+
+
+def multiply(vector: Sequence[int], rows: bytes) -> Sequence[int]:
+    """Return the product of *vector* with each of *rows*, signed bytes, all of them at once.
+
+    A number of a thousand digits, one a row, is multiplied by one number of the vector after the other: seven times as
+    quick as row by row. No digit overflows its four bytes in a vector of less than 130,000 numbers.
+    """
+    count, width = len(rows) // len(vector), len(vector)
+    digits = bytearray(4 * count)
+    lowest = 0 if sys.byteorder == "little" else 3
+    raised = rows.translate(_RAISED)
+    above, below = 0, 0
+    for at, number in enumerate(vector):
+        digits[lowest::4] = raised[at::width]
+        if number > 0:
+            above += number * int.from_bytes(digits, sys.byteorder)
+        elif number < 0:
+            below -= number * int.from_bytes(digits, sys.byteorder)
+    both = (memoryview(one.to_bytes(4 * count, sys.byteorder)).cast("I") for one in (above, below))
+    too_much = _RAISED[0] * sum(vector)
+    return [one - other - too_much for one, other in zip(*both, strict=True)]
 
 
 def _add_typos(word: str, near: Mapping[str, float], found: dict[str, float]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 from zlib import crc32
@@ -97,9 +98,9 @@ def under_way(git: GitDirs | None) -> str:
     return next((what for name, what in _UNDER_WAY.items() if (git.git_dir / name).exists()), "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
-    """Where a command finds its stores. `root` is None in a bare repository, and where another user's is `refused`.
+    """Where a command finds its stores, as it was when it was asked. `root` is None in a bare repository, and where another user's is `refused`.
 
     `notes` say what was found and is not used; `instead` takes the local files of the project then.
     """
@@ -124,7 +125,7 @@ class Layout:
         """The store of every project of this user."""
         return Place("global", self.home, None, private=True) if self.home else None
 
-    @property
+    @cached_property
     def stealth(self) -> Place | None:
         """The store of this project outside the work tree, the same for all its worktrees."""
         if self.home is None:

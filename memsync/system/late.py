@@ -50,6 +50,17 @@ def import_light(name: str, **heavy: Mapping[str, Any]) -> None:
                 del sys.modules[one]
 
 
+def import_pathlib() -> None:
+    """Import `pathlib` without the three modules that it needs to spell an URL."""
+
+    def quote(text: bytes) -> str:
+        from urllib.parse import quote_from_bytes
+
+        return quote_from_bytes(text)
+
+    import_light("pathlib", **{"urllib.parse": {"quote_from_bytes": quote}})
+
+
 class _LatePattern:
     def __init__(self, text: str | bytes, flags: int) -> None:
         self.pattern, self._late_flags = text, flags

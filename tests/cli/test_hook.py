@@ -373,6 +373,18 @@ def test_the_log_says_what_was_given_and_why_nothing_and_never_the_prompt(at, re
     assert "staging" not in log
 
 
+@pytest.mark.parametrize("prompt", ["ok thanks", "", "/clear"])
+def test_small_talk_is_noted_as_where_a_lifecycle_has_to_look_at_it(at, repo, prompt):
+    at("prompt", prompt=prompt)
+    workflow = repo.root / ".gobby" / "workflows" / "own.yaml"
+    workflow.parent.mkdir()
+    workflow.write_text("name: own\n")  # nobody has approved it, so it changes nothing but the way
+    at("prompt", prompt=prompt)
+    first, second = map(json.loads, (repo.root / ".gobby" / "local" / "hooks.log").read_text().splitlines())
+    assert first.pop("at") <= second.pop("at")
+    assert first == second
+
+
 def test_the_log_stays_small(at, repo):
     local = repo.root / ".gobby" / "local"
     at("prompt", prompt=ASK)

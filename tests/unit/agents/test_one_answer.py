@@ -77,4 +77,4 @@ def test_how_many_memories_a_compaction_lets_come_again_is_in_the_log(project):
     project.remember(FACT)
     for payload in ({"session_id": "s1", "source": "startup"}, COMPACTED):
         answer(project, known.find("claude"), "session-start", payload).used()
-    assert [note.get("cleared") for note in hooklog.read(project)] == [None, 1]
+    assert [note.get("cleared") for note in hooklog.read(project.layout, "project")] == [None, 1]

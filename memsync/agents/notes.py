@@ -1,0 +1,92 @@
+"""Which session an event is of, where what is noted of it belongs, and the note of an event at which there is nothing to look for.
+
+Loads no store: small talk is answered by this alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from memsync.agents import hooklog
+from memsync.agents.triage import small_talk
+from memsync.clients.facts import Client
+from memsync.errors import MemsyncError
+from memsync.records import Clock, Scope, format_time, utc_now
+from memsync.store import config, workflow
+from memsync.store.places import Layout, locate
+from memsync.store.settings import Settings
+from memsync.system.limits import read_json
+
+
+def session_id(payload: Mapping[str, Any]) -> str:
+    """Return the id under which the session of *payload* is noted; of a subagent its own, below its parent's."""
+    agent, parent = payload.get("agent_id"), parent_id(payload)
+    return f"{parent}/{agent}" if parent and agent and isinstance(agent, str) else parent
+
+
+def parent_id(payload: Mapping[str, Any]) -> str:
+    """Return the client's id of the session, else the MD5 of the time of its first message (seed 001), else ""."""
+    if isinstance(given := payload.get("session_id"), str) and given:
+        return given
+    first = _first_time(str(payload.get("transcript_path") or ""))
+    if not first:
+        return ""
+    from hashlib import md5
+
+    return md5(first.encode(), usedforsecurity=False).hexdigest()
+
+
+def _first_time(transcript: str) -> str:
+    """Return when the first message of *transcript* (JSON lines) says it was sent."""
+    with suppress(OSError, ValueError), open(transcript, encoding="utf-8", errors="replace") as lines:
+        for _, line in zip(range(50), lines, strict=False):
+            with suppress(ValueError):
+                found = read_json(line)
+                if isinstance(found, dict) and (when := found.get("timestamp") or found.get("startTime")):
+                    return str(when)
+    return ""
+
+
+def scope_of(layout: Layout, settings: Settings) -> Scope | None:
+    """Return the scope beside whose store sessions are noted: never a directory that the project does not have yet.
+
+    Where the project cannot be written to (a mounted one, another user's), that is the home store.
+    """
+    place = layout.project
+    is_there = place is not None and place.directory.is_dir() and not settings.stealth
+    if place and is_there and (layout.stealth is None or _is_writable(place.local / "state.db")):
+        return "project"
+    return "stealth" if layout.stealth else None
+
+
+def _is_writable(database: Path) -> bool:
+    there = [path for path in (database, database.parent, database.parent.parent) if path.exists()]
+    return all(os.access(path, os.W_OK) for path in there)
+
+
+def describe(client: Client, event: str, session: str, source: str, *, clock: Clock = utc_now) -> dict[str, Any]:
+    """Return what every note of an event begins with."""
+    about = {"at": format_time(clock()), "client": client.name, "event": event, "session": session}
+    return {**about, "source": source} if source else about
+
+
+def pass_over(client: Client, payload: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> bool:
+    """Note a prompt that asks for nothing, and do no more; False where it may ask for something, or somebody else has to look at it."""
+    payload = client.read(payload)
+    why = small_talk(client.prompt(str(payload.get("prompt") or "")))
+    if not why or client.restates or client.triggers("prompt", payload) != ("prompt",):
+        return False
+    with suppress(MemsyncError):  # the other way says what is wrong
+        layout = locate(Path(cwd), env)
+        loaded = config.load(layout)
+        is_usual = loaded.settings.enabled and not (loaded.unreadable or layout.notes)
+        if is_usual and not any(workflow.own_files(layout)):
+            note = describe(client, "prompt", session_id(payload), str(payload.get("source") or ""))
+            nothing = {"given": [], "filtered": 0, "reason": why, "errors": []}
+            hooklog.write(layout, scope_of(layout, loaded.settings), note | nothing)
+            return True
+    return False
