@@ -50,12 +50,6 @@ def gemini(repo, home) -> Iterator[Client]:
     yield from _connected(Gemini, repo, home)
 
 
-@pytest.fixture(params=CHATTING, ids=lambda kind: kind.name)
-def chatting(request, repo, home) -> Iterator[Client]:
-    """Return each client that takes any model in turn, connected to a project by `memsync init`."""
-    yield from _connected(request.param, repo, home)
-
-
 @pytest.fixture(params=CLIENTS + CHATTING, ids=lambda kind: kind.name)
 def anyone(request, repo, home) -> Iterator[Client]:
     """Return every client in turn, connected to a project by `memsync init`."""

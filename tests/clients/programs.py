@@ -87,6 +87,7 @@ class Client:
             "TERM": "dumb",
             "GIT_CONFIG_NOSYSTEM": "1",
             "MEMSYNC_HOOK_SECONDS": "600",
+            "NODE_COMPILE_CACHE": str(INSTALLED / "compiled"),  # most of a turn is loading the client
             **self.settings(),
         }
 
@@ -279,6 +280,7 @@ class Gemini(Client):
             "GOOGLE_GEMINI_BASE_URL": self.model.base,
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
             "GEMINI_TELEMETRY_ENABLED": "false",
+            "GEMINI_CLI_NO_RELAUNCH": "true",  # it would load itself twice, for more memory
             "CI": "1",
         }
 
@@ -406,7 +408,8 @@ class Qwen(Chatting):
     forking = ("--continue", "--fork-session", "-p")
 
     def settings(self) -> Mapping[str, str]:
-        return {"CI": "1", "OPENAI_API_KEY": "not-a-key", "OPENAI_BASE_URL": self.model.url, "OPENAI_MODEL": "m1"}
+        chosen = {"OPENAI_API_KEY": "not-a-key", "OPENAI_BASE_URL": self.model.url, "OPENAI_MODEL": "m1"}
+        return {"CI": "1", "QWEN_CODE_NO_RELAUNCH": "true", **chosen}
 
     def hooks_file(self) -> Path:
         return self.root / ".qwen" / "settings.json"

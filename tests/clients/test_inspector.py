@@ -1,4 +1,4 @@
-"""Our server in the MCP Inspector: every schema in order, and a call of every tool."""
+"""Our server in the MCP Inspector: every schema in order, and a call of every tool that is offered by default."""
 
 from __future__ import annotations
 
@@ -14,57 +14,19 @@ pytestmark = pytest.mark.slow  # real clients, in processes of their own
 
 FACT = "CI needs Node 20: the build breaks on 22"
 
-# The calls of one store, in order; `{}` in an argument is the id that the first of them gave.
-CALLS: dict[str, list[tuple[str, Mapping[str, Any]]]] = {
-    "memories": [
-        ("remember", {"content": FACT, "importance": 0.9, "tags": ["ci"]}),
-        ("recall", {"query": "node version of CI"}),
-        ("list_memories", {"limit": 5}),
-        ("get_memory", {"memory_id": "{}"}),
-        ("update_memory", {"memory_id": "{}", "tags": ["ci", "node"]}),
-        ("forget", {"memory_id": "{}"}),
-        ("restore_memory", {"memory_id": "{}"}),
-        ("memory_stats", {}),
-        ("memory_history", {"memory_id": "{}"}),
-        ("memory_diff", {"span": "HEAD"}),
-        ("memory_blame", {"memory_id": "{}"}),
-        ("import_memories", {"paths": ["notes.md"]}),
-        ("export_memories", {}),
-    ],
-    "learning": [
-        ("init_memory", {"dry_run": True, "no_llm": True}),
-        ("extract_memories", {"paths": ["session.jsonl"], "no_llm": True}),
-        ("learn_skill", {"name": "run-tests", "instructions": "1. Run `make test`.\n2. All must pass."}),
-        ("remember", {"content": FACT}),
-        ("remember", {"content": f"{FACT}."}),
-        ("dedup_log", {"limit": 5}),
-    ],
-    "skills": [
-        ("create_skill", {"name": "deploy", "instructions": "1. Tag.\n2. Push.", "description": "How to deploy"}),
-        ("list_skills", {}),
-        ("search_skills", {"query": "deploy"}),
-        ("get_skill", {"skill_id": "deploy"}),
-        ("apply_skill", {"skill_id": "deploy", "outcome": "success"}),
-        ("update_skill", {"skill_id": "deploy", "description": "How we deploy"}),
-        ("validate_skills", {}),
-        ("skill_stats", {}),
-        ("export_skills", {"directory": "copies"}),
-        ("delete_skill", {"skill_id": "deploy"}),
-        ("restore_skill", {"name": "deploy"}),
-    ],
-}
-# These need the number of a decision that the log has given.
-OF_A_DECISION = {"dedup_confirm", "dedup_reverse"}
-SESSION = [
-    {
-        "type": "user",
-        "sessionId": "s1",
-        "timestamp": "2026-01-15T12:00:00Z",
-        "message": {"role": "user", "content": "hi"},
-    }
-]
-
-
+# The tools that are offered by default, in order; `{}` in an argument is the id that the first of them gave. What each of
+# the others answers is held against its schema in tests/mcp.
+CALLS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("remember", {"content": FACT, "importance": 0.9, "tags": ["ci"]}),
+    ("recall", {"query": "node version of CI"}),
+    ("get_memory", {"memory_id": "{}"}),
+    ("update_memory", {"memory_id": "{}", "tags": ["ci", "node"]}),
+    ("forget", {"memory_id": "{}"}),
+    ("restore_memory", {"memory_id": "{}"}),
+    ("create_skill", {"name": "deploy", "instructions": "1. Tag.\n2. Push.", "description": "How to deploy"}),
+    ("search_skills", {"query": "deploy"}),
+    ("apply_skill", {"skill_id": "deploy", "outcome": "success"}),
+)
 _PATIENT = ("--connect-timeout", "900000")  # it would wait 15 seconds, in which a busy machine has not loaded the SDK
 
 
@@ -107,35 +69,20 @@ class Inspector:
 def inspector(claude) -> Inspector:
     if why := why_missing("mcp-inspector"):
         pytest.skip(why)
-    (claude.root / "notes.md").write_text("- The port is 8080\n")
     whole = claude.home / "bin" / "memsync-whole"  # the Inspector would take our options for its own
     whole.write_text("#!/bin/sh\nexec memsync mcp --tools all --whole\n")
     whole.chmod(0o755)
-    (claude.root / "session.jsonl").write_text("".join(json.dumps(line) + "\n" for line in SESSION))
     return Inspector(claude)
 
 
-def test_every_schema_is_in_order_and_every_tool_is_called_here(inspector):
-    names = {tool["name"] for tool in inspector.ask("tools/list", "--strict")["tools"]}
-    assert {name for calls in CALLS.values() for name, _ in calls} | OF_A_DECISION == names
-
-
-@pytest.mark.parametrize("group", CALLS)
-def test_every_tool_answers(inspector, group):
+def test_every_schema_is_in_order_and_every_default_tool_answers(inspector):
+    assert {name for name, _ in CALLS} <= {tool["name"] for tool in inspector.ask("tools/list", "--strict")["tools"]}
     id_ = ""
-    for tool, arguments in CALLS[group]:
+    for tool, arguments in CALLS:
         filled = {name: id_ if one == "{}" else one for name, one in arguments.items()}
         answer = inspector.call(tool, filled)
-        if not id_ and "memory" in answer:
+        if not id_:
             id_ = answer["memory"]["id"]
-
-
-def test_a_decision_about_a_copy_can_be_confirmed_and_reversed(inspector):
-    inspector.call("remember", {"content": FACT})
-    inspector.call("remember", {"content": f"{FACT}."})
-    (decision,) = inspector.call("dedup_log", {})["decisions"]
-    inspector.call("dedup_confirm", {"decision_ids": [str(decision["id"])]})
-    inspector.call("dedup_reverse", {"decision_id": str(decision["id"])})
 
 
 def test_resources_and_prompts_are_in_order(inspector):
