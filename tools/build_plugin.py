@@ -150,7 +150,8 @@ def _plugin() -> dict[Path, str]:
         "license": "MIT",
         "keywords": ["memory", "skills", "git", "mcp"],
     }
-    ours = server()  # without a type, which not every client knows
+    # Without a type, which not every client knows. Without alwaysLoad Claude Code asks its model before the tools are there.
+    ours = server(alwaysLoad=True)
     return {
         PLUGIN / ".claude-plugin" / "plugin.json": _json(manifest),
         # Codex reads the same file, with a shorter list of sources and events; `auto` asks the event itself.

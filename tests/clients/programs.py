@@ -8,12 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import prefork
 from app_server import AppServer
 from helpers import Ran, until
 from models import SAYS, Anthropic, Chat, Google, Model, OpenAI
@@ -122,10 +124,10 @@ class Client:
         return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
     def memsync(self, *words: str, stdin: str | bytes = b"") -> Ran:
-        """Run the memsync that the client finds."""
+        """Run memsync as the user does, without the price of a cold start; what the client runs pays it."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
         done = subprocess.run(
-            ["memsync", *words],
+            [prefork.shared().bin / "memsync", *words],
             cwd=self.root,
             env=self.env,
             input=data,
@@ -167,6 +169,11 @@ class Client:
     def compact(self) -> None:
         """Compact the session."""
         raise NotImplementedError
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """Keep one process for the turns that follow, where a new one for each costs many times a turn."""
+        yield
 
 
 _LOOK = {"description": "look", "prompt": "Find out what is needed"}
@@ -365,6 +372,8 @@ class OpenCode(Chatting):
     name, program, tool = "opencode", "opencode", "memsync_{}"
     forking = ("run", "--continue", "--fork")
     helper = ("task", {**_LOOK, "subagent_type": "general"})
+    _kept = INSTALLED / "opencode-plugins"
+    _address = ""
 
     def settings(self) -> Mapping[str, str]:
         model = {"name": "m1", "tool_call": True, "limit": {"context": 128_000, "output": 4096}}
@@ -372,13 +381,30 @@ class OpenCode(Chatting):
         here = {"npm": "@ai-sdk/openai-compatible", "name": "here", "options": options, "models": {"m1": model}}
         said = {"autoupdate": False, "share": "disabled", "model": "here/m1", "small_model": "here/m1"}
         (self.root / "opencode.json").write_text(json.dumps({**said, "provider": {"here": here}}))
+        made = self.root / ".opencode"
+        if self._kept.exists():
+            shutil.copytree(self._kept, made, symlinks=True)
+        else:
+            made.mkdir()
+            (made / ".gitignore").touch()  # without it, it ends where the project is read-only
         (self.home / ".npm").symlink_to(INSTALLED / "npm-cache")  # it asks npm for packages first
         (INSTALLED / "npm-cache").mkdir(exist_ok=True)
         off = ("AUTOUPDATE", "MODELS_FETCH", "DEFAULT_PLUGINS")
         return {f"OPENCODE_DISABLE_{name}": "1" for name in off}
 
+    def close(self) -> None:
+        """Keep what it installed for its plugins, which takes it longer than a turn, for the next project."""
+        super().close()
+        if not self._kept.exists() and (self.root / ".opencode" / "node_modules").exists():
+            fresh = Path(tempfile.mkdtemp(dir=INSTALLED))
+            shutil.copytree(self.root / ".opencode", fresh / "it", symlinks=True, ignore=lambda *_: {"plugins"})
+            with suppress(OSError):  # another test was first
+                (fresh / "it").rename(self._kept)
+            shutil.rmtree(fresh)
+
     def turn(self, prompt: str, *, again: bool, tools: bool) -> Ran:
-        return self.run("run", *(["--continue"] if again else []), prompt)
+        attach = ["--attach", self._address] if self._address else []
+        return self.run("run", *attach, *(["--continue"] if again else []), prompt)
 
     def hooks_file(self) -> Path:
         return self.root / ".opencode" / "plugins" / "memsync.js"
@@ -386,18 +412,23 @@ class OpenCode(Chatting):
     def compact(self) -> None:
         listed = json.loads(self.run("session", "list", "--format", "json").out)
         heard = self.root / ".gobby" / "local" / "hooks.log"
-        server = subprocess.Popen(
-            ["opencode", "serve", "--port", "0"], cwd=self.root, env=self.env, stdout=subprocess.PIPE, text=True
-        )
-        try:
-            assert server.stdout is not None
-            address = next(line for line in server.stdout if "http://" in line).split()[-1]
+        with self.staying():
             body = json.dumps({"providerID": "here", "modelID": "m1"}).encode()
-            url, headers = f"{address}/session/{listed[0]['id']}/summarize", {"Content-Type": "application/json"}
+            url, headers = f"{self._address}/session/{listed[0]['id']}/summarize", {"Content-Type": "application/json"}
             with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=_PATIENCE) as answer:
                 assert answer.status == 200
             until(lambda: "post-compact" in heard.read_text(), _PATIENCE)
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        words = ["opencode", "serve", "--port", "0"]
+        server = subprocess.Popen(words, cwd=self.root, env=self.env, stdout=subprocess.PIPE, text=True)
+        try:
+            assert server.stdout is not None
+            self._address = next(line for line in server.stdout if "http://" in line).split()[-1]
+            yield
         finally:
+            self._address = ""
             server.terminate()
             server.communicate()
 

@@ -95,7 +95,9 @@ def test_codex_lists_our_hooks_without_a_warning(codex):
     assert (listed["warnings"], listed["errors"]) == ([], [])
     assert sorted(hook["eventName"] for hook in listed["hooks"]) == [
         "postCompact",
+        "postToolUse",
         "preCompact",
+        "preToolUse",
         "sessionEnd",
         "sessionStart",
         "subagentStart",
@@ -114,6 +116,8 @@ def test_the_hash_by_which_codex_remembers_an_approval_never_changes(codex):
         "userPromptSubmit": "e11cca5f",
         "postCompact": "f4e1fb25",
         "subagentStart": "f05fba41",
+        "preToolUse": "0643687f",
+        "postToolUse": "98eba9be",
     }
 
 
