@@ -16,7 +16,7 @@ _PEER: Final = re.compile(
 _KEPT: Final = re.compile(r"all acknowledged, (\d+)–(\d+) there")
 _WRITTEN: Final = 1000
 
-_NAMES, _BAR, _GAP, _ROW = 190, 300, 160, 26
+_NAMES, _BAR, _GAP, _ROW = 165, 220, 120, 26
 THEMES: Final = {
     "light": {"text": "#1f2328", "dim": "#6e7781", "ours": "#1a7f37", "other": "#8c959f"},
     "dark": {"text": "#e6edf3", "dim": "#8b949e", "ours": "#3fb950", "other": "#6e7681"},
@@ -54,7 +54,7 @@ def draw(rows: list[Row], theme: str) -> str:
     """Return the chart as an SVG of *theme*."""
     colours = THEMES[theme]
     right = _NAMES + _BAR + _GAP
-    width, height = right + _BAR + 180, 56 + _ROW * len(rows) + 12
+    width, height = right + _BAR + 100, 56 + _ROW * len(rows) + 12
     most = max(row.cost for row in rows)
     parts = [
         _text(_NAMES, 20, "a recall in a new process, 10,000 memories", colours["text"], bold=True),

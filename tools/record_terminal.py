@@ -40,7 +40,7 @@ def record() -> list[Line]:
     with TemporaryDirectory() as folder:
         run = _Runner(Path(folder))
         run("git", "init", "-q")
-        stored = run.memsync("memory", "remember", _FACT)
+        stored = run.memsync("remember", _FACT)
         run("git", "add", "-A")
         run("git", "-c", "user.name=you", "-c", "user.email=you@example.org", "commit", "-qm", _MESSAGE)
         asked = json.dumps({"session_id": "two", "hook_event_name": "UserPromptSubmit", "prompt": _PROMPT})
@@ -48,10 +48,10 @@ def record() -> list[Line]:
     given = json.loads(answer)["hookSpecificOutput"]["additionalContext"]
     memory = next(line for line in given.splitlines() if line.startswith("- "))
     return [
-        Line("note", "# session one: somebody finds it out, you or your agent"),
+        Line("note", "# session one: you or your agent find it out; it is a line in your repository"),
         Line("typed", f'$ memsync remember "{_FACT}"'),
         Line("said", _steady(stored.strip())),
-        Line("typed", f"$ git add -A && git commit -qm '{_MESSAGE}'   # a line in your repository"),
+        Line("typed", f"$ git add -A && git commit -qm '{_MESSAGE}'"),
         Line("note", ""),
         Line("note", "# session two: a colleague asks an agent"),
         Line("typed", f"> {_PROMPT}"),
@@ -82,13 +82,18 @@ class _Runner:
         return self(sys.executable, "-m", "memsync", *words, said=said)
 
 
+def _count_blanks(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
 def draw(lines: list[Line], theme: str) -> str:
     """Return *lines* as an SVG of *theme*."""
     colours = THEMES[theme]
     width = round(max(len(line.text) for line in lines) * _LETTER + 2 * _MARGIN)
     height = len(lines) * _ROW + 2 * _MARGIN
     rows = [
-        f'<text x="{_MARGIN}" y="{_MARGIN + number * _ROW + 15}" fill="{colours[line.kind]}">{escape(line.text)}</text>'
+        f'<text x="{_MARGIN + _LETTER * _count_blanks(line.text):.0f}" y="{_MARGIN + number * _ROW + 15}" fill="{colours[line.kind]}" '
+        f'textLength="{_LETTER * len(line.text.strip()):.0f}">{escape(line.text.strip())}</text>'
         for number, line in enumerate(lines)
         if line.text
     ]

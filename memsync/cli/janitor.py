@@ -177,7 +177,7 @@ def _explain_merge(project: Project, step: Merge) -> Iterator[str]:
     yield f"keep {step.keep}: {texts[step.keep] or 'gone'}"
     for id_ in step.drop:
         yield f"drop {id_}: {texts[id_] or 'gone'}"
-        if step.decision == "llm_reject" and (lost := list_losses(texts[step.keep], texts[id_])):
+        if step.decision in ("llm_reject", "fallback_reject") and (lost := list_losses(texts[step.keep], texts[id_])):
             yield f"  lost: {'; '.join(lost)}"
 
 

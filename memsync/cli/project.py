@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memsync.cli import render
+from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command
 from memsync.errors import UsageError
 from memsync.format.as_json import as_json
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from memsync.setup.installing import Installed
+
+_PAUSE: Final = 0.7  # seconds, for the eye of who watches the demo
 
 
 class _Agent(click.ParamType[str]):
@@ -246,7 +249,13 @@ def demo(keep: bool) -> None:
     from memsync.setup.demo import tell
 
     for line in tell(keep=keep):
-        click.echo(line)
+        if line.startswith("# "):
+            click.echo(f"\n{click.style(line[2:], bold=True)}")
+        else:
+            head, rest, more = line.partition("\n")
+            click.echo(f"{click.style(head, fg='cyan')}{rest}{more}")
+        if terminal.is_terminal():
+            time.sleep(_PAUSE)
 
 
 @cli.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -42,7 +43,11 @@ _BESIDE: Final = {
 
 def _format_proposal(one: Proposal) -> str:
     memory = one.memory
-    where = f"line {one.where.rpartition(':')[2]}" if memory.source_session_id else one.where
+    where = (
+        f"line {one.where.rpartition(':')[2]}"
+        if memory.source_session_id
+        else one.where.removeprefix(f"{os.getcwd()}{os.sep}")
+    )
     replaced = f"; replaces {', '.join(map(render.short_id, memory.supersedes))}" if memory.supersedes else ""
     facts = render.one_line(f"({shown_type(memory.memory_type)}, importance {memory.importance:g}, {where}{replaced})")
     return terminal.flow(

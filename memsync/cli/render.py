@@ -39,6 +39,7 @@ _TOLD: Final = {
 }
 _PARTS: Final = ("lexical", "semantic", "identifier", "phrase")
 _SHOWN: Final = 20
+_GUESSES: Final = 2  # at most so many texts are named that may be like a new one
 _LEVELS: Final = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
@@ -181,10 +182,12 @@ def remembered(result: Remembered, now: datetime) -> str:
     if result.status == "superseded":  # what is named is the new one
         said = f"{click.style('replaces', fg=colour)} {', '.join(map(short_id, result.entry.memory.supersedes))}"
     lines = [entry_line(result.entry, now, f"{said}: ")]
-    for other in result.similar:
-        if other.relation in _TOLD:
-            line = f"  {_TOLD[other.relation]} ({one_line(other.reason)}): "
-            lines.append(entry_line(other, now, click.style(line, fg="yellow")))
+    told = sorted((o for o in result.similar if o.relation in _TOLD), key=lambda o: o.relation != "contradicts")
+    most = max(_GUESSES, sum(other.relation == "contradicts" for other in told))
+    for other in told[:most]:
+        line = f"  {_TOLD[other.relation]} ({one_line(other.reason)}): "
+        lines.append(entry_line(other, now, click.style(line, fg="yellow")))
+    lines += [f"  … and {len(told) - most} more that may be like it (--json tells all)"] if told[most:] else []
     wrong = [short_id(other.id) for other in result.similar if other.relation == "contradicts"]
     if wrong and not result.entry.memory.archived_at:
         supersedes = " ".join(f"--supersedes {id_}" for id_ in wrong)

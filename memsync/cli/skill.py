@@ -82,7 +82,12 @@ skill.add_command(show, "get")
 @command(skill)
 @click.argument("name")
 @click.option("-i", "--instructions", metavar="FILE", required=True, help=_instructions_help)
-@click.option("-d", "--description", metavar="TEXT", help="What it does and when to use it.  [default: the first line]")
+@click.option(
+    "-d",
+    "--description",
+    metavar="TEXT",
+    help="What it does and when to use it.  [default: the first line, if it is no step]",
+)
 @click.option("--trigger", "trigger_pattern", metavar="REGEX", default="", help="What prompts it is for.")
 @_tags
 @target_options

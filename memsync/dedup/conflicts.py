@@ -44,7 +44,9 @@ def find_conflict(new: Reading, old: Reading, texts: tuple[str, str]) -> str:
 def find_negation(one: Reading, other: Reading) -> str:
     """Find a word that *one* negates and *other* does not."""
     plain = {token.form for token in other.tokens if token.kind in CONTENT} - set(_list_negated(other))
-    return next((f"only one of them says 'not {word}'" for word in _list_negated(one) if word in plain), "")
+    word = next((word for word in _list_negated(one) if word in plain), None)
+    raw = next((token.raw for token in one.tokens if token.form == word), "")
+    return f"only one of them says 'not {raw}'" if word else ""
 
 
 @lru_cache(maxsize=4096)  # a write asks it of its own text for each nominee, and of these again at the next write

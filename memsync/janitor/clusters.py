@@ -95,7 +95,7 @@ def make_merge(cluster: Sequence[Kept], likeness: float, head: Kept | None = Non
         return None
     saw = {each.memory.id: seal(each.memory) for each in (head, *dropped)}
     drop = tuple(each.memory.id for each in dropped)
-    return Merge(head.scope, head.memory.id, drop, saw, _WHY, "llm_reject", round(likeness, 4))
+    return Merge(head.scope, head.memory.id, drop, saw, _WHY, "fallback_reject", round(likeness, 4))
 
 
 def choose_head(cluster: Sequence[Kept]) -> Kept:

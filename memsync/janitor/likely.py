@@ -146,7 +146,7 @@ def merge_by_model(project: Project, clusters: Sequence[Merge], plan: Plan) -> N
         left = tuple(id_ for id_ in cluster.drop if said[id_] is None or id_ in {*same} - {*merged})
         if merged:
             why = "one text of all" if content else next((one.reason for id_ in merged if (one := said[id_])), "")
-            plan.steps.append(_narrow(cluster, merged, why)._replace(content=content or None))
+            plan.steps.append(_narrow(cluster, merged, why)._replace(content=content or None, decision="llm_reject"))
         elif left:
             plan.guesses.append(_narrow(cluster, left, ""))
         project.state(cluster.scope).log_dedup(

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from memsync.agents.session import RecallSession
 from memsync.errors import MemsyncError
 from memsync.memories.project import Project
 from memsync.setup import repository
@@ -41,12 +42,17 @@ def _chapters(directory: Path) -> Iterator[str]:
     project.mkdir()
     checkout.create(project, name="Demo", email="demo@example.org")
     with Project.open(project, env={"MEMSYNC_HOME": str(directory / "home")}) as memsync:
+        yield "# Memories are lines of a file in your repository"
         yield from _open_store(memsync)
+        yield "# They are found by words, parts of names and meaning, typos or not"
         yield from _ask_questions(memsync)
+        yield "# A copy is not stored twice, and an edit by hand counts at once"
         yield from _remember_copy(memsync)
         yield from _edit_by_hand(memsync, project / ".gobby" / "memories.jsonl")
-    repo_line = checkout.commit_all(project, "Remember how the shop works")
-    yield _print_line("git commit", f"{repo_line}: memories travel with the code")
+        repo_line = checkout.commit_all(project, "Remember how the shop works")
+        yield _print_line("git commit", f"{repo_line}: memories travel with the code")
+        yield "# The next session of an agent is given what fits, before it answers"
+        yield _brief_agent(memsync, "update the CI workflow to the newest node", "Node 20")
 
 
 def _open_store(memsync: Project) -> Iterator[str]:
@@ -77,6 +83,18 @@ def _edit_by_hand(memsync: Project, path: Path) -> Iterator[str]:
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("port 5432", "port 5433"), encoding="utf-8")
     yield _print_line("an editor changes 5432 to 5433 in the file", _recall(memsync, "postgres port", "5433"))
+
+
+def _brief_agent(memsync: Project, prompt: str, expected: str) -> str:
+    """Return what an agent's hook adds to *prompt*.
+
+    Raises:
+        MemsyncError: it does not say what the story expects.
+    """
+    given = RecallSession(memsync, "demo").at_prompt(prompt).text
+    if expected not in given:
+        raise MemsyncError(f"the demo did not give {expected!r} at {prompt!r}; please report this")
+    return f"> {prompt}\n" + "\n".join(f"    {line}" for line in given.splitlines())
 
 
 def _recall(memsync: Project, query: str, expected: str) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from memsync.errors import InvalidSkill
+from memsync.errors import InvalidSkill, Remedy
 from memsync.format.jsonl import Problem
 from memsync.skills.file import (
     PLACES,
@@ -48,6 +48,7 @@ _RESERVED: Final = frozenset(
 )
 _PROBE: Final = "a" * 2_000 + " " + "0 " * 500 + "_!"
 # "mapping values are not allowed" and the like: a value that ends where YAML sees the beginning of another.
+_STEP: Final = re.compile(r"\d+[.)]\s|[-*+]\s")
 _UNQUOTED: Final = re.compile(r"^(\s*[A-Za-z][\w-]*:[ \t]+)([^\s\"'\[{|>#].*?)(\r?)$")
 
 
@@ -218,10 +219,16 @@ def fix(data: bytes, folder: str) -> bytes:
 
 
 def _take_first_line(text: str) -> str:
-    lines = (line.strip("#*- \t") for line in text.splitlines())
+    lines = (line.strip() for line in text.splitlines())
     found = next(filter(None, lines), "")
-    if not found:
+    if not found.strip("#*- "):
         raise InvalidSkill("no description, and no text to take one from")
+    if _STEP.match(found):
+        raise InvalidSkill(
+            "no description, and the text begins with a step; say what the skill does and when to use it: ",
+            Remedy("--description"),
+        )
+    found = found.strip("#* ")
     return as_text(found)[:MAX_DESCRIPTION]
 
 

@@ -88,6 +88,14 @@ def test_a_field_that_is_wrong_is_refused_with_the_reason(skills, folder, fields
     assert not folder.exists()
 
 
+def test_a_step_is_no_description_and_a_heading_is_one(skills):
+    with pytest.raises(
+        InvalidSkill, match="begins with a step; say what the skill does and when to use it: --description"
+    ):
+        skills.create("release", "1. bump the version\n2. tag it")
+    assert skills.create("release", "# How to release\n\n1. tag it").skill.description == "How to release"
+
+
 def test_an_update_of_tags_changes_one_line_as_git_sees_it(skills, folder, repo):
     by_hand(folder, "x", "---\nname: x # me\ndescription: 'd'\ntags: [a,  b]\nlicense: MIT\n---\nbody without an end")
     repo.git("add", "-A")
