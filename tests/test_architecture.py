@@ -244,6 +244,14 @@ def test_the_hook_of_a_prompt_loads_what_its_answer_needs(repo):
     assert loaded & (HEAVY | slow | MERGING | RULES) == set()
 
 
+@pytest.mark.parametrize("words", [("list", "--limit", "1"), ("show", "mm-a")])
+def test_a_list_and_a_memory_are_shown_without_reading_the_file(repo, words):
+    repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
+    loaded_by("memory", "recall", "docker", cwd=repo.root)  # makes the index
+    slow = {"orjson", "memsync.index.oneshot", "memsync.dedup", "uuid", "urllib.parse", "inspect", "rapidfuzz"}
+    assert loaded_by(*words, cwd=repo.root) & (HEAVY | slow | MERGING | RULES) == set()
+
+
 def test_small_talk_loads_no_store(repo):
     asked = json.dumps({"session_id": "s", "prompt": "ok thanks", "cwd": str(repo.root)})
     loaded = {name for name in loaded_by("hook", "prompt", cwd=repo.root, given=asked) if name.startswith("memsync.")}

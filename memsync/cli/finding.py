@@ -171,7 +171,7 @@ def show(project: Project, /, words: tuple[str, ...], scope: Scope | None, at: s
     from memsync.cli.naming import find_ref
 
     project = _open_at(project, at)
-    entry = project.get(find_ref(project, words, scope), scope)
+    entry = (project.get if at else project.show)(find_ref(project, words, scope), scope)
     newer = find_successors(project.stores, entry.id) if entry.memory.archived_at else ()
     return Answer(entry, render.entry_whole(entry, project.clock(), newer, project.layout.root))
 

@@ -23,11 +23,11 @@ from memsync.system.dataclass import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MAGIC: Final = b"MSIDX002"
+MAGIC: Final = b"MSIDX003"
 _ALIGN: Final = 64
 _LARGE: Final = 1 << 24  # bytes of a file that is large
 _HEAD: Final = len(MAGIC) + 8
-_CODES: Final = {"<i8": "q", "<u8": "Q", "<i4": "i", "<f4": "f", "|i1": "b", "|u1": "B"}
+_CODES: Final = {"<i8": "q", "<u8": "Q", "<i4": "i", "<f4": "f", "<f8": "d", "|i1": "b", "|u1": "B"}
 _KINDS: Final = {code: kind for kind, code in _CODES.items()}
 
 

@@ -107,7 +107,11 @@ def load(path: Path, base: Cached) -> Delta | None:
     except (LookupError, TypeError, ValueError):
         return None  # not of our making
     slots = len(base.views["keys"]) + len(delta.late)
-    is_sound = len(delta.lines) == 3 * slots and all(0 <= slot < slots for slot in delta.dead)
+    is_sound = (
+        len(delta.lines) == 3 * slots
+        and len(delta.about.get("heads", ())) == len(delta.late)
+        and all(0 <= slot < slots for slot in delta.dead)
+    )
     return delta if is_sound else None
 
 

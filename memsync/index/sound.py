@@ -14,6 +14,7 @@ KINDS: Final = {
     "lines": "q", "keys": "Q", "texts": "Q",
     "base.keys": "Q", "base.starts": "q", "base.slots": "i", "base.counts": "f", "base.lengths": "f",
     "grams.keys": "q", "grams.starts": "q", "grams.places": "i", "grams.sizes": "f", "grams.letters": "B", "grams.ends": "i",
+    "heads.letters": "B", "heads.ends": "i", "heads.importance": "d", "heads.moments": "q",
     "vectors.numbers": "b", "vectors.scales": "f", "vectors.signs": "B",
 }  # fmt: skip
 _VECTORS: Final = tuple(name for name in KINDS if name.startswith("vectors."))
@@ -27,6 +28,7 @@ def is_sound(views: Mapping[str, Any]) -> bool:
         all(views[name].format == KINDS[name] for name in wanted)
         and _is_base_sound(views)
         and _are_grams_sound(views)
+        and _are_heads_sound(views)
         and (_VECTORS[0] not in views or _are_vectors_sound(views))
     )
 
@@ -42,6 +44,16 @@ def _is_base_sound(views: Mapping[str, Any]) -> bool:
         and all(0 <= lines[3 * at + 1] < lines[3 * at + 2] for at in _places(count))
         and all(0 <= slots[at] < count and 0 < counts[at] <= lengths[slots[at]] for at in _places(len(slots)))
         and all(_rise(slots[starts[at] : starts[at + 1]][:_LOOKS].tolist()) for at in _places(len(starts) - 1))
+    )
+
+
+def _are_heads_sound(views: Mapping[str, Any]) -> bool:
+    ends, count = views["heads.ends"], len(views["keys"])
+    return (
+        len(ends) == len(views["heads.importance"]) == len(views["heads.moments"]) == count
+        and (ends[-1] if count else 0) == len(views["heads.letters"])
+        and _rise(_looks(ends))
+        and all(0 <= one <= 1 for one in _looks(views["heads.importance"]))
     )
 
 

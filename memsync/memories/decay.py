@@ -20,10 +20,17 @@ def effective_importance(memory: Memory, last_used: datetime | None, now: dateti
     more than the importance as written. A write counts as a use.
     """
     used = last_used or memory.updated_at or memory.created_at
-    if not settings.decay_enabled or used is None:
+    if used is None:
         return memory.importance
     for moment in (memory.updated_at, memory.created_at):  # every memory passes here in a hook: no generator
         if moment is not None and moment > used:
             used = moment
-    months = max(0.0, (now - used).total_seconds() / 86_400 / DAYS_A_MONTH)
-    return max(min(settings.decay_floor, memory.importance), memory.importance - settings.decay_rate * months)
+    return fade(memory.importance, (now - used).total_seconds(), settings)
+
+
+def fade(importance: float, idle: float, settings: Settings) -> float:
+    """Return what an *importance* is worth *idle* seconds after the last use."""
+    if not settings.decay_enabled:
+        return importance
+    months = max(0.0, idle / 86_400 / DAYS_A_MONTH)
+    return max(min(settings.decay_floor, importance), importance - settings.decay_rate * months)

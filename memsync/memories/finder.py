@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memsync.errors import ConfigError, StoreError
 from memsync.index import cache
@@ -21,7 +21,7 @@ from memsync.index.delta import MOST
 from memsync.index.delta import load as load_delta
 from memsync.index.delta import save as save_delta
 from memsync.index.embed import Meaning, choose
-from memsync.index.rank import Allow, Ranking
+from memsync.index.rank import Allow, Ranking, Record
 from memsync.index.scale import LEXICON
 from memsync.index.sound import is_sound
 from memsync.memories.known import (
@@ -31,6 +31,7 @@ from memsync.memories.known import (
     as_lists,
     find_delta,
     is_head_sound,
+    name_arrays,
     open_files,
     read_record,
     take_down,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from memsync.index.core import Arrays, Index
 
 log = Log(__name__)
+T = TypeVar("T")
 
 _BUILT: Final = frozenset({"builtin", "none"})
 _LARGE: Final = 8_000_000  # bytes of memories, from which on a process that stays has another one make the index
@@ -295,7 +297,9 @@ class Finder:
             if span is None or (span.memory is not memory and span.memory != memory):
                 return None
             lines += [SCOPES.index(scope) + len(SCOPES) * span.file, span.start, span.end]
-        return self._describe({scope: stamp for scope, (stamp, _) in spans.items()}), _name_arrays(lines, arrays)
+        return self._describe({scope: stamp for scope, (stamp, _) in spans.items()}), name_arrays(
+            records, lines, arrays
+        )
 
     def _describe(self, stamps: Mapping[Scope, Stamps]) -> str:
         """Return the header of a cache made now, as JSON."""
@@ -363,38 +367,33 @@ class Finder:
 
     def _ask_once(self, text: str, how: dict[str, Any]) -> Ranking | None:
         """Answer from the cache alone, if it was made from the files as they are now."""
+        return self.with_cache(partial(self._ask_cached, text, how))
+
+    def with_cache(self, ask: Callable[[Held, Callable[[int], Record | None]], T]) -> T | None:
+        """Return what *ask* makes of the cache and of what reads the record of a slot; None if the cache does not fit the files."""
         held = self._load_cache() if self._spec in _BUILT else None
         if held is None or not self._is_made_alike(held.cached):
             return None
         try:
-            return self._ask_cached(held, text, how)
+            with ExitStack() as stack:
+                opened = {scope: open_files(store, stack) for scope, store in self._stores.items()}
+                if held.about["stamps"] != {scope: as_lists(stamps) for scope, (_, stamps) in opened.items()}:
+                    return None
+                self.problems = dict(held.about["problems"])
+                both = {scope: found for scope, (found, _) in opened.items()}
+                return ask(held, partial(read_record, held.delta.lines, both))
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever is wrong with the cache, the files have it right
             log.info("the cached index is of no use: %s", error)
             return None
 
-    def _ask_cached(self, held: Held, text: str, how: dict[str, Any]) -> Ranking | None:
-        with ExitStack() as stack:
-            opened = {scope: open_files(store, stack) for scope, store in self._stores.items()}
-            if held.about["stamps"] != {scope: as_lists(stamps) for scope, (_, stamps) in opened.items()}:
-                return None
-            from memsync.index.oneshot import OneShot
+    def _ask_cached(
+        self, text: str, how: dict[str, Any], held: Held, record: Callable[[int], Record | None]
+    ) -> Ranking:
+        from memsync.index.oneshot import OneShot
 
-            if self.meaning:
-                self.meaning.calibrate(held.cached.about["unrelated"])
-            self.problems = dict(held.about["problems"])
-            record = partial(read_record, held.delta.lines, {scope: both for scope, (both, _) in opened.items()})
-            asked = OneShot(held.cached, record, self.meaning, stop_words=self._stop_words, delta=held.delta)
-            return asked.search(text, **how)
-
-
-def _name_arrays(lines: list[int], arrays: Arrays) -> dict[str, Any]:
-    """Return all arrays by name, with the scope and the place of each record's line."""
-    import numpy as np
-
-    parts: dict[str, Any] = {"lines": np.array(lines, np.int64), "keys": arrays.keys, "texts": arrays.texts}
-    for group in ("base", "grams", "vectors"):
-        if (value := getattr(arrays, group)) is not None:
-            parts |= {f"{group}.{name}": getattr(value, name) for name in value.__dataclass_fields__}
-    return parts
+        if self.meaning:
+            self.meaning.calibrate(held.cached.about["unrelated"])
+        asked = OneShot(held.cached, record, self.meaning, stop_words=self._stop_words, delta=held.delta)
+        return asked.search(text, **how)

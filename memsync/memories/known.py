@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from memsync.format import codec
+from memsync.index import heads
 from memsync.index.cache import Cached
 from memsync.index.delta import Delta
 from memsync.index.rank import Record
@@ -16,6 +17,7 @@ from memsync.store.changes import Span
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
+    from memsync.index.core import Arrays
     from memsync.index.embed import Meaning
     from memsync.store.store import Stamps, Store
 
@@ -110,7 +112,9 @@ def _compare(known: Known, spans: Mapping[Scope, Mapping[str, Span]], said: dict
         dead.update(gone.values())
     for number, span in new:
         lines += (number, span.start, span.end)
-    late = [*known.held.delta.late, *maker.make([span.memory for _, span in new])]
+    memories = [span.memory for _, span in new]
+    late = [*known.held.delta.late, *maker.make(memories)]
+    said["heads"] = heads.all_heads(known.held.about.get("heads", ()), memories)
     return Delta(said, lines, sorted(dead), late)
 
 
@@ -144,3 +148,15 @@ def read_record(lines: Any, opened: Mapping[Scope, Files], slot: int) -> Record 
 def is_head_sound(about: Mapping[str, Any]) -> bool:
     """Tell whether what a cache says about itself can be ours."""
     return isinstance(about["stamps"], dict) and isinstance(about["unrelated"], float | int | None)
+
+
+def name_arrays(records: Sequence[Record], lines: list[int], arrays: Arrays) -> dict[str, Any]:
+    """Return all arrays by name, with the head of each record and the scope and the place of its line."""
+    import numpy as np
+
+    parts: dict[str, Any] = {"lines": np.array(lines, np.int64), "keys": arrays.keys, "texts": arrays.texts}
+    parts |= heads.name_arrays(memory for _, memory in records)
+    for group in ("base", "grams", "vectors"):
+        if (value := getattr(arrays, group)) is not None:
+            parts |= {f"{group}.{name}": getattr(value, name) for name in value.__dataclass_fields__}
+    return parts

@@ -119,6 +119,16 @@ class Project(Opened):
             return find_inherited(self, ref, error)
         return self.mark(self.entry(where, memory))
 
+    def show(self, ref: str, scope: Scope | None = None) -> Entry:
+        """Return what `get` does, for a process that only shows it: nothing else is read where that can be.
+
+        Raises:
+            MemoryNotFound, AmbiguousId
+        """
+        from memsync.memories.unread import find_one
+
+        return (None if scope else find_one(self, ref)) or self.get(ref, scope)
+
     def entries(self, filters: Filters = _ALL) -> Iterator[Entry]:
         """Yield every memory that passes *filters*."""
         self.stores.refresh()
@@ -158,7 +168,14 @@ class Project(Opened):
 
     def memories(self, filters: Filters = _ALL, *, limit: int | None = None, order: Order | None = None) -> list[Entry]:
         """Return the memories that pass *filters*, most important first; with *order*, what is less by that comes first."""
-        return [self.mark(entry) for entry in sort_by_importance(self.entries(filters), order)[:limit]]
+        found = None
+        if limit is not None and order is None:
+            from memsync.memories.unread import list_first
+
+            found = list_first(self, filters, limit)
+        if found is None:
+            found = sort_by_importance(self.entries(filters), order)[:limit]
+        return [self.mark(entry) for entry in found]
 
     def list_all(self, filters: Filters = _ALL, *, limit: int | None = None, order: Order | None = None) -> list[Entry]:
         """Return what `memories` does, with what is inherited; with *order*, what is less by that comes first."""

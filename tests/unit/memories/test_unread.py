@@ -1,0 +1,86 @@
+"""Lists and single memories by the heads in the cache: what the stores say when they are read whole."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pytest
+
+from memsync import Filters, Memsync
+from memsync.errors import MemsyncError
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+TEXTS = [f"{word} waits for the queue of {word}s" for word in "ant bee cat dog eel fox gnu hen".split()]
+FILTERS = (
+    Filters(),
+    Filters(archived=True, tags_any=["odd"]),
+    Filters(min_importance=0.4, scopes=("project",)),
+    Filters(keep=lambda entry: "e" in entry.content),
+)
+
+
+def opened(repo, *, read: bool, days: int = 0) -> Memsync:
+    project = Memsync.open(repo.root, clock=lambda: NOW + timedelta(days=days))
+    if read:
+        project.stores.refresh()
+    return project
+
+
+def write(repo, deeds) -> None:
+    """Write in processes of their own, each of which leaves the cache or what changed beside it."""
+    for day, (text, importance, deed) in enumerate(deeds):
+        with opened(repo, read=False, days=day) as project:
+            tags = ["odd"] if text % 2 else []
+            project.remember(
+                TEXTS[text], importance=importance, tags=tags, scope="global" if deed == "global" else None
+            )
+            if deed == "forget":
+                project.forget(project.list(limit=1)[0].id)
+            if deed == "use":
+                project.recall(TEXTS[text], limit=1)
+    with opened(repo, read=False) as project:
+        project.search("queue")  # where nobody has left a cache
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_list_by_heads_is_that_of_the_stores_after_any_writes(repo, seed):
+    draw = Random(seed)
+    kinds = ["", "", "global", "forget", "use"]
+    write(repo, [(draw.randrange(8), draw.choice([0.2, 0.5, 0.9]), draw.choice(kinds)) for _ in range(7)])
+    for filters in FILTERS:
+        for limit in (1, 3, 50):
+            with opened(repo, read=False, days=40) as short, opened(repo, read=True, days=40) as whole:
+                assert short.list(filters, limit=limit) == whole.list(filters, limit=limit)
+                assert all(store.stamp is None for store in short.stores.values())
+
+
+def test_one_memory_is_shown_as_the_stores_have_it(repo):
+    write(repo, [(0, 0.5, ""), (1, 0.9, "global"), (2, 0.2, "use")])
+    with opened(repo, read=True) as whole:
+        known = whole.list()
+    for entry in known:
+        for ref in (entry.id, entry.id[:7]):
+            with opened(repo, read=False) as short:
+                assert short.show(ref) == next(one for one in known if one.id == entry.id)
+                assert all(store.stamp is None for store in short.stores.values())
+    with opened(repo, read=False) as short, pytest.raises(MemsyncError):
+        short.show("mm-nobody")
+
+
+def test_a_file_that_was_edited_by_hand_is_read(repo):
+    write(repo, [(0, 0.5, "")])
+    before = repo.memories.read_bytes()
+    repo.memories.write_bytes(before.replace(b"ant waits", b"ape waits"))
+    with opened(repo, read=False) as short:
+        (entry,) = short.list(limit=5)
+        assert entry.content.startswith("ape waits")
+        assert short.show(entry.id).content == entry.content
+
+
+def test_many_that_filters_leave_out_have_the_stores_read(repo):
+    repo.write_memories("".join(f'{{"content":"note {n} of many","id":"mm-{n:06d}"}}\n' for n in range(300)))
+    with opened(repo, read=False) as project:
+        project.search("note")
+        rare = Filters(keep=lambda entry: entry.id == "mm-000299")
+        assert [entry.id for entry in project.list(rare, limit=1)] == ["mm-000299"]
