@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import shutil
 import sys
 from datetime import UTC, datetime, timedelta
@@ -52,13 +54,30 @@ GITCONFIG = """\
 """
 
 
+_NUMBERS = itertools.count()
+
+
+def _make_directory(factory: pytest.TempPathFactory, name: str) -> Path:
+    """Make one that no other test has; `mktemp` reads the names of all there are to find its number, for each of thousands."""
+    word = re.sub(r"\W", "_", name)[:30]
+    made = factory.getbasetemp() / f"{word}-{next(_NUMBERS)}"
+    made.mkdir(mode=0o700)
+    return made
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory of the test's own."""
+    return _make_directory(tmp_path_factory, request.node.name)
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the only home that a test can see; forgetting a path must never reach the real one."""
     for name in list(os.environ):
         if name.startswith(_LEAKS):
             monkeypatch.delenv(name)
-    directory = tmp_path_factory.mktemp("home")
+    directory = _make_directory(tmp_path_factory, "home")
     monkeypatch.setenv("HOME", str(directory))
     if sys.platform != "win32":  # what git's hooks find starts at once
         monkeypatch.setenv("PATH", f"{prefork.shared().bin}{os.pathsep}{os.environ['PATH']}")
