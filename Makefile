@@ -8,7 +8,7 @@ RUN := $(VENV)/bin/
 STAMP := $(VENV)/.filled
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick explore check-model lint style types types-windows lock package bench docs site browser pictures clean
+.PHONY: help demo test quick explore check-model lint style types types-windows lock package bench profile docs site browser pictures clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1	/' | expand -t 20
@@ -50,6 +50,10 @@ bench: $(STAMP)  ## measure, as ratios against a baseline in the same run
 	$(RUN)python -m pip install --quiet --disable-pip-version-check --group bench
 	$(RUN)python -m compileall -q memsync
 	$(RUN)python -m benchmarks $(ARGS)
+
+profile: $(STAMP)  ## show where the time of cold commands goes: ARGS="recall list --file memories.jsonl --more"
+	$(RUN)python -m compileall -q memsync
+	$(RUN)python -m benchmarks.profile $(ARGS)
 
 docs: $(STAMP)  ## write what is generated: the help of groups, docs/cli.md, the plugin, the README's pictures
 	$(RUN)python tools/write_docs.py

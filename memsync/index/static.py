@@ -11,9 +11,10 @@ import struct
 import sys
 import unicodedata
 import zlib
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,6 +31,7 @@ MAGIC: Final = b"MSEMB002"
 HEAD: Final = struct.Struct("<8s32sIIII")  # magic, SHA-256 of the rest, rows, dim, vocabulary bytes, notes bytes
 HASHED: Final = 509  # rows `#0` to `#508` stand for trigrams of unknown words
 BUILTIN: Final = Path(__file__).with_name("embedder.bin")
+WORDS: Final = "embedder.words"  # beside it: of each word the checksum, where it stands, and its row, sorted
 
 _WORDS: Final = late_pattern(r"[^\W_]+")
 _PARTS: Final = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
@@ -40,6 +42,35 @@ _STEP: Final = 4096  # tokens in one product: 8 MB for 256 numbers each
 _BLOCK: Final = 2048  # texts whose words are looked up together
 
 
+class FewWords:
+    """The rows of a vocabulary, each looked up in a sorted file: a query has a dozen words, and a dictionary of 30,000 takes longer."""
+
+    def __init__(self, text: bytes, table: memoryview) -> None:
+        count = len(table) // 3
+        self._text = text
+        self._checks, self._places, self._rows = table[:count], table[count : 2 * count], table[2 * count :]
+
+    def get(self, word: str) -> int | None:
+        """Return the row of *word*; None without one."""
+        raw = word.encode("utf-8", "surrogatepass")
+        check = zlib.crc32(raw)
+        at = bisect_left(self._checks, check)
+        while at < len(self._checks) and self._checks[at] == check:
+            place = self._places[at]
+            if self._text[place : place + len(raw) + 1].removesuffix(b"\n") == raw:
+                return self._rows[at]
+            at += 1
+        return None
+
+
+def sort_words(text: bytes) -> bytes:
+    """Return what `FewWords` reads of a vocabulary, whose words are the lines of *text*: three columns of 32 bits, the lowest byte first."""
+    words = text.split(b"\n")
+    places = accumulate((len(word) + 1 for word in words), initial=0)
+    found = sorted((zlib.crc32(word), place, row) for row, (word, place) in enumerate(zip(words, places, strict=False)))
+    return b"".join(number.to_bytes(4, "little") for column in zip(*found, strict=True) for number in column)
+
+
 class WordPieces:
     """Split developer prose into rows of the vocabulary, once per word.
 
@@ -48,7 +79,7 @@ class WordPieces:
     known pieces (`##` marks a piece inside a word, as in WordPiece).
     """
 
-    def __init__(self, vocabulary: Mapping[str, int]) -> None:
+    def __init__(self, vocabulary: Mapping[str, int] | FewWords) -> None:
         self._rows = vocabulary
         self._memo = Memo(self._read_chunk, _MEMO_CHUNKS)
         self._parts = Memo(self._cut, _MEMO_CHUNKS)
@@ -91,7 +122,7 @@ class WordPieces:
         edged = f" {part} "
         grams = (edged[i : i + 3] for i in range(len(edged) - 2))
         names = (f"#{zlib.crc32(gram.encode('utf-8', 'replace')) % HASHED}" for gram in grams)
-        return [self._rows[name] for name in names if name in self._rows]
+        return [row for name in names if (row := self._rows.get(name)) is not None]
 
 
 def fold(word: str) -> str:
@@ -119,6 +150,7 @@ class StaticEmbedder:
                 raise ValueError(f"{path} is no memsync embedder; install memsync again")
             _, self._digest, rows, dim, words, notes = HEAD.unpack(head)
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._words_path = path.with_name(WORDS)
         self.dim: int = dim
         self._rows: int = rows
         self._text = slice(HEAD.size, HEAD.size + words)
@@ -173,8 +205,9 @@ class StaticEmbedder:
 
         Both ways add the same numbers in the same order, so they agree to the last bit.
         """
-        rows = self._tokens.rows(text)
-        total = self._summed_by_numpy(rows) if "numpy" in sys.modules else self._summed(rows)
+        has_numpy = "numpy" in sys.modules
+        rows = (self._tokens if has_numpy else self._few_tokens or self._tokens).rows(text)
+        total = self._summed_by_numpy(rows) if has_numpy else self._summed(rows)
         length = sum(x * x for x in total) ** 0.5
         return [x / length for x in total] if length else total
 
@@ -204,6 +237,19 @@ class StaticEmbedder:
         scales = np.frombuffer(self._map, np.float32, self._rows, self._scales_at)
         table = np.frombuffer(self._map, np.int8, self._rows * self.dim, self._table_at)
         return scales, table.reshape(self._rows, self.dim)
+
+    @cached_property
+    def _few_tokens(self) -> WordPieces | None:
+        """The same for few texts; None where there is no file for it, or one of another model."""
+        try:
+            with self._words_path.open("rb") as file:
+                digest, table = file.read(len(self._digest)), file.read()
+        except OSError:
+            return None
+        text = self._map[self._text]
+        if digest != self._digest or len(table) != 12 * (text.count(b"\n") + 1) or sys.byteorder != "little":
+            return None
+        return WordPieces(FewWords(text, memoryview(table).cast("I")))
 
     @cached_property
     def _tokens(self) -> WordPieces:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memsync.index.static import HEAD, MAGIC
+from memsync.index.static import HEAD, MAGIC, WORDS, sort_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,4 +26,6 @@ def pack(path: Path, words: Sequence[str], vectors: NDArray[np.float32], *, note
     sizes = (len(words), vectors.shape[1], len(text), len(extra))
     gap = b"\0" * (-(HEAD.size + len(text) + len(extra)) % 64)
     rest = struct.pack("<IIII", *sizes) + text + extra + gap + scales.tobytes() + table.tobytes()
-    path.write_bytes(MAGIC + hashlib.sha256(rest).digest() + rest)
+    digest = hashlib.sha256(rest).digest()
+    path.write_bytes(MAGIC + digest + rest)
+    path.with_name(WORDS).write_bytes(digest + sort_words(text))

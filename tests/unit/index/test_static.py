@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsync.index.static import BUILTIN, HASHED, HEAD, StaticEmbedder, WordPieces
+from memsync.index.static import BUILTIN, HASHED, HEAD, WORDS, StaticEmbedder, WordPieces
 
 EMBEDDER = StaticEmbedder()
 TEXTS = (
@@ -135,3 +135,24 @@ def test_a_word_in_letters_that_the_vocabulary_lacks_has_rows_that_stand_in_and_
 
 def test_a_long_word_is_cut_and_not_remembered():
     assert WordPieces(VOCABULARY).rows("read" + "s" * 1000) == [0] + [4] * 252
+
+
+def test_a_query_finds_each_word_in_the_sorted_file_as_in_the_vocabulary():
+    embedder = StaticEmbedder()
+    words = str(embedder._map[embedder._text], "utf-8").split("\n")
+    few = embedder._few_tokens
+    assert few is not None
+    assert [few._rows.get(word) for word in words] == list(range(len(words)))
+    assert [few._rows.get(word) for word in ("", "nosuchword", "the\nof", "\ud800")] == [None] * 4
+    text = "readSymbolV2 waits for an unheardofword in naïve ΩΩ code"
+    assert few.rows(text) == embedder._tokens.rows(text)
+
+
+def test_without_the_sorted_file_or_with_that_of_another_model_the_vocabulary_is_read(tmp_path):
+    model = tmp_path / "embedder.bin"
+    model.symlink_to(BUILTIN)
+    alone = StaticEmbedder(model)
+    assert alone._few_tokens is None
+    (tmp_path / WORDS).write_bytes(bytes(32) + BUILTIN.with_name(WORDS).read_bytes()[32:])
+    assert StaticEmbedder(model)._few_tokens is None
+    assert alone.query("deploy the caches") == StaticEmbedder().query("deploy the caches")
