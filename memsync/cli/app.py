@@ -55,6 +55,10 @@ class LazyGroup(click.Group):
         """Return the other names that are offered."""
         return []
 
+    def list_known(self, ctx: click.Context) -> list[str]:
+        """Return all names."""
+        return [*self.list_commands(ctx), *self.list_shortcuts()]
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return one command; its home is imported first."""
         if cmd_name in self._homes:
@@ -75,7 +79,7 @@ class LazyGroup(click.Group):
             return super().resolve_command(ctx, args)
         from memsync.cli.words import suggest
 
-        near = suggest(word, [*self.list_commands(ctx), *self.list_shortcuts()])
+        near = suggest(word, self.list_known(ctx))
         advice = f"did you mean `{ctx.command_path} {near}`?" if near else f"`{ctx.command_path} --help` lists them"
         raise click.UsageError(f"no command {word!r}; {advice}", ctx)
 
@@ -137,6 +141,11 @@ class RootGroup(LazyGroup):
             return super().get_command(ctx, cmd_name)
         memory = super().get_command(ctx, "memory")
         return memory.get_command(ctx, cmd_name) if isinstance(memory, click.Group) else None
+
+    def list_known(self, ctx: click.Context) -> list[str]:
+        """Return all names, with those of the commands on memories."""
+        memory = super().get_command(ctx, "memory")
+        return [*super().list_known(ctx), *(memory.list_commands(ctx) if isinstance(memory, click.Group) else ())]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands of every day first."""
@@ -343,58 +352,3 @@ def check_paths(tree: Path | None, values: Iterable[object]) -> None:
         for path in value if isinstance(value, tuple) else (value,):
             if isinstance(path, Path):
                 resolve_named(path, tree)
-
-
-Decorated = Callable[..., Any]
-
-
-def stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], Decorated]:
-    """Put several options on a command, in the order given."""
-
-    def decorate(command: Decorated) -> Decorated:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-target_options = stack(
-    click.option("--global", "scope", flag_value="global", help="In your own store, for every project."),
-    click.option("--private", "scope", flag_value="stealth", help="For this project, outside the work tree."),
-)
-allow_secret_option = click.option(
-    "--allow-secret",
-    is_flag=True,
-    help="Accept what looks like a secret, for you on this machine; adds the tag allow-secret.",
-)
-
-
-class _ScopeName(click.Choice[str]):
-    """The name of a scope as people see it: `private` is `stealth` in code and in --json, and still taken."""
-
-    def __init__(self) -> None:
-        super().__init__(["project", "private", "global"])
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        said = super().convert("private" if value == "stealth" else value, param, ctx)
-        return "stealth" if said == "private" else said
-
-
-scope_option = click.option("--scope", type=_ScopeName(), help="Only memories that live there.")
-
-filter_options = stack(
-    click.option("--type", "memory_type", metavar="TYPE", help="Only memories of that type."),
-    click.option("--tag", "tags_all", multiple=True, metavar="TAG", help="Only with this tag (repeat: with all)."),
-    click.option("--any-tag", "tags_any", multiple=True, metavar="TAG", help="Only with one of these tags."),
-    click.option("--no-tag", "tags_none", multiple=True, metavar="TAG", help="Without this tag."),
-    click.option(
-        "--min-importance", type=click.FloatRange(0, 1), default=0.0, help="Least importance today (after decay)."
-    ),
-    click.option("--archived", is_flag=True, help="Archived ones too."),
-    click.option("--exclude", "exclude", multiple=True, metavar="ID", help="Without that memory (repeat)."),
-    click.option("--since", metavar="WHEN", help='Written since: 7d, "2 weeks", a date or a revision.'),
-    scope_option,
-)
-model_option = click.option("--no-llm", is_flag=True, help="By rules, even where a model is configured.")
-yes_option = click.option("-y", "--yes", is_flag=True, help="Do not wait for approval.")

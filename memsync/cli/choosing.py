@@ -8,9 +8,9 @@ from typing import Any, Final
 import click
 
 from memsync.cli import render
-from memsync.cli.app import stack
 from memsync.cli.memory import choose_filters
 from memsync.cli.naming import find_refs
+from memsync.cli.options import stack
 from memsync.cli.words import is_dialogue
 from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project

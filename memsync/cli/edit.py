@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from memsync.cli import document, render, terminal
-from memsync.cli.app import Answer, allow_secret_option, command, filter_options
+from memsync.cli.app import Answer, command
 from memsync.cli.choosing import choose
 from memsync.cli.document import Draft
 from memsync.cli.memory import memory, warn_of_type
+from memsync.cli.options import allow_secret_option, filter_options
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import Scope

@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, allow_secret_option, command, filter_options, scope_option, yes_option
+from memsync.cli.app import Answer, command
 from memsync.cli.choosing import WHERE, choose, where_options
 from memsync.cli.memory import find_replaced, memory, read_text, split_tags, supersedes_option, warn_of_type
 from memsync.cli.naming import find_ref, find_refs
+from memsync.cli.options import allow_secret_option, filter_options, scope_option, yes_option
 from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
@@ -74,6 +75,9 @@ def _take_fields(options: dict[str, Any]) -> tuple[dict[str, Any], tuple[tuple[s
     """Return the fields that *options* give, and the new tags, those beside the old ones, and those that go."""
     if options["anchors"] and options["no_anchor"]:
         raise UsageError("--anchor and --no-anchor exclude each other; give one of them")
+    if signed := next((tag for tag in options["tags"] if tag.startswith(("+", "-"))), None):
+        option = "--add-tag" if signed[0] == "+" else "--remove-tag"
+        raise UsageError(f"--tag takes all the tags that it shall have; {option} {signed[1:]} is for one of them")
     fields = {name: options[name] or None for name in ("cues", "links", "anchors")}
     fields |= {name: options[name] for name in ("memory_type", "importance", "supersedes")}
     fields["content"] = None if options["content"] is None else read_text(options["content"])

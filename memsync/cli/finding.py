@@ -9,8 +9,9 @@ from typing import Any, Final
 import click
 
 from memsync.cli import render, render_skill, rows
-from memsync.cli.app import Answer, command, filter_options, scope_option, stack
+from memsync.cli.app import Answer, command
 from memsync.cli.memory import choose_filters, memory
+from memsync.cli.options import filter_options, scope_option, stack
 from memsync.cli.reach import ask_there, here_option, reach_options, stay, take_options
 from memsync.cli.rows import output_options
 from memsync.cli.words import TextCommand

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import click
 
-from memsync.cli.app import Answer, cli, command, stack
+from memsync.cli.app import Answer, cli, command
+from memsync.cli.options import stack
 from memsync.errors import NoStore, UsageError
 from memsync.memories.project import Project
 from memsync.store.places import Layout

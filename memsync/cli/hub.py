@@ -11,7 +11,8 @@ from typing import Any, Final
 import click
 
 from memsync.cli import render_hub as render
-from memsync.cli.app import Answer, check_paths, cli, print_answer, stack, yes_option
+from memsync.cli.app import Answer, check_paths, cli, print_answer
+from memsync.cli.options import stack, yes_option
 from memsync.errors import UsageError
 from memsync.store.places import locate
 

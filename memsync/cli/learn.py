@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from memsync.cli import render_skill as render
-from memsync.cli.app import Answer, command, model_option, stack, yes_option
+from memsync.cli.app import Answer, command
+from memsync.cli.options import model_option, stack, yes_option
 from memsync.cli.skill import skill
 from memsync.learn.candidates import Candidates
 from memsync.memories.project import Project

@@ -10,7 +10,8 @@ from typing import Any, Final
 import click
 
 from memsync.cli import render, terminal
-from memsync.cli.app import Answer, MemoryGroup, allow_secret_option, cli, command, target_options, wants_json
+from memsync.cli.app import Answer, MemoryGroup, cli, command, wants_json
+from memsync.cli.options import allow_secret_option, target_options
 from memsync.cli.words import TextCommand, is_dialogue
 from memsync.errors import MemoryNotFound, UsageError, closest
 from memsync.memories.filters import Filters

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from memsync.cli import render, terminal
-from memsync.cli.app import Answer, command, model_option, yes_option
+from memsync.cli.app import Answer, command
 from memsync.cli.memory import memory, read_text
+from memsync.cli.options import model_option, yes_option
 from memsync.errors import MemoryNotFound, Remedy, UsageError
 from memsync.format.as_json import as_json
 from memsync.learn.candidates import Candidates, Proposal

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from memsync.cli.app import stack
+from memsync.cli.options import stack
 from memsync.errors import UsageError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project

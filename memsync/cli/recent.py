@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 import click
 
 from memsync.cli import past, render, terminal
-from memsync.cli.app import Answer, command, scope_option
+from memsync.cli.app import Answer, command
 from memsync.cli.memory import memory
+from memsync.cli.options import scope_option
 from memsync.history.log import Row, read_log
 from memsync.history.since import find_moment
 from memsync.memories import undoing

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from memsync.cli import render_skill as render
-from memsync.cli.app import Answer, cli, command, scope_option, target_options
+from memsync.cli.app import Answer, cli, command
 from memsync.cli.memory import read_text, split_tags
+from memsync.cli.options import scope_option, target_options
 from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.records import Scope

@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, LazyGroup, command, filter_options, yes_option
+from memsync.cli.app import Answer, LazyGroup, command
 from memsync.cli.choosing import choose
 from memsync.cli.memory import choose_filters, memory
+from memsync.cli.options import filter_options, yes_option
 from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from memsync.cli import render
-from memsync.cli.app import Answer, allow_secret_option, command, filter_options, target_options, wants_json
+from memsync.cli.app import Answer, command, wants_json
 from memsync.cli.memory import choose_filters, memory
+from memsync.cli.options import allow_secret_option, filter_options, target_options
 from memsync.cli.terminal import track
 from memsync.errors import UsageError
 from memsync.memories import imports
@@ -97,7 +98,7 @@ def export(
         said = f"left alone: {done.held}" if done.held else ("put in canonical form" if done.changed else "no change")
         return Answer(done, f"{done.path}: {said}")
     if output == "-" and wants_json():
-        raise UsageError("-o - prints the copy itself; leave out --json, or add --format json")
+        raise UsageError("-o - prints the copy itself; leave out --json, and --format json gives JSON")
     if output != "-":
         writers.refuse_store(project, output)
     found = project.memories(choose_filters(project, scope, **chosen))

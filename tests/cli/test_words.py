@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from memsync.cli.app import cli, command
+from memsync.cli.app import cli, command, run
 from memsync.cli.words import ALIASES, EVERY_DAY, MEANT, suggest
 
 
@@ -131,3 +131,17 @@ def test_two_tags_that_became_one_are_two_again_after_undo(say):
     assert "2 kubernetes" in say("tags")
     say("undo")
     assert say("tags").split() == ["1", "k8s", "1", "kubernetes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        ("forgt", "did you mean `memsync forget`?"),
+        ("update uv --tag +tools", "--add-tag tools is for one of them"),
+    ],
+)
+def test_a_slip_is_understood_and_nothing_is_changed(words, advice, repo, monkeypatch, capsys):
+    monkeypatch.chdir(repo.root)
+    assert run(["remember", "Use uv"]) == 0
+    assert run(words.split()) == 2
+    assert advice in capsys.readouterr().err

@@ -1,0 +1,62 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Decorated = Callable[..., Any]
+
+
+def stack(*options: Callable[[Decorated], Decorated]) -> Callable[[Decorated], Decorated]:
+    """Put several options on a command, in the order given."""
+
+    def decorate(command: Decorated) -> Decorated:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+target_options = stack(
+    click.option("--global", "scope", flag_value="global", help="In your own store, for every project."),
+    click.option("--private", "scope", flag_value="stealth", help="For this project, outside the work tree."),
+)
+allow_secret_option = click.option(
+    "--allow-secret",
+    is_flag=True,
+    help="Accept what looks like a secret, for you on this machine; adds the tag allow-secret.",
+)
+
+
+class _ScopeName(click.Choice[str]):
+    """The name of a scope as people see it: `private` is `stealth` in code and in --json, and still taken."""
+
+    def __init__(self) -> None:
+        super().__init__(["project", "private", "global"])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        said = super().convert("private" if value == "stealth" else value, param, ctx)
+        return "stealth" if said == "private" else said
+
+
+scope_option = click.option("--scope", type=_ScopeName(), help="Only memories that live there.")
+
+filter_options = stack(
+    click.option("--type", "memory_type", metavar="TYPE", help="Only memories of that type."),
+    click.option("--tag", "tags_all", multiple=True, metavar="TAG", help="Only with this tag (repeat: with all)."),
+    click.option("--any-tag", "tags_any", multiple=True, metavar="TAG", help="Only with one of these tags."),
+    click.option("--no-tag", "tags_none", multiple=True, metavar="TAG", help="Without this tag."),
+    click.option(
+        "--min-importance", type=click.FloatRange(0, 1), default=0.0, help="Least importance today (after decay)."
+    ),
+    click.option("--archived", is_flag=True, help="Archived ones too."),
+    click.option("--exclude", "exclude", multiple=True, metavar="ID", help="Without that memory (repeat)."),
+    click.option("--since", metavar="WHEN", help='Written since: 7d, "2 weeks", a date or a revision.'),
+    scope_option,
+)
+model_option = click.option("--no-llm", is_flag=True, help="By rules, even where a model is configured.")
+yes_option = click.option("-y", "--yes", is_flag=True, help="Do not wait for approval.")
