@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -20,10 +21,9 @@ _LONG: Final = 400
 _CHANGES: Final = late_pattern(CHANGES, re.IGNORECASE)
 _EXACT: Final = frozenset({"value", "name"})
 _SPOKEN: Final = CONTENT | {"light", "not"}
-_STEMS: Final = {
-    stem(word): frozenset(stem(other) for same in OPPOSITES if stem(same) == stem(word) for other in OPPOSITES[same])
-    for word in OPPOSITES
-}
+_STEMS: Final[defaultdict[str, set[str]]] = defaultdict(set)
+for _word, _others in OPPOSITES.items():
+    _STEMS[stem(_word)].update(map(stem, _others))
 CONDITIONS: Final = frozenset(
     {"without", "ohne", "sans", "sin", "senza", "sem", "zonder", "utan"}
 )  # what fails without it, needs it

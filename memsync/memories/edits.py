@@ -163,7 +163,7 @@ def refuse_copy(store: Store, id_: str, content: str) -> None:
     Raises:
         InvalidMemory: one does.
     """
-    if same := store.by_hash(content_hash(content), besides=id_):
+    if same := store.by_hash(content_hash(content), besides=id_, text=content):
         raise InvalidMemory(f"{same.id} says the same already; forget one of the two, or word it differently")
 
 

@@ -162,7 +162,7 @@ def store_draft(project: Project, draft: Draft) -> Remembered:
 def _look(project: Project, store: Store, draft: Draft) -> Look | None:
     """Return what is like *draft*; None: the index must be made first, without the lock."""
     content = draft.memory.content
-    if same := store.by_hash(content_hash(content)):
+    if same := store.by_hash(content_hash(content), text=content):
         return Look((Found(same, decide(content, same.content, 1.0)),))
     return find_similar(project, store, content, {entry.id for entry in draft.replaces})
 

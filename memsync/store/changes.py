@@ -6,14 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from memsync.errors import ExportRefused
 from memsync.format import jsonl
 from memsync.format.codec import Line
-from memsync.records import Change, Memory, content_hash
+from memsync.records import Change, Memory, content_hash, normal_form
 from memsync.system.dataclass import dataclass
 from memsync.system.named import NamedTuple
 from memsync.system.texts import count
+
+_FEW: Final = 4  # texts that are looked for one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +80,51 @@ def refuse_loss(path: Path, lines: Sequence[Line], new: bytes) -> None:
 
 
 class Hashes:
-    """Which live memories have a content hash, mostly one; and how many supersede an id."""
+    """Which live memories have a content hash, mostly one; and how many supersede an id.
 
-    def __init__(self, memories: Mapping[str, Memory]) -> None:
-        self._ids: dict[str, dict[str, None]] = {}  # by hash, in order
-        self.superseded: Counter[str] = Counter()
-        self.apply([Change(id_, None, memory) for id_, memory in memories.items()])
+    All texts are hashed when a hash is asked for, or a text often: for a few texts it is quicker to look through them.
+    """
 
-    def find(self, hash_: str) -> Iterable[str]:
-        """Return the ids of the memories with that hash."""
+    def __init__(self, memories: Callable[[], Mapping[str, Memory]]) -> None:
+        self._memories = memories
+        self._ids: dict[str, dict[str, None]] | None = None  # by hash, in order
+        self._asked = 0
+        self.superseded = Counter(old for memory in memories().values() for old in memory.supersedes)
+
+    def find(self, hash_: str, text: str = "") -> Iterable[str]:
+        """Return the ids of the memories with that hash, which *text* has if it is given; none without one."""
+        if not hash_:
+            return ()
+        self._asked += 1
+        if self._ids is None and text and self._asked <= _FEW:
+            return _list_alike(self._memories(), normal_form(text))
+        if self._ids is None:
+            self._ids = {}
+            for memory in self._memories().values():
+                self._ids.setdefault(content_hash(memory.content), {})[memory.id] = None
         return self._ids.get(hash_, ())
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Take in what changed."""
         for change in changes:
             if change.before:
-                self._ids.get(content_hash(change.before.content), {}).pop(change.id, None)
                 self.superseded.subtract(change.before.supersedes)
+                if self._ids is not None:
+                    self._ids.get(content_hash(change.before.content), {}).pop(change.id, None)
             if change.after:
-                self._ids.setdefault(content_hash(change.after.content), {})[change.id] = None
                 self.superseded.update(change.after.supersedes)
+                if self._ids is not None:
+                    self._ids.setdefault(content_hash(change.after.content), {})[change.id] = None
+
+
+def _list_alike(memories: Mapping[str, Memory], form: str) -> list[str]:
+    """Return the ids of the texts with that normal *form*; most begin with another letter."""
+    first = form[:1]
+    return [
+        id_
+        for id_, memory in memories.items()
+        if memory.content.lstrip()[:1].lower()[:1] == first and normal_form(memory.content) == form
+    ]
 
 
 class Followers:

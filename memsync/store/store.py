@@ -152,11 +152,11 @@ class Store:
     def __len__(self) -> int:
         return len(self._current)
 
-    def by_hash(self, hash_: str, *, besides: str = "") -> Memory | None:
-        """Return a memory with that content hash and another id than *besides*; an archived one only if there is no other."""
+    def by_hash(self, hash_: str, *, besides: str = "", text: str = "") -> Memory | None:
+        """Return a memory with that content hash, that of *text* if it is given, and another id than *besides*; an archived one only if there is no other."""
         with self._mutex:
-            hashes = self.followers.hashes = self.followers.hashes or Hashes(self.memories())
-            found = (m for id_ in hashes.find(hash_) if id_ != besides and (m := self.get(id_)))
+            hashes = self.followers.hashes = self.followers.hashes or Hashes(self.memories)
+            found = (m for id_ in hashes.find(hash_, text) if id_ != besides and (m := self.get(id_)))
             return min(found, key=lambda memory: memory.archived_at is not None, default=None)
 
     def problems(self) -> list[Problem]:

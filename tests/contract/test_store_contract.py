@@ -173,6 +173,18 @@ def test_a_text_is_found_by_its_hash_as_long_as_one_copy_lives(store):
 
 
 @ONE_FILE
+def test_a_text_itself_finds_what_its_hash_finds_asked_once_or_often(store):
+    texts = ["one", "  Two\n words", "İstanbul waits", "ΣΑΣ ends", "ß", "\u00a0three", "Same", "same"]
+    add(store, *(a_memory(f"mm-aaaaa{number}", text) for number, text in enumerate(texts)))
+    for _ in range(2):
+        fresh = Store(store.place)
+        fresh.refresh()
+        for text in (*texts, "TWO words", "nobody", ""):
+            assert fresh.by_hash(content_hash(text), text=text) == store.by_hash(content_hash(text))
+    assert store.by_hash(content_hash("same"), text="same", besides="mm-aaaaa6") == store.get("mm-aaaaa7")
+
+
+@ONE_FILE
 def test_lines_are_adopted_byte_for_byte_and_a_different_text_under_the_same_id_is_not(store, repo):
     by_hand(store, memory_line("u1", "mine"))
     source = Store(locate(repo.root).place("global" if store.place.scope != "global" else "stealth"))
