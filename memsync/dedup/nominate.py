@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Final
 
-from memsync.dedup.reading import read
+from memsync.dedup.reading import list_content
 
 _COMMON: Final = 64  # texts from which a word says nothing; only texts made of such words alone are missed
 _LOOKED_AT: Final = 32  # texts whose words are compared
@@ -21,6 +21,7 @@ class Nominees:
     def __init__(self, texts: Iterable[tuple[str, str]] = ()) -> None:
         self._ids: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._words: dict[str, frozenset[str]] = {}
+        self._last: tuple[str, frozenset[str]] = "", frozenset()
         for id_, text in texts:
             self.put(id_, text)
 
@@ -28,16 +29,27 @@ class Nominees:
         """Hold *text* under *id_*, in place of what was there."""
         for word in self._words.get(id_, ()):
             self._ids[word].pop(id_, None)
-        words = self._words[id_] = frozenset(read(text).content)
+        words = self._words[id_] = self._read(text)
         for word in words:
             self._ids[word][id_] = None
 
     def near(self, text: str) -> list[str]:
         """Return the ids of the texts that share most words with *text*, the nearest first."""
-        words = frozenset(read(text).content)
+        words = self._read(text)
         rare = [ids for word in words if 0 < len(ids := self._ids.get(word, {})) < _COMMON]
+        most = len(words) - len(rare)  # that any text can have besides those it was found by
         shared = Counter(chain.from_iterable(rare))
-        likely = [id_ for id_, _ in shared.most_common(_LOOKED_AT)]
-        sizes = {id_: min(len(words), len(self._words[id_])) or 1 for id_ in likely}
-        found = [(len(words & self._words[id_]) / size, id_) for id_, size in sizes.items()]
+        often = [id_ for id_, count in shared.items() if count > 1]
+        likely = sorted(often if len(often) >= _LOOKED_AT else shared, key=shared.__getitem__, reverse=True)
+        found = list[tuple[float, str]]()
+        for id_ in likely[:_LOOKED_AT]:
+            size = min(len(words), len(other := self._words[id_])) or 1
+            if shared[id_] + most >= _ALIKE * size:
+                found.append((len(words & other) / size, id_))
         return [id_ for share, id_ in sorted(found, key=lambda pair: (-pair[0], pair[1]))[:_MOST] if share >= _ALIKE]
+
+    def _read(self, text: str) -> frozenset[str]:
+        """Return the words of *text*; the last text is read once, to be looked for and then to be held."""
+        if text != self._last[0]:
+            self._last = text, frozenset(list_content(text))
+        return self._last[1]

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby, repeat
 from typing import Final, Literal, NamedTuple
 
 from memsync.dedup import lexicon
@@ -17,14 +17,19 @@ CONTENT: Final = frozenset({"word", "name", "value", "letter"})
 
 # Where somebody saw it is no part of what is true.
 _TURNS: Final = r"turns?\s+#?\d+(?:\s*(?:,|-|–|and|to|&)\s*(?:and\s+)?#?\d+)*"
+_FIRST: Final = (
+    r"^\s*(?:we\s+decided\s+(?:to|that)|remember\s+that|note\s+that)\s"
+    r"|^\s*(?:decision|decided|note|remember|fyi|important|reminder|tip|warning|hint)\s*:\s"
+)
+_OPENING: Final = late_pattern(_FIRST, re.IGNORECASE)
 _NOISE: Final = late_pattern(
     rf"\(\s*(?:[\w ]{{0,40}}?\b)?{_TURNS}[\w ]{{0,24}}\)"
     rf"|\b(?:as\s+)?(?:observed|seen|noted|noticed|discovered|confirmed|found|learned|shown)\s+(?:in|at|from|during)\s+{_TURNS}"
     rf"|\(?\b(?:observed|seen|noted|noticed|confirmed)\s+(?:once|twice|again|repeatedly|multiple times|several times|\d+\s+times)\b\)?"
-    r"|^\s*(?:we\s+decided\s+(?:to|that)|remember\s+that|note\s+that)\s"
-    r"|^\s*(?:decision|decided|note|remember|fyi|important|reminder|tip|warning|hint)\s*:\s",
+    rf"|{_FIRST}",
     re.IGNORECASE,
 )
+_HINTS: Final = ("turn", "observed", "seen", "noted", "ced", "onf")  # one is in every text with other noise
 _QUOTED: Final = "|".join(
     rf"(?<!\w){start}(?=[^{end}\n]*\b(?:error|errors|failed|fails|invalid|required|unknown|unexpected|no such|not found|denied|missing)\b)"
     rf"(?:(?!{end}(?!\w))[^\n])+\s(?:(?!{end}(?!\w))[^\n])+{end}(?!\w)"
@@ -104,8 +109,21 @@ class Reading(NamedTuple):
 @lru_cache(maxsize=4096)
 def read(text: str) -> Reading:
     """Return *text* in tokens."""
-    tokens = tuple(_split_tokens(strip_noise(text)))
+    tokens = tuple(_split_tokens(text))
     return Reading(tokens, tuple(token.form for token in tokens if token.kind in CONTENT))
+
+
+def list_content(text: str) -> list[str]:
+    """Return the content of a reading of *text*, which is not kept: a whole file is read so."""
+    found: list[str] = []
+    for part in _split_parts(text):
+        found += chain.from_iterable(map(_list_forms, part.split(), chain((True,), repeat(False))))
+    return found
+
+
+@lru_cache(maxsize=65_536)
+def _list_forms(chunk: str, is_first: bool) -> tuple[str, ...]:
+    return tuple(form for form, kind, _ in _split_marks(chunk, is_first) if kind in CONTENT)
 
 
 @lru_cache(maxsize=4096)
@@ -118,7 +136,11 @@ def split_clauses(reading: Reading) -> tuple[Reading, ...]:
 def strip_noise(text: str) -> str:
     """Return *text* without the words that only say when something was seen, unless nothing else is left."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'")
-    return _NOISE.sub(" ", plain) if re.search(r"\w", _NOISE.sub(" ", plain)) else plain
+    lower = plain.lower()
+    if not (any(hint in lower for hint in _HINTS) or _OPENING.match(plain)):
+        return plain
+    bare = _NOISE.sub(" ", plain)
+    return bare if re.search(r"\w", bare) else plain
 
 
 def strip_questions(text: str) -> str:
@@ -132,13 +154,21 @@ def strip_evidence(text: str) -> str:
 
 
 def _split_tokens(text: str) -> Iterator[Token]:
-    for pattern, plain in _CONTRACTED:
-        text = pattern.sub(plain, text)
     clause = 0
-    for part in _BREAK.split(text):
+    for part in _split_parts(text):
         marks = [mark for place, chunk in enumerate(part.split()) for mark in _split_marks(chunk, place == 0)]
         yield from (Token(form, kind, raw, clause) for form, kind, raw in marks)
         clause += bool(marks)
+
+
+def _split_parts(text: str) -> list[str]:
+    """Return the parts of *text* between the marks that end a clause, without noise."""
+    text = strip_noise(text)
+    if "'" in text or "anno" in text.lower():
+        for pattern, plain in _CONTRACTED:
+            text = pattern.sub(plain, text)
+    parts: list[str] = _BREAK.split(text)
+    return parts
 
 
 @lru_cache(maxsize=65_536)

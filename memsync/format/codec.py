@@ -94,6 +94,7 @@ def _number(text: str) -> int | float:
 
 _loads = partial(json.loads, parse_int=_number)
 _scan: Final = json.JSONDecoder(parse_int=_number).raw_decode
+_spell: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 
 
 def decode(raw: bytes, loads: Callable[[bytes], Any] = _loads) -> Line:
@@ -325,7 +326,9 @@ def join(pairs: Iterable[Pair]) -> bytes:
 def spell(item: object) -> str:
     """Spell one JSON value: UTF-8, no spaces, line-end look-alikes and lone surrogates escaped."""
     try:
-        text = json.dumps(item, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        text = _spell(item)
+        if text.isascii():
+            return text
         text.encode("utf-8")
     except UnicodeEncodeError:
         text = json.dumps(item, sort_keys=True, separators=(",", ":"))

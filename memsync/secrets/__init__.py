@@ -54,6 +54,9 @@ _UNNAMED: Final = "random-value"
 _CUT_OFF: Final = 60
 _VARIED: Final = 2.8  # bits a character, at least
 _SHORTEST: Final = 18  # characters of an issuer's token
+_SHORT: Final = 64  # characters: a tag, an author, a session, as many memories have
+_MANY: Final = 4096
+_clean: Final[set[str]] = set()  # short texts that hold nothing, whatever is allowed
 _TELLING: Final = 3  # characters of a prefix that tell an issuer
 _SPACED: Final = late_pattern(
     r"\d[ :-](?:[0-9A-Fa-f]{2}[ :-]){3}|0x[0-9A-Fa-f]{2},"
@@ -79,9 +82,13 @@ def scan(text: str, allow: Allow = NOTHING) -> list[Secret]:
     characters, in plain letters), and what it is when decoded once. Linear in
     the length of *text*.
     """
+    if text in _clean:
+        return []
     places = possible(text)
     spans = [(rule, start, end, text[start:end]) for rule, start, end in _candidates(text, places)]
     spans += _behind_masks(text, places)
+    if not spans and len(text) <= _SHORT and len(_clean) < _MANY:
+        _clean.add(text)
     spans.sort(key=lambda found: (found[1], -found[2], found[0] == _UNNAMED))
     secrets: list[Secret] = []
     for rule, start, end, value in spans:
@@ -240,13 +247,20 @@ def _decode(text: str, places: _Places) -> Iterator[tuple[str, int, int]]:
         telling = " ".join(
             [word for word in text.split() if not (word.isalpha() and (word.islower() or word.istitle()))]
         )
-        for hint, known in [pair for pair in _telling() if pair[0] in telling]:
-            yield from _broken(text, known, text.find(hint))
+        known = _telling()
+        begun = {telling[at : at + _TELLING] for at in range(len(telling) - _TELLING + 1)} & known.keys()
+        for _, hint, rule in sorted(row for begin in begun for row in known[begin] if row[1] in telling):
+            yield from _broken(text, rule, text.find(hint))
 
 
 @cache
-def _telling() -> tuple[tuple[str, Rule], ...]:
-    return tuple((hint, rule) for hint, rule in hinted() if len(hint) >= _TELLING)
+def _telling() -> dict[str, list[tuple[int, str, Rule]]]:
+    """Return the rules in their order, with the hint of each, by the first characters of that."""
+    found: dict[str, list[tuple[int, str, Rule]]] = {}
+    for place, (hint, rule) in enumerate(hinted()):
+        if len(hint) >= _TELLING:
+            found.setdefault(hint[:_TELLING], []).append((place, hint, rule))
+    return found
 
 
 def _broken(text: str, rule: Rule, place: int) -> Iterator[tuple[str, int, int]]:
