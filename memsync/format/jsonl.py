@@ -125,6 +125,25 @@ def export(lines: Sequence[Line], *, collapse: bool = False) -> bytes:
     return b"".join(bare(line.raw) + b"\n" for _, _, line in arrange(lines, collapse=collapse))
 
 
+def is_in_order(lines: Sequence[Line], size: int) -> bool:
+    """Tell whether an export of *lines*, a file of *size* bytes, is what they are, without making one."""
+    if sum(len(line.raw) + 1 for line in lines) != size:
+        return False  # without its last newline
+    return all(bare(line.raw) == line.raw for line in lines) and (
+        _is_ascending(lines) or [number for _, number, _ in arrange(lines)] == list(range(len(lines)))
+    )
+
+
+def _is_ascending(lines: Iterable[Line]) -> bool:
+    """Tell whether each line is a record with a larger id than the one before, as in most files."""
+    last = ""
+    for line in lines:
+        if not line.memory or line.id is None or line.id <= last:
+            return False
+        last = line.id
+    return True
+
+
 def arrange(lines: Sequence[Line], *, collapse: bool = False) -> list[tuple[str, int, Line]]:
     """Return the lines that an export keeps, in its order: each with the id that it has or follows, and its position."""
     winners = _winners(lines)

@@ -10,25 +10,29 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync.errors import NoHistory
-from memsync.store.checkout import Checkout, objects
+from memsync.store.checkout import Checkout, Pick, objects
 
 # What the user's settings may not change about the output that we read.
 _PLAIN: Final = ("-c", "core.quotePath=false", "-c", "log.showSignature=false", "-c", "log.follow=false")
 _RAW: Final = ("--full-history", "--topo-order", "--raw", "--no-abbrev", "-c", "--find-renames", "--no-color")
 _STRIDE: Final = 1 << 16  # bytes that are compared at once
+_HELD: Final = 1 << 25  # bytes of versions in memory at once, besides the two of a step
 _KEPT: Final = 8  # versions of a file in memory at once; a step looks at two of them, a merge at more
 _FORMAT: Final = "%H%x01%aN%x01%aI%x01%s"
 # Every branch, tag and stash; not what git itself keeps as notes to speed up a diff.
 EVERYWHERE: Final = ("--exclude=refs/notes/*", "--all")
 _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9-]+")
+
+
+Rows = tuple[bytes, ...]
 
 
 class Commit(NamedTuple):
@@ -161,30 +165,24 @@ def steps(
     names: Sequence[str],
     *,
     revs: Sequence[str] = ("HEAD",),
-    pick: Callable[[bytes], bytes] | None = None,
+    pick: Pick | None = None,
     born: datetime | None = None,
+    known: Mapping[bytes, bytes] | None = None,
 ) -> Iterator[Step]:
     """Yield what each commit reachable from *revs* did to the lines of the file, newest first.
 
     *names* are all that the file had, as `names_of` says; *revs* are names of commits as `resolve` gives them, or
     EVERYWHERE. Of each version only the lines are looked at that *pick* leaves. Where it leaves none of a version that
-    was committed before *born*, what came before that is not read.
+    was committed before *born*, what came before that is not read. Lines of a file that is new are those of *known*
+    where it has them: the first commit of a large one holds no second copy.
 
     Raises:
         NoHistory: git failed.
     """
     paths = [f":(top,literal){name}" for name in names]
     earliest = born.timestamp() if born else -math.inf
-    bare: set[str] = set()  # versions without such a line, and what came before them
     with objects(root) as read_object:
-
-        @lru_cache(_KEPT)
-        def read_lines(version: str) -> bytes:
-            data = read_object(version) if version.strip("0") else b""
-            if data is None:
-                raise NoHistory(f"git does not have {version[:10]} any more; `git fsck` says more")
-            return pick(data) if pick else data
-
+        held = _Versions(read_object, pick, known or {})
         commit: Commit | None = None
         committed = math.inf
         for line in _lines(root, "log", *_RAW, f"--format=%x00%ct%x01{_FORMAT}", *revs, "--", *paths):
@@ -195,15 +193,55 @@ def steps(
             if commit is None or not line:
                 continue
             versions, path = _versions(line)
-            if committed < earliest and versions[0] in bare:
-                bare.update(versions)
+            if committed < earliest and versions[0] in held.bare:
+                held.bare.update(versions)
                 continue
-            texts = [read_lines(version) for version in versions]
-            bare.update(version for version, text in zip(versions, texts, strict=True) if not text)
-            added, removed, replaced = compare_lines(*texts)
+            added, removed, replaced = held.compare(versions)
             if added or replaced:
                 where = max((name for name in names if path.endswith(name)), key=len, default="")
                 yield Step(commit, where, added, removed, replaced)
+
+
+class _Versions:
+    """The lines of the versions of a file: of those read last as many as a merge may need, of large ones two."""
+
+    def __init__(self, read: Callable[..., bytes | None], pick: Pick | None, known: Mapping[bytes, bytes]) -> None:
+        self._read_object = read
+        self._pick = pick
+        self._known = known
+        self._held: dict[str, bytes] = {}
+        self.bare: set[str] = set()  # versions without a line that is looked at, and what came before them
+
+    def compare(self, names: Sequence[str]) -> tuple[Rows, Rows, Rows]:
+        """Return what the first version has, and has no more, against the others, as `compare_lines` does."""
+        is_new = names[0].strip("0") and not any(name.strip("0") for name in names[1:])
+        if not is_new or names[0] in self._held:
+            texts = [self._get(name) for name in names]
+            self.bare.update(name for name, text in zip(names, texts, strict=True) if not text)
+            return compare_lines(*texts)
+        rows: list[bytes] = []
+        self._read(names[0], partial(self._collect, rows))
+        self.bare.update(names[1:] if rows else names)
+        return tuple(_surplus(rows, [])), (), ()
+
+    def _get(self, name: str) -> bytes:
+        text = self._held.get(name)
+        if text is None:
+            text = self._held[name] = self._read(name, self._pick) if name.strip("0") else b""
+            while len(self._held) > 2 and (len(self._held) > _KEPT or sum(map(len, self._held.values())) > _HELD):
+                del self._held[next(iter(self._held))]
+        return text
+
+    def _read(self, name: str, pick: Pick | None) -> bytes:
+        data: bytes | None = self._read_object(name, pick)
+        if data is None:
+            raise NoHistory(f"git does not have {name[:10]} any more; `git fsck` says more")
+        return data
+
+    def _collect(self, rows: list[bytes], block: bytes) -> bytes:
+        found = (self._pick(block) if self._pick else block).split(b"\n")
+        rows.extend(self._known.get(row, row) for row in found if row)
+        return b""
 
 
 def versions(root: Path, path: str) -> Iterator[bytes]:
@@ -217,7 +255,7 @@ def versions(root: Path, path: str) -> Iterator[bytes]:
     rows = (line for line in _lines(root, "log", *_RAW, "--format=", *revs, "--", *paths) if line)
     with objects(root) as read_object:
         for version in dict.fromkeys(_versions(row)[0][0] for row in rows):
-            if data := read_object(version) if version.strip("0") else None:
+            if data := read_object(version, None) if version.strip("0") else None:
                 yield data
 
 
@@ -284,9 +322,6 @@ def rows_with(words: Collection[str], data: bytes, *, exact: bool = False) -> by
     return b"\n".join(data[start:end] for start, end in sorted(found))
 
 
-Rows = tuple[bytes, ...]
-
-
 def compare_lines(new: bytes, *old: bytes) -> tuple[Rows, Rows, Rows]:
     """Return the lines that none of *old* has, those that all of *old* had and *new* has not, and those of any of them."""
     now, *before = ([row for row in text.split(b"\n") if row] for text in _without_common_ends(new, *old))
@@ -336,10 +371,10 @@ def _count_common(most: int, is_same: Callable[[int, int], bool]) -> int:
     return low
 
 
-def read(root: Path, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
-    """Return each (commit, path from the top) as bytes; None where the commit has no such file."""
+def read(root: Path, wanted: Sequence[tuple[str, str]], pick: Pick | None = None) -> list[bytes | None]:
+    """Return each (commit, path from the top) as bytes, of which *pick* takes what it wants; None: no such file."""
     with objects(root) as read_object:
-        return [read_object(f"{commit}:{path}") for commit, path in wanted]
+        return [read_object(f"{commit}:{path}", pick) for commit, path in wanted]
 
 
 def listing(root: Path, rev: str, folder: str) -> list[str]:

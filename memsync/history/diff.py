@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import Any
 from memsync.errors import StoreError
 from memsync.format.codec import Line
 from memsync.git import history
-from memsync.history.events import Event, Files, Kind, differences, files_of, lines_known, lines_now, live_lines
+from memsync.history.events import Event, Files, Kind, differences, differences_now, files_of
+from memsync.history.lines import lines_known, read_live
 from memsync.memories.project import Project
 from memsync.store.files import read, resolve_inside
 from memsync.store.places import SKILLS
@@ -71,22 +72,25 @@ def difference(project: Project, span: str = "HEAD") -> Difference:
     start = history.head(files.root) if is_head else history.resolve(files.root, old).id
     known = lines_known(project)
     if not dots:
-        now = lines_now(project), _read_skills_now(files)
-        return _compare(start, "the work tree", _read_moment(files, start, known), now)
+        memories, skills = _read_moment(files, start, known)
+        found = differences_now(project, memories)
+        return _compare(start, "the work tree", skills, _read_skills_now(files), found)
     end = history.resolve(files.root, new or "HEAD").id
     if dots == "..." and start:
         start = history.merge_base(files.root, start, end)
-    return _compare(start, end[:10], _read_moment(files, start, known), _read_moment(files, end, known))
+    before, after = _read_moment(files, start, known), _read_moment(files, end, known)
+    return _compare(start, end[:10], before[1], after[1], differences(before[0], after[0]))
 
 
 Moment = tuple[Mapping[str, Line], Mapping[str, str]]
 
 
-def _compare(start: str, end: str, old: Moment, new: Moment) -> Difference:
-    names = sorted(old[1].keys() | new[1].keys())
-    skills = [SkillChange(name, old[1].get(name, ""), new[1].get(name, "")) for name in names]
+def _compare(
+    start: str, end: str, old: Mapping[str, str], new: Mapping[str, str], memories: Sequence[Event]
+) -> Difference:
+    skills = [SkillChange(name, old.get(name, ""), new.get(name, "")) for name in sorted(old.keys() | new.keys())]
     changed = tuple(skill for skill in skills if skill.before != skill.after)
-    return Difference(start[:10] or "nothing", end, tuple(differences(old[0], new[0])), changed)
+    return Difference(start[:10] or "nothing", end, tuple(memories), changed)
 
 
 def _read_moment(files: Files, commit: str, known: Mapping[bytes, Line]) -> Moment:
@@ -94,9 +98,10 @@ def _read_moment(files: Files, commit: str, known: Mapping[bytes, Line]) -> Mome
     if not commit:
         return {}, {}
     paths = [path for path in history.listing(files.root, commit, _skills_folder(files)) if path.endswith("/SKILL.md")]
-    data, *texts = history.read(files.root, [(commit, path) for path in (files.path, *paths)])
-    pairs = zip(paths, texts, strict=True)
-    return live_lines(data, known), {Path(path).parent.name: _decode(text or b"") for path, text in pairs}
+    pairs = zip(paths, history.read(files.root, [(commit, path) for path in paths]), strict=True)
+    return read_live(files.root, files.path, commit, known), {
+        Path(path).parent.name: _decode(text or b"") for path, text in pairs
+    }
 
 
 def _read_skills_now(files: Files) -> dict[str, str]:

@@ -15,6 +15,7 @@ from memsync.format import jsonl
 from memsync.format.codec import Line, fields_of
 from memsync.git import history
 from memsync.git.history import Commit, Step
+from memsync.history.lines import lines_known, lines_now, live_lines, read_live
 from memsync.memories.edits import refuse_copy
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
@@ -159,11 +160,11 @@ def _read_events(project: Project, files: Files, ref: str | None, *, everywhere:
     matches = _matcher(ref)
     pick, born = _narrow(project, ref, matches) if ref and not everywhere else (None, None)
     names = history.names_of(files.root, files.path, revs) if revs else []
-    steps = history.steps(files.root, names, revs=revs, pick=pick, born=born) if names else ()
-    known = lines_known(project)
+    known = lines_known(project) if pick is None else {}
+    raws = {line.raw: line.raw for line in known.values()}
+    steps = history.steps(files.root, names, revs=revs, pick=pick, born=born, known=raws) if names else ()
     found = list(read_steps(files.root, steps, matches, known))
-    (committed,) = history.read(files.root, [("HEAD", files.path)])
-    found += [event for event in differences(live_lines(committed, known), lines_now(project)) if matches(event.id)]
+    found += differences_now(project, read_live(files.root, files.path, "HEAD", known, pick), matches)
     return found[::-1]
 
 
@@ -227,28 +228,21 @@ def _read_by_id(raws: Iterable[bytes], matches: Callable[[str], bool], known: Ma
 
 def _find_survivors(root: Path, asked: dict[Step, set[str]]) -> dict[Step, set[str]]:
     """Return which of the ids the file still had after each step."""
-    blobs = history.read(root, [(step.commit.id, step.path) for step in asked])
-    pairs = zip(asked.items(), blobs, strict=True)
-    return {step: ids & set(live_lines(history.rows_with(ids, data or b""))) for (step, ids), data in pairs}
+    still: dict[Step, set[str]] = {}
+    for step, ids in asked.items():
+        (data,) = history.read(root, [(step.commit.id, step.path)], partial(history.rows_with, ids))
+        still[step] = ids & set(live_lines(data))
+    return still
 
 
-def live_lines(data: bytes | None, known: Mapping[bytes, Line] | None = None) -> dict[str, Line]:
-    """Return the lines of the live memories of a file, by id; those that are *known* are not read again."""
-    return {id_: line for id_, line in jsonl.current(jsonl.read_lines(data or b"", known)).items() if line.memory}
-
-
-def lines_known(project: Project) -> dict[bytes, Line]:
-    """Return the lines of the work tree, by their bytes: other versions of the file have most of them too."""
+def differences_now(project: Project, old: Mapping[str, Line], matches: Callable[[str], bool] = bool) -> list[Event]:
+    """Return how the work tree differs from *old* in what *matches*, as `differences` does."""
     store = project.store("project")
     store.refresh()
-    return store.lines()
-
-
-def lines_now(project: Project) -> dict[str, Line]:
-    """Return the lines of the memories in the work tree, without their bytes, by id."""
-    store = project.store("project")
-    store.refresh()
-    return {id_: Line(b"", id_, memory) for id_, memory in store.memories().items()}
+    now = {id_: memory for id_, memory in store.memories().items() if matches(id_)}
+    same = {id_ for id_, memory in now.items() if (line := old.get(id_)) and line.memory is memory}
+    before = {id_: line for id_, line in old.items() if id_ not in same and matches(id_)}
+    return differences(before, {id_: Line(b"", id_, memory) for id_, memory in now.items() if id_ not in same})
 
 
 def differences(old: Mapping[str, Line], new: Mapping[str, Line]) -> list[Event]:
@@ -258,16 +252,16 @@ def differences(old: Mapping[str, Line], new: Mapping[str, Line]) -> list[Event]
     return sorted(differing, key=lambda event: (event.kind, event.born, event.id))
 
 
-def blame(project: Project, ref: str | None = None) -> list[tuple[str, Event]]:
+def blame(project: Project, ref: str | None = None, found: Sequence[Event] | None = None) -> list[tuple[str, Event]]:
     """Return what last changed each memory, the oldest memory first; with *ref* what last set each field of that one.
 
-    As (field, event), the field "" without *ref*.
+    As (field, event), the field "" without *ref*; *found* are its `events` where they have been read.
 
     Raises:
         NoHistory, MemoryNotFound, AmbiguousId
     """
     live = lines_now(project)
-    found = events(project, ref)
+    found = events(project, ref) if found is None else found
     if ref is None:
         kept = _find_last_events(found, live)
         return [("", event) for event in sorted(kept, key=lambda event: (event.born, event.id))]

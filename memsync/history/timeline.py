@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from memsync.git import history
-from memsync.history.events import Event, Kind, differences, files_of, lines_known, lines_now, live_lines, read_steps
+from memsync.history.events import Event, Kind, differences_now, files_of, read_steps
+from memsync.history.lines import lines_known, read_live
 from memsync.memories.anchors import parse
 from memsync.memories.project import Project
 
@@ -36,16 +37,16 @@ def read_stretch(project: Project, tip: str = "", *, skip: int = 0, most: int = 
     files = files_of(project)
     now: list[Event] = []
     known = lines_known(project)
+    raws = {line.raw: line.raw for line in known.values()}
     if not tip:
         tip = history.head(files.root)
-        (committed,) = history.read(files.root, [("HEAD", files.path)])
-        now = differences(live_lines(committed, known), lines_now(project))[::-1]
+        now = differences_now(project, read_live(files.root, files.path, "HEAD", known))[::-1]
     if not tip:
         return Stretch("", now, 0, is_last=True)
     tip = history.resolve(files.root, tip).id
     found, names = history.list_commits(files.root, files.path, tip, skip=skip, most=most + 1)
     here = found[:most]
-    steps = history.steps(files.root, names, revs=["--no-walk=unsorted", *here]) if here else ()
+    steps = history.steps(files.root, names, revs=["--no-walk=unsorted", *here], known=raws) if here else ()
     events = [*now, *list(read_steps(files.root, steps, bool, known))[::-1]]
     return Stretch(tip, events, len(here), is_last=len(found) <= most)
 

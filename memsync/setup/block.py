@@ -6,10 +6,10 @@ from typing import Final
 
 from memsync.agents.session import RecallSession
 from memsync.clients.facts import Entry
-from memsync.memories.filters import Filters, sort_by_importance
+from memsync.memories.filters import sort_by_importance
 from memsync.memories.project import Project
 from memsync.poison.guard import quoted
-from memsync.records import Scope, shown_id
+from memsync.records import Memory, Scope, shown_id
 
 PIN: Final = "pinned"  # the tag of a memory that is to be in the block
 BEGIN: Final = "<!-- memsync: begin"
@@ -41,8 +41,16 @@ def _list_pinned(project: Project) -> list[tuple[str, str]]:
     """Return the ids and texts of what is pinned, the most important first: of the project's own store, and given to agents at all."""
     session = RecallSession(project, "")
     rules = session.rules(0.0)
-    scopes: tuple[Scope, ...] = ("project",)
-    pinned = project.entries(Filters(scopes=scopes, tags_any=(PIN,)))
+    scope: Scope = "project"
+    project.stores.refresh()
+    store = project.stores.get(scope)
+    pinned = (
+        [project.entry(scope, memory) for memory in store.memories().values() if _is_pinned(memory)] if store else []
+    )
     found = [entry for entry in pinned if not (rules.refusal(entry) or session.why_withheld(entry))]
     texts = [(entry.id, quoted(entry.memory.content).replace("<!--", "&lt;!--")) for entry in sort_by_importance(found)]
     return [(id_, text) for id_, text in texts if len(text) <= _LONGEST][:_MOST]
+
+
+def _is_pinned(memory: Memory) -> bool:
+    return memory.archived_at is None and any(tag.lower() == PIN for tag in memory.tags)

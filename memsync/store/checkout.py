@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +29,9 @@ _OF_HOOKS: Final = frozenset(
 )
 _QUIET: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
 _LONGEST: Final = 120.0
+_BLOCK: Final = 1 << 20  # bytes of a file of git's at once
+
+Pick = Callable[[bytes], bytes]
 
 
 class Done(NamedTuple):
@@ -198,9 +202,11 @@ def _gitpython() -> tuple[type[Repo], type[Git]]:
 
 
 @contextmanager
-def objects(top: Path) -> Iterator[Callable[[str], bytes | None]]:
+def objects(top: Path) -> Iterator[Callable[..., bytes | None]]:
     """Give a function that returns the bytes of a file as git has it, by its object or as `REV:PATH`; None: no such file.
 
+    Of a block of whole lines after the other it takes what the second argument makes of it, so that a process that
+    stays need not hold a large file at once.
     All of them come from one `git cat-file --batch` of GitPython, by the rules of `Checkout`.
     """
     import subprocess
@@ -234,17 +240,30 @@ def objects(top: Path) -> Iterator[Callable[[str], bytes | None]]:
 
     git = Bound(top)
 
-    def read_object(name: str) -> bytes | None:
-        try:
-            _, kind, _, data = git.get_object_data(name)
-        except ValueError:
-            return None
-        return data if kind == "blob" else None
-
     try:
-        yield read_object
+        yield partial(_pick_object, git)
     finally:
         git.clear_cache()
+
+
+def _pick_object(git: Git, name: str, pick: Pick | None = None) -> bytes | None:
+    try:
+        _, kind, size, stream = git.stream_object_data(name)
+    except ValueError:
+        return None
+    if kind != "blob" or pick is None:
+        data = stream.read(size)
+        return data if kind == "blob" else None
+    return b"\n".join(filter(None, map(pick, _read_blocks(stream, size))))
+
+
+def _read_blocks(stream: Git.CatFileContentStream, size: int) -> Iterator[bytes]:
+    """Yield the *size* bytes of *stream*, each time up to the end of a line."""
+    while size > 0 and (block := stream.read(min(_BLOCK, size))):
+        if block[-1:] != b"\n":
+            block += stream.readline()
+        size -= len(block)
+        yield block
 
 
 def create(directory: Path, *, name: str, email: str) -> None:

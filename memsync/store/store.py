@@ -45,9 +45,8 @@ _ATTEMPTS: Final = 10
 class Store:
     """The memories of one place.
 
-    Reading methods show the file as of the last `refresh`; writing methods are called
-    inside `writing()`, are durable when they return, and return what changed. Safe to share between threads and to use from many processes.
-    `in_log_form` tells that this object wrote lines that no export put in order.
+    Reading methods show the file as of the last `refresh`; writing methods are called inside `writing()`, are durable when
+    they return, and return what changed. Safe to share between threads, and from many processes. `in_log_form`: has lines that no export put in order.
 
     With `on_commit`, or while `hold` names a reason, writes go to the pending
     file, and the file of memories stays as it is; reading lays one over the other.
@@ -186,9 +185,10 @@ class Store:
             return self._stamp or NOWHERE, find_spans(self._lines, self._ends, self._current)
 
     def is_canonical(self) -> bool:
-        """Tell whether an export would change nothing, but for what waits."""
-        data, _ = files.read(self.path)
-        return jsonl.in_conflict(self._lines) or jsonl.export(jsonl.read_lines(data, self.lines())) == data
+        """Tell whether an export would change nothing, but for what waits, as of the last `refresh`."""
+        with self._mutex:
+            lines, size = self._lines[: self._ends[0]], (self._stamp or NOWHERE)[0].size
+        return jsonl.in_conflict(lines) or jsonl.is_in_order(lines, max(size, 0))
 
     def nameless(self) -> list[str]:
         """Return the derived ids of records that were written by hand without one."""

@@ -125,7 +125,7 @@ def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
             "sorts": {name: text for name, (text, _) in SORTS.items()},
             "next": f"/?{urlencode({**said, 'offset': str(offset + limit)})}" if found.more else "",
             "command": _spell_list(said),
-            "problems": list_problems(project),
+            "problems": shelf.problems(project),
             "has_hub": has_hub(),
             "beside": f"/hub?{urlencode(said)}" if given.get("hub") and query else "",
         },
@@ -190,16 +190,6 @@ def _spell_list(asked: Mapping[str, str]) -> str:
     named = {"type": "type", "tag": "tag", "least": "min-importance", "scope": "scope"}
     options = [word for name, option in named.items() for word in spell.option(option, asked.get(name))]
     return spell.command(*words[:2], *options, *(["--archived"] if asked.get("archived") else []), *words[2:])
-
-
-def list_problems(project: Project) -> list[str]:
-    """Return, in one line a store, which lines of its file could not be read: what is missing is said where it is missed."""
-    told = []
-    for store in project.stores.values():
-        if found := store.first_problem():
-            count, number, why = found
-            told.append(f"{store.place.memories}:{number}: {why}" + (f" (and {count - 1} more)" if count > 1 else ""))
-    return told
 
 
 class Anchored(NamedTuple):
@@ -310,7 +300,7 @@ def show_history(project: Project, given: Given) -> Page:
     try:
         view["events"] = events.events(project, ref)
         view["notes"] = events.notes(project)
-        view["blame"] = events.blame(project, ref)
+        view["blame"] = events.blame(project, ref, view["events"])
     except NoHistory as error:
         view["error"] = str(error)
     except MemsyncError as error:

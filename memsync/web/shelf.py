@@ -33,6 +33,7 @@ class _Look(NamedTuple):
     until: datetime
     entries: list[Entry]
     choices: Choices
+    problems: Sequence[str]
 
 
 class Shelf:
@@ -48,6 +49,10 @@ class Shelf:
     def choices(self, project: Project) -> Choices:
         """Return what the memories of *project* can be filtered by."""
         return self._look(project).choices
+
+    def problems(self, project: Project) -> Sequence[str]:
+        """Return, in one line a store, which lines of its file could not be read."""
+        return self._look(project).problems
 
     def _look(self, project: Project) -> _Look:
         project.stores.refresh()
@@ -65,8 +70,20 @@ class Shelf:
             return last
         del last  # before there are as many again
         entries = list(project.entries(_EVERYTHING))
-        found = self._looks[project] = _Look(seen, now + _FRESH, entries, _find_choices(entries))
+        found = self._looks[project] = _Look(
+            seen, now + _FRESH, entries, _find_choices(entries), _list_problems(project)
+        )
         return found
+
+
+def _list_problems(project: Project) -> list[str]:
+    """Return, in one line a store, which lines of its file could not be read."""
+    told = []
+    for store in project.stores.values():
+        if found := store.first_problem():
+            count, number, why = found
+            told.append(f"{store.place.memories}:{number}: {why}" + (f" (and {count - 1} more)" if count > 1 else ""))
+    return told
 
 
 def _find_choices(entries: Iterable[Entry]) -> Choices:
