@@ -15,6 +15,7 @@ from memsync.agents.live import Live
 from memsync.janitor.waiting import Waiting
 from memsync.web import atlas, branch, bulk, edits, health, hub, memories, pages, review, sessions, skills, timeline
 from memsync.web.changes import Changes
+from memsync.web.checkup import Checkup
 from memsync.web.desk import Desk
 from memsync.web.gate import Gate
 from memsync.web.keys import Keys
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 
-def build(live: Live, keys: Keys, changes: Changes) -> Gate:
+def build(live: Live, keys: Keys, changes: Changes, checkup: Checkup | None = None) -> Gate:
     """Return the application that shows the project of *live* to who has the *keys*."""
     desk, shelf = Desk(live, keys, changes), Shelf()
 
@@ -40,7 +41,7 @@ def build(live: Live, keys: Keys, changes: Changes) -> Gate:
         desk.reads("/sessions/one", sessions.show_session),
         desk.writes("/sessions/try", sessions.try_prompt),
         desk.reads("/map", partial(atlas.show, shelf)),
-        *health_routes(desk),
+        *health_routes(desk, checkup or Checkup(live.start)),
         Route("/events", stream, methods=["GET"]),
         Mount("/static", StaticFiles(directory=pages.STATIC)),
     ]
@@ -96,11 +97,11 @@ def skill_routes(desk: Desk) -> list[Route]:
     ]
 
 
-def health_routes(desk: Desk) -> list[Route]:
+def health_routes(desk: Desk, checkup: Checkup) -> list[Route]:
     """Return the page about health and settings, and its forms."""
     return [
         desk.reads("/health", health.show),
-        desk.reads("/health/doctor", health.show_findings),
+        desk.reads("/health/doctor", partial(health.show_findings, checkup)),
         desk.writes("/health/fix", health.fix),
         desk.writes("/health/set", health.set_setting),
     ]

@@ -13,8 +13,10 @@ from memsync.store import settings, trust
 from memsync.store.workflow import find_waiting
 from memsync.system.texts import one_line
 from memsync.web import spell
+from memsync.web.checkup import Checkup
 from memsync.web.desk import Done, Given, Page, Undo, status_of
 
+_SHOWN: Final = 300  # findings
 _SLICE: Final = 0.25  # seconds of screening for one look; the next one goes on from there
 
 
@@ -73,9 +75,11 @@ def _page(project: Project, key: str, said: str | None = None, error: str = "", 
     return Page("health.html", view, status)
 
 
-def show_findings(project: Project, _: Given) -> Page:
-    """Return what the doctor finds; the server that the clients start is started once for it."""
-    return Page("doctor.html", {"findings": doctor.examine(project)})
+def show_findings(checkup: Checkup, project: Project, _: Given) -> Page:
+    """Return what the doctor finds, or that he still looks; the server that the clients start is started once for it."""
+    found, seconds = checkup.look(project)
+    view = {"is_looking": found is None, "seconds": seconds, "findings": (found or ())[:_SHOWN]}
+    return Page("doctor.html", {**view, "more": len((found or ())[_SHOWN:])})
 
 
 def fix(project: Project, _: Given) -> Done:

@@ -21,6 +21,7 @@ from memsync.system import programs
 from memsync.system.heap import give_back_what_is_freed
 from memsync.web.app import build
 from memsync.web.changes import Changes, find_watched
+from memsync.web.checkup import Checkup
 
 if TYPE_CHECKING:
     import socket
@@ -41,12 +42,13 @@ _PATIENCE: Final = 1.7  # seconds after which we end whatever is still being put
 def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> None:
     """Answer on *listener* until a signal ends us; what was written is put in order before."""
     give_back_what_is_freed()
-    live, changes = Live(start, face="at the desk"), Changes()
+    live, changes, checkup = Live(start, face="at the desk"), Changes(), Checkup(start)
     threading.Thread(target=read_ahead, args=(live,), daemon=True).start()
     try:
         with Watcher(find_watched(layout, changes.add)):
-            asyncio.run(_Server(build(live, keys, changes), changes).serve(sockets=[listener]))
+            asyncio.run(_Server(build(live, keys, changes, checkup), changes).serve(sockets=[listener]))
     finally:
+        checkup.end()
         live.close()
 
 

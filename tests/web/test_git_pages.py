@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from memsync import Memsync
@@ -175,3 +177,20 @@ def test_a_page_of_the_timeline_reads_no_more_of_the_history_than_it_shows(moved
     page = desk.get(page.every("a", **{"data-key": "j"})[0]["href"])
     assert page.every("p", role="alert")
     assert "1th" not in page.text
+
+
+@pytest.mark.parametrize("path", ["/health", "/branch", "/memory/history?id=mm-00000100"])
+def test_a_page_about_a_large_file_holds_no_second_copy_of_it(repo, browse, line, path):
+    rows = [line(f"mm-{number:08}", f"{number} {'word ' * 1_500}") for number in range(400)]
+    repo.write_memories("".join(rows))
+    repo.git("add", ".gobby")
+    repo.git("commit", "-q", "-m", "all of them")
+    desk = browse(repo.root)
+    desk.get("/memory/new")
+    desk.client.get(path)  # what is loaded and kept from now on
+    tracemalloc.start()
+    desk.client.get(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert desk.status == 200
+    assert most < 0.9 * repo.memories.stat().st_size

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from memsync import Memsync
@@ -14,6 +16,18 @@ def test_the_stores_the_index_git_and_the_doctor_are_shown(repo, desk, line):
     assert "pre-commit" in page.text
     assert "1 problem" in page.text
     assert f"{repo.memories}:2" in desk.get("/health/doctor").text
+
+
+def test_where_there_is_much_a_process_of_its_own_looks_and_finds_the_same(repo, desk, line, monkeypatch):
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20") + "{broken\n")
+    here = desk.get("/health/doctor").text
+    monkeypatch.setattr("memsync.web.checkup._MANY", 0)
+    first = page = desk.get("/health/doctor").text
+    end = time.monotonic() + 60
+    while "Looking through all memories" in page and time.monotonic() < end:
+        page = desk.get("/health/doctor").text
+    assert "s so far" in first
+    assert page == here
 
 
 def test_what_is_safe_to_fix_is_fixed(repo, desk, line):
