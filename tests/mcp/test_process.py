@@ -14,9 +14,13 @@ from pathlib import Path
 import pytest
 from calling import Caller, connected
 from helpers import memsync
+from mcp.client.extension import advertise
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 
 from memsync import Memsync
+from memsync.learn.candidates import Candidates, Proposal
+from memsync.records import Memory
 
 COMMAND = [sys.executable, "-m", "memsync", "mcp", "--tools", "all", "--whole"]
 PATIENCE = 60
@@ -91,6 +95,25 @@ def test_a_client_of_the_sdk_remembers_and_the_command_line_recalls(client, repo
     assert [m["id"] for m in memsync("memory", "recall", "docker", "--json", cwd=repo.root).json["memories"]] == [id_]
     memsync("memory", "update", id_, "--content", "CI needs podman", cwd=repo.root)
     assert client.call("recall", query="what does CI need")["memories"][0]["content"] == "CI needs podman"
+
+
+def test_a_client_that_shows_cards_has_the_queue_over_stdio(repo):
+    with Memsync.open(repo.root) as project:
+        Candidates(project).propose([Proposal(memory=Memory("", "CI needs docker"))])
+    able = advertise(EXTENSION_ID, {"mimeTypes": [APP_MIME_TYPE]})
+    parameters = StdioServerParameters(
+        command=COMMAND[0], args=["-m", "memsync", "mcp"], cwd=repo.root, env=dict(os.environ)
+    )
+    with connected(stdio_client(parameters), extensions=[able]) as caller:
+        page = caller.tools()["review_card"].meta["ui"]["resourceUri"]
+        assert page == caller.tools()["recall"].meta["ui"]["resourceUri"]
+        assert "<script>" in caller.ask("read_resource", page).contents[0].text
+        card = caller.call("review_card")["card"]
+        assert "CI needs docker" in card["text"]
+        caller.call("review_card", at=card["name"], was=card["was"], action="approve")
+    assert [m["content"] for m in memsync("memory", "list", "--json", cwd=repo.root).json["memories"]] == [
+        "CI needs docker"
+    ]
 
 
 def test_at_the_end_of_the_input_all_calls_are_answered_and_the_file_is_in_order(repo):
