@@ -280,7 +280,7 @@ def test_blame_names_who_set_each_field(repo, project):
     found = {name: event.commit.subject for name, event in blame(project, "mm-aaaaaa")}
     assert found == {"content": "two", "tags": "three"}
     commit(repo, B1, "four")
-    with pytest.raises(MemoryNotFound, match="memory history"):
+    with pytest.raises(MemoryNotFound, match="memsync history"):
         blame(project, "mm-aaaaaa")
 
 
