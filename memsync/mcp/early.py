@@ -20,9 +20,14 @@ from memsync.mcp.choice import FOR_CARD, choose, shows_cards
 ANSWERS: Final = os.path.join(os.path.dirname(__file__), "answers.json")
 _CHUNK: Final = 65536
 _LONGEST: Final = 1024 * 1024  # bytes of a message that is looked at here
-_PATIENCE: Final = 5.0  # seconds that a client may take to ask for the tools
-_REST: Final = 0.3  # seconds without a word after that, and the SDK is loaded
+# Seconds without a word, and the SDK is loaded: not while the client and its model are at their first turn, which it would
+# take the machine from, and which often needs no tool. A call does not wait for that.
+_REST: Final = 5.0
 _META: Final = "io.modelcontextprotocol/"
+SUBSCRIPTION: Final = f"{_META}subscriptionId"
+_LISTEN: Final = "subscriptions/listen"  # Claude Code asks for the tools only when it is heard
+_LISTENS: Final = "notifications/subscriptions/acknowledged"
+_TOLD: Final = {"toolsListChanged", "promptsListChanged", "resourcesListChanged"}
 _NEEDED: Final = {f"{_META}{name}" for name in ("protocolVersion", "clientInfo", "clientCapabilities")}
 
 
@@ -100,6 +105,14 @@ class _Talk:
         try:
             message = json.loads(line)
             method, params = message["method"], message.get("params") or {}
+            if method == _LISTEN and self._is_stateless(params["_meta"]) and params["notifications"].keys() <= _TOLD:
+                self._lines.append(line)
+                self._patience = _REST
+                _write_message(
+                    method=_LISTENS,
+                    params={"_meta": {SUBSCRIPTION: message["id"]}, "notifications": params["notifications"]},
+                )
+                return True
             result = self._find_result(method, params) if "id" in message else None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return False
@@ -107,9 +120,8 @@ class _Talk:
         if method in ("initialize", "notifications/initialized") and is_known:
             self._lines.append(line)
         if result is not None:
-            answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
-            _write(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
-            self._patience = _REST if method == "tools/list" else self._patience or _PATIENCE
+            _write_message(id=message["id"], result=result)
+            self._patience = _REST
         return is_known
 
     def _find_result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -122,18 +134,26 @@ class _Talk:
         if params.keys() - {"_meta"}:
             return None
         meta, lists = params.get("_meta") or {}, self._answers["lists"]
-        if meta.get(f"{_META}protocolVersion") == self._answers["stateless version"] and meta.keys() >= _NEEDED:
+        if self._is_stateless(meta):
             found = self._answers["stateless"].get(method)
             self._has_cards = shows_cards(meta[f"{_META}clientCapabilities"].get("extensions"))
             return self._choose({**lists.get(method, {}), **found}) if found else None
         has_begun = self._lines and not any(key.startswith(_META) for key in meta)
         return self._choose(lists[method]) if has_begun and method in lists else None
 
+    def _is_stateless(self, meta: Mapping[str, Any]) -> bool:
+        return meta.get(f"{_META}protocolVersion") == self._answers["stateless version"] and meta.keys() >= _NEEDED
+
     def _choose(self, result: dict[str, Any]) -> dict[str, Any]:
         if "tools" not in result:
             return result
         wanted = self._tools | FOR_CARD if self._has_cards else self._tools
         return {**result, "tools": [tool for tool in result["tools"] if tool["name"] in wanted]}
+
+
+def _write_message(**parts: Any) -> None:
+    message = {"jsonrpc": "2.0", **parts}
+    _write(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
 
 
 def _write(data: bytes) -> None:

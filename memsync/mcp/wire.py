@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
 from memsync.errors import UsageError
-from memsync.mcp.early import Heard
+from memsync.mcp.early import SUBSCRIPTION, Heard
 from memsync.system.limits import LARGEST_MESSAGE, TooMuch, check_depth, check_size
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,8 @@ class Wire:
     def _is_answered(self, text: str) -> bool:
         if not self._answered_before:
             return False
-        id_ = json.loads(text).get("id")
+        message = json.loads(text)
+        id_ = message.get("id", (message.get("params") or {}).get("_meta", {}).get(SUBSCRIPTION))
         is_so = id_ in self._answered_before
         self._answered_before.discard(id_)
         return is_so

@@ -93,6 +93,20 @@ def test_a_client_without_a_handshake_is_answered_without_the_sdk_too(repo, load
     assert answers[1]["result"]["ttlMs"] > 0
 
 
+LISTEN = ask(
+    "l", "subscriptions/listen", _meta=META, notifications={"toolsListChanged": True, "promptsListChanged": True}
+)
+
+
+def test_a_client_that_listens_before_it_asks_for_the_tools_is_heard_without_the_sdk_and_once(repo, loaded):
+    said = [LISTEN, ask(1, "tools/list", _meta=META)]
+    answers = without_sdk(repo.root, *said)
+    assert answers[0]["params"]["notifications"] == LISTEN["params"]["notifications"]
+    assert answers == [one for one in by_sdk(repo.root, loaded, *said) if one.get("id") != "l"]
+    after, _ = talk(repo.root, (*loaded, "mcp"), *said, ask(2, "tools/call", _meta=META, **RECALL))
+    assert [one for one in after if one.get("id") not in (2, "l")] == answers
+
+
 def test_groups_of_tools_are_chosen_early_too(repo):
     answers = without_sdk(repo.root, hello(), READY, ask(1, "tools/list"), words=("mcp", "--tools", "history"))
     assert [tool["name"] for tool in answers[1]["result"]["tools"]] == ["memory_history", "memory_diff", "memory_blame"]
@@ -127,6 +141,7 @@ def test_a_call_without_a_handshake_goes_on_with_the_sdk(repo, loaded):
         [hello(), READY, ask(1, "no/such")],
         [hello("1999-01-01"), READY, ask(1, "tools/list")],
         [ask(1, "tools/list", _meta={"io.modelcontextprotocol/protocolVersion": "2026-07-28"})],
+        [ask(1, "subscriptions/listen", _meta=META, notifications={"noSuch": True})],
         [ask(1, "server/discover", _meta={**META, "io.modelcontextprotocol/protocolVersion": "2030-01-01"})],
     ],
 )
@@ -135,7 +150,8 @@ def test_what_is_not_plain_is_answered_as_the_sdk_does(repo, loaded, said):
 
 
 def test_the_sdk_is_loaded_while_the_client_rests_so_that_the_first_call_does_not_wait(repo):
-    words = [sys.executable, "-m", "memsync", "mcp"]
+    code = "from memsync.cli import main\nfrom memsync.mcp import early\nearly._REST = 0.1\nmain()"
+    words = [sys.executable, "-c", code, "mcp"]
     with subprocess.Popen(words, cwd=repo.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         for message in (hello(), READY, ask(1, "tools/list")):
             server.stdin.write(json.dumps(message).encode() + b"\n")
