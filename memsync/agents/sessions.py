@@ -115,7 +115,13 @@ def find_session(sessions: Iterable[Session], ref: str) -> Session:
     near = [one for one in sessions if one.id.startswith(ref)]
     exact = [one for one in near if one.id == ref] or (near[:1] if not ref else near)
     if len(exact) != 1:
-        what = f"{len(near)} sessions begin with {ref!r}" if near else f"no session begins with {ref!r}"
+        what = (
+            f"{len(near)} sessions begin with {ref!r}"
+            if near
+            else f"no session begins with {ref!r}"
+            if ref
+            else "no session yet"
+        )
         raise MemsyncError(f"{what}; ", Remedy("sessions"), " lists them")
     return exact[0]
 
