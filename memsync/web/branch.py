@@ -23,6 +23,7 @@ from memsync.system.texts import one_line
 from memsync.web import spell
 from memsync.web.desk import Done, Given, Page, Undo
 from memsync.web.memories import link_to, version_of
+from memsync.web.shelf import tell_problem
 
 _ROWS: Final = 200
 _BRANCHES: Final = 100
@@ -77,7 +78,13 @@ def show(project: Project, given: Given) -> Page:
     """Return what the work tree teaches compared with another branch."""
     view: dict[str, Any] = {"error": "", "found": None, "cards": [], "skills": [], "kept": _list_kept(project)}
     view |= {"against": Against(given.get("with"), ""), "branches": [], "command": "", "rows": list_rows}
-    view |= {"state": "", "can_stage": False, "version": "", "is_torn": _is_torn(project)}
+    view |= {
+        "state": "",
+        "can_stage": False,
+        "version": "",
+        "is_torn": _is_torn(project),
+        "problem": tell_problem(project.stores.get("project")),
+    }
     try:
         against = find_base(project, given.get("with"))
         found = compare(project, against)

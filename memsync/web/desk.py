@@ -19,6 +19,7 @@ from memsync.errors import AmbiguousId, Changed, MemoryNotFound, MemsyncError, S
 from memsync.memories.project import Project
 from memsync.records import utc_now
 from memsync.system import heap
+from memsync.system.texts import one_line
 from memsync.web import pages
 from memsync.web.changes import Changes
 from memsync.web.keys import Keys
@@ -161,7 +162,7 @@ class Desk:
         except Exception as error:  # the boundary: a page says it, and the terminal shows where
             log.exception("%s", request.url.path)
             said = f"unexpected {type(error).__name__}: {error}; the terminal of `memsync ui` shows more"
-            return self._render(request, None, Page("failure.html", {"said": said}, 500))
+            return self._render(request, None, Page("failure.html", {"said": said, "typed": "", "again": ""}, 500))
 
     def _redirect(self, done: Done) -> Response:
         number = str(next(self._numbers))
@@ -190,7 +191,10 @@ class Desk:
     async def refuse(self, request: Request, error: Exception) -> Response:
         """Answer where there is no such page, or where a form is refused."""
         assert isinstance(error, HTTPException)
-        return self._render(request, None, Page("failure.html", {"said": str(error.detail)}, error.status_code))
+        said = f"there is no page {one_line(request.url.path, 100)}" if error.status_code == 404 else str(error.detail)
+        return self._render(
+            request, None, Page("failure.html", {"said": said, "typed": "", "again": ""}, error.status_code)
+        )
 
 
 def _find_self(request: Request) -> str:
@@ -201,9 +205,9 @@ def _find_self(request: Request) -> str:
     return f"{request.url.path}?{urlencode(said)}" if said else request.url.path
 
 
-def fail(error: MemsyncError | OSError) -> Page:
-    """Return the page that tells of *error*."""
-    return Page("failure.html", {"said": str(error)}, status_of(error))
+def fail(error: MemsyncError | OSError, typed: str = "", again: str = "") -> Page:
+    """Return the page that tells of *error*, with what was *typed* for it, and the address of what to read *again*."""
+    return Page("failure.html", {"said": str(error), "typed": typed, "again": again}, status_of(error))
 
 
 def status_of(error: MemsyncError | OSError) -> int:

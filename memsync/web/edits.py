@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from memsync.errors import Changed, InvalidMemory, MemsyncError
+from memsync.errors import Changed, InvalidMemory, MemoryNotFound, MemsyncError
 from memsync.history import events
 from memsync.memories import sharing
 from memsync.memories.project import Project
@@ -13,7 +13,7 @@ from memsync.memories.results import Entry, Remembered
 from memsync.records import DEFAULT_TYPE, Scope, shown_id
 from memsync.system.texts import one_line
 from memsync.web import spell
-from memsync.web.desk import Done, Given, Page, Undo, status_of
+from memsync.web.desk import Done, Given, Page, Undo, fail, status_of
 from memsync.web.memories import find_entry, link_to, record_page, values_of, version_of
 from memsync.web.shelf import Shelf
 
@@ -40,7 +40,12 @@ def find_unchanged(project: Project, given: Given) -> Entry:
 
 def edit(shelf: Shelf, project: Project, given: Given) -> Done | Page:
     """Change the fields of a memory that were changed in its form."""
-    entry = find_unchanged(project, given)
+    try:
+        entry = find_unchanged(project, given)
+    except Changed as error:
+        return fail(error, given.raw("content"), link_to(find_entry(project, given)))
+    except MemoryNotFound as error:
+        return fail(error, given.raw("content"))
     said = {name: given.raw(name) for name in values_of(entry.memory)}
     try:
         return _write_edit(project, entry, said)

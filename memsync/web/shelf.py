@@ -12,6 +12,7 @@ from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import sort_types
+from memsync.store.store import Store
 
 _EVERYTHING: Final = Filters(archived=True)
 _FRESH: Final = timedelta(minutes=10)  # importance fades by the month
@@ -71,19 +72,21 @@ class Shelf:
         del last  # before there are as many again
         entries = list(project.entries(_EVERYTHING))
         found = self._looks[project] = _Look(
-            seen, now + _FRESH, entries, _find_choices(entries), _list_problems(project)
+            seen,
+            now + _FRESH,
+            entries,
+            _find_choices(entries),
+            list(filter(None, map(tell_problem, project.stores.values()))),
         )
         return found
 
 
-def _list_problems(project: Project) -> list[str]:
-    """Return, in one line a store, which lines of its file could not be read."""
-    told = []
-    for store in project.stores.values():
-        if found := store.first_problem():
-            count, number, why = found
-            told.append(f"{store.place.memories}:{number}: {why}" + (f" (and {count - 1} more)" if count > 1 else ""))
-    return told
+def tell_problem(store: Store | None) -> str:
+    """Return which lines of the file of *store* cannot be read, and so look as if they were gone; "" if it is whole."""
+    if store is None or not (found := store.first_problem()):
+        return ""
+    count, number, why = found
+    return f"{store.place.memories}:{number}: {why}" + (f" (and {count - 1} more)" if count > 1 else "")
 
 
 def _find_choices(entries: Iterable[Entry]) -> Choices:

@@ -81,6 +81,7 @@ def test_a_stale_form_changes_nothing(repo, one, line):
         )
         assert (path, one.status) == (path, 409)
         assert "was changed since you read it; nothing was written" in page.text
+        assert bool(page.every("textarea", id="typed")) == (path == "edit")  # what was typed is not lost
     assert repo.memories.read_bytes() == before
 
 

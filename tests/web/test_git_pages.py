@@ -179,6 +179,11 @@ def test_a_page_of_the_timeline_reads_no_more_of_the_history_than_it_shows(moved
     assert "1th" not in page.text
 
 
+def test_what_cannot_be_read_is_not_passed_off_as_removed(parted, browse):
+    parted.memories.write_bytes(b"\0\xff" * 50)
+    assert "what cannot be read looks as if it were gone" in browse(parted.root).get("/branch").text
+
+
 @pytest.mark.parametrize("path", ["/health", "/branch", "/memory/history?id=mm-00000100"])
 def test_a_page_about_a_large_file_holds_no_second_copy_of_it(repo, browse, line, path):
     rows = [line(f"mm-{number:08}", f"{number} {'word ' * 1_500}") for number in range(400)]
