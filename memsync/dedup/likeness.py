@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import chain, groupby, pairwise
 from typing import Final
 
@@ -91,6 +92,7 @@ def _is_loose(token: Token) -> bool:
     return token.kind == "light" or (token.kind == "word" and token.raw.endswith(("ing", "ed")))
 
 
+@lru_cache(maxsize=4096)
 def _list_past_verbs(reading: Reading) -> list[str]:
     """Return the words that look like a past tense: -ed behind no form of "to be" or "to have"."""
     found, helped = [], False
@@ -101,6 +103,7 @@ def _list_past_verbs(reading: Reading) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=4096)  # a write asks it of its own text for each nominee, and of these again at the next write
 def _make_active(reading: Reading) -> tuple[str, ...]:
     """Return the words with every "S is done by A" as "A does S"."""
     clauses = groupby(reading.tokens, key=lambda token: token.clause)

@@ -73,6 +73,8 @@ def _spell_base(raw: bytes, commit: str) -> bytes:
 
 def is_due(tracked: Sequence[Line], waiting: Sequence[Line]) -> bool:
     """Tell whether a change waits that belongs into the file as it is, with the lines *tracked*."""
+    if not waiting:
+        return False
     bases, live = _bases(waiting), {line.id for line in tracked if line.memory}
     return any(line.id and (line.id in live or line.id not in bases) for line in waiting)
 

@@ -249,8 +249,8 @@ def _decode(text: str, places: _Places) -> Iterator[tuple[str, int, int]]:
         )
         known = _telling()
         begun = {telling[at : at + _TELLING] for at in range(len(telling) - _TELLING + 1)} & known.keys()
-        for _, hint, rule in sorted(row for begin in begun for row in known[begin] if row[1] in telling):
-            yield from _broken(text, rule, text.find(hint))
+        for _, hint, told in sorted(row for begin in begun for row in known[begin] if row[1] in telling):
+            yield from _broken(text, told, text.find(hint))
 
 
 @cache

@@ -79,6 +79,13 @@ def refuse_loss(path: Path, lines: Sequence[Line], new: bytes) -> None:
         raise ExportRefused(path, why, "please report this; nothing was changed")
 
 
+def find_collapsed(lines: Sequence[Line], new: bytes) -> list[bytes]:
+    """Return all lines of the records of which *new* lacks one; the last of each is what counts."""
+    kept = set(new.split(b"\n"))
+    gone = {line.id for line in lines if line.memory and line.raw not in kept}
+    return [line.raw for line in lines if line.id in gone]
+
+
 class Hashes:
     """Which live memories have a content hash, mostly one; and how many supersede an id.
 

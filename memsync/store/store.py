@@ -20,17 +20,9 @@ from memsync.format.codec import Line, bare
 from memsync.format.jsonl import Problem
 from memsync.format.late import merge, pending, text_merges
 from memsync.records import Change, Memory, format_time
-from memsync.store import checkout, files, local_history
-from memsync.store.changes import (
-    Exported,
-    Followers,
-    Hashes,
-    Span,
-    compare_lines,
-    compare_memories,
-    find_spans,
-    refuse_loss,
-)
+from memsync.store import changes as diff
+from memsync.store import checkout, files, grown, local_history
+from memsync.store.changes import Exported
 from memsync.store.lock import lock
 from memsync.store.places import Place
 from memsync.system.logs import Log
@@ -47,7 +39,6 @@ class Store:
 
     Reading methods show the file as of the last `refresh`; writing methods are called inside `writing()`, are durable when
     they return, and return what changed. Safe to share between threads, and from many processes. `in_log_form`: has lines that no export put in order.
-
     With `on_commit`, or while `hold` names a reason, writes go to the pending
     file, and the file of memories stays as it is; reading lays one over the other.
     """
@@ -63,10 +54,11 @@ class Store:
         self._lines: list[Line] = []  # of the file, then of the pending one, then what had to be merged
         self._ends = (0, 0)  # where in _lines the two files end
         self._current: dict[str, Line] = {}
-        self._is_split = False  # whether a merge of text left two versions of a record in the file
+        self._in_conflict = self._is_split = False  # by git; by a merge of text that left two versions of a record
         self.in_log_form = False
         self.touched: dict[str, Memory | None] = {}  # what this object wrote, by id, as it was before
-        self.followers = Followers()
+        self.followers = diff.Followers()
+        self._later = grown.Later()
 
     @property
     def path(self) -> Path:
@@ -85,26 +77,30 @@ class Store:
         with self._mutex:
             self.refresh()
             self.followers.listener = listener
-            if found := compare_memories(since, self.memories()):
+            if found := diff.compare_memories(since, self.memories()):
                 listener(found)
 
-    def refresh(self) -> list[Change]:
+    def refresh(self, *, whole: bool = False) -> list[Change]:
         """Read the file again if its stamp changed, and return what is different since the last look.
+
+        Of a file that only grew, for one who follows it, the end is read at once and the whole soon after; or now, if *whole*.
 
         Raises:
             StoreUnreadable, OutsideTree
         """
         with self._mutex, self.followers.whole():
-            if self._stamp is not None and self.look() == self._stamp:
+            if self._stamp is not None and self.look() == self._stamp and not (whole and self._later.is_due):
                 return []
-            was_whole = self._stamp is not None
-            self._stamp = None  # until all of it is taken in
+            if not whole and (changes := self._follow_growth()) is not None:
+                return changes
+            self._later.cancel()
+            was_whole, self._stamp = self._stamp is not None, None  # until all of it is taken in
             # This one first: an export writes the file and then removes this, and twice the same changes nothing.
             held, held_seen = files.read(self.place.pending)
             data, seen = files.read(self.path)
             if jsonl.is_utf16(data):
                 raise StoreUnreadable(self.path, "is UTF-16", "save it as UTF-8")
-            if was_whole and not held and (added := self._find_added(data)) is not None:
+            if was_whole and not held and (added := self._known.find_added(data)) is not None:
                 changes = self._take_in(added, waiting=False)
                 self._stamp = seen, held_seen
                 return self.followers.tell(changes)
@@ -112,11 +108,28 @@ class Store:
             lines = jsonl.read_lines(data, self.lines())
             self._lines, self._ends = pending.lay_over(lines, held)
             self._current = merge.current(lines) | jsonl.current(self._lines[len(lines) :])
-            self._is_split = not jsonl.in_conflict(lines) and bool(text_merges.find(lines))
+            self._in_conflict = jsonl.in_conflict(lines)
+            self._is_split = not self._in_conflict and bool(text_merges.find(lines))
             self._stamp = seen, held_seen
             if not before and self.followers.are_none:
                 return []  # nothing to compare with, and nobody to tell
-            return self.followers.tell(compare_lines(before, self._current))
+            return self.followers.tell(diff.compare_lines(before, self._current))
+
+    @property
+    def _known(self) -> grown.Known:
+        return grown.Known(self._lines, self._ends[0] == len(self._lines) and not self._in_conflict, self._current)
+
+    def _follow_growth(self) -> list[Change] | None:
+        """Take in what the file has more than at the last look; None: all of it must be read."""
+        if self._stamp is None or self.followers.are_none:
+            return None
+        if (found := self._known.read_end(self.path, self.place.pending, self._stamp)) is None:
+            return None
+        self._stamp = None  # until all of it is taken in
+        changes = self._take_in(found[0], waiting=False)
+        self._stamp = found[1], files.ABSENT
+        self._later.plan(partial(self.refresh, whole=True))
+        return self.followers.tell(changes)
 
     def look(self) -> Stamps:
         """Return the stamps of both files as they are now."""
@@ -154,14 +167,13 @@ class Store:
     def by_hash(self, hash_: str, *, besides: str = "", text: str = "") -> Memory | None:
         """Return a memory with that content hash, that of *text* if it is given, and another id than *besides*; an archived one only if there is no other."""
         with self._mutex:
-            hashes = self.followers.hashes = self.followers.hashes or Hashes(self.memories)
+            hashes = self.followers.hashes = self.followers.hashes or diff.Hashes(self.memories)
             found = (m for id_ in hashes.find(hash_, text) if id_ != besides and (m := self.get(id_)))
             return min(found, key=lambda memory: memory.archived_at is not None, default=None)
 
     def problems(self) -> list[Problem]:
         """Return what a person should look at in the file, by line."""
-        with self._mutex:
-            return [problem for problem in jsonl.problems(self._lines) if problem.number <= self._ends[0]]
+        return [problem for problem in jsonl.problems(list(self._lines)) if problem.number <= self._ends[0]]
 
     def first_problem(self) -> tuple[int, int, str] | None:
         """Return how many lines have problems, and the number and the problem of the first; None if none has."""
@@ -179,10 +191,12 @@ class Store:
         with self._mutex:
             return len({line.id for line in self._lines[self._ends[0] : self._ends[1]] if line.id is not None})
 
-    def spans(self) -> tuple[Stamps, dict[str, Span]]:
+    def spans(self) -> tuple[Stamps, dict[str, diff.Span]]:
         """Return the stamps and, by id, where each live memory's line is; not of one that had to be merged."""
         with self._mutex:
-            return self._stamp or NOWHERE, find_spans(self._lines, self._ends, self._current)
+            if self._later.is_due:
+                self.refresh(whole=True)  # a cache outlives us
+            return self._stamp or NOWHERE, diff.find_spans(self._lines, self._ends, self._current)
 
     def is_canonical(self) -> bool:
         """Tell whether an export would change nothing, but for what waits, as of the last `refresh`."""
@@ -209,7 +223,7 @@ class Store:
         with self._mutex:
             files.make_local(self.place.local, private=self.place.private, tree=self.place.tree)
             with lock(self.place.local / "lock"):
-                self.refresh()
+                self.refresh(whole=True)
                 self._waits = self.on_commit or bool(self.hold())
                 if not self._waits and (self._is_split or self.is_due()):
                     done = self._export_once(False, None)
@@ -311,11 +325,9 @@ class Store:
         new = jsonl.export(lines, collapse=collapse)
         if new == data:
             return self._end_export(away, changed=False)
-        refuse_loss(path, lines, new)
+        diff.refuse_loss(path, lines, new)
         if collapse:
-            kept = set(new.split(b"\n"))
-            gone = {line.id for line in lines if line.memory and line.raw not in kept}
-            self._keep_replaced([line.raw for line in lines if line.id in gone])  # the last of each is what counts
+            self._keep_replaced(diff.find_collapsed(lines, new))
         temp = self.place.local / "export.tmp"
         late = files.replace(path, new, was=data, temp=temp, private=self.place.private, may_grow=True)
         if late is None:
@@ -373,18 +385,6 @@ class Store:
             changes = self._take_in(lines, waiting=self._waits)
             self._stamp = (seen[0], after) if self._waits else (after, seen[1])
             return self.followers.tell(changes)
-
-    def _find_added(self, data: bytes) -> list[Line] | None:
-        """Return the lines that *data* has after those we know; None if it differs in another way."""
-        is_plain = 0 < self._ends[0] == len(self._lines)
-        if not is_plain or self._lines[-1].problem or jsonl.in_conflict(self._lines):
-            return None
-        known = b"\n".join(line.raw for line in self._lines) + b"\n"
-        if not data.startswith(known):
-            return None
-        added = jsonl.read_lines(data[len(known) :])
-        is_older = any(line.id in self._current and line.moment < self._current[line.id].moment for line in added)
-        return None if is_older or jsonl.in_conflict(added) else added
 
     def _take_in(self, lines: list[Line], *, waiting: bool) -> list[Change]:
         """Add *lines* after the others, and return what they change."""

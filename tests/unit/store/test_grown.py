@@ -1,0 +1,171 @@
+"""A file that another process appends to: its end is read at once, and whatever else was done to it is seen as well."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from helpers import memory_line
+
+from memsync.store import files, grown
+from memsync.store.places import locate
+from memsync.store.store import Store
+
+FIRST = "".join(memory_line(f"u{number}", f"text {number:03} " + "x" * 60) for number in range(100))
+NEW = memory_line("new", "appended").encode()
+
+
+@pytest.fixture
+def store(repo) -> Store:
+    """A store with a listener, as a server has one, whose look at the whole file has to be asked for."""
+    store = Store(locate(repo.root).place("project"))
+    store.place.directory.mkdir(exist_ok=True)
+    store.place.memories.write_text(FIRST)
+    store.refresh()
+    store.told = []
+    store.follow(store.told.extend, store.memories())
+    yield store
+    store._later.cancel()
+
+
+@pytest.fixture
+def read_whole(monkeypatch) -> list[str]:
+    """Note each file that is read as a whole."""
+    read, found = files.read, []
+    monkeypatch.setattr(files, "read", lambda path: found.append(path.name) or read(path))
+    return found
+
+
+class NeverStarted:
+    def start(self):
+        """Leave it to the test."""
+
+    def cancel(self):
+        """There is nothing to cancel."""
+
+
+def append(store: Store, data: bytes) -> None:
+    with open(store.place.memories, "ab") as file:
+        file.write(data)
+
+
+def agrees(store: Store) -> bool:
+    other = Store(store.place)
+    other.refresh()
+    return store.memories() == other.memories()
+
+
+def test_an_appended_line_is_found_without_reading_what_is_known(store, read_whole):
+    append(store, NEW)
+    (change,) = store.refresh()
+    assert (change.id, store.told, read_whole) == ("new", [change], [])
+    assert agrees(store)
+
+
+def test_the_whole_is_read_soon_after_by_itself(store, read_whole, monkeypatch):
+    planned = []
+    monkeypatch.setattr(grown.threading, "Timer", lambda *how: planned.append(how) or NeverStarted())
+    append(store, NEW)
+    append(store, memory_line("newer", "appended too").encode())
+    store.refresh()
+    ((seconds, look),) = planned
+    assert seconds <= 2
+    look()
+    assert (read_whole, store._later.is_due) == (["pending.jsonl", "memories.jsonl"], False)
+
+
+@pytest.mark.parametrize("ask", ["a write", "a cache", "the look that was planned"])
+def test_an_edit_in_place_beside_an_append_is_seen_before_anything_is_decided_by_it(store, ask):
+    whole = store.place.memories.read_bytes()
+    with open(store.place.memories, "r+b") as file:
+        file.write(whole.replace(b"text 001", b"TEXT 001") + NEW)
+    assert {change.id for change in store.refresh()} == {"new"}
+    if ask == "a write":
+        with store.writing():
+            assert agrees(store)
+    elif ask == "a cache":
+        store.spans()
+    else:
+        store.refresh(whole=True)
+    assert agrees(store)
+    assert {change.id for change in store.told} == {"new", "u1"}
+
+
+def _truncate_and_regrow(path, whole):
+    path.write_bytes(b"")
+    path.write_bytes(whole.replace(b"x", b"y") + NEW)
+
+
+def _replace(path, whole):
+    other = path.with_name("other")
+    other.write_bytes(whole.replace(b"text 001", b"TEXT 001") + NEW)
+    os.replace(other, path)
+
+
+def _edit_the_end(path, whole):
+    path.write_bytes(whole.replace(b"text 099", b"TEXT 099") + NEW)
+
+
+def _conflict(path, whole):
+    path.write_bytes(
+        whole + b"<<<<<<< HEAD\n" + NEW + b"=======\n" + NEW.replace(b"appended", b"other") + b">>>>>>> x\n"
+    )
+
+
+@pytest.mark.parametrize("change", [_truncate_and_regrow, _replace, _edit_the_end, _conflict])
+def test_what_is_no_plain_append_is_read_whole_at_once(store, change):
+    change(store.place.memories, store.place.memories.read_bytes())
+    store.refresh()
+    assert agrees(store)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (NEW[:20], NEW[20:]),
+        (NEW[:-1], b"\n", memory_line("newer", "two").encode()),
+        (NEW[:-1], b"\n" + memory_line("newer", "two").encode()),
+        (NEW.replace(b"\n", b"\r\n"), memory_line("newer", "two").encode()),
+        (b"\n\n", NEW),
+        (NEW, b'{"id":"new","deleted_at":"2026-01-01T00:00:00Z"}\n'),
+    ],
+    ids=["torn", "without a newline", "newline later", "CRLF", "blank lines", "removed again"],
+)
+def test_however_a_file_grows_its_follower_has_what_a_fresh_reader_has(store, parts):
+    for part in parts:
+        append(store, part)
+        store.refresh()
+        assert agrees(store)
+
+
+def test_a_file_with_carriage_returns_or_without_a_last_newline_grows_as_any_other(store):
+    one = memory_line("u1", "one")
+    for data in (FIRST.replace("\n", "\r\n"), FIRST.removesuffix("\n"), one, one.removesuffix("\n")):
+        store.place.memories.write_text(data, newline="")
+        store.refresh()
+        for part in (b"\n", NEW):
+            append(store, part)
+            store.refresh()
+            assert agrees(store)
+
+
+def test_a_pending_file_that_comes_with_it_is_laid_over(store):
+    store.on_commit = True
+    with store.writing():
+        store.update({"u1": {"content": "waits"}})
+    append(store, NEW)
+    store.refresh()
+    assert agrees(store)
+    assert store.get("u1").content == "waits"
+
+
+def test_one_who_follows_nothing_reads_the_whole(repo, read_whole):
+    store = Store(locate(repo.root).place("project"))
+    store.place.directory.mkdir(exist_ok=True)
+    store.place.memories.write_text(FIRST)
+    store.refresh()
+    append(store, NEW)
+    read_whole.clear()
+    store.refresh()
+    assert store.get("new")
+    assert read_whole == ["pending.jsonl", "memories.jsonl"]
