@@ -172,6 +172,7 @@ def tool(offer: Offer, desk: Desk) -> Tool:
             with project.journal.in_session(session.id):
                 found = as_plain(function(project, **given, progress=progress), project.vetting.allowed)
                 session.note_shown(_ids_in(found))
+                project.journal.write()  # a client may end us within a tenth of a second
             return found, project.clock()
 
         try:
