@@ -83,7 +83,7 @@ def test_a_header_of_another_kind_is_no_cache(cached, head):
     assert cache.load(cached) is None
 
 
-@pytest.mark.parametrize("kind", ["<c16", "<f8", "", 7, None])
+@pytest.mark.parametrize("kind", ["<c16", "<f2", "", 7, None])
 def test_an_array_of_an_unknown_kind_is_no_cache(cached, kind):
     data = cached.read_bytes()
     size = int.from_bytes(data[8:12], "little")
