@@ -121,7 +121,7 @@ def _time_bytecode(modules: Sequence[str]) -> float:
 
 def parts(place: Place, name: str, runs: int) -> Iterator[tuple[str, ...]]:
     """Yield the rows of one command: what takes the time, how much, and the least that it could take."""
-    for once in ("recall", name):  # makes the index, and screens what will be given
+    for once in ("remember", name):  # makes the index and the local state, and screens what will be given
         place.run(once)
     bare, ours, peaks = [], [], []
     for _ in range(runs):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from memsync.cli import render, render_skill, rows
+from memsync.cli import render, rows
 from memsync.cli.app import Answer, command
 from memsync.cli.memory import choose_filters, memory
 from memsync.cli.options import filter_options, scope_option, stack
@@ -115,6 +115,8 @@ def _find(
     else:
         text = form.spell(found, project.clock(), none="no memory fits")
     if known is not None:
+        from memsync.cli import render_skill
+
         value["skills"] = [entry.as_dict(whole=False) for entry in known]
         text += "\n" + render_skill.entries(known, none="no skill fits")
     return Answer(value, text)

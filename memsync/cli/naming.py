@@ -15,6 +15,7 @@ from memsync.errors import MemoryNotFound, MemsyncError, Remedy, UsageError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
+from memsync.memories.unread import knows
 from memsync.records import Scope, shown_id
 
 _MARKS: Final = ("mm-", "odd-")  # what the ids begin with that we make and show
@@ -31,7 +32,7 @@ def find_refs(project: Project, words: Sequence[str], scope: Scope | None = None
     """
     if all(map(_is_id, words)):
         return list(words)
-    is_apart = any(_is_id(word) or len(word.split()) > 1 or _is_known(project, word) for word in words)
+    is_apart = any(_is_id(word) or len(word.split()) > 1 or knows(project, word) for word in words)
     groups = [(word,) for word in words] if is_apart else [tuple(words)]
     return list(dict.fromkeys(ref for group in groups for ref in _find_group(project, group, scope)))
 
@@ -53,13 +54,8 @@ def _is_id(word: str) -> bool:
     return word.casefold().startswith(_MARKS)
 
 
-def _is_known(project: Project, word: str) -> bool:
-    """Tell whether *word* is a whole id: another program may make them in its own way."""
-    return any(store.get(word) for store in project.stores.values())
-
-
 def _find_group(project: Project, words: Sequence[str], scope: Scope | None) -> Sequence[str]:
-    if _is_id(words[0]) or (len(words) == 1 and _is_known(project, words[0])):
+    if _is_id(words[0]) or (len(words) == 1 and knows(project, words[0])):
         return words
     fits = _find_fitting(project, " ".join(words).split(), scope)
     named = list(_find_named(project, words, scope))

@@ -42,6 +42,19 @@ def find_one(project: Project, ref: str) -> Entry | None:
     return project.finder.with_cache(partial(_find_one, project, ref))
 
 
+def knows(project: Project, id_: str) -> bool:
+    """Tell whether *id_* is the whole id of a memory."""
+    if not _is_read(project) and (found := project.finder.with_cache(partial(_knows, id_))) is not None:
+        return found
+    project.stores.refresh()
+    return any(store.get(id_) for store in project.stores.values())
+
+
+def _knows(id_: str, held: Held, _: Read) -> bool:
+    heads = Heads(held.cached.views, held.delta)
+    return any(heads.id(slot) == id_ for slot in heads)
+
+
 def _is_read(project: Project) -> bool:
     return any(store.stamp is not None for store in project.stores.values())
 

@@ -9,6 +9,7 @@ import pytest
 
 from memsync import Filters, Memsync
 from memsync.errors import MemsyncError
+from memsync.memories.unread import knows
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 TEXTS = [f"{word} waits for the queue of {word}s" for word in "ant bee cat dog eel fox gnu hen".split()]
@@ -66,6 +67,9 @@ def test_one_memory_is_shown_as_the_stores_have_it(repo):
                 assert all(store.stamp is None for store in short.stores.values())
     with opened(repo, read=False) as short, pytest.raises(MemsyncError):
         short.show("mm-nobody")
+    with opened(repo, read=False) as short:
+        assert [knows(short, ref) for ref in (known[0].id, known[0].id[:7], "mm-nobody")] == [True, False, False]
+        assert all(store.stamp is None for store in short.stores.values())
 
 
 def test_a_file_that_was_edited_by_hand_is_read(repo):
