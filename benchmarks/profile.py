@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "remember": (("remember", "Ticket {}: stage {} waits for the queue of the worker"), ""),
     "statusline": (("statusline",), ""),
 }
-_TIME = re.compile(r"import time:\s+(\d+) \|\s+\d+ \|\s+(\S+)")
+_TIME = re.compile(r"^imported (\S+) ([\d.]+)$", re.MULTILINE)
 _OWN = "memsync"
 _MS = 1000
 
@@ -92,17 +92,13 @@ class Place:
 
 
 def _imports(place: Place, name: str, runs: int) -> dict[str, float]:
-    """Return the milliseconds that each module took itself, the least of *runs*; not those that every Python loads."""
-    bare = _read_times(place.time((sys.executable, "-X", "importtime", "-c", "pass")).said)
+    """Return the milliseconds of CPU that each module took itself, the least of *runs*."""
     found: dict[str, float] = {}
     for _ in range(runs):
-        last = _read_times(place.run(name, "-X", "importtime").said)
-        found = {module: min(ms, found.get(module, ms)) for module, ms in last.items() if module not in bare}
+        said = place.run(name, "-c", _IMPORTING + _RUNNING).said
+        last = {module: float(ms) for module, ms in _TIME.findall(said)}
+        found = {module: min(ms, found.get(module, ms)) for module, ms in last.items()}
     return found
-
-
-def _read_times(said: str) -> dict[str, float]:
-    return {match[2]: int(match[1]) / _MS for match in _TIME.finditer(said)}
 
 
 def _time_bytecode(modules: Sequence[str]) -> float:
@@ -165,25 +161,49 @@ def _tell_more(place: Place, name: str) -> None:
         *(f"{ms:7.1f} ms  {module}" for module, ms in sorted(modules.items(), key=lambda one: -one[1])[:15]), sep="\n"
     )
     file = f"{place.directory}/profile"
-    place.run(name, "-c", _PROFILED.format(file=file))
+    place.run(name, "-c", _PROFILING.format(file=file) + _RUNNING)
     code = f"import pstats; pstats.Stats({file!r}).sort_stats('cumtime').print_stats('memsync/', 25)"
     print(subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True).stdout)
 
 
 # A hook ends its process without a word; `sys.argv[0]` is the script that would have run.
-_PROFILED = """
-import cProfile, os, sys
-sys.argv = sys.argv[1:]
-profile, end = cProfile.Profile(), os._exit
-def tell(code=0):
-    profile.disable(); profile.dump_stats({file!r}); end(code)
-os._exit = tell
-profile.enable()
+_RUNNING = """
+import os, sys
+sys.argv, end = sys.argv[1:], os._exit
+def leave(code=0):
+    tell()
+    end(code)
+os._exit = leave
 from memsync.cli import main
 try:
     main()
 except SystemExit as done:
-    tell(int(done.code or 0))
+    leave(int(done.code or 0))
+"""
+_PROFILING = """
+import cProfile
+profile = cProfile.Profile()
+def tell():
+    profile.disable()
+    profile.dump_stats({file!r})
+profile.enable()
+"""
+# In CPU time: `-X importtime` goes by the clock, which others move.
+_IMPORTING = """
+import _frozen_importlib as importing, os, time
+find, inner, took = importing._find_and_load, [0.0], {}
+def load(name, import_):
+    start = time.process_time()
+    inner.append(0.0)
+    try:
+        return find(name, import_)
+    finally:
+        whole = time.process_time() - start
+        took[name] = took.get(name, 0.0) + whole - inner.pop()
+        inner[-1] += whole
+importing._find_and_load = load
+def tell():
+    os.write(2, "".join(f"\\nimported {name} {1000 * took[name]:.3f}" for name in took).encode())
 """
 
 
