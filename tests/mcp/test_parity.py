@@ -102,7 +102,7 @@ NO_OPTION = {
     "from_session": "seed 002's name",
 }
 RENAMED = {
-    "memory": {"ref": "memory_id", "refs": "memory_id", "pairs": "map"},
+    "memory": {"ref": "memory_id", "refs": "memory_id", "words": "memory_id", "pairs": "map"},
     "skill": {"ref": "skill_id", "refs": "skill_id"},
     "skill validate": {"refs": "skill_ids"},
     "memory init": {"scan": "scan_codebase", "instructions": "import_claude_md"},
