@@ -21,6 +21,7 @@ SUITES = (
     "mcp",
     "janitor",
     "merge",
+    "history",
     "learning",
     "memcorrect",
     "agents",
