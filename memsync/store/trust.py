@@ -19,7 +19,6 @@ from typing import Any, Final, Literal
 
 from memsync.errors import NoStore
 from memsync.store import files
-from memsync.store.lock import lock
 from memsync.store.places import Layout
 from memsync.system.dataclass import dataclass
 from memsync.system.late import late_pattern
@@ -245,6 +244,8 @@ class Approvals:
         return there
 
     def _change(self, change: Callable[[_Noted], object]) -> None:
+        from memsync.store.lock import lock  # for which threads are loaded
+
         if self._path is None:
             raise NoStore("no home directory is known, so nothing can be approved; set HOME or MEMSYNC_HOME")
         files.make_dirs(self._path.parent, private=True)
