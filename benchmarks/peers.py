@@ -34,7 +34,7 @@ _NPM = "@modelcontextprotocol/server-memory"
 _HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 
 
-_servers: list[int] = []  # processes whose time counts, as long as they live
+_servers: list[Server] = []  # whose time counts, as long as they live
 
 
 class Server:
@@ -49,7 +49,11 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        _servers.append(self._process.pid)
+        assert self._process.stdin
+        assert self._process.stdout
+        self._in, self._out = self._process.stdin, self._process.stdout
+        self.pid = self._process.pid
+        _servers.append(self)
         self.about = self._ask("initialize", _HELLO)["serverInfo"]
         self._send({"method": "notifications/initialized"})
 
@@ -62,13 +66,13 @@ class Server:
 
     def end(self) -> None:
         """End the process as a client does: by closing its input."""
-        _servers.remove(self._process.pid)
+        _servers.remove(self)
         self._process.communicate(timeout=20)
 
     def _ask(self, method: str, params: Mapping[str, object]) -> Any:
         self._send({"id": 1, "method": method, "params": params})
         while True:
-            if not (line := self._process.stdout.readline()):
+            if not (line := self._out.readline()):
                 raise RuntimeError("it ended")
             with suppress(ValueError):
                 said = json.loads(line)
@@ -76,8 +80,8 @@ class Server:
                     return said["result"]
 
     def _send(self, message: Mapping[str, object]) -> None:
-        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        self._process.stdin.flush()
+        self._in.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._in.flush()
 
 
 class Memsync:
@@ -235,12 +239,16 @@ def rows() -> Iterator[tuple[str, ...]]:
     texts = [json.loads(line)["content"] for line in records(RECORDS)]
     with tempfile.TemporaryDirectory() as name:
         peers, missing = _open_all(Path(name), given[0] if given else Path(name) / "installed")
-        yield from _compare(peers, texts)
+        try:
+            yield from _compare(peers, texts)
+        finally:
+            for server in _servers:
+                server.end()
         yield from missing
 
 
 def _open_all(folder: Path, into: Path) -> tuple[list[Any], list[tuple[str, ...]]]:
-    peers, missing = [], []
+    peers, missing = list[Any](), list[tuple[str, ...]]()
     for what, make in (
         ("memsync", Memsync),
         ("server-memory", lambda own: ServerMemory(own, _install_npm(into))),
@@ -311,7 +319,7 @@ def _clock(call: Callable[..., object], *given: object) -> float:
 
 def _spent() -> float:
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    threads = (path for pid in _servers for path in Path(f"/proc/{pid}/task").glob("*/schedstat"))
+    threads = (path for server in _servers for path in Path(f"/proc/{server.pid}/task").glob("*/schedstat"))
     living = sum(int(path.read_text(encoding="ascii").split()[0]) for path in threads) / 1e9
     return time.process_time() + ended.ru_utime + ended.ru_stime + living
 
