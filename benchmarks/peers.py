@@ -242,8 +242,8 @@ def rows() -> Iterator[tuple[str, ...]]:
         try:
             yield from _compare(peers, texts)
         finally:
-            for server in _servers:
-                server.end()
+            while _servers:
+                _servers[-1].end()
         yield from missing
 
 
