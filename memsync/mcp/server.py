@@ -49,12 +49,12 @@ def build(live: Live, tools: Collection[str] = GROUPS["core"], *, whole: bool = 
     desk = Desk(live, offers, whole=whole)
 
     @asynccontextmanager
-    async def life(_: MCPServer[Any]) -> AsyncIterator[None]:
+    async def life(_: MCPServer[Any]) -> AsyncIterator[Desk]:
         try:
             with Endpoint(live):
                 async with anyio.create_task_group() as group:
                     group.start_soon(_warm, desk)
-                    yield
+                    yield desk
                     group.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
@@ -66,7 +66,7 @@ def build(live: Live, tools: Collection[str] = GROUPS["core"], *, whole: bool = 
         version=__version__,
         instructions=texts.INSTRUCTIONS,
         lifespan=life,
-        tools=[tool(offer, desk) for offer in offers],
+        tools=[tool(offer, whole=whole) for offer in offers],
         extensions=[cards.make_apps()],
         middleware=[_hide_from_models],
     )

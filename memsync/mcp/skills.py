@@ -27,7 +27,11 @@ _NEXT: Final = (
     "write better instructions by the digest and call learn_skill with them, "
     "or let the user look at the draft and run `memsync skill approve {name}`"
 )
-_OPTIONS: Final = {"--from-session": "session", "--transcript": "instructions that you write yourself"}
+_OPTIONS: Final = {
+    "--from-session": "session",
+    "--transcript": "instructions that you write yourself",
+    "--description": "as the first line of the instructions",
+}
 
 
 def list_skills(
@@ -83,7 +87,9 @@ def create_skill(
 def learn_skill(
     project: Project,
     name: SkillName,
-    instructions: Annotated[str | None, Field(description="The steps, if you have written them already.")] = None,
+    instructions: Annotated[
+        str | None, Field(description="What it does and when to use it, in one line; below it the steps.")
+    ] = None,
     session: Annotated[str | None, Field(description="The id of another session than this one.")] = None,
     *,
     from_session: Annotated[bool, Field(description="Draft it from what was done in the session.")] = True,

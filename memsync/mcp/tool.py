@@ -153,13 +153,23 @@ class OurTool(Tool):
         return await super().run(arguments, context, convert_result)
 
 
-def tool(offer: Offer, desk: Desk) -> Tool:
-    """Return the tool of *offer*, whose answers are a text for a model or, from a *desk* for it, the whole as JSON."""
+_MADE: Final[dict[tuple[Function, bool], Tool]] = {}  # the schemas of the SDK cost more than all else of a server
+
+
+def tool(offer: Offer, *, whole: bool) -> Tool:
+    """Return the tool of *offer* for the desk of the server that has it; its answers are texts for a model or the *whole* as JSON."""
+    key = (offer.function, whole)
+    return _MADE.get(key) or _MADE.setdefault(key, _make_tool(offer, whole=whole))
+
+
+def _make_tool(offer: Offer, *, whole: bool) -> Tool:
     function, shown = gather(offer.function)
     options: dict[str, str] = {}
-    ask = desk.ask_apart if offer.slow else desk.ask
 
     async def call(*, ctx: Context[Any, Any], **given: Any) -> CallToolResult | InputRequiredResult:
+        desk: Desk = ctx.request_context.lifespan_context
+        ask = desk.ask_apart if offer.slow else desk.ask
+
         def progress(done: int, total: int) -> None:
             anyio.from_thread.run(ctx.report_progress, done, total)
 
@@ -187,7 +197,7 @@ def tool(offer: Offer, desk: Desk) -> Tool:
             raise ToolError(desk.explain(error, options)) from error  # any other error arrives without its text
 
     shown.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context))
-    returns: Any = Annotated[CallToolResult, offer.shape] if desk.whole else CallToolResult
+    returns: Any = Annotated[CallToolResult, offer.shape] if whole else CallToolResult
     call.__signature__ = inspect.Signature(shown, return_annotation=returns)  # type: ignore[attr-defined]
     made = OurTool.from_function(
         call,
@@ -200,7 +210,7 @@ def tool(offer: Offer, desk: Desk) -> Tool:
     )
     made.parameters = _slim(made.parameters, of_parameters=True)
     options.update(_spell_options(offer, made.parameters["properties"]))
-    made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema) if desk.whole else None
+    made.fn_metadata.output_schema = _slim(made.fn_metadata.output_schema) if whole else None
     return made
 
 

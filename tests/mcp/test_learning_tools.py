@@ -36,10 +36,14 @@ def test_a_session_comes_back_as_a_digest_and_a_draft_that_waits(server, transcr
 
 def test_instructions_that_the_agent_wrote_are_a_skill_at_once(server, transcript):
     server.call("learn_skill", name="run-tests", session=SESSION)
-    told = server.call("learn_skill", name="run-tests", instructions="1. `uv run pytest -q`\n2. all must pass")
+    steps = "1. `uv run pytest -q`\n2. all must pass"
+    assert "as the first line of the instructions" in server.refusal(
+        "learn_skill", name="run-tests", instructions=steps
+    )
+    told = server.call("learn_skill", name="run-tests", instructions=f"Run the tests before a commit.\n\n{steps}")
     assert (told["status"], told["skill"]["name"]) == ("created", "run-tests")
     assert "uv run pytest" in server.call("get_skill", skill_id="run-tests")["instructions"]
-    again = server.call("learn_skill", name="run-tests", instructions="1. `uv run pytest -q -n 4`")
+    again = server.call("learn_skill", name="run-tests", instructions="Run the tests.\n\n1. `uv run pytest -q -n 4`")
     assert "-n 4" in again["skill"]["instructions"]
 
 
