@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import sqlite3
 import statistics
@@ -318,10 +317,10 @@ def _clock(call: Callable[..., object], *given: object) -> float:
 
 
 def _spent() -> float:
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ended = os.times()
     threads = (path for server in _servers for path in Path(f"/proc/{server.pid}/task").glob("*/schedstat"))
     living = sum(int(path.read_text(encoding="ascii").split()[0]) for path in threads) / 1e9
-    return time.process_time() + ended.ru_utime + ended.ru_stime + living
+    return time.process_time() + ended.children_user + ended.children_system + living
 
 
 def _write_together(peer: Any) -> int:

@@ -76,6 +76,8 @@ class Place:
 
     def time(self, words: Sequence[str], given: str = "") -> Ran:
         """Run *words* with *given* on standard input."""
+        if sys.platform == "win32":
+            raise SystemExit("what a process has used is asked of POSIX systems only")
         with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as asked:
             asked.write(given.encode())
             asked.seek(0)
