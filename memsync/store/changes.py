@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from memsync.errors import ExportRefused
 from memsync.format import jsonl
-from memsync.format.codec import Line
+from memsync.format.codec import NEVER, Line
 from memsync.records import Change, Memory, content_hash, normal_form
 from memsync.system.dataclass import dataclass
 from memsync.system.named import NamedTuple
@@ -84,6 +85,15 @@ def find_collapsed(lines: Sequence[Line], new: bytes) -> list[bytes]:
     kept = set(new.split(b"\n"))
     gone = {line.id for line in lines if line.memory and line.raw not in kept}
     return [line.raw for line in lines if line.id in gone]
+
+
+def find_moments(lines: Iterable[Line], ids: Iterable[str]) -> dict[str, datetime]:
+    """Return when the latest line of each of *ids* was written: a hand may have put one without a time after it."""
+    found = dict.fromkeys(ids, NEVER)
+    for line in lines:
+        if line.id in found:
+            found[line.id] = max(found[line.id], line.moment)
+    return found
 
 
 class Hashes:

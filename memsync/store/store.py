@@ -19,7 +19,7 @@ from memsync.format import codec, jsonl
 from memsync.format.codec import Line, bare
 from memsync.format.jsonl import Problem
 from memsync.format.late import merge, pending, text_merges
-from memsync.records import Change, Memory, format_time
+from memsync.records import Change, Memory, format_time, tick
 from memsync.store import changes as diff
 from memsync.store import checkout, files, grown, local_history
 from memsync.store.changes import Exported
@@ -268,10 +268,10 @@ class Store:
 
     def remove(self, ids: Iterable[str], now: datetime, *, keep: bool = True) -> list[Change]:
         """Append removals. The local history keeps the lines, from which `restore` takes them; or else it is left alone."""
-        ids = list(ids)
-        old = [self._current[id_].raw for id_ in ids]
+        moments = diff.find_moments(self._lines, ids)
+        old = [self._current[id_].raw for id_ in moments]
         self._keep_replaced(old if keep else [])
-        return self._append([codec.encode_tombstone(id_, now) for id_ in ids], old, keep=keep)
+        return self._append([codec.encode_tombstone(id_, tick(now, at)) for id_, at in moments.items()], old, keep=keep)
 
     def restore(self, id_: str, now: datetime, *, raw: bytes | None = None) -> list[Change]:
         """Append the last replaced or removed line of *id_* again, or the line *raw* of it.

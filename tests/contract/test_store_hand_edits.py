@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from helpers import memory_line
-from ops import ONE_FILE, a_memory, add, by_hand, lines, remove, restore, seen_by_others, shown, update
+from ops import NOW, ONE_FILE, a_memory, add, by_hand, lines, remove, restore, seen_by_others, shown, update
 
 from memsync.errors import StoreUnreadable
 from memsync.format.versions import copy_id
@@ -109,3 +109,13 @@ def test_a_file_that_is_not_text_is_refused_every_time_and_stays_as_it_is(store)
         with pytest.raises(StoreUnreadable, match="UTF-16"):
             add(store, a_memory("mm-aaaaaa", "one"))
     assert store.place.memories.read_bytes() == before
+
+
+def test_what_a_hand_brought_back_without_a_time_stays_away_when_it_is_removed_by_a_clock_that_went_back(store):
+    add(store, a_memory("mm-aaaaaa", "one"))
+    remove(store, "mm-aaaaaa")
+    by_hand(store, memory_line("mm-aaaaaa", "by hand") + memory_line("mm-aaaaaa", "by hand"))
+    with store.writing():
+        store.remove(["mm-aaaaaa"], NOW)
+    store.export()
+    assert shown(store) == {}
