@@ -103,7 +103,10 @@ class Live:
     def _current(self) -> Project:
         appearance = self._appearance()
         if self._project is None or appearance != self._opened:
+            had_one = self._project is not None
             self._shut()
+            if had_one:
+                gc.collect()  # it goes round in itself, and the next one holds as much
             project = Project.open(self.start, clock=self._clock, env=self._env)
             with suppress(ConfigError):  # whoever searches is told
                 project.finder.make_elsewhere = self._start_making
@@ -131,10 +134,8 @@ class Live:
         return layout, approved, tuple((place.directory.is_dir(), stamp(place.config)) for place in places)
 
     def _shut(self) -> None:
-        had_one, self._project = self._project is not None, None
+        self._project = None
         self._resources.close()
-        if had_one:
-            gc.collect()  # it goes round in itself, and the next one holds as much
 
     def _tidy_when_quiet(self) -> None:
         if self._thread is None:
