@@ -287,8 +287,8 @@ def waiting(names: Sequence[str]) -> list[str]:
 
 def candidates(waiting: Mapping[str, int]) -> list[str]:
     """Return a line about what waits for approval, if anything does."""
-    counts = {noun: waiting[kind] for kind, noun in (("memories", "memory"), ("skills", "skill"))}
-    told = [f"{count(number, noun)} (`memsync {noun} candidates`)" for noun, number in counts.items() if number]
+    kinds = (("memories", "memory", "candidates"), ("skills", "skill", "skill candidates"))
+    told = [f"{count(waiting[kind], noun)} (`memsync {verb}`)" for kind, noun, verb in kinds if waiting[kind]]
     return [f"learned  {' and '.join(told)} to approve or reject"] if told else []
 
 

@@ -34,8 +34,8 @@ _PULLING: Final = ("session-start", "prompt", "pre-compact", "subagent-start", "
 _OWN: Final = {name: name.replace("-", "_") for name in _PULLING}
 
 # Where memsync is gone (another machine, another environment) the client goes on without a word. Gemini CLI blocks
-# the prompt for every code but 0 and 1, and the others print the failure each time. For POSIX shells and fish; on
-# Windows each client has a shell of its own, and PowerShell knows neither half of it.
+# the prompt for every code but 0 and 1, and the others print the failure each time. For POSIX shells: fish names a
+# program that is gone all the same; on Windows each client has a shell of its own, and PowerShell knows neither half.
 _GUARD: Final = "" if os.name == "nt" else " 2>/dev/null || exit 0"
 
 # The tools that change nothing, which a user may allow once and for all.

@@ -46,7 +46,7 @@ def test_a_near_id_that_could_pass_for_something_else_is_shown_by_its_other_name
 
 
 def test_a_skill_that_is_nearly_called_so_is_asked_back(project):
-    project.skills.create("run-tests", "1. make test")
+    project.skills.create("run-tests", "Run make test.")
     with pytest.raises(SkillNotFound, match="no skill 'run-test'; did you mean run-tests"):
         project.skills.get("run-test")
     with pytest.raises(SkillNotFound, match="`memsync skill list` shows them"):

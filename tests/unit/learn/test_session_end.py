@@ -49,7 +49,7 @@ def test_no_more_wait_than_a_person_reads(project, tmp_path):
     assert memories_of(project, notes)["extracted"] == MOST_MEMORIES
     assert "candidates wait" in memories_of(project, notes)["reason"]
     for number in range(MOST_SKILLS):
-        learn_skill(project, f"skill-{number}", instructions="1. Do it\n")
+        learn_skill(project, f"skill-{number}", instructions="Do it at night.\n\n1. Do it\n")
     assert skill_of(project, CLAUDE, session="s")["status"] == "nothing"
     assert Candidates(project).count() == {"memories": MOST_MEMORIES, "skills": MOST_SKILLS}
 
