@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from memsync.errors import ExportRefused
 from memsync.format import jsonl
-from memsync.format.codec import NEVER, Line
-from memsync.records import Change, Memory, content_hash, normal_form
+from memsync.format.codec import NEVER, Line, edit
+from memsync.records import Change, Memory, content_hash, format_time, normal_form, parse_time, tick
 from memsync.system.dataclass import dataclass
 from memsync.system.named import NamedTuple
 from memsync.system.texts import count
@@ -87,13 +87,24 @@ def find_collapsed(lines: Sequence[Line], new: bytes) -> list[bytes]:
     return [line.raw for line in lines if line.id in gone]
 
 
-def find_moments(lines: Iterable[Line], ids: Iterable[str]) -> dict[str, datetime]:
-    """Return when the latest line of each of *ids* was written: a hand may have put one without a time after it."""
-    found = dict.fromkeys(ids, NEVER)
-    for line in lines:
-        if line.id in found:
-            found[line.id] = max(found[line.id], line.moment)
-    return found
+def after_all(lines: Iterable[Line], current: Mapping[str, Line], id_: str, moment: datetime) -> datetime:
+    """Return *moment*, or the one just after every line of *id_*, by which a merge goes: a hand may have put one without a time last."""
+    line = current.get(id_)
+    if line is None or NEVER < line.moment < moment:
+        return moment
+    return tick(moment, max(each.moment for each in lines if each.id == id_))
+
+
+def edit_lines(
+    lines: Sequence[Line], current: Mapping[str, Line], edits: Mapping[str, Mapping[str, Any]]
+) -> list[bytes]:
+    """Return a new line for each id of *edits*, its fields set; a time among them is after those of all *lines* of the record."""
+    new = []
+    for id_, fields in edits.items():
+        moment = parse_time(fields.get("updated_at"))
+        later = {"updated_at": format_time(after_all(lines, current, id_, moment))} if moment else {}
+        new.append(edit(current[id_].raw, {"id": id_, **fields, **later}))
+    return new
 
 
 class Hashes:

@@ -19,7 +19,7 @@ from memsync.format import codec, jsonl
 from memsync.format.codec import Line, bare
 from memsync.format.jsonl import Problem
 from memsync.format.late import merge, pending, text_merges
-from memsync.records import Change, Memory, format_time, tick
+from memsync.records import Change, Memory, format_time
 from memsync.store import changes as diff
 from memsync.store import checkout, files, grown, local_history
 from memsync.store.changes import Exported
@@ -39,8 +39,7 @@ class Store:
 
     Reading methods show the file as of the last `refresh`; writing methods are called inside `writing()`, are durable when
     they return, and return what changed. Safe to share between threads, and from many processes. `in_log_form`: has lines that no export put in order.
-    With `on_commit`, or while `hold` names a reason, writes go to the pending
-    file, and the file of memories stays as it is; reading lays one over the other.
+    With `on_commit`, or while `hold` names a reason, writes go to the pending file; reading lays one over the other.
     """
 
     def __init__(self, place: Place) -> None:
@@ -248,7 +247,7 @@ class Store:
     def write(self, memories: Iterable[Memory | bytes], edits: Mapping[str, Mapping[str, Any]]) -> list[Change]:
         """Append new *memories* (lines as they are) and new versions with one fsync: all of them, or on an error none."""
         old = [self._current[id_].raw for id_ in edits]
-        new = [codec.edit(raw, {"id": id_, **fields}) for raw, (id_, fields) in zip(old, edits.items(), strict=True)]
+        new = diff.edit_lines(self._lines, self._current, edits)
         self._keep_replaced(old)
         memories = list(memories)
         self._close_log([m for m in memories if isinstance(m, bytes)])
@@ -268,10 +267,10 @@ class Store:
 
     def remove(self, ids: Iterable[str], now: datetime, *, keep: bool = True) -> list[Change]:
         """Append removals. The local history keeps the lines, from which `restore` takes them; or else it is left alone."""
-        moments = diff.find_moments(self._lines, ids)
+        moments = {id_: diff.after_all(self._lines, self._current, id_, now) for id_ in ids}
         old = [self._current[id_].raw for id_ in moments]
         self._keep_replaced(old if keep else [])
-        return self._append([codec.encode_tombstone(id_, tick(now, at)) for id_, at in moments.items()], old, keep=keep)
+        return self._append([codec.encode_tombstone(*one) for one in moments.items()], old, keep=keep)
 
     def restore(self, id_: str, now: datetime, *, raw: bytes | None = None) -> list[Change]:
         """Append the last replaced or removed line of *id_* again, or the line *raw* of it.
@@ -289,7 +288,8 @@ class Store:
         self._keep_replaced(live)
         is_older = line is not None and not live and all(known.raw != raw for known in self._lines)  # than its removal
         if live or is_older or (not self.place.private and checkout.has_removed(self.path, id_)):
-            raw = codec.edit(raw, {"id": id_, "updated_at": format_time(now)})
+            later = diff.after_all(self._lines, self._current, id_, now)
+            raw = codec.edit(raw, {"id": id_, "updated_at": format_time(later)})
         return self._append([raw], live)
 
     def export(self, *, collapse: bool = False, settle: Callable[[list[Line]], list[Line]] | None = None) -> Exported:
