@@ -87,24 +87,24 @@ def find_collapsed(lines: Sequence[Line], new: bytes) -> list[bytes]:
     return [line.raw for line in lines if line.id in gone]
 
 
-def after_all(lines: Iterable[Line], current: Mapping[str, Line], id_: str, moment: datetime) -> datetime:
-    """Return *moment*, or the one just after every line of *id_*, by which a merge goes: a hand may have put one without a time last."""
-    line = current.get(id_)
-    if line is None or NEVER < line.moment < moment:
-        return moment
-    return tick(moment, max(each.moment for each in lines if each.id == id_))
+def date_after(
+    lines: Iterable[Line], current: Mapping[str, Line], moments: Mapping[str, datetime]
+) -> dict[str, datetime]:
+    """Return *moments* by id, each after every line of its record, by which a merge goes: a hand may have put one without a time last."""
+    late = {id_: NEVER for id_, at in moments.items() if id_ in current and not NEVER < current[id_].moment < at}
+    for line in lines if late else ():
+        if line.id in late:
+            late[line.id] = max(late[line.id], line.moment)
+    return {id_: tick(at, late[id_]) if id_ in late else at for id_, at in moments.items()}
 
 
 def edit_lines(
-    lines: Sequence[Line], current: Mapping[str, Line], edits: Mapping[str, Mapping[str, Any]]
+    lines: Iterable[Line], current: Mapping[str, Line], edits: Mapping[str, Mapping[str, Any]]
 ) -> list[bytes]:
     """Return a new line for each id of *edits*, its fields set; a time among them is after those of all *lines* of the record."""
-    new = []
-    for id_, fields in edits.items():
-        moment = parse_time(fields.get("updated_at"))
-        later = {"updated_at": format_time(after_all(lines, current, id_, moment))} if moment else {}
-        new.append(edit(current[id_].raw, {"id": id_, **fields, **later}))
-    return new
+    said = {id_: at for id_, fields in edits.items() if (at := parse_time(fields.get("updated_at")))}
+    dated = {id_: {"updated_at": format_time(at)} for id_, at in date_after(lines, current, said).items()}
+    return [edit(current[id_].raw, {"id": id_, **fields, **dated.get(id_, {})}) for id_, fields in edits.items()]
 
 
 class Hashes:

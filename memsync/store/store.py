@@ -267,7 +267,7 @@ class Store:
 
     def remove(self, ids: Iterable[str], now: datetime, *, keep: bool = True) -> list[Change]:
         """Append removals. The local history keeps the lines, from which `restore` takes them; or else it is left alone."""
-        moments = {id_: diff.after_all(self._lines, self._current, id_, now) for id_ in ids}
+        moments = diff.date_after(self._lines, self._current, dict.fromkeys(ids, now))
         old = [self._current[id_].raw for id_ in moments]
         self._keep_replaced(old if keep else [])
         return self._append([codec.encode_tombstone(*one) for one in moments.items()], old, keep=keep)
@@ -288,8 +288,8 @@ class Store:
         self._keep_replaced(live)
         is_older = line is not None and not live and all(known.raw != raw for known in self._lines)  # than its removal
         if live or is_older or (not self.place.private and checkout.has_removed(self.path, id_)):
-            later = diff.after_all(self._lines, self._current, id_, now)
-            raw = codec.edit(raw, {"id": id_, "updated_at": format_time(later)})
+            dated = diff.date_after(self._lines, self._current, {id_: now})
+            raw = codec.edit(raw, {"id": id_, "updated_at": format_time(dated[id_])})
         return self._append([raw], live)
 
     def export(self, *, collapse: bool = False, settle: Callable[[list[Line]], list[Line]] | None = None) -> Exported:
