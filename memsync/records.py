@@ -34,7 +34,9 @@ Clock = Callable[[], datetime]
 Scope = Literal["project", "global", "stealth"]
 SCOPES: Final[tuple[Scope, ...]] = ("project", "stealth", "global")
 
-_BASE32: Final = "abcdefghijklmnopqrstuvwxyz234567"
+_BASE32: Final = bytes.maketrans(
+    bytes(range(256)), b"abcdefghijklmnopqrstuvwxyz234567" * 8
+)  # by the last five bits of a byte
 _ID_PREFIX: Final = "mm-"
 SKILL_PREFIX: Final = "sk-"
 _ODD: Final = "odd-"  # of what is shown in place of an id that could pass for something else
@@ -194,7 +196,7 @@ def new_id(
     from memsync.system.digests import sha256
 
     digest = sha256(os.urandom(16) + format_time(now).encode() + content.encode()).digest()
-    letters = "".join(_BASE32[byte & 31] for byte in digest)
+    letters = digest.translate(_BASE32).decode()
     length = id_length(count)
     while is_taken(candidate := prefix + letters[:length]) and length < len(letters):
         length += 1
@@ -212,8 +214,7 @@ def derive_skill_id(name: str) -> str:
 
 
 def _spell_hash(text: str) -> str:
-    digest = bytes.fromhex(content_hash(text))
-    return "".join(_BASE32[byte & 31] for byte in digest[:10])
+    return bytes.fromhex(content_hash(text))[:10].translate(_BASE32).decode()
 
 
 def hash_id(*parts: str, length: int = 10) -> str:
@@ -221,7 +222,7 @@ def hash_id(*parts: str, length: int = 10) -> str:
     from memsync.system.digests import sha256
 
     digest = sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
-    return _ID_PREFIX + "".join(_BASE32[byte & 31] for byte in digest[:length])
+    return _ID_PREFIX + digest[:length].translate(_BASE32).decode()
 
 
 def clean_content(text: str) -> str:
@@ -311,6 +312,14 @@ def check_size(memory: Memory) -> None:
     Raises:
         InvalidMemory
     """
+    words = memory.tags + memory.cues + memory.anchors + memory.links + memory.supersedes
+    words += (memory.id, memory.memory_type, memory.source_type, memory.author or "")
+    if (
+        len(words) <= MAX_WORDS
+        and max(map(len, words)) <= MAX_WORD
+        and not (memory.source_session_id or memory.conflict_of or memory.extra)
+    ):
+        return  # as nearly all: what is wrong is looked for below
     lists = {"tag": memory.tags, "cue": memory.cues, "anchor": memory.anchors, "link": memory.links}
     lists["superseded id"] = memory.supersedes
     for what, words in lists.items():

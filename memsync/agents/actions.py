@@ -7,8 +7,7 @@ from pathlib import Path
 from re import Match
 from typing import Any, Final
 
-from memsync.agents import context
-from memsync.agents.injection import Injection
+from memsync.agents.injection import CAP, Injection
 from memsync.agents.session import RecallSession
 from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.store.trust import VALUE
@@ -47,7 +46,7 @@ class Turn:
     @property
     def room(self) -> int:
         """How many characters of context are left for this event: together they stay under every client's cap."""
-        return context.CAP - sum(len(injection.text.encode()) + 1 for injection in self.injections)
+        return CAP - sum(len(injection.text.encode()) + 1 for injection in self.injections)
 
 
 class Outcome(NamedTuple):

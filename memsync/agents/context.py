@@ -7,13 +7,13 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
+from memsync.agents.injection import CAP
 from memsync.memories.results import Entry
 from memsync.poison.guard import quoted, shown_type
 from memsync.records import HEADINGS, age, shown_id, sort_types
 from memsync.system.named import NamedTuple
 
 TAG: Final = "project-memory"
-CAP: Final = 9_000  # characters and UTF-8 bytes; clients cut or refuse from 10,000
 _OPEN, _CLOSE = f"<{TAG}>", f"</{TAG}>"
 
 

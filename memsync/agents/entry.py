@@ -245,7 +245,7 @@ def _ask_server(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -
 
 def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
     _at_work.append(cwd)
-    from memsync.system.late import import_pathlib
+    from memsync.system.late import import_pathlib, keep_patterns
 
     import_pathlib()
     from memsync.clients import known
@@ -257,7 +257,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
     from memsync.memories.project import Project
 
     with Project.open(cwd) as project:
-        project.stores.be_brief()
+        project.be_brief()
         reply: Reply = answer(project, sender, event, payload, _NAME)
         try:
             _print(reply.out)
@@ -274,6 +274,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
             else:
                 os.unlink(_claimed.pop())
     project.stores.close()
+    keep_patterns()
 
 
 def _print(text: str) -> None:

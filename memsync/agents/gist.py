@@ -16,6 +16,7 @@ _LINE: Final = 300
 _PARTS: Final = 3  # recalls beside that of the whole
 _WORDS: Final = 4  # of a part at least
 _LONG: Final = 25  # words from which a prompt may be about several things
+_CODE: Final = late_pattern(r"(?s)```.*?(?:```|\Z)")
 _BREAK: Final = late_pattern(r"\n\s*(?:[-*]|\d+[.)])\s+|\n\s*\n|(?<=\?)\s+")
 
 
@@ -37,10 +38,13 @@ def split_questions(gist: str) -> list[str]:
 
 
 def _parts(gist: str) -> Iterator[str]:
-    """Yield the last error, which says what the traces before it led to, then the questions, then the other parts."""
+    """Yield the last error, which says what the traces before it led to, then what is said around code, the questions, the other parts."""
     parts = [part.strip() for part in _BREAK.split(gist) if len(part.split()) >= _WORDS]
     if errors := list(_errors(gist)):
         yield errors[-1]
+    said = _CODE.sub(" ", gist).strip() if "```" in gist else ""
+    if len(said.split()) >= _WORDS:
+        yield said
     yield from (part for part in parts if part.endswith("?"))
     yield from (part for part in parts if not part.endswith("?"))
 

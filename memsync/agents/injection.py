@@ -10,6 +10,7 @@ from memsync.records import content_hash, parse_time
 from memsync.system.named import NamedTuple
 
 E = TypeVar("E", bound=Entry)
+CAP = 9_000  # characters and UTF-8 bytes of a context; clients cut or refuse from 10,000
 
 
 class Injection(NamedTuple):

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from memsync.agents.injection import Injection, Matched
 from memsync.agents.notes import scope_of
-from memsync.memories import lookup
 from memsync.memories.project import Project
 from memsync.records import format_time, parse_time
 from memsync.store.state import State
@@ -116,6 +115,8 @@ class Ledger:
     def _look_again(self) -> None:
         """Have hooks about tools look at the memories again, though the session had all of them."""
         if root := self.project.layout.root:
+            from memsync.memories import lookup
+
             lookup.forget_done(os.path.realpath(root), self.id, self.project.env)
 
     def is_told(self, what: str, when: str = "") -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from memsync.memories.filters import SURE, least_confidence
@@ -11,6 +12,12 @@ from memsync.records import shown_id
 from memsync.system.named import NamedTuple
 
 ALIKE: Final = 0.6  # share of the words of the shorter text that are in the other, from which both may say the same
+
+TOLD: Final = 0.65  # share of a text's words in the lines above it together, from which it tells nothing new
+
+FIRST: Final = 2  # lines that go by the order of the ranking; the others are the surest
+
+FRONT: Final = 0.5  # share of the surest one's confidence from which the first of the ranking is given beside it
 
 SHORT: Final = 12  # terms up to which a text is one statement
 
@@ -26,7 +33,7 @@ class Line(NamedTuple):
 def choose_lines(
     hits: Sequence[Hit], *, floor: float, limit: int, is_withheld: Callable[[Hit], object]
 ) -> tuple[Line, ...]:
-    """Return at most *limit* lines of *hits*, in their order: several, the surest alone, or none.
+    """Return at most *limit* lines of *hits*: several, the FIRST in their order, then the surest; the surest alone; or none.
 
     What is *withheld* opens no gate. It is asked about as few hits as can be, because it reads them.
     """
@@ -36,13 +43,18 @@ def choose_lines(
         return ()
     least = least_confidence(surest.confidence, floor)
     near = [hit for hit in hits if hit.confidence >= least]
-    return _fold(near, limit if surest.confidence >= SURE * floor else min(limit, 1), is_withheld)
+    if surest.confidence < SURE * floor:
+        return _fold(near, min(limit, 1), is_withheld)
+    if max(floor, FRONT * surest.confidence) <= hits[0].confidence < least:
+        near.insert(0, hits[0])
+    near[FIRST:] = sorted(near[FIRST:], key=lambda hit: -hit.confidence)
+    return _fold(near, limit, is_withheld)
 
 
 def _fold(hits: Sequence[Hit], limit: int, is_withheld: Callable[[Hit], object]) -> tuple[Line, ...]:
     lines: list[Line] = []
     for hit in hits:
-        at = next((n for n, line in enumerate(lines) if says_the_same(line.hit, hit)), None)
+        at = _find_alike(lines, hit)
         if (at is None and len(lines) == limit) or is_withheld(hit):
             continue
         clash = "" if at is None else find_clash(lines[at].hit, hit)
@@ -55,6 +67,19 @@ def _fold(hits: Sequence[Hit], limit: int, is_withheld: Callable[[Hit], object])
                 lines[at] = lines[at]._replace(against=(*lines[at].against, hit))
             lines.append(Line(hit, against=against))
     return tuple(lines)
+
+
+def _find_alike(lines: Sequence[Line], hit: Hit) -> int | None:
+    """Return which of *lines* says the same as *hit*, or most of it where they say nearly all of it together; None if it is news."""
+    alike = next((n for n, line in enumerate(lines) if says_the_same(line.hit, hit)), None)
+    told = hit.terms.intersection(chain.from_iterable(line.hit.terms for line in lines))
+    if alike is not None or not told or len(told) < TOLD * len(hit.terms) or _has_number(hit.terms - told):
+        return alike
+    return max(range(len(lines)), key=lambda n: len(lines[n].hit.terms & told))
+
+
+def _has_number(terms: Iterable[str]) -> bool:
+    return any(letter.isdigit() for term in terms for letter in term)
 
 
 def says_the_same(one: Hit, other: Hit) -> bool:

@@ -7,22 +7,25 @@ import logging
 import math
 import os
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from memsync.errors import ConfigError, MemsyncError
+from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.records import Clock, utc_now
 from memsync.store.debounce import Debouncer
 from memsync.store.files import stamp
 from memsync.store.places import locate
 from memsync.store.trust import Approvals
-from memsync.system import programs
+from memsync.system import heap, programs
 
 if TYPE_CHECKING:
     from subprocess import Popen
+
+    from memsync.memories.results import Entry
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +33,7 @@ T = TypeVar("T")
 
 # At the latest so many times `memory_sync.export_debounce` after the first write.
 LONGEST: Final = 12
+_SLICE: Final = 0.25  # seconds of screening at a rest, for which a call may have to wait
 
 
 class Live:
@@ -60,6 +64,7 @@ class Live:
         self._rest: Debouncer[str] = _debouncer(quiet or 0)
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
+        self._unscreened: Iterator[Entry] | None = None
 
     def call(self, work: Callable[[Project], T]) -> T:
         """Return what *work* makes of the project. Calls wait for one another.
@@ -108,6 +113,7 @@ class Live:
             if had_one:
                 gc.collect()  # it goes round in itself, and the next one holds as much
             project = Project.open(self.start, clock=self._clock, env=self._env)
+            project.stores.be_brief()  # until it rests
             with suppress(ConfigError):  # whoever searches is told
                 project.finder.make_elsewhere = self._start_making
             self._resources.callback(project.close)
@@ -134,7 +140,7 @@ class Live:
         return layout, approved, tuple((place.directory.is_dir(), stamp(place.config)) for place in places)
 
     def _shut(self) -> None:
-        self._project = None
+        self._project, self._unscreened = None, None
         self._resources.close()
 
     def _tidy_when_quiet(self) -> None:
@@ -155,10 +161,21 @@ class Live:
     def _settle(self) -> None:
         try:
             if self._project is not None:
+                is_behind = self._project.is_behind
                 self._project.close()
+                self._screen_some(self._project, is_behind=is_behind)
                 self._project.rest()
+                self._project.stores.close()  # which the screening has opened again
+                heap.trim()
         except (MemsyncError, OSError) as error:
             log.warning("%s", error)
+
+    def _screen_some(self, project: Project, *, is_behind: bool) -> None:
+        """Screen a few of the memories that nobody has screened here, so that no answer has to wait for that; the rest at the next rest."""
+        if self._unscreened is None and is_behind:
+            self._unscreened = project.entries(Filters(archived=True))
+        if self._unscreened and not project.screening.screen_all(self._unscreened, seconds=_SLICE):
+            self._rest.add("project")
 
 
 def _debouncer(quiet: float) -> Debouncer[str]:

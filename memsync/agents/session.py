@@ -8,11 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from memsync.agents import context
 from memsync.agents.gist import find_gist, split_questions
 from memsync.agents.injection import Injection, Rules, drop_copies, key_of
 from memsync.agents.ledger import COMPACTED, HELPED, LEDGER, Ledger, ledger_of
-from memsync.agents.lines import choose_lines, notes_of
 from memsync.agents.triage import small_talk
 from memsync.memories.filters import SHOWN, Filters, least_confidence, sort_by_importance, together
 from memsync.memories.project import Project
@@ -165,6 +163,9 @@ class RecallSession(Ledger):
             rules = rules._replace(ledger={})
             found, known, replaced = self._search(prompt, rules, limit)
         replaced = replaced | superseded_by(hit for hit in found if not found.is_weak(hit))
+        if not found.hits:
+            done = self.build((), len(known), limit=limit, budget=budget)
+            return done._replace(gate=found.gate, floor=found.floor, degraded=found.degraded, known=tuple(known))
         hits = drop_copies((hit for hit in found if hit.id not in replaced), rules.ledger)
         done = self._given(hits, found, len(known), limit, budget, rules)
         return done._replace(known=tuple(known))
@@ -173,6 +174,8 @@ class RecallSession(Ledger):
         self, hits: Sequence[Hit], found: Recall, filtered: int, limit: int, budget: int | None, rules: Rules
     ) -> Injection:
         """Return what of *hits* is given: lines of different facts."""
+        from memsync.agents.lines import choose_lines, notes_of
+
         lines = choose_lines(hits, floor=found.floor, limit=limit, is_withheld=self.why_withheld)
         marked: list[Entry] = [self.project.mark(line.hit) for line in lines]
         notes = notes_of(lines)
@@ -205,11 +208,22 @@ class RecallSession(Ledger):
 
         gist, filters = find_gist(prompt), Filters(archived=True, keep=keep)
         asked = [gist, *split_questions(gist)]
+        if self._finds_nothing(asked):
+            return Recall(hits=(), query=prompt, floor=self.project.settings.recall_threshold), [], set()
         found = together([search_all(self.project, text, filters, limit=limit * _POOL) for text in asked])
         surest = max([found.gate, *(found.refused.get(id_, 0.0) for id_ in held)])
         least = least_confidence(surest, found.floor)
         known = sorted(id_ for id_ in held if found.refused.get(id_, 0.0) >= least)
         return found, known, replaced
+
+    def _finds_nothing(self, asked: Iterable[str]) -> bool:
+        """Tell whether nothing answers any of what is *asked* well enough, where a hook is in a hurry and reads no record that cannot."""
+        floor = self.project.settings.recall_threshold
+        return (
+            self.project.is_brief
+            and self.project.above is None
+            and not any(self.project.finder.can_reach(text, floor) for text in asked)
+        )
 
     def build(
         self,
@@ -222,6 +236,10 @@ class RecallSession(Ledger):
         notes: Mapping[str, str] = MappingProxyType({}),
     ) -> Injection:
         """Return as many of *new* as are wanted and fit; *filtered* others the session has."""
+        if not new:
+            return Injection(filtered=filtered, reason="all given before" if filtered else "nothing that fits")
+        from memsync.agents import context
+
         budget = self.project.settings.injection_budget if budget is None else budget
         block = context.build(
             new,

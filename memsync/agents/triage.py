@@ -33,7 +33,7 @@ def small_talk(prompt: str) -> str:
     text = prompt.strip()
     if not text:
         return "empty"
-    if _COMMAND.match(text):
+    if text.startswith("/") and _COMMAND.match(text):  # a pattern that is not asked is not compiled
         return "command"
     words = _WORD.findall(text[:_LOOKED_AT].lower().replace("’", "'"))
     is_small = len(words) <= _MOST_WORDS and _SMALL.issuperset(words)

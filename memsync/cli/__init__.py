@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 
 def main() -> None:
     """Run the command line; help and version are answered without loading the rest."""
+    # What is loaded and a store have many objects and no rings: a tenth of a short command, a fifth of a write with 200,000 memories.
+    gc.set_threshold(100_000, 50, 100)
     words = sys.argv[1:]
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
@@ -34,7 +37,25 @@ def main() -> None:
     _import_click()
     from memsync.cli.app import run
 
-    sys.exit(run(words))
+    _leave(run(words))
+
+
+def _leave(code: int) -> None:
+    """Exit with *code*, and leave it to the system to take apart what nobody wants any more, unless somebody waits for that."""
+    import atexit
+
+    from memsync.system.late import keep_patterns
+
+    threading = sys.modules.get("threading")
+    if atexit._ncallbacks() or (threading and threading.active_count() > 1):  # noqa: SLF001 - there is no other way to ask
+        sys.exit(code)
+    keep_patterns()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):  # full, closed or gone: what was said of that is said
+            sys.exit(code)
+    os._exit(code)
 
 
 def _import_click() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -90,7 +89,13 @@ class LazyGroup(click.Group):
     def _write_section(self, title: str, names: Iterable[str], ctx: click.Context, to: click.HelpFormatter) -> None:
         found = [(name, self.get_command(ctx, name)) for name in names]
         with to.section(title):
-            to.write_dl([(name, command.get_short_help_str(limit=200)) for name, command in found if command])
+            to.write_dl(
+                [
+                    (name, command.get_short_help_str(limit=200))
+                    for name, command in found
+                    if command and not command.hidden
+                ]
+            )
 
 
 class MemoryGroup(LazyGroup):
@@ -219,9 +224,6 @@ def _configure_logs(verbose: bool) -> None:
 def run(words: Sequence[str]) -> int:
     """Run the command line *words* and return the exit code; the only place that catches errors."""
     as_json = "--json" in words
-    gc.set_threshold(
-        100_000, 50, 100
-    )  # a store has many objects and no rings: a fifth of a write with 200,000 memories
     try:
         code = cli.main(list(words), prog_name="memsync", standalone_mode=False) or 0
         if sys.stdout is not None:  # it is None where the caller closed it

@@ -106,6 +106,7 @@ def _find(
     **chosen: Any,
 ) -> Answer:
     where = take_options(chosen)
+    project.be_brief()
     known = project.skills.search_beside(query, scope=chosen["scope"], at=at) if skills else None
     found = ask_there(project, where, ask, query, choose_filters(project, **chosen), limit)
     _warn_of_problems(project)
@@ -152,6 +153,7 @@ def list_(
       memsync list --type preference --min-importance 0.5 --group tag
       memsync list --format '{id} {tags} {content}'
     """
+    project.be_brief()
     project = _open_at(project, chosen.pop("at"))
     near = stay(project, here=chosen.pop("here"))
     found = near.list_all(choose_filters(project, **chosen), limit=limit, order=_SORTS.get(sort or ""))
@@ -173,6 +175,7 @@ def show(project: Project, /, words: tuple[str, ...], scope: Scope | None, at: s
     """
     from memsync.cli.naming import find_ref
 
+    project.be_brief()
     project = _open_at(project, at)
     entry = (project.get if at else project.show)(find_ref(project, words, scope), scope)
     newer = find_successors(project.stores, entry.id) if entry.memory.archived_at else ()

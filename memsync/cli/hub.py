@@ -170,12 +170,18 @@ def sync(refs: tuple[str, ...], watch: bool, every: float) -> Answer | None:
 def status() -> Answer:
     """Show what the hub has, and which repositories need a look.
 
+    Of a hub that somebody else serves, what you may read there.
+
     \b
     Example:
       memsync hub status --json
     """
+    from memsync.hub import client, config
     from memsync.hub import hub as calls
 
+    if (settings := config.load()).server:
+        readable = client.list_repositories(settings)
+        return Answer({"server": settings.server, "repositories": readable}, render.readable(settings.server, readable))
     with calls.Hub.open() as open_hub:
         value = open_hub.status()
     return Answer(value, render.status(value))
@@ -222,6 +228,8 @@ def search(query: str, limit: int, principal: str, **chosen: Any) -> Answer:
 def drop(yes: bool) -> Answer:
     """Remove the hub with all that it has. `init`, `add` and `sync` make it again.
 
+    Of a hub that somebody else serves, only the note of where it is.
+
     \b
     Example:
       memsync hub drop -y
@@ -229,11 +237,13 @@ def drop(yes: bool) -> Answer:
     from memsync.hub import config
     from memsync.hub import hub as calls
 
-    config.load()
+    server = config.load().server
+    asked = f"Ask {server} no more?" if server else "Remove the hub, its grants and its tokens?"
     if not yes:
-        click.confirm("Remove the hub, its grants and its tokens?", abort=True, err=True)
+        click.confirm(asked, abort=True, err=True)
     where = calls.drop()
-    return Answer({"dropped": where}, f"the hub is gone from {where}; no repository was touched")
+    gone = f"{server} is asked no more; the hub there stays" if server else f"the hub is gone from {where}"
+    return Answer({"dropped": where}, f"{gone}; no repository was touched")
 
 
 @hub.command(hidden=True)

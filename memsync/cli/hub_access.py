@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -43,7 +45,11 @@ def grant(principal: str, refs: tuple[str, ...], days: float | None) -> Answer:
         repos = [sync.find(connection, ref).id for ref in refs]
         who = access.have_principal(connection, principal)
         count = access.grant(connection, who, repos, lasting=_lasting(days), source="person")
-    return Answer({"granted": count}, f"{render.one_line(principal)} may read {render.repositories(count)}")
+    name = render.one_line(principal)
+    return Answer(
+        {"granted": count},
+        f"{name} may read {render.repositories(count)}; `memsync hub token make {name}` lets a program of theirs ask",
+    )
 
 
 @hub_command(hub)
@@ -83,7 +89,10 @@ def grants() -> Answer:
         f"{', ran out ' if one['expired'] else ', until ' if one['until'] else ''}{one['until'] or ''}"
         for one in found
     ]
-    return Answer({"grants": found}, "\n".join(lines) or "nobody may read anything yet")
+    return Answer(
+        {"grants": found},
+        "\n".join(lines) or "nobody may read anything yet; `memsync hub grant NAME REPOSITORY` lets somebody",
+    )
 
 
 @hub_command(hub)
@@ -127,7 +136,7 @@ def mirror(source: str, host: str, api: str) -> Answer:
             raise UsageError(f"{source!r} is neither github, nor gitlab, nor a file")
         with open_hub.database.writing() as connection:
             count = access.mirror(connection, source, told, asked)
-    lines = [f"{count} grants by {source} on {render.repositories(len(asked))}"]
+    lines = [f"{render.count(count, 'grant')} by {source} on {render.repositories(len(asked))}"]
     lines += [f"{render.one_line(url)}: {render.one_line(why)}" for url, why in sorted(failures.items())]
     return Answer(
         {"grants": count, "repositories": len(asked), "failed": failures}, "\n".join(lines), 1 if failures else 0
@@ -179,12 +188,19 @@ def list_() -> Answer:
 
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         found = access.list_tokens(connection)
-    lines = [
-        f"{one['token']} {render.one_line(one['principal'])} {render.one_line(one['name'])} ({', '.join(one['scopes'])})"
-        f"{' revoked' if one['revoked_at'] else ''}"
-        for one in found
-    ]
-    return Answer({"tokens": found}, "\n".join(lines) or "no tokens yet")
+    return Answer(
+        {"tokens": found},
+        "\n".join(map(_token_line, found)) or "no tokens yet; `memsync hub token make NAME` makes one",
+    )
+
+
+def _token_line(one: Mapping[str, Any]) -> str:
+    said = [str(one["token"]), render.one_line(one["principal"]), render.one_line(one["name"])]
+    ends = "ran out" if one["expired"] else "until"
+    until = f"{ends} {one['until']}" if one["until"] else ""
+    told = [until, f"last used {one['used_at']}" if one["used_at"] else "never used"]
+    state = ["revoked"] if one["revoked_at"] else filter(None, told)
+    return f"{' '.join(filter(None, said))} ({', '.join(one['scopes'])}) {', '.join(state)}"
 
 
 @hub_command(token, "revoke")
@@ -221,7 +237,7 @@ def audit(limit: int) -> Answer:
     with Hub.open() as open_hub, open_hub.database.writing() as connection:
         found = access.list_audit(connection, limit=limit)
     lines = [
-        f"{one['at']} {render.one_line(one['principal'])} {one['face']} {one['action']}: {one['hits']} of"
+        f"{one['at']} {render.one_line(one['principal'])} {one['face']} {one['action']}: {render.count(one['hits'], 'hit')} in"
         f" {render.repositories(one['repos'])}, {one['ms']:.0f} ms"
         for one in found
     ]
@@ -257,5 +273,9 @@ def questions(collect: int | None, stop: bool) -> Answer:
             calls.collect(connection, collect)
         of = calls.is_collecting(connection)
         found = calls.top(connection)
-    nothing = f"nothing that {of} have asked in vain" if of else "questions are not collected"
+    nothing = (
+        f"nothing that {of} have asked in vain"
+        if of
+        else "questions are not collected; --collect N begins, of what N have asked"
+    )
     return Answer({"collects": of, "questions": found}, render.questions(found) or nothing)

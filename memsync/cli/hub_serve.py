@@ -40,12 +40,12 @@ def serve(host: str, port: int, per_minute: int, oidc: tuple[str, ...], audience
     """
     from memsync.hub.ci import Issuers
     from memsync.hub.hub import Hub
-    from memsync.hub.server import run
+    from memsync.hub.server import listen, run
 
     issuers = Issuers(list(oidc), audience) if oidc else None
-    with Hub.open() as open_hub:
+    with Hub.open() as open_hub, listen(host, port) as place:
         click.echo(f"serving on http://{host}:{port}; Ctrl-C ends it")
-        run(open_hub, host=host, port=port, a_minute=per_minute, issuers=issuers)
+        run(open_hub, place, a_minute=per_minute, issuers=issuers)
 
 
 @hub_command(hub)
@@ -108,6 +108,6 @@ def push(repository: str, branch: str) -> Answer:
     branch = branch or checkout.do("rev-parse", "--abbrev-ref", "HEAD")
     files = {path: data.decode("utf-8", "replace") for path, data in remote.fetch(str(git.root), commit).items()}
     body = {"repository": repository, "branch": branch, "commit": commit, "files": files}
-    told = client.post(settings, "/v1/push", body)
+    told = client.push(settings, body)
     text = f"{render.one_line(repository)} {told.get('what')}, {told.get('put')} written, {told.get('removed')} removed"
     return Answer(told, text)

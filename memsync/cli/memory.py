@@ -158,6 +158,7 @@ def remember(
       memsync remember "The staging token is …" --private
     """
     project.vetting.allows_secrets = allow_secret
+    project.be_brief()
     warn_of_type(project, fields["memory_type"])
     fields["supersedes"] = find_replaced(project, fields["supersedes"])
     result = project.remember(_read_words(content), tags=split_tags(tags), **fields)

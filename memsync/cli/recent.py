@@ -12,6 +12,7 @@ from memsync.cli.memory import memory
 from memsync.cli.options import scope_option
 from memsync.history.log import Row, read_log
 from memsync.history.since import find_moment
+from memsync.janitor import deciding
 from memsync.memories import undoing
 from memsync.memories.project import Project
 from memsync.poison.guard import shown_label
@@ -75,7 +76,9 @@ def undo(project: Project, /, again: bool, is_list: bool) -> Answer:
         found = undoing.list_commands(project)
         lines = [f"{one.at} {one.name}: {render.memories(len({s.id for s in one.steps}))}" for one in found]
         return Answer({"commands": found}, "\n".join(lines) or "nothing to take back")
+    last = [] if again else undoing.list_commands(project)[:1]
     done = undoing.undo(project, again=again)
+    deciding.put_back(project, {(step.scope, step.id) for one in last for step in one.steps})
     verb = "did again" if again else "took back"
     lines = [f"{verb} {undoing.spell_command(done.command)} of {done.at}"]
     lines += [render.entry_line(entry, project.clock(), "  is now ") for entry in done.brought]

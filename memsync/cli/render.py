@@ -37,7 +37,7 @@ _TOLD: Final = {
     "contains": "perhaps more of",
     "contained": "perhaps part of",
 }
-_PARTS: Final = ("lexical", "semantic", "identifier", "phrase")
+_PARTS: Final = ("lexical", "semantic", "identifier", "phrase", "wording")
 _SHOWN: Final = 20
 _GUESSES: Final = 2  # at most so many texts are named that may be like a new one
 _LEVELS: Final = {"error": "red", "warning": "yellow", "note": "cyan"}

@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from memsync.hub.search import HubHit, HubRecall
     from memsync.hub.sync import Outcome
 
-__all__ = ["add_hub", "one_line", "outcomes", "questions", "recall", "report", "repositories", "status"]
+__all__ = [
+    "add_hub",
+    "count",
+    "one_line",
+    "outcomes",
+    "questions",
+    "readable",
+    "recall",
+    "report",
+    "repositories",
+    "status",
+]
 
 _SHOWN = 20
 
@@ -64,6 +75,8 @@ def status(value: Mapping[str, Any]) -> str:
         f"{repositories(len(found))}, {memories(value['memories'])}, {count(value['skills'], 'skill')}, {value['bytes']:,} bytes",
         f"embedder {value['embedder'] or 'none'}; last sync {value['synced_at'] or 'never'}",
     ]
+    if not value["synced_at"]:
+        lines.append("`memsync hub sync` brings their memories" if found else "`memsync hub add URL` adds a repository")
     if value["loading"]:
         lines.append("being loaded for the first time; run `memsync hub sync` again if that was stopped")
     for one in found[:_SHOWN]:
@@ -75,6 +88,18 @@ def status(value: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def readable(server: str, found: Sequence[Mapping[str, Any]]) -> str:
+    """Return what may be read at *server*."""
+    lines = [f"asks {one_line(server)}; {repositories(len(found))} that you may read"]
+    lines += [
+        f"  {one_line(one['name'])} {memories(one['memories'])}, {count(one['skills'], 'skill')}"
+        for one in found[:_SHOWN]
+    ]
+    lines += [f"  and {len(found) - _SHOWN} more (--json has all)"] if len(found) > _SHOWN else []
+    lines += [] if found else ["whoever runs it lets you in: `memsync hub grant NAME REPOSITORY`"]
+    return "\n".join(lines)
+
+
 def recall(found: HubRecall) -> str:
     """Return two lines for each hit, weak ones last."""
     weak = [hit for hit in found.hits if hit.confidence < found.floor]
@@ -83,8 +108,15 @@ def recall(found: HubRecall) -> str:
         lines.append(click.style("weak matches:", dim=True))
         lines += [line for hit in weak for line in _hit(hit)]
     lines += [f"degraded: {found.degraded}"] if found.degraded else []
-    where = f"{repositories(found.repositories)} with {memories(found.records)}"
-    return "\n".join(lines) or f"nothing in {where} answers"
+    return "\n".join(lines) or _nothing(found)
+
+
+def _nothing(found: HubRecall) -> str:
+    if not found.repositories:
+        return "no such repository that you may read; `memsync hub add URL` and `memsync hub grant` make one readable"
+    if not found.records:
+        return f"{repositories(found.repositories)} with nothing to find yet; `memsync hub sync` brings what there is"
+    return f"nothing in {repositories(found.repositories)} with {memories(found.records)} answers"
 
 
 def _hit(hit: HubHit) -> list[str]:

@@ -54,7 +54,7 @@ _MACHINE_MADE: Final = late_pattern(
 
 def typed(prompt: str) -> str:
     """Return what the user has typed of *prompt*: without what the client put before it."""
-    while found := _MACHINE_MADE.match(prompt):
+    while "<" in prompt and (found := _MACHINE_MADE.match(prompt)):
         prompt = prompt[found.end() :]
     return prompt
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from memsync.dedup.conflicts import find_conflict
 from memsync.dedup.contradictions import SWAPPED, find_contradiction
@@ -10,6 +10,7 @@ from memsync.dedup.likeness import REORDERED, find_lost, holds_all, is_reordered
 from memsync.dedup.reading import Reading, read
 from memsync.dedup.swaps import find_swapped_clause
 from memsync.records import normal_form
+from memsync.system.named import NamedTuple
 
 __all__ = [
     "ALIKE",
@@ -73,7 +74,7 @@ def decide(new: str, old: str, similarity: float, *, thresholds: Thresholds = DE
     one, other = read(new), read(old)
     if same := is_same(one, other):
         return _judge_copy(*same, thresholds)
-    close = max(similarity, on_scale((shared(one.content, other.content) + shared(other.content, one.content)) / 2))
+    close = max(similarity, on_scale(sum(shared(one, other)) / 2))
     if close >= OPPOSED and (clash := find_contradiction(one, other, (new, old), close)):
         return Verdict("contradicts", "gray", close, clash)
     return _judge_merge(one, other, close, (new, old), thresholds) or _judge_unmerged(
@@ -114,7 +115,7 @@ def _judge_unmerged(
 ) -> Verdict:
     if close < RELATED:
         return Verdict("different", "keep", close, "")
-    relation, reason = _guess_relation(one.content, other.content, is_gray=close >= thresholds.gray_low)
+    relation, reason = _guess_relation(one, other, is_gray=close >= thresholds.gray_low)
     if relation != "related" and (doubt := _find_doubt(one, other, texts)):
         return Verdict("related", "keep", close, f"about the same thing, but {doubt}")
     return Verdict(
@@ -122,11 +123,11 @@ def _judge_unmerged(
     )
 
 
-def _guess_relation(new: tuple[str, ...], old: tuple[str, ...], *, is_gray: bool) -> tuple[Relation, str]:
-    of_new, of_old = shared(new, old), shared(old, new)
-    if of_old >= _MOST and len(new) > _MORE * len(old):
+def _guess_relation(new: Reading, old: Reading, *, is_gray: bool) -> tuple[Relation, str]:
+    of_new, of_old = shared(new, old)
+    if of_old >= _MOST and len(new.content) > _MORE * len(old.content):
         return "contains", "it may say all that the stored text says, and more"
-    if of_new >= _MOST and len(old) > _MORE * len(new):
+    if of_new >= _MOST and len(old.content) > _MORE * len(new.content):
         return "contained", "the stored text may say all of it, and more"
     if is_gray or min(of_new, of_old) >= _MOST:
         return "duplicate", "it may say the same in other words"

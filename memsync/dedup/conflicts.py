@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import groupby
 from typing import Final
 
 from memsync.dedup.lexicon import CHANGES, DIRECTIONS, OPPOSITES
 from memsync.dedup.likeness import is_swapped
-from memsync.dedup.reading import CONTENT, Reading, Token, stem
+from memsync.dedup.reading import CONTENT, Reading, Token, hold, kept, list_words, stem
 from memsync.system.late import late_pattern
 
 BESIDE: Final = frozenset({"longer", "more", "any", "anymore", "just", "yet", "only", "really", "even"})
@@ -43,20 +41,23 @@ def find_conflict(new: Reading, old: Reading, texts: tuple[str, str]) -> str:
 
 def find_negation(one: Reading, other: Reading) -> str:
     """Find a word that *one* negates and *other* does not."""
-    plain = {token.form for token in other.tokens if token.kind in CONTENT} - set(_list_negated(other))
-    word = next((word for word in _list_negated(one) if word in plain), None)
+    negated = _list_negated(one)
+    if not negated or hold(other).isdisjoint(negated):
+        return ""
+    plain = hold(other).difference(_list_negated(other))
+    word = next((word for word in negated if word in plain), None)
     raw = next((token.raw for token in one.tokens if token.form == word), "")
     return f"only one of them says 'not {raw}'" if word else ""
 
 
-@lru_cache(maxsize=4096)  # a write asks it of its own text for each nominee, and of these again at the next write
+@kept
 def _list_negated(reading: Reading) -> tuple[str, ...]:
     """Return the words that a negation stands before; behind it, if its clause ends there."""
     found: list[str] = []
-    for _, clause in groupby(reading.tokens, key=lambda token: token.clause):
+    for clause in reading.clauses if any(token.kind == "not" for token in reading.tokens) else ():
         ahead: tuple[str, ...] = ()
         is_open, following = False, ""
-        for token in reversed(list(clause)):
+        for token in reversed(clause):
             if token.kind == "not":
                 if token.raw not in CONDITIONS and following != "only":
                     found += ahead
@@ -71,6 +72,8 @@ def _list_negated(reading: Reading) -> tuple[str, ...]:
 
 def find_opposite(new: Reading, old: Reading) -> str:
     """Find a word whose opposite the other text has in its place: beside the same word, or in nearly the same text."""
+    if _list_opposites(new).isdisjoint(_list_stems(old)):
+        return ""
     here, there = (_list_plain_words(reading) for reading in (new, old))
     for word, (raw, beside) in here.items():
         for other in sorted(_STEMS.get(word, ())):
@@ -81,12 +84,24 @@ def find_opposite(new: Reading, old: Reading) -> str:
     return ""
 
 
+@kept
+def _list_stems(reading: Reading) -> frozenset[str]:
+    """Return the stems of what may be spoken of, negated or not."""
+    return frozenset([stem(token.raw) for token in reading.tokens if token.kind in _SPOKEN])
+
+
+@kept
+def _list_opposites(reading: Reading) -> frozenset[str]:
+    """Return the opposites of what may be spoken of."""
+    return frozenset().union(*(_STEMS[word] for word in _list_stems(reading) & _STEMS.keys()))
+
+
 def _measure_overlap(one: Reading, other: Reading) -> float:
-    here, there = set(one.content), set(other.content)
+    here, there = hold(one), hold(other)
     return 2 * len(here & there) / (len(here) + len(there) or 1)
 
 
-@lru_cache(maxsize=4096)
+@kept
 def _list_plain_words(reading: Reading) -> Mapping[str, tuple[str, set[str]]]:
     """Return each word that is not negated, as written, with the words of content beside it."""
     negated = set(_list_negated(reading))
@@ -103,13 +118,25 @@ def _list_plain_words(reading: Reading) -> Mapping[str, tuple[str, set[str]]]:
 
 def _find_values(new: Reading, old: Reading) -> str:
     """Find a number, date or identifier that stands in the other text's place of another one."""
-    here, there = dict(_list_slots(new)), dict(_list_slots(old))
-    mine, theirs = ({t.form for t in reading.tokens if t.kind == "value"} for reading in (new, old))
-    for slot, value in here.items():
+    mine, theirs = _list_values(new), _list_values(old)
+    if not mine or not theirs:
+        return ""
+    there = _map_slots(old)
+    for slot, value in _map_slots(new).items():
         other = there.get(slot)
         if other and value not in theirs and other not in mine and are_alike(value, other):
             return f"{value!r} against {other!r}"
     return ""
+
+
+@kept
+def _list_values(reading: Reading) -> frozenset[str]:
+    return frozenset([token.form for token in reading.tokens if token.kind == "value"])
+
+
+@kept
+def _map_slots(reading: Reading) -> dict[tuple[str, str], str]:
+    return dict(_list_slots(reading))
 
 
 def _list_slots(reading: Reading) -> Iterator[tuple[tuple[str, str], str]]:
@@ -131,20 +158,34 @@ def are_alike(one: str, other: str) -> bool:
 
 def _compare_in_order(new: Reading, old: Reading) -> str:
     """Compare nearly equal texts word by word: another name or value in one place, or two that changed places."""
+    one, other = list_words(new), list_words(old)
+    if not one or not other or max(len(one), len(other)) > _LONG or not _may_be_close(new, old):
+        return ""
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    if matcher.ratio() < _CLOSE:
+        return ""
     a = [token for token in new.tokens if token.kind != "article"]
     b = [token for token in old.tokens if token.kind != "article"]
-    if not a or not b or max(len(a), len(b)) > _LONG:
-        return ""
-    one, other = ([token.form for token in tokens] for tokens in (a, b))
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    if matcher.quick_ratio() < _CLOSE or matcher.ratio() < _CLOSE:
-        return ""
     for what, i, j, k, m in matcher.get_opcodes():
         if what == "replace" and (found := _find_replaced(a[i:j], b[k:m])):
             return found
     if sorted(one) == sorted(other) or is_swapped(new.content, old.content):
         return "the same words in other roles, or in another order"
     return ""
+
+
+def _may_be_close(one: Reading, other: Reading) -> bool:
+    """Tell whether enough words are equal, in whichever order."""
+    here, there = _count_forms(one), _count_forms(other)
+    both = sum([min(count, there[form]) for form, count in here.items() if form in there])
+    return 2 * both / (len(list_words(one)) + len(list_words(other))) >= _CLOSE
+
+
+@kept
+def _count_forms(reading: Reading) -> Counter[str]:
+    return Counter(list_words(reading))
 
 
 def _find_replaced(mine: list[Token], theirs: list[Token]) -> str:
@@ -156,6 +197,10 @@ def _find_replaced(mine: list[Token], theirs: list[Token]) -> str:
 
 def find_change(new: str, old: str) -> str:
     """Find words in *new* that tell of a change, and that *old* does not have."""
-    known = {match[0].lower() for match in _CHANGES.finditer(old)}
-    found = (match[0].lower() for match in _CHANGES.finditer(new))
-    return next((f"it tells of a change ({word!r})" for word in found if word not in known), "")
+    known = _list_changes(old)
+    return next((f"it tells of a change ({word!r})" for word in _list_changes(new) if word not in known), "")
+
+
+@lru_cache(maxsize=2048)
+def _list_changes(text: str) -> tuple[str, ...]:
+    return tuple([match[0].lower() for match in _CHANGES.finditer(text)])

@@ -11,7 +11,7 @@ from typing import Final
 
 from memsync.dedup.conflicts import BESIDE, CONDITIONS, are_alike, find_change, find_negation, find_opposite
 from memsync.dedup.lexicon import MODALS
-from memsync.dedup.reading import CONTENT, Reading, Token, read, split_clauses, strip_questions
+from memsync.dedup.reading import CONTENT, Reading, Token, hold, kept, list_raws, read, split_clauses, strip_questions
 from memsync.dedup.swaps import find_swap
 from memsync.system.late import late_pattern
 
@@ -42,7 +42,7 @@ def find_contradiction(new: Reading, old: Reading, texts: tuple[str, str], simil
     """Say what *new* contradicts *old* in; "" if nothing was found that is probably true."""
     if find_swap(new, old):
         return SWAPPED
-    if "?" in "".join(texts):
+    if "?" in texts[0] or "?" in texts[1]:
         said, held = map(strip_questions, texts)
         new, old, texts = read(said), read(held), (said, held)
         if not new.content or not old.content:
@@ -58,7 +58,7 @@ def find_contradiction(new: Reading, old: Reading, texts: tuple[str, str], simil
 
 def _is_near(new: Reading, old: Reading) -> bool:
     """Tell whether two texts say the same but for a word or two."""
-    here, there = set(new.content), set(old.content)
+    here, there = hold(new), hold(old)
     return max(len(here - there), len(there - here)) <= _FEW
 
 
@@ -71,7 +71,7 @@ def _find_change(new: Reading, old: Reading, texts: tuple[str, str], similarity:
 
 def _find_told(statement: Reading, old: Reading, similarity: float) -> str:
     """Find the word by which *statement* changes what *old* says: its subject, or of a short text what it names last."""
-    raws = [token.raw for token in statement.tokens]
+    raws = list_raws(statement)
     told = find_change(" ".join(raws), "")
     if not told or "as of" in told or not _HYPOTHETIC.isdisjoint(raws) or _UNDONE.search(" ".join(raws)):
         return ""
@@ -100,10 +100,10 @@ def _list_numbers(reading: Reading) -> set[str]:
 
 def _pair_statements(new: Reading, old: Reading) -> Iterator[tuple[Reading, Reading]]:
     """Yield the statements of both that are about the same."""
-    theirs = [(each, set(each.content)) for each in split_clauses(old)]
     for mine in split_clauses(new):
-        words = set(mine.content)
-        for other, others in theirs:
+        words = hold(mine)
+        for other in split_clauses(old):
+            others = hold(other)
             common = len(words & others)
             is_enough = common >= (_SHARED if min(len(words), len(others)) > 2 else 1)
             if is_enough and 2 * common >= _AGREE * (len(words) + len(others)):
@@ -123,16 +123,16 @@ def _compare(mine: Reading, other: Reading, has_slots: bool) -> str:
 
 
 def _has_any(reading: Reading, words: tuple[str, ...]) -> bool:
-    return not set(words).isdisjoint(reading.content)
+    return not hold(reading).isdisjoint(words)
 
 
-def _list_conditions(statement: Reading) -> set[str]:
-    return {token.raw for token in statement.tokens} & _HYPOTHETIC
+def _list_conditions(statement: Reading) -> frozenset[str]:
+    return _HYPOTHETIC.intersection(list_raws(statement))
 
 
 def _is_one_slot(mine: Reading, other: Reading, allowed: int) -> bool:
     """Tell whether at least one of them has no more than *allowed* words besides those that both have: one slot."""
-    here, there = (set(reading.content) - _LOOSE for reading in (mine, other))
+    here, there = (hold(reading) - _LOOSE for reading in (mine, other))
     return min(len(here - there), len(there - here)) <= allowed
 
 
@@ -140,9 +140,10 @@ def _find_denial(one: Reading, other: Reading) -> str:
     """Find what *one* denies and *other* says."""
     if _is_denied(other) or one.tokens[0].raw == "not" or not _is_one_slot(one, other, 0):
         return ""
-    return find_negation(one, other) if _list_denied(one) & set(other.content) else ""
+    return find_negation(one, other) if _list_denied(one) & hold(other) else ""
 
 
+@kept
 def _is_denied(statement: Reading) -> bool:
     return any(token.kind == "not" and token.raw not in CONDITIONS for token in statement.tokens)
 
@@ -164,7 +165,7 @@ def _find_value(mine: Reading, other: Reading) -> str:
     """Find a value in the place of another one, where the rest of one statement is in the other and both say or deny it."""
     if _is_denied(mine) != _is_denied(other):
         return ""
-    here, there = set(mine.content), set(other.content)
+    here, there = hold(mine), hold(other)
     a = [(before, token) for before, token in _list_slots(mine) if token.form not in there]
     b = [(before, token) for before, token in _list_slots(other) if token.form not in here]
     one, two = ([slot for slot in slots if slot[1].kind in _EXACT] for slots in (a, b))
@@ -178,6 +179,7 @@ def _find_value(mine: Reading, other: Reading) -> str:
     return ""
 
 
+@kept
 def _list_slots(reading: Reading) -> list[tuple[str, Token]]:
     """Return each word of content with the form before it."""
     tokens = [token for token in reading.tokens if token.kind != "article"]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
-from functools import lru_cache
-from itertools import chain, groupby, pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from memsync.dedup.lexicon import CASE_PARTICLES, DIRECTIONS, MODALS, NEGATING_ENDINGS, QUANTIFIERS, TEMPORAL
-from memsync.dedup.reading import CONTENT, Reading, Token, read, strip_evidence
+from memsync.dedup.reading import CONTENT, Reading, Token, count_words, hold, kept, list_words, read, strip_evidence
 
 IN_ORDER: Final = 0.99  # as sure as one can be without the very same text
 REORDERED: Final = 0.98
@@ -19,18 +17,36 @@ _TOGETHER: Final = 0.55  # share of neighbours that a rewording keeps together
 _LONG: Final = 400  # words from which two texts are compared in their order only
 _ORDERED: Final = (TEMPORAL | QUANTIFIERS | MODALS.keys()) - {"then", "must"}  # what stands beside them counts
 _BE: Final = frozenset({"is", "are", "am", "be", "being", "was", "were", "been"})
+_TURNED: Final = _BE | {"by"}  # what is dropped of a passive
 _HELPS: Final = _BE | {"has", "have", "had", "not", "get", "gets"}
 
 
 def is_same(one: Reading, other: Reading) -> tuple[float, str] | None:
     """Say how sure it is that the two texts are copies (0-1), and why; None if they are not."""
-    if not one.content or _list_past_verbs(one) != _list_past_verbs(other):  # what worked may work no more
+    if not one.content or not _may_be_same(one, other):
         return None
-    if one.words == other.words:
+    if _list_past_verbs(one) != _list_past_verbs(other):  # what worked may work no more
+        return None
+    if list_words(one) == list_words(other):
         return IN_ORDER, "the same words in the same order"
     if _make_active(one) == _make_active(other) or _has_same_letters(one, other):
         return IN_ORDER, "the same words in the same order, but for grammar"
     return None
+
+
+def _may_be_same(one: Reading, other: Reading) -> bool:
+    """Tell whether nothing but what a passive has more is in one of them alone; nearly all pairs are done with by that."""
+    return _hold_words(one) ^ _hold_words(other) <= _TURNED or _has_kana(one) or _has_kana(other)
+
+
+@kept
+def _hold_words(reading: Reading) -> frozenset[str]:
+    return frozenset(list_words(reading))
+
+
+@kept
+def _has_kana(reading: Reading) -> bool:
+    return any(token.kind == "kana" for token in reading.tokens)
 
 
 def is_reordered(one: Reading, other: Reading) -> bool:
@@ -52,9 +68,11 @@ def holds_all(rich: Reading, poor: Reading) -> bool:
     """Tell whether *rich* has every statement of *poor* word by word, and more."""
     if len(poor.content) < 3 or len(rich.content) <= len(poor.content):
         return False
-    if not set(poor.content) <= set(rich.content):
+    if not hold(poor) <= hold(rich):
         return False
-    tokens = [token for token in rich.tokens if token.kind != "article"]
+    tokens = [
+        (token, place) for place, clause in enumerate(rich.clauses) for token in clause if token.kind != "article"
+    ]
     start = 0
     for clause in _split_clauses(poor):
         start = _find_end(clause, tokens, start)
@@ -65,19 +83,19 @@ def holds_all(rich: Reading, poor: Reading) -> bool:
 
 def _split_clauses(reading: Reading) -> Iterator[tuple[str, ...]]:
     """Yield the words of each clause but its articles."""
-    for _, clause in groupby(reading.tokens, key=lambda token: token.clause):
+    for clause in reading.clauses:
         if words := tuple(token.form for token in clause if token.kind != "article"):
             yield words
 
 
-def _find_end(clause: tuple[str, ...], tokens: Sequence[Token], start: int) -> int:
-    """Return where *clause* ends in *tokens*, whole, with nothing beside it that makes it say something else; else -1."""
+def _find_end(clause: tuple[str, ...], tokens: Sequence[tuple[Token, int]], start: int) -> int:
+    """Return where *clause* ends in *tokens*, each with the number of its own, whole, with nothing beside it that makes it say something else; else -1."""
     size = len(clause)
     for first in range(start, len(tokens) - size + 1):
         last = first + size - 1
-        if tokens[first].form == clause[0] and tuple(token.form for token in tokens[first : last + 1]) == clause:
-            before = [token for token in tokens[:first] if token.clause == tokens[first].clause]
-            after = [token for token in tokens[last + 1 :] if token.clause == tokens[last].clause]
+        if tokens[first][0].form == clause[0] and tuple(token.form for token, _ in tokens[first : last + 1]) == clause:
+            before = [token for token, place in tokens[:first] if place == tokens[first][1]]
+            after = [token for token, place in tokens[last + 1 :] if place == tokens[last][1]]
             is_whole = all(token.kind == "light" for token in before) and (not after or _is_loose(after[0]))
             return last + 1 if is_whole and not any(map(_restricts, (*before, *after))) else -1
     return -1
@@ -92,7 +110,7 @@ def _is_loose(token: Token) -> bool:
     return token.kind == "light" or (token.kind == "word" and token.raw.endswith(("ing", "ed")))
 
 
-@lru_cache(maxsize=4096)
+@kept
 def _list_past_verbs(reading: Reading) -> list[str]:
     """Return the words that look like a past tense: -ed behind no form of "to be" or "to have"."""
     found, helped = [], False
@@ -103,11 +121,10 @@ def _list_past_verbs(reading: Reading) -> list[str]:
     return found
 
 
-@lru_cache(maxsize=4096)  # a write asks it of its own text for each nominee, and of these again at the next write
+@kept
 def _make_active(reading: Reading) -> tuple[str, ...]:
     """Return the words with every "S is done by A" as "A does S"."""
-    clauses = groupby(reading.tokens, key=lambda token: token.clause)
-    return tuple(chain.from_iterable(_turn(list(clause)) for _, clause in clauses))
+    return tuple(chain.from_iterable(_turn(list(clause)) for clause in reading.clauses))
 
 
 def _turn(clause: list[Token]) -> list[str]:
@@ -127,7 +144,7 @@ def _turn(clause: list[Token]) -> list[str]:
 
 def _has_same_letters(one: Reading, other: Reading) -> bool:
     """Compare texts without spaces: the same letters, negation and roles; other endings do not count."""
-    if not any(token.kind == "kana" for token in (*one.tokens, *other.tokens)) or len(one.content) < _ENOUGH:
+    if not (_has_kana(one) or _has_kana(other)) or len(one.content) < _ENOUGH:
         return False
     here, there = _list_runs(one), _list_runs(other)
     if [form for form, _ in here] != [form for form, _ in there]:
@@ -159,7 +176,7 @@ def _count_denials(reading: Reading) -> int:
 
 
 def _has_same_words(one: Reading, other: Reading) -> bool:
-    a, b = set(one.content), set(other.content)
+    a, b = hold(one), hold(other)
     return a == b or (a ^ b == {"must"} and (_is_command_of(one, other) or _is_command_of(other, one)))
 
 
@@ -187,6 +204,8 @@ def list_frame(reading: Reading) -> list[str]:
 
 def is_swapped(one: Sequence[str], other: Sequence[str]) -> bool:
     """Tell whether two words or phrases have changed places around what stands between them."""
+    from difflib import SequenceMatcher
+
     gone, come = Counter[str](), Counter[str]()
     for what, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if what == "replace":
@@ -221,9 +240,16 @@ def _list_sequence(reading: Reading) -> set[tuple[str, str, str]]:
     }
 
 
-def shared(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return the share of *one*'s words that *other* has too, 0 to 1."""
-    return (Counter(one) & Counter(other)).total() / len(one) if one else 0.0
+def shared(one: Reading, other: Reading) -> tuple[float, float]:
+    """Return the share of *one*'s words that *other* has too, 0 to 1, and that of *other*'s."""
+    both = count_shared(one, other)
+    return both / len(one.content) if both else 0.0, both / len(other.content) if both else 0.0
+
+
+def count_shared(one: Reading, other: Reading) -> int:
+    """Return how many words of content both have, those that are there twice counted twice."""
+    here, there = count_words(one), count_words(other)
+    return sum([min(here[word], there[word]) for word in hold(one) & hold(other)])
 
 
 def find_lost(kept: str, dropped: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Final
 
-from memsync.dedup.reading import list_content
+from memsync.dedup.reading import hold_content
 
 _COMMON: Final = 64  # texts from which a word says nothing; only texts made of such words alone are missed
 _LOOKED_AT: Final = 32  # texts whose words are compared
@@ -19,37 +19,49 @@ class Nominees:
     """Texts by id, found again by their words; a text that holds all words of another, or nearly, is found by it."""
 
     def __init__(self, texts: Iterable[tuple[str, str]] = ()) -> None:
-        self._ids: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        self._words: dict[str, frozenset[str]] = {}
+        self._numbers: dict[str, int] = {}  # by id; they are counted in half the time
+        self._ids: list[str] = []
+        self._words: list[frozenset[str]] = []
+        self._sizes: list[int] = []
+        self._having = defaultdict[str, dict[int, None]](dict)
         self._last: tuple[str, frozenset[str]] = "", frozenset()
         for id_, text in texts:
             self.put(id_, text)
 
     def put(self, id_: str, text: str) -> None:
         """Hold *text* under *id_*, in place of what was there."""
-        for word in self._words.get(id_, ()):
-            self._ids[word].pop(id_, None)
-        words = self._words[id_] = self._read(text)
+        number = self._numbers.setdefault(id_, len(self._ids))
+        if number == len(self._ids):
+            self._ids.append(id_)
+            self._words.append(frozenset())
+            self._sizes.append(0)
+        for word in self._words[number]:
+            del self._having[word][number]
+        words = self._words[number] = self._read(text)
+        self._sizes[number] = len(words)
+        having = self._having
         for word in words:
-            self._ids[word][id_] = None
+            having[word][number] = None
 
     def near(self, text: str) -> list[str]:
         """Return the ids of the texts that share most words with *text*, the nearest first."""
-        words = self._read(text)
-        rare = [ids for word in words if 0 < len(ids := self._ids.get(word, {})) < _COMMON]
-        most = len(words) - len(rare)  # that any text can have besides those it was found by
+        words, having, sizes = self._read(text), self._having, self._sizes
+        rare = [numbers for word in words if (numbers := having.get(word)) and len(numbers) < _COMMON]
+        size = len(words)
+        most = size - len(rare)  # that any text can have besides those it was found by
         shared = Counter(chain.from_iterable(rare))
-        often = [id_ for id_, count in shared.items() if count > 1]
+        often = [number for number, count in shared.items() if count > 1]
         likely = sorted(often if len(often) >= _LOOKED_AT else shared, key=shared.__getitem__, reverse=True)
         found = list[tuple[float, str]]()
-        for id_ in likely[:_LOOKED_AT]:
-            size = min(len(words), len(other := self._words[id_])) or 1
-            if shared[id_] + most >= _ALIKE * size:
-                found.append((len(words & other) / size, id_))
-        return [id_ for share, id_ in sorted(found, key=lambda pair: (-pair[0], pair[1]))[:_MOST] if share >= _ALIKE]
+        for number in likely[:_LOOKED_AT]:
+            shorter = min(size, sizes[number])
+            least = _ALIKE * shorter
+            if shared[number] + most >= least and (both := len(words & self._words[number])) >= least:
+                found.append((-both / shorter, self._ids[number]))
+        return [id_ for _, id_ in sorted(found)[:_MOST]]
 
     def _read(self, text: str) -> frozenset[str]:
         """Return the words of *text*; the last text is read once, to be looked for and then to be held."""
         if text != self._last[0]:
-            self._last = text, frozenset(list_content(text))
+            self._last = text, hold_content(text)
         return self._last[1]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from functools import lru_cache
-from itertools import chain, groupby, repeat
-from typing import Final, Literal, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import lru_cache, wraps
+from itertools import chain, repeat, starmap
+from typing import Any, Final, Literal, TypeVar
 
 from memsync.dedup import lexicon
 from memsync.system.late import late_pattern
+from memsync.system.named import NamedTuple
 
+T = TypeVar("T")
 Kind = Literal["word", "name", "value", "letter", "light", "article", "not", "kana"]
 CONTENT: Final = frozenset({"word", "name", "value", "letter"})
 
@@ -29,7 +32,9 @@ _NOISE: Final = late_pattern(
     rf"|{_FIRST}",
     re.IGNORECASE,
 )
-_HINTS: Final = ("turn", "observed", "seen", "noted", "ced", "onf")  # one is in every text with other noise
+_TURN: Final = late_pattern(r"turns?\s+#?\d")
+_SEEN: Final = ("observed", "seen", "noted", "noticed", "confirmed")
+_OFTEN: Final = ("once", "twice", "again", "repeatedly", "times")
 _QUOTED: Final = "|".join(
     rf"(?<!\w){start}(?=[^{end}\n]*\b(?:error|errors|failed|fails|invalid|required|unknown|unexpected|no such|not found|denied|missing)\b)"
     rf"(?:(?!{end}(?!\w))[^\n])+\s(?:(?!{end}(?!\w))[^\n])+{end}(?!\w)"
@@ -52,17 +57,20 @@ _CONTRACTED: Final = (
     (late_pattern(r"n't\b", re.IGNORECASE), " not"),
 )
 _BREAK: Final = late_pattern(r"[—–…]|\s-\s|[.;:,!?)(](?=\s|$)|[(\[]|[。、；：，！？（）「」]|\n")
+_CLOSING: Final = ".;:,!?)"  # of what _BREAK finds at the end of a chunk
 _QUOTES: Final = "`'\"“”‘’«»[](){}<>,;!?*"
 _AMOUNT: Final = late_pattern(r"([+-]?\d[\d.,]*)([a-zµ%°]+)$")
 _CODE: Final = late_pattern(r"[\d_/\\.:#@=*$~]|^--?\w|\w\(\)$")
 _LETTERED: Final = late_pattern(r"-[^\W\d_]$")
 _SIGNED: Final = late_pattern("[<>]=?(?=[\\w.])")
 _NAMES: Final = frozenset({"US", "IT"})  # and not the pronouns
-_UNSPACED: Final = late_pattern(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
+_TOLD_APART: Final = _NAMES | {"A"}
+_SERVICE_A: Final = late_pattern(r"(?<!\w)A(?!\w)", re.ASCII)  # letters without spaces between them may be beside it
+_NOTHING: Final = frozenset[str]()
+_UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_SCRIPTS: Final = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))  # the first and the last letter of each
 _HIRAGANA: Final = late_pattern("[\u3040-\u309f]")
-_RUN: Final = late_pattern(f"(?:{_UNSPACED.pattern}|[ー々])+")
+_RUN: Final = late_pattern(f"(?:[{_UNSPACED}]|[ー々])+")
 _PLURALS: Final = {
     "men": "man",
     "women": "woman",
@@ -86,61 +94,121 @@ _KNOWN: Final[dict[str, tuple[str, Kind]]] = {
 
 
 class Token(NamedTuple):
-    """One word: *form* as compared, *raw* as written in lower case, *clause* counted from 0."""
+    """One word: *form* as compared, *raw* as written in lower case."""
 
     form: str
     kind: Kind
     raw: str
-    clause: int
 
 
-class Reading(NamedTuple):
-    """A text in tokens; *content* are the forms that carry meaning, in order."""
+class Reading:
+    """A text in tokens, clause by clause; *content* are the forms that carry meaning, in order.
 
-    tokens: tuple[Token, ...]
-    content: tuple[str, ...]
+    What is derived of it is kept with it: a write compares its own text with many, and these come back at the next one.
+    """
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Every form but the articles, in order."""
-        return tuple(token.form for token in self.tokens if token.kind != "article")
+    __slots__ = ("clauses", "content", "derived", "tokens")
+
+    def __init__(self, clauses: tuple[tuple[Token, ...], ...]) -> None:
+        self.clauses = clauses
+        self.tokens = tuple(chain.from_iterable(clauses))
+        self.content = tuple([token.form for token in self.tokens if token.kind in CONTENT])
+        self.derived: dict[Callable[[Reading], Any], Any] = {}
 
 
-@lru_cache(maxsize=4096)
+def kept(make: Callable[[Reading], T]) -> Callable[[Reading], T]:
+    """Have what *make* derives of a reading made once."""
+
+    @wraps(make)
+    def find(reading: Reading) -> T:
+        if make not in reading.derived:
+            reading.derived[make] = make(reading)
+        found: T = reading.derived[make]
+        return found
+
+    return find
+
+
+@lru_cache(maxsize=2048)
 def read(text: str) -> Reading:
     """Return *text* in tokens."""
-    tokens = tuple(_split_tokens(text))
-    return Reading(tokens, tuple(token.form for token in tokens if token.kind in CONTENT))
+    return Reading(tuple(filter(None, _list_clauses(strip_noise(text)))))
 
 
-def list_content(text: str) -> list[str]:
-    """Return the content of a reading of *text*, which is not kept: a whole file is read so."""
-    found: list[str] = []
-    for part in _split_parts(text):
-        found += chain.from_iterable(map(_list_forms, part.split(), chain((True,), repeat(False))))
-    return found
+def _list_clauses(plain: str) -> Iterator[tuple[Token, ...]]:
+    for part in _split_plain(plain):
+        yield tuple(chain.from_iterable(map(_split_marks, part.split(), chain((True,), repeat(False)))))
+
+
+@kept
+def list_words(reading: Reading) -> tuple[str, ...]:
+    """Return every form but the articles, in order."""
+    return tuple([token.form for token in reading.tokens if token.kind != "article"])
+
+
+@kept
+def list_raws(reading: Reading) -> tuple[str, ...]:
+    """Return every word as written in lower case, in order."""
+    return tuple([token.raw for token in reading.tokens])
+
+
+@kept
+def hold(reading: Reading) -> frozenset[str]:
+    """Return the forms of the content."""
+    return frozenset(reading.content)
+
+
+@kept
+def count_words(reading: Reading) -> Counter[str]:
+    """Return how often each form of the content is there."""
+    return Counter(reading.content)
+
+
+def hold_content(text: str) -> frozenset[str]:
+    """Return the forms of the content of *text*, of which no reading is kept: a whole file is read so.
+
+    Each chunk is looked up, as most come again in a file.
+    """
+    plain = strip_noise(text)
+    sets = [*map(_hold_chunk, plain.split())]
+    if None in sets:
+        return frozenset([t.form for t in chain.from_iterable(_list_clauses(plain)) if t.kind in CONTENT])
+    return frozenset().union(*sets)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=65_536)
-def _list_forms(chunk: str, is_first: bool) -> tuple[str, ...]:
-    return tuple(form for form, kind, _ in _split_marks(chunk, is_first) if kind in CONTENT)
+def _hold_chunk(chunk: str) -> frozenset[str] | None:
+    """Return the forms of the content of *chunk*; None if they are others where it stands first in its clause."""
+    word = chunk.rstrip(_CLOSING)
+    if word.isascii() and word.isalpha() and word not in _TOLD_APART and "anno" not in (lower := word.lower()):
+        form, kind = _find_form(lower)
+        return frozenset((form,)) if kind in CONTENT else _NOTHING
+    if "A" in chunk and _SERVICE_A.search(chunk):
+        return None
+    pieces = chain.from_iterable(map(str.split, _split_plain(chunk)))
+    return frozenset([form for piece in pieces for form, kind, _ in _list_marks(piece, False) if kind in CONTENT])
 
 
-@lru_cache(maxsize=4096)
+@kept
 def split_clauses(reading: Reading) -> tuple[Reading, ...]:
     """Return each clause of *reading* as a reading of its own."""
-    clauses = (tuple(clause) for _, clause in groupby(reading.tokens, key=lambda token: token.clause))
-    return tuple(Reading(each, tuple(t.form for t in each if t.kind in CONTENT)) for each in clauses)
+    return tuple([Reading((clause,)) for clause in reading.clauses])
 
 
 def strip_noise(text: str) -> str:
     """Return *text* without the words that only say when something was seen, unless nothing else is left."""
-    plain = unicodedata.normalize("NFKC", text).replace("’", "'")
-    lower = plain.lower()
-    if not (any(hint in lower for hint in _HINTS) or _OPENING.match(plain)):
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text).replace("’", "'")
+    if not (_may_have_noise(plain.lower()) or _OPENING.match(plain)):
         return plain
     bare = _NOISE.sub(" ", plain)
     return bare if re.search(r"\w", bare) else plain
+
+
+def _may_have_noise(lower: str) -> bool:
+    """Tell whether a text may say where it was seen; most do not, and are spared the search."""
+    if "turn" in lower and _TURN.search(lower):
+        return True
+    return any(map(lower.__contains__, _SEEN)) and any(map(lower.__contains__, _OFTEN))
 
 
 def strip_questions(text: str) -> str:
@@ -153,18 +221,9 @@ def strip_evidence(text: str) -> str:
     return _EVIDENCE.sub(" ", unicodedata.normalize("NFKC", text))
 
 
-def _split_tokens(text: str) -> Iterator[Token]:
-    clause = 0
-    for part in _split_parts(text):
-        marks = [mark for place, chunk in enumerate(part.split()) for mark in _split_marks(chunk, place == 0)]
-        yield from (Token(form, kind, raw, clause) for form, kind, raw in marks)
-        clause += bool(marks)
-
-
-def _split_parts(text: str) -> list[str]:
-    """Return the parts of *text* between the marks that end a clause, without noise."""
-    text = strip_noise(text)
-    if "'" in text or "anno" in text.lower():
+def _split_plain(text: str) -> list[str]:
+    """Return the parts of *text*, which is without noise, between the marks that end a clause."""
+    if "'" in text or "anno" in text or "anno" in text.lower():
         for pattern, plain in _CONTRACTED:
             text = pattern.sub(plain, text)
     parts: list[str] = _BREAK.split(text)
@@ -172,10 +231,14 @@ def _split_parts(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=65_536)
-def _split_marks(chunk: str, is_first: bool) -> tuple[tuple[str, Kind, str], ...]:
-    """Return form, kind and raw of each token of *chunk*, which may stand first in its clause."""
+def _split_marks(chunk: str, is_first: bool) -> tuple[Token, ...]:
+    """Return each token of *chunk*, which may stand first in its clause."""
+    return tuple(starmap(Token, _list_marks(chunk, is_first)))
+
+
+def _list_marks(chunk: str, is_first: bool) -> list[tuple[str, Kind, str]]:
     found: list[tuple[str, Kind, str]] = []
-    if _UNSPACED.search(chunk):
+    if max(chunk, default="") >= "\u0e00" and any(map(_is_unspaced, chunk)):  # _RUN takes long to compile
         start = 0
         for run in _RUN.finditer(chunk):
             found += _read_spaced(chunk[start : run.start()], is_first)
@@ -183,7 +246,11 @@ def _split_marks(chunk: str, is_first: bool) -> tuple[tuple[str, Kind, str], ...
             start = run.end()
         chunk = chunk[start:]
     found += _read_spaced(chunk, is_first)
-    return tuple(found)
+    return found
+
+
+def _is_unspaced(letter: str) -> bool:
+    return any(first <= letter <= last for first, last in _SCRIPTS)
 
 
 def _classify_letter(letter: str) -> Kind:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from memsync.dedup.lexicon import DIRECTIONS, TEMPORAL
-from memsync.dedup.likeness import is_reordered, is_swapped, list_frame
-from memsync.dedup.reading import CONTENT, Reading, Token, split_clauses
+from memsync.dedup.likeness import count_shared, is_reordered, is_swapped, list_frame
+from memsync.dedup.reading import CONTENT, Reading, Token, count_words, hold, kept, list_raws, split_clauses
 
 _LONG: Final = 60  # words from which another order says little
 _SHORT: Final = 16  # words up to which two that changed places among others are looked for
@@ -26,35 +25,44 @@ def find_swap(one: Reading, other: Reading) -> bool:
         return True
     if not 3 <= min(len(a), len(b)) <= max(len(a), len(b)) <= _SHORT:
         return False
-    is_near = 2 * (Counter(a) & Counter(b)).total() >= _NEARLY * (len(a) + len(b))
+    is_near = 2 * count_shared(one, other) >= _NEARLY * (len(a) + len(b))
     return is_near and is_swapped(a, b) and not _is_neutral(one, other)
 
 
 def find_swapped_clause(one: Reading, other: Reading) -> bool:
     """Tell whether a clause of each has the same words in another order."""
-    by_words = {frozenset(each.content): each for each in split_clauses(other)}
+    mine, theirs = _map_clauses(one), _map_clauses(other)
     return any(
-        len(mine.content) > 2
-        and frozenset(mine.content) in by_words
-        and _is_turned(mine, by_words[frozenset(mine.content)])
-        for mine in split_clauses(one)
+        len(clause.content) > 2 and _is_turned(clause, theirs[words][-1])
+        for words in mine.keys() & theirs.keys()
+        for clause in mine[words]
     )
+
+
+@kept
+def _map_clauses(reading: Reading) -> dict[frozenset[str], list[Reading]]:
+    """Return the clauses by their words of content."""
+    found: dict[frozenset[str], list[Reading]] = {}
+    for clause in split_clauses(reading):
+        found.setdefault(hold(clause), []).append(clause)
+    return found
 
 
 def _is_turned(one: Reading, other: Reading) -> bool:
     """Tell whether the very same words mean another thing by their order."""
-    a, b = _list_raws(one), _list_raws(other)
+    a, b = list_raws(one), list_raws(other)
     if not 3 <= min(len(a), len(b)) <= max(len(a), len(b)) <= _LONG:
         return False
-    if a != b and sorted(a) == sorted(b):
+    if len(a) == len(b) and a != b and _sort_raws(one) == _sort_raws(other):
         return not _is_neutral(one, other)
     mine, theirs = one.content, other.content
-    is_same_set = len(mine) > 2 and mine != theirs and sorted(mine) == sorted(theirs)
+    is_same_set = len(mine) > 2 and mine != theirs and count_words(one) == count_words(other)
     return is_same_set and list_frame(one) == list_frame(other) and not _is_neutral(one, other)
 
 
-def _list_raws(reading: Reading) -> list[str]:
-    return [token.raw for token in reading.tokens]
+@kept
+def _sort_raws(reading: Reading) -> list[str]:
+    return sorted(list_raws(reading))
 
 
 def _is_neutral(one: Reading, other: Reading) -> bool:
@@ -80,7 +88,7 @@ def _list_forms(tokens: Sequence[Token]) -> list[str]:
 def _unfront(reading: Reading) -> tuple[Token, ...]:
     """Return the tokens with a phrase before the first comma, "before the import, …", at the end."""
     tokens = reading.tokens
-    behind = next((place for place, token in enumerate(tokens) if token.clause), len(tokens))
+    behind = len(reading.clauses[0])
     is_fronted = tokens[0].raw in _FRONTED and sum(t.kind in CONTENT for t in tokens[behind:]) > 0
     return (*tokens[behind:], *tokens[:behind]) if is_fronted else tokens
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+from itertools import repeat
+from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 from memsync.records import (
@@ -58,7 +60,7 @@ _DIGITS: Final = 20  # of the longest number of 64 bits, with its sign
 _LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-T = TypeVar("T", tuple[str, ...], "str | None")
+T = TypeVar("T", tuple[str, ...], str | None)
 
 
 class Line(NamedTuple):
@@ -83,6 +85,38 @@ class Line(NamedTuple):
         written = self.memory.written_at if self.memory else self.deleted_at
         return written or NEVER
 
+    @property
+    def is_record(self) -> bool:
+        """Whether it has a memory, which is not read for that."""
+        return self.memory is not None
+
+
+_UNSAID: Final = tuple(map(repeat, (None, None, None, False, False)))
+
+
+class LateLine(Line):
+    """The line of a record that is read when somebody asks.
+
+    From an earlier look at these bytes its id is known, which `form` its text has (`index.heads`), and whether it replaces others.
+    """
+
+    is_record = True
+
+    @cached_property
+    def memory(self) -> Memory | None:
+        """What the line says."""
+        return decode(self.raw).memory
+
+    form: int = property(itemgetter(7))  # type: ignore[assignment]
+    replaces: int = property(itemgetter(8))  # type: ignore[assignment]
+
+
+def make_late(
+    raws: Iterable[bytes], ids: Iterable[str], forms: Iterable[int], replaces: Iterable[int]
+) -> Iterator[LateLine]:
+    """Yield the lines *raws* of records, to be read later, by what is known of each: its id, its form and whether it replaces others."""
+    return map(partial(tuple.__new__, LateLine), zip(raws, ids, *_UNSAID, forms, replaces, strict=False))
+
 
 def _number(text: str) -> int | float:
     """Read a whole number as orjson does: as a float beyond 64 bits. The line keeps its digits anyway."""
@@ -97,7 +131,12 @@ _scan: Final = json.JSONDecoder(parse_int=_number).raw_decode
 _spell: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 
 
-def decode(raw: bytes, loads: Callable[[bytes], Any] = _loads) -> Line:
+def _parse(raw: bytes) -> Any:
+    """Do what orjson does: UTF-8 only, where `json` would guess."""
+    return _loads(raw.decode("utf-8"))
+
+
+def decode(raw: bytes, loads: Callable[[bytes], Any] = _parse) -> Line:
     """Read the line *raw* (without its newline); never raises.
 
     *loads* is a quicker parser for whole files; for a few lines its import costs more than it saves.
@@ -176,7 +215,7 @@ def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> 
         importance=_importance(get("importance"), notes),
         tags=_share(_texts(get("tags"), "tags", notes)),
         source_type=_share(source) if type(source) is str else _default(source, DEFAULT_SOURCE, "source", notes),
-        source_session_id=_text(get("source_session_id") or get("source_id")),
+        source_session_id=_share(_text(get("source_session_id") or get("source_id"))),
         author=_share(_text(get("author"))),
         created_at=created,
         updated_at=created if created and changed == born else _time(changed, "updated_at", notes),
@@ -186,7 +225,9 @@ def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> 
         links=_texts(links, "links", notes),
         conflict_of=_text(get("conflict_of")),
         archived_at=_time(get("archived_at"), "archived_at", notes),
-        extra=NO_EXTRA if value.keys() <= known else {key: item for key, item in value.items() if key not in known},
+        extra=NO_EXTRA
+        if value.keys() <= known
+        else _share_extra({key: item for key, item in value.items() if key not in known}),
     )
 
 
@@ -194,6 +235,18 @@ def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> 
 def _share(value: T) -> T:
     """Return the *value* that an earlier line had, if it is the same: of 100,000 records it is held once."""
     return value
+
+
+def _share_extra(extra: dict[str, Any]) -> Mapping[str, Any]:
+    """Return *extra* as an earlier line had it; of texts alone, for 1 would pass for True."""
+    if all(type(item) is str for item in extra.values()):
+        return _hold_extra(tuple(extra.items()))
+    return extra
+
+
+@lru_cache(_SHARED)
+def _hold_extra(items: tuple[tuple[str, str], ...]) -> Mapping[str, Any]:
+    return dict(items)
 
 
 def _default(value: object, default: str, name: str, notes: list[str]) -> str:
@@ -256,7 +309,11 @@ def fields_of(memory: Memory) -> dict[str, Any]:
 
 def encode(memory: Memory) -> bytes:
     """Spell *memory* canonically: sorted keys, no spaces, defaults left out, no newline."""
-    return join(_pair(key, item) for key, item in fields_of(memory).items())
+    fields = fields_of(memory)
+    try:
+        return _escape(_spell(fields)).encode("utf-8")
+    except UnicodeEncodeError:  # a lone surrogate: its value alone is spelled with escapes
+        return join(_pair(key, item) for key, item in fields.items())
 
 
 def encode_tombstone(id_: str, deleted_at: datetime) -> bytes:
@@ -325,13 +382,15 @@ def join(pairs: Iterable[Pair]) -> bytes:
 
 def spell(item: object) -> str:
     """Spell one JSON value: UTF-8, no spaces, line-end look-alikes and lone surrogates escaped."""
+    text = _spell(item)
     try:
-        text = _spell(item)
-        if text.isascii():
-            return text
         text.encode("utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(item, sort_keys=True, separators=(",", ":"))
-    for bare, escaped in _LINE_ENDS.items():
+        return json.dumps(item, sort_keys=True, separators=(",", ":"))
+    return _escape(text)
+
+
+def _escape(text: str) -> str:
+    for bare, escaped in () if text.isascii() else _LINE_ENDS.items():
         text = text.replace(bare, escaped)
     return text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
-from itertools import islice
+from operator import attrgetter
 from typing import Any, Final
 
 from memsync.format.codec import Line, bare, decode, is_canonical
@@ -17,7 +17,11 @@ from memsync.system.late import import_light
 from memsync.system.named import NamedTuple
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
+HEAD: Final = 64  # bytes that tell the encoding of a file
 CONFLICT: Final = "a git conflict"
+_get_id: Final = attrgetter("id")
+_NEWLINE: Final = 10
+_FEW: Final = 64  # lines that are parsed before it pays to import a quicker parser
 
 
 class Problem(NamedTuple):
@@ -35,7 +39,7 @@ class Problem(NamedTuple):
 
 def is_utf16(data: bytes) -> bool:
     """Tell whether *data* looks like a UTF-16 file, which no append may touch."""
-    return data.startswith(_UTF16) and b"\0" in data[:64]
+    return data.startswith(_UTF16) and b"\0" in data[:HEAD]
 
 
 def read_line(raw: bytes, loads: Callable[[bytes], Any] | None = None) -> Line:
@@ -47,25 +51,44 @@ def read_line(raw: bytes, loads: Callable[[bytes], Any] | None = None) -> Line:
 
 def read_lines(data: bytes, known: Mapping[bytes, Line] | None = None) -> list[Line]:
     """Read a whole file. Lines found in *known* (raw bytes to Line) are not parsed again."""
-    return list(_lines(data, known or {}))
+    return list(_lines(BytesIO(data), known or {}))
 
 
-def _lines(data: bytes, known: Mapping[bytes, Line]) -> Iterator[Line]:
-    import_light("orjson", inspect={})  # of which it wants nothing, but that of `dataclasses`
-    from orjson import loads  # here, because a one-shot query reads no whole file
+def read_open(source: Iterable[bytes], known: Mapping[bytes, Line]) -> list[Line]:
+    """Do what `read_lines` does with an open file, which is never held as a whole."""
+    return list(_lines(source, known))
 
-    torn = data[data.rfind(b"\n") + 1 :]
-    for whole in islice(BytesIO(data), data.count(b"\n")):  # not all at once, which would hold a second file
+
+def _lines(source: Iterable[bytes], known: Mapping[bytes, Line]) -> Iterator[Line]:
+    torn, parsed = b"", 0
+    loads: Callable[[bytes], Any] | None = None
+    for whole in source:  # not all at once, which would hold a second file
+        if whole[-1] != _NEWLINE:
+            torn = whole
+            break
         raw = whole[:-1]
         if raw[:1] != b"{" and read_marker(bare(raw)):
             yield Line(raw, is_marker=True)
             continue
         line = known.get(raw) if known else None
-        yield line if line and not line.problem else read_line(raw, loads)
+        if line and not line.problem:
+            yield line
+            continue
+        if (parsed := parsed + 1) == _FEW:
+            loads = _import_parser()
+        yield read_line(raw, loads)
     if torn:
         line = Line(torn, is_marker=True) if read_marker(bare(torn)) else read_line(torn)
         is_cut = line.id is None and line.problem
         yield line._replace(problem=f"the last line was cut off ({line.problem})") if is_cut else line
+
+
+def _import_parser() -> Callable[[bytes], Any]:
+    """Return a quick parser, whose import costs more than it saves for a few lines."""
+    import_light("orjson", inspect={})  # of which it wants nothing, but that of `dataclasses`
+    from orjson import loads
+
+    return loads
 
 
 def current(lines: Sequence[Line]) -> dict[str, Line]:
@@ -92,7 +115,7 @@ def _duplicates(lines: Sequence[Line]) -> Iterator[Problem]:
         return
     winners = _winners(lines)
     for number, line in enumerate(lines):
-        if line.memory is None or line.id is None:
+        if line.id is None or not line.is_record:
             continue
         best = winners[line.id]
         if number != best and not _is_replaced(line, lines[best]):
@@ -110,7 +133,7 @@ def _is_replaced(line: Line, winner: Line) -> bool:
     A line that memsync spelled replaces all earlier ones. Two lines with one
     id that somebody else wrote are left alone and reported.
     """
-    if winner.memory is None or line.memory is None:
+    if not winner.is_record or not line.is_record:
         return True
     return bare(line.raw) == bare(winner.raw) or is_canonical(winner.raw)
 
@@ -122,7 +145,31 @@ def export(lines: Sequence[Line], *, collapse: bool = False) -> bytes:
     that the log replaced; with *collapse* also duplicates that memsync did not
     write. An unreadable line stays behind the record that it followed.
     """
-    return b"".join(bare(line.raw) + b"\n" for _, _, line in arrange(lines, collapse=collapse))
+    return spell(keep(lines, collapse=collapse))
+
+
+def keep(lines: Sequence[Line], *, collapse: bool = False) -> list[Line]:
+    """Return the lines that an export keeps, in its order."""
+    if have_own_ids(lines) and all(line.is_record for line in lines):  # as in most files: there is nothing to choose
+        return sorted(lines, key=_get_id)
+    return [line for _, _, line in arrange(lines, collapse=collapse)]
+
+
+def spell(lines: Iterable[Line]) -> bytes:
+    """Return the bytes of *lines*, each without what other platforms put around it."""
+    raws = [raw if (raw := line.raw)[:1] == b"{" and raw[-1:] == b"}" else bare(raw) for line in lines]
+    return b"\n".join([*raws, b""])
+
+
+def have_own_ids(lines: Sequence[Line]) -> bool:
+    """Tell whether each line has an id that no other has: then there is nothing to merge, be it by markers or by what lines say."""
+    ids = {line.id for line in lines}
+    return len(ids) == len(lines) and None not in ids
+
+
+def are_records(lines: Sequence[Line], size: int) -> bool:
+    """Tell whether *lines*, which are spelled in *size* bytes, are all records spelled as they stand."""
+    return all(line.is_record for line in lines) and sum(len(line.raw) + 1 for line in lines) == size
 
 
 def is_in_order(lines: Sequence[Line], size: int) -> bool:
@@ -138,7 +185,7 @@ def _is_ascending(lines: Iterable[Line]) -> bool:
     """Tell whether each line is a record with a larger id than the one before, as in most files."""
     last = ""
     for line in lines:
-        if not line.memory or line.id is None or line.id <= last:
+        if line.id is None or line.id <= last or not line.is_record:
             return False
         last = line.id
     return True
@@ -158,7 +205,7 @@ def arrange(lines: Sequence[Line], *, collapse: bool = False) -> list[tuple[str,
         anchor = line.id
         best = winners.get(line.id, -1)
         if number == best:
-            if line.memory:
+            if line.is_record:
                 # Only a winner that leaves no duplicate behind may take an earlier place: the last line wins.
                 takes_it = anchor in place and (collapse or is_canonical(line.raw))
                 kept.append((anchor, place[anchor] if takes_it else number, line))

@@ -57,6 +57,8 @@ class _Record:
 
 def find(lines: Sequence[Line]) -> dict[str, list[list[Line]]]:
     """Return, by id, the lines of each side where a merge of text put two versions of a record into one file."""
+    if len({line.id for line in lines}) == len(lines):
+        return {}  # each has an id of its own, or at most one has none
     named = [line for line in lines if line.id is not None]
     counts = Counter(line.id for line in named)
     if len(counts) == len(named):

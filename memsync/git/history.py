@@ -21,11 +21,12 @@ from memsync.errors import NoHistory
 from memsync.store.checkout import Checkout, Pick, objects
 
 # What the user's settings may not change about the output that we read.
-_PLAIN: Final = ("-c", "core.quotePath=false", "-c", "log.showSignature=false", "-c", "log.follow=false")
+PLAIN: Final = ("-c", "core.quotePath=false", "-c", "log.showSignature=false", "-c", "log.follow=false")
 _RAW: Final = ("--full-history", "--topo-order", "--raw", "--no-abbrev", "-c", "--find-renames", "--no-color")
 _STRIDE: Final = 1 << 16  # bytes that are compared at once
 _HELD: Final = 1 << 25  # bytes of versions in memory at once, besides the two of a step
 _KEPT: Final = 8  # versions of a file in memory at once; a step looks at two of them, a merge at more
+_LENT: Final = 1 << 23  # bytes of versions that a caller holds: one memory has fewer in all versions of the file
 _FORMAT: Final = "%H%x01%aN%x01%aI%x01%s"
 # Every branch, tag and stash; not what git itself keeps as notes to speed up a diff.
 EVERYWHERE: Final = ("--exclude=refs/notes/*", "--all")
@@ -33,6 +34,7 @@ _PLAIN_ID: Final = re.compile(r"[A-Za-z0-9-]+")
 
 
 Rows = tuple[bytes, ...]
+_Read = Callable[..., bytes | None]
 
 
 class Commit(NamedTuple):
@@ -69,7 +71,7 @@ def _ask(root: Path, *words: str, feed: bytes = b"") -> bytes:
     Raises:
         NoHistory: there is no git, or it failed.
     """
-    done = Checkout(root).run(*_PLAIN, *words, stdin=feed, patience=None)
+    done = Checkout(root).run(*PLAIN, *words, stdin=feed, patience=None)
     if done.code == 255:
         raise NoHistory(f"git {done.err.removeprefix('it ')}")
     if done.code:
@@ -168,13 +170,15 @@ def steps(
     pick: Pick | None = None,
     born: datetime | None = None,
     known: Mapping[bytes, bytes] | None = None,
+    held: dict[str, bytes] | None = None,
 ) -> Iterator[Step]:
     """Yield what each commit reachable from *revs* did to the lines of the file, newest first.
 
     *names* are all that the file had, as `names_of` says; *revs* are names of commits as `resolve` gives them, or
     EVERYWHERE. Of each version only the lines are looked at that *pick* leaves. Where it leaves none of a version that
     was committed before *born*, what came before that is not read. Lines of a file that is new are those of *known*
-    where it has them: the first commit of a large one holds no second copy.
+    where it has them: the first commit of a large one holds no second copy. What *pick* left of
+    each version is taken from *held* where it has it, or put there, up to 8 MB.
 
     Raises:
         NoHistory: git failed.
@@ -182,7 +186,7 @@ def steps(
     paths = [f":(top,literal){name}" for name in names]
     earliest = born.timestamp() if born else -math.inf
     with objects(root) as read_object:
-        held = _Versions(read_object, pick, known or {})
+        versions = _Versions(read_object, pick, known or {}, held)
         commit: Commit | None = None
         committed = math.inf
         for line in _lines(root, "log", *_RAW, f"--format=%x00%ct%x01{_FORMAT}", *revs, "--", *paths):
@@ -192,11 +196,11 @@ def steps(
                 continue
             if commit is None or not line:
                 continue
-            versions, path = _versions(line)
-            if committed < earliest and versions[0] in held.bare:
-                held.bare.update(versions)
+            objects_, path = _versions(line)
+            if committed < earliest and objects_[0] in versions.bare:
+                versions.bare.update(objects_)
                 continue
-            added, removed, replaced = held.compare(versions)
+            added, removed, replaced = versions.compare(objects_)
             if added or replaced:
                 where = max((name for name in names if path.endswith(name)), key=len, default="")
                 yield Step(commit, where, added, removed, replaced)
@@ -205,17 +209,20 @@ def steps(
 class _Versions:
     """The lines of the versions of a file: of those read last as many as a merge may need, of large ones two."""
 
-    def __init__(self, read: Callable[..., bytes | None], pick: Pick | None, known: Mapping[bytes, bytes]) -> None:
+    def __init__(
+        self, read: _Read, pick: Pick | None, known: Mapping[bytes, bytes], held: dict[str, bytes] | None
+    ) -> None:
         self._read_object = read
         self._pick = pick
         self._known = known
-        self._held: dict[str, bytes] = {}
+        self._keeps = held is not None  # all of them, for the next time
+        self._held: dict[str, bytes] = {} if held is None else held
         self.bare: set[str] = set()  # versions without a line that is looked at, and what came before them
 
     def compare(self, names: Sequence[str]) -> tuple[Rows, Rows, Rows]:
         """Return what the first version has, and has no more, against the others, as `compare_lines` does."""
         is_new = names[0].strip("0") and not any(name.strip("0") for name in names[1:])
-        if not is_new or names[0] in self._held:
+        if not is_new or self._keeps or names[0] in self._held:
             texts = [self._get(name) for name in names]
             self.bare.update(name for name, text in zip(names, texts, strict=True) if not text)
             return compare_lines(*texts)
@@ -227,9 +234,13 @@ class _Versions:
     def _get(self, name: str) -> bytes:
         text = self._held.get(name)
         if text is None:
-            text = self._held[name] = self._read(name, self._pick) if name.strip("0") else b""
-            while len(self._held) > 2 and (len(self._held) > _KEPT or sum(map(len, self._held.values())) > _HELD):
-                del self._held[next(iter(self._held))]
+            text = self._read(name, self._pick) if name.strip("0") else b""
+            if self._keeps and len(text) + sum(map(len, self._held.values())) > _LENT:
+                self._held, self._keeps = dict(self._held), False
+            held = self._held
+            held[name] = text
+            while not self._keeps and len(held) > 2 and (len(held) > _KEPT or sum(map(len, held.values())) > _HELD):
+                del held[next(iter(held))]
         return text
 
     def _read(self, name: str, pick: Pick | None) -> bytes:
@@ -325,11 +336,17 @@ def rows_with(words: Collection[str], data: bytes, *, exact: bool = False) -> by
 def compare_lines(new: bytes, *old: bytes) -> tuple[Rows, Rows, Rows]:
     """Return the lines that none of *old* has, those that all of *old* had and *new* has not, and those of any of them."""
     now, *before = ([row for row in text.split(b"\n") if row] for text in _without_common_ends(new, *old))
-    fresh = [set(_surplus(now, rows)) for rows in before]
-    gone = [_surplus(rows, now) for rows in before]
-    added = tuple(row for row in _surplus(now, before[0]) if all(row in rows for rows in fresh))
-    removed = tuple(row for row in gone[0] if all(row in rows for rows in gone))
-    return added, removed, tuple(row for rows in gone for row in rows)
+    return combine([now] * len(before), before)
+
+
+def combine(fresh: Sequence[list[bytes]], gone: Sequence[list[bytes]]) -> tuple[Rows, Rows, Rows]:
+    """Return what `compare_lines` does of the lines of the new version and of each old one; those that both have may be left out."""
+    came = [_surplus(*both) for both in zip(fresh, gone, strict=True)]
+    went = [_surplus(*both) for both in zip(gone, fresh, strict=True)]
+    others = [set(rows) for rows in came[1:]]
+    added = tuple(row for row in came[0] if all(row in rows for rows in others))
+    removed = tuple(row for row in went[0] if all(row in rows for rows in went))
+    return added, removed, tuple(row for rows in went for row in rows)
 
 
 def _surplus(rows: list[bytes], other: list[bytes]) -> list[bytes]:

@@ -11,8 +11,9 @@ from typing import Any
 from memsync.errors import StoreError
 from memsync.format.codec import Line
 from memsync.git import history
-from memsync.history.events import Event, Files, Kind, differences, differences_now, files_of
-from memsync.history.lines import lines_known, read_live
+from memsync.history.events import Event, Kind, differences
+from memsync.history.lines import Files, files_of, lines_known, read_live
+from memsync.history.uncommitted import find_uncommitted
 from memsync.memories.project import Project
 from memsync.store.files import read, resolve_inside
 from memsync.store.places import SKILLS
@@ -70,11 +71,10 @@ def difference(project: Project, span: str = "HEAD") -> Difference:
     old, dots, new = span.partition("...") if "..." in span else span.partition("..")
     is_head = old in ("", "HEAD")  # which names no commit before the first one
     start = history.head(files.root) if is_head else history.resolve(files.root, old).id
-    known = lines_known(project)
     if not dots:
-        memories, skills = _read_moment(files, start, known)
-        found = differences_now(project, memories)
-        return _compare(start, "the work tree", skills, _read_skills_now(files), found)
+        found = find_uncommitted(project, files, start)
+        return _compare(start, "the work tree", _read_skills(files, start), _read_skills_now(files), found)
+    known = lines_known(project)
     end = history.resolve(files.root, new or "HEAD").id
     if dots == "..." and start:
         start = history.merge_base(files.root, start, end)
@@ -95,13 +95,15 @@ def _compare(
 
 def _read_moment(files: Files, commit: str, known: Mapping[bytes, Line]) -> Moment:
     """Return the memories and the skills of a commit; of none: nothing."""
+    return (read_live(files.root, files.path, commit, known) if commit else {}), _read_skills(files, commit)
+
+
+def _read_skills(files: Files, commit: str) -> Mapping[str, str]:
     if not commit:
-        return {}, {}
+        return {}
     paths = [path for path in history.listing(files.root, commit, _skills_folder(files)) if path.endswith("/SKILL.md")]
     pairs = zip(paths, history.read(files.root, [(commit, path) for path in paths]), strict=True)
-    return read_live(files.root, files.path, commit, known), {
-        Path(path).parent.name: _decode(text or b"") for path, text in pairs
-    }
+    return {Path(path).parent.name: _decode(text or b"") for path, text in pairs}
 
 
 def _read_skills_now(files: Files) -> dict[str, str]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from memsync.errors import MemoryNotFound, NoHistory, Remedy
+from memsync.errors import MemoryNotFound, Remedy
 from memsync.format import jsonl
 from memsync.format.codec import Line, fields_of
 from memsync.git import history
 from memsync.git.history import Commit, Step
-from memsync.history.lines import lines_known, lines_now, live_lines, read_live
+from memsync.history.lines import Files, files_of, lines_known, lines_now, live_lines, read_live
+from memsync.history.one import make_matcher, narrow
 from memsync.memories.edits import refuse_copy
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
@@ -24,7 +24,6 @@ from memsync.records import Memory, Scope, find_id, format_time, same_but_for_ti
 Kind = Literal["added", "changed", "removed"]
 _TIMES: Final = frozenset({"id", "updated_at"})
 _NONE: Final = Line(b"")
-_CLOCKS_DIFFER: Final = timedelta(days=1)
 
 
 def describe_commit(commit: Commit | None) -> dict[str, str | None]:
@@ -96,43 +95,17 @@ class Event:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
-    """Where the memory file of a checkout is, for git: the top of the checkout, and the path from there."""
-
-    root: Path
-    path: str
-
-    @property
-    def folder(self) -> str:
-        """The project from the top, with a slash behind it; "" if it is the top."""
-        return f"{Path(self.path).parent.parent.as_posix()}/".removeprefix("./")
-
-
-def files_of(project: Project) -> Files:
-    """Return where git keeps the project's memories.
-
-    Raises:
-        NoHistory: the project is not in a checkout.
-    """
-    git = project.layout.git
-    if git is None or project.layout.project is None:
-        raise NoHistory(f"{project.layout.start} is not in a git checkout, so there is no history to look into")
-    root = git.root.resolve()
-    return Files(root, project.store("project").path.relative_to(root).as_posix())
-
-
 def notes(project: Project) -> list[str]:
     """Return what to know about the history that there is."""
     shallow = "this clone is shallow, so older commits are missing; `git fetch --unshallow` gets them"
     return [shallow] if history.is_shallow(files_of(project).root) else []
 
 
-def events(project: Project, ref: str | None = None) -> list[Event]:
+def events(project: Project, ref: str | None = None, held: dict[str, bytes] | None = None) -> list[Event]:
     """Return what happened to the memory that *ref* names, or to all of them, newest first.
 
     Looks at what led to HEAD, and for a memory that was never there at every
-    branch, tag and stash.
+    branch, tag and stash. *held* is what a `reader` of *ref* has read already.
 
     Raises:
         NoHistory, MemoryNotFound, AmbiguousId
@@ -141,7 +114,7 @@ def events(project: Project, ref: str | None = None) -> list[Event]:
     if ref is None:
         return _read_events(project, files, None)
     try:
-        return _select(ref, _read_events(project, files, ref))
+        return _select(ref, _read_events(project, files, ref, held=held))
     except MemoryNotFound:
         return _select(ref, _read_events(project, files, ref, everywhere=True))
 
@@ -154,15 +127,22 @@ def _select(ref: str, found: list[Event]) -> list[Event]:
     return [event for event in found if event.id == id_]
 
 
-def _read_events(project: Project, files: Files, ref: str | None, *, everywhere: bool = False) -> list[Event]:
+def _read_events(
+    project: Project,
+    files: Files,
+    ref: str | None,
+    *,
+    everywhere: bool = False,
+    held: dict[str, bytes] | None = None,
+) -> list[Event]:
     head = history.head(files.root)
     revs = [*([head] if head else []), *(history.EVERYWHERE if everywhere else ())]
-    matches = _matcher(ref)
-    pick, born = _narrow(project, ref, matches) if ref and not everywhere else (None, None)
+    matches = make_matcher(ref)
+    pick, born = narrow(project, ref, matches) if ref and not everywhere else (None, None)
     names = history.names_of(files.root, files.path, revs) if revs else []
     known = lines_known(project) if pick is None else {}
     raws = {line.raw: line.raw for line in known.values()}
-    steps = history.steps(files.root, names, revs=revs, pick=pick, born=born, known=raws) if names else ()
+    steps = history.steps(files.root, names, revs=revs, pick=pick, born=born, known=raws, held=held) if names else ()
     found = list(read_steps(files.root, steps, matches, known))
     found += differences_now(project, read_live(files.root, files.path, "HEAD", known, pick), matches)
     return found[::-1]
@@ -177,28 +157,6 @@ def find_removed(project: Project, ids: Collection[str]) -> set[str]:
     names, pick = history.names_of(files.root, files.path, revs), partial(history.rows_with, ids)
     steps = history.steps(files.root, names, revs=revs, pick=pick)
     return {event.id for event in read_steps(files.root, steps, ids.__contains__, {}) if event.kind == "removed"}
-
-
-def _narrow(
-    project: Project, ref: str, matches: Callable[[str], bool]
-) -> tuple[Callable[[bytes], bytes] | None, datetime | None]:
-    """Return what picks the lines of *ref* from a version of the file, and when it was not there yet; None: unknown."""
-    store = project.store("project")
-    store.refresh()
-    if any(map(matches, store.nameless())):
-        return None, None  # no line has its id
-    memory = store.get(ref)
-    if memory is None:
-        return partial(history.rows_with, [ref.strip().removeprefix("mm-")]), None
-    born = memory.created_at - _CLOCKS_DIFFER if memory.created_at else None
-    return partial(history.rows_with, [ref], exact=True), born
-
-
-def _matcher(ref: str | None) -> Callable[[str], bool]:
-    if ref is None:
-        return bool
-    lower = ref.strip().lower()
-    return lambda id_: id_.lower().startswith((lower, f"mm-{lower}"))
 
 
 def read_steps(

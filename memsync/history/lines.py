@@ -1,14 +1,42 @@
-"""The lines of the memory file at a moment: now, or as a commit has it, which is read a block at a time."""
+"""Where the memory file is for git, and its lines at a moment: now, or as a commit has it, which is read a block at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+from memsync.errors import NoHistory
 from memsync.format import jsonl
 from memsync.format.codec import Line
 from memsync.git import history
 from memsync.memories.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the memory file of a checkout is, for git: the top of the checkout, and the path from there."""
+
+    root: Path
+    path: str
+
+    @property
+    def folder(self) -> str:
+        """The project from the top, with a slash behind it; "" if it is the top."""
+        return f"{Path(self.path).parent.parent.as_posix()}/".removeprefix("./")
+
+
+def files_of(project: Project) -> Files:
+    """Return where git keeps the project's memories.
+
+    Raises:
+        NoHistory: the project is not in a checkout.
+    """
+    git = project.layout.git
+    if git is None or project.layout.project is None:
+        raise NoHistory(f"{project.layout.start} is not in a git checkout, so there is no history to look into")
+    root = git.root.resolve()
+    return Files(root, project.store("project").path.relative_to(root).as_posix())
 
 
 def live_lines(data: bytes | None, known: Mapping[bytes, Line] | None = None) -> dict[str, Line]:

@@ -13,7 +13,8 @@ from memsync.errors import MemsyncError
 from memsync.format import jsonl
 from memsync.format.codec import NEVER, Line
 from memsync.git import history
-from memsync.history.events import files_of, find_removed
+from memsync.history.events import find_removed
+from memsync.history.lines import files_of
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
 from memsync.records import Memory, Scope, content_hash, same_but_for_time

@@ -8,7 +8,7 @@ from typing import Final
 
 from memsync.errors import NoHistory, UsageError
 from memsync.git import history
-from memsync.history.events import files_of
+from memsync.history.lines import files_of
 from memsync.memories.project import Project
 
 _SPAN: Final = re.compile(

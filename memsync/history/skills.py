@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from memsync.errors import SkillNotFound, StoreError
 from memsync.git import history
 from memsync.git.history import Commit
-from memsync.history.events import describe_commit, files_of
+from memsync.history.events import describe_commit
+from memsync.history.lines import files_of
 from memsync.memories.project import Project
 from memsync.skills import check
 from memsync.skills.store import SKILL_FILE

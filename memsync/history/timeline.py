@@ -2,53 +2,87 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Final, Literal
 
-from memsync.git import history
-from memsync.history.events import Event, Kind, differences_now, files_of, read_steps
-from memsync.history.lines import lines_known, read_live
+from memsync.format.codec import Line
+from memsync.git import history, patches
+from memsync.history.events import Event, Kind, read_steps
+from memsync.history.lines import files_of
+from memsync.history.uncommitted import find_uncommitted
 from memsync.memories.anchors import parse
 from memsync.memories.project import Project
+from memsync.records import same_but_for_time
 
 _NO_FILE: Final = "no file"
+_KEPT: Final = 32  # commits: one page and some, of up to 200 memories each
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What happened in some commits that led to *tip*, newest first, and whether older ones follow."""
+    """What happened in some commits that led to *tip*, newest first, in how many rows more of them, and whether older ones follow."""
 
     tip: str
     events: Sequence[Event]
     commits: int
     is_last: bool
+    left: int = 0
 
 
-def read_stretch(project: Project, tip: str = "", *, skip: int = 0, most: int = 25) -> Stretch:
+def read_stretch(
+    project: Project, tip: str = "", *, skip: int = 0, most: int = 25, seconds: float = math.inf
+) -> Stretch:
     """Return what *most* commits did, behind *skip* others that led to *tip*; without one to HEAD, and not committed yet.
 
-    Reads no other versions of the file than theirs, so that a page costs the same whatever lies behind it.
+    After *seconds* no further one is read, but for the first: of a large file git makes a few patches a second.
 
     Raises:
         NoHistory: there is no git, or *tip* names no commit.
     """
     files = files_of(project)
+    end = time.monotonic() + seconds
     now: list[Event] = []
-    known = lines_known(project)
-    raws = {line.raw: line.raw for line in known.values()}
     if not tip:
         tip = history.head(files.root)
-        now = differences_now(project, read_live(files.root, files.path, "HEAD", known))[::-1]
+        now = find_uncommitted(project, files, tip)[::-1]
     if not tip:
         return Stretch("", now, 0, is_last=True)
     tip = history.resolve(files.root, tip).id
     found, names = history.list_commits(files.root, files.path, tip, skip=skip, most=most + 1)
-    here = found[:most]
-    steps = history.steps(files.root, names, revs=["--no-walk=unsorted", *here], known=raws) if here else ()
-    events = [*now, *list(read_steps(files.root, steps, bool, known))[::-1]]
-    return Stretch(tip, events, len(here), is_last=len(found) <= most)
+    events: list[Event] = []
+    commits = left = 0
+    for commit in found[:most]:
+        if commits and time.monotonic() > end:
+            break
+        happened, more = _read_commit(files.root, commit, tuple(names))
+        events, commits, left = [*events, *happened], commits + 1, left + more
+    return Stretch(tip, [*now, *_link(events)], commits, is_last=len(found) <= commits, left=left)
+
+
+@lru_cache(_KEPT)
+def _read_commit(root: Path, commit: str, names: tuple[str, ...]) -> tuple[Sequence[Event], int]:
+    """Return what a commit did, which nothing changes any more, and in how many rows more."""
+    patch = patches.read_commit(root, commit, names)
+    return tuple(read_steps(root, [patch.step], bool, {}))[::-1], patch.left
+
+
+def _link(events: Sequence[Event]) -> list[Event]:
+    """Return *events* with what each memory was before, as far as an older one of them says so: a line may stand beside that which it replaces."""
+    latest: dict[str, Line] = {}
+    linked = []
+    for event in reversed(events):
+        known = latest.get(event.id)
+        one = replace(event, old=known) if known and event.before is None else event
+        latest[event.id] = event.new
+        if not same_but_for_time(one.before, one.after):
+            linked.append(one)
+    return linked[::-1]
 
 
 def count_churn(events: Iterable[Event], by: Literal["type", "file"]) -> Mapping[str, Mapping[Kind, int]]:

@@ -1,7 +1,12 @@
-"""Rows of numbers as PostgreSQL's COPY takes them in its binary form: made for many rows at once, and not spelled and read."""
+"""Numbers as bytes that PostgreSQL takes and gives: made and read for many rows at once, and not spelled.
+
+What COPY takes in its binary form, vectors, and the terms of a record.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from struct import pack
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,6 +17,7 @@ if TYPE_CHECKING:
 
 _HEAD: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _TAIL: Final = b"\xff\xff"
+_COUNTED: Final = 10  # bytes of a term that a record has
 
 
 def put(cursor: Cursor[Any], table: str, **columns: NDArray[Any]) -> None:
@@ -41,6 +47,22 @@ def halves(numbers: NDArray[np.int8]) -> NDArray[Any]:
     return made
 
 
-def read_half(data: bytes) -> NDArray[np.int8]:
-    """Return the whole numbers in one such value."""
-    return np.frombuffer(data, ">f2", offset=4).astype(np.int8)
+def read_halves(values: Sequence[bytes | None], dim: int) -> NDArray[np.int8]:
+    """Return the whole numbers in such *values* of *dim* numbers, a row each; nothing but 0 for one that is missing."""
+    blank = bytes(4 + 2 * dim)
+    found = np.frombuffer(b"".join([value or blank for value in values]), ">f2").reshape(len(values), dim + 2)
+    return found[:, 2:].astype(np.int8)
+
+
+def spell_counts(counts: Mapping[int, int]) -> bytes:
+    """Return keys of 8 bytes, rising, then how often each is there, in 2: how a record holds its terms; equal ones equally."""
+    keys = sorted(counts)
+    return pack(f">{len(keys)}q{len(keys)}h", *keys, *map(counts.__getitem__, keys))
+
+
+def read_counts(values: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int64]]:
+    """Return the keys in such *values*, one after the other, their counts, and how many keys each value has."""
+    sizes = np.fromiter(map(len, values), np.int64, len(values)) // _COUNTED
+    keys = b"".join([value[: 8 * size] for value, size in zip(values, sizes.tolist(), strict=True)])
+    counts = b"".join([value[8 * size :] for value, size in zip(values, sizes.tolist(), strict=True)])
+    return np.frombuffer(keys, ">i8").astype(np.int64), np.frombuffer(counts, ">i2").astype(np.int16), sizes

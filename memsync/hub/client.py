@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import asdict
+from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from memsync.records import Memory, parse_time
 from memsync.system.limits import read_json
 
 _SECONDS: Final = 30
+_PUSHED: Final = 600  # of 20,000 records into a live index 40 on two shared cores
 _LARGEST: Final = 16 * 1024 * 1024
 
 
@@ -39,7 +41,7 @@ def search(settings: Settings, text: str, *, limit: int, filters: Filters) -> Hu
     Raises:
         HubError
     """
-    told = post(settings, "/v1/search", {"query": text, "limit": limit, **asdict(filters)})
+    told = call(settings, "/v1/search", {"query": text, "limit": limit, **asdict(filters)})
     try:
         return HubRecall(
             query=text,
@@ -63,8 +65,35 @@ def _read_hit(told: Mapping[str, Any]) -> HubHit:
                   copy_of=told.get("copy_of"))  # fmt: skip
 
 
-def post(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Send *body* to the server and return what it answers.
+def list_repositories(settings: Settings) -> list[dict[str, Any]]:
+    """Return what whom our token stands for may read, with how much is in it.
+
+    Raises:
+        HubError
+    """
+    found = call(settings, "/v1/repositories").get("repositories")
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise HubError("the hub's server answers something else than repositories; is it of another version?")
+    return [
+        {"name": str(one.get("name")), "url": str(one.get("url"))}
+        | {kind: one[kind] if isinstance(one.get(kind), int) else 0 for kind in ("memories", "skills")}
+        for one in found
+    ]
+
+
+def push(settings: Settings, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Send the files of a commit and return what became of them; what is many is written for minutes.
+
+    Raises:
+        HubError
+    """
+    return call(settings, "/v1/push", body, seconds=_PUSHED)
+
+
+def call(
+    settings: Settings, path: str, body: Mapping[str, Any] | None = None, *, seconds: float = _SECONDS
+) -> dict[str, Any]:
+    """Send *body*, or ask without one, and return what the server answers.
 
     Raises:
         HubError: it does not answer, refuses, or would get our token unencrypted.
@@ -77,11 +106,15 @@ def post(settings: Settings, path: str, body: Mapping[str, Any]) -> dict[str, An
     if parts.scheme != "https" and not (parts.scheme == "http" and is_local(parts.hostname or "")):
         raise HubError("the hub's server is named by no https, which would show the token to others; name it by https")
     headers = {"Authorization": f"Bearer {settings.token}", "Content-Type": "application/json", "User-Agent": "memsync"}
-    request = urllib.request.Request(settings.server + path, json.dumps(body).encode(), headers)  # noqa: S310 - http or https, as just seen
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(settings.server + path, data, headers)  # noqa: S310 - http or https, as just seen
     try:
-        with _OPENER.open(request, timeout=_SECONDS) as answer:
+        with _OPENER.open(request, timeout=seconds) as answer:
             told = read_json(answer.read(_LARGEST + 1))
     except urllib.error.HTTPError as error:
+        if error.code == HTTPStatus.UNAUTHORIZED:
+            raise HubError("the hub's server takes our token no more, or never did; set MEMSYNC_HUB_TOKEN to one that ",
+                           Remedy("hub token make NAME"), " prints there") from None  # fmt: skip
         raise HubError(f"the hub's server answers {error.code}: {_why(error, settings.token)}") from None
     except (OSError, HTTPException, ValueError) as error:
         raise HubError(f"the hub's server does not answer: {redact(str(error), settings.token)}") from None

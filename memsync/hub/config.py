@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -44,7 +44,7 @@ def find_directory() -> Path:
 
 
 def load(env: Mapping[str, str] = os.environ) -> Settings:
-    """Return which hub this user has; `MEMSYNC_HUB_DSN` and `MEMSYNC_HUB_URL` with `MEMSYNC_HUB_TOKEN` win.
+    """Return which hub this user has; `MEMSYNC_HUB_DSN`, `MEMSYNC_HUB_URL` and `MEMSYNC_HUB_TOKEN` win.
 
     Raises:
         HubError: there is none yet.
@@ -57,17 +57,19 @@ def load(env: Mapping[str, str] = os.environ) -> Settings:
         return Settings(server=server, token=env.get("MEMSYNC_HUB_TOKEN", ""))
     if known is None:
         raise HubError("there is no hub yet; ", Remedy("hub init"), " makes one on this machine")
-    return known
+    return replace(known, token=env.get("MEMSYNC_HUB_TOKEN", "") or known.token)
 
 
 def _read(path: Path) -> Settings | None:
     try:
-        found = json.loads(path.read_bytes())
-        return Settings(**found)
+        found = Settings(**json.loads(path.read_bytes()))
+        if not all(isinstance(value, str) for value in asdict(found).values()):
+            raise TypeError("what it says is not text")  # noqa: TRY301 - as what cannot be read at all
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
         raise HubError(f"{path} cannot be read ({error}); ", Remedy("hub init"), " writes it again") from None
+    return found
 
 
 def save(settings: Settings) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from memsync.errors import HubError, NotInstalled, Remedy, UsageError
 from memsync.hub import config
@@ -26,14 +26,19 @@ _PATIENCE: Final = 30.0
 
 
 class Database:
-    """A pool of connections to the hub at *dsn*. Each block is one transaction: all of it happens, or nothing."""
+    """A pool of connections to the hub at *dsn*. Each block is one transaction: all of it happens, or nothing.
 
-    def __init__(self, dsn: str, *, most: int = 16) -> None:
+    Where it cannot be reached, *start* is called before that is believed.
+    """
+
+    def __init__(self, dsn: str, *, most: int = 16, start: Callable[[], object] | None = None) -> None:
+        from psycopg import Connection
         from psycopg_pool import ConnectionPool
 
         self.dsn = dsn
         self._pool: ConnectionPool[Any] = ConnectionPool(
             dsn,
+            connection_class=_starting(start) if start else Connection,
             min_size=0,
             max_size=most,
             open=True,
@@ -85,13 +90,37 @@ class Database:
             HubError
         """
         with self.writing() as connection:
-            connection.execute("select set_config('memsync.principal', %s, true)", [str(principal)])
-            connection.execute(f"set local role {READER}")
-            connection.execute("set transaction read only")
+            set_locally(
+                connection, {"memsync.principal": str(principal), "transaction_read_only": "on", "role": READER}
+            )
             yield connection
 
 
+def set_locally(connection: Connection[Any], values: Mapping[str, str]) -> None:
+    """Set these parameters of the database for the transaction, in one question to it."""
+    calls = ", ".join(f"set_config('{name}', %({name})s, true)" for name in values)
+    connection.execute(f"select {calls}".encode(), values)
+
+
+def _starting(start: Callable[[], object]) -> type[Connection[Any]]:
+    """Return connections that *start* the server once where it does not answer: an embedded one ends when nobody asks."""
+    from psycopg import Connection, OperationalError
+
+    class Started(Connection[Any]):
+        @classmethod
+        def connect(cls, *words: Any, **options: Any) -> Self:
+            try:
+                return super().connect(*words, **options)
+            except OperationalError:
+                start()
+                return super().connect(*words, **options)
+
+    return Started
+
+
 def _configure(connection: Connection[Any]) -> None:
+    # A plan that is kept does not know the list of repositories, and then goes through all of it for every row.
+    connection.prepare_threshold = None
     connection.execute(f"set search_path = {SCHEMA}, public")
     connection.commit()
 
@@ -105,8 +134,12 @@ def _explaining() -> Iterator[None]:
         yield
     except PoolTimeout:
         raise HubError("the hub's database is not reached; is it running, and may it be reached from here?") from None
-    except psycopg.errors.UndefinedTable:
-        raise HubError("this database has no hub, or an older one; ", Remedy("hub init"), " makes it") from None
+    except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn):
+        raise HubError(
+            "this database has no hub, or one of another version; ",
+            Remedy("hub init"),
+            " makes it or brings it up to date",
+        ) from None
     except psycopg.errors.DiskFull as error:
         raise HubError(f"the hub's disk is full ({_first_line(error)}); free some space, then sync again") from None
     except psycopg.OperationalError as error:
@@ -143,8 +176,10 @@ def open_database(settings: config.Settings) -> Database:
     if settings.server:
         raise HubError("this needs the hub's database, and yours is reached over its server; ask whoever runs it")
     require_driver()
-    dsn = settings.dsn or Embedded(config.find_directory()).ensure()
-    return Database(dsn)
+    if settings.dsn:
+        return Database(settings.dsn)
+    embedded = Embedded(config.find_directory())
+    return Database(embedded.ensure(), start=embedded.ensure)
 
 
 def require_driver(extra: str = "hub") -> None:
@@ -189,8 +224,9 @@ def migrate(dsn: str, *, dim: int, embedder: str) -> list[str]:
         done = _have_schema(connection)
         done += _have_steps(connection)
         done += _have_vectors(connection, dim, embedder)
-        for statement in INDEXES.values() if done else ():
-            connection.execute(statement)
+        for name, statement in INDEXES.items() if done else ():
+            if dim or not name.startswith("embedding"):
+                connection.execute(statement)
         return done
 
 
@@ -214,6 +250,8 @@ def _have_schema(connection: Connection[Any]) -> list[str]:
 
 def _have_steps(connection: Connection[Any]) -> list[str]:
     known = {row[0] for row in connection.execute("select number from step")}
+    if max(known, default=0) > len(STEPS):
+        raise HubError("this database has a hub of a newer memsync; update memsync here as well")
     new = [(number, step) for number, step in enumerate(STEPS, 1) if number not in known]
     for number, step in new:
         connection.execute(step.encode())  # psycopg takes bytes for a text that nobody has composed

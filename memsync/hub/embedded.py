@@ -34,14 +34,13 @@ _LONGEST: Final = 90  # bytes of a socket's directory: macOS takes 103 with the 
 _ROOTS: Final = Path("/var/lib/memsync-hub")
 _NOBODY: Final = "nobody"
 _STARTING: Final = "start.lock"
-# Derived data: what a crash of the machine takes, the next sync brings again. A crash of the server takes nothing.
+# Memories are derived, but grants, tokens and what was taken back are kept nowhere else: each commit is on the disk.
 _SETTINGS: Final = """
 listen_addresses = ''
 unix_socket_permissions = 0777
-shared_buffers = 256MB
+shared_buffers = 1GB
 work_mem = 32MB
 max_wal_size = 2GB
-synchronous_commit = off
 wal_level = minimal
 max_wal_senders = 0
 max_connections = 100
@@ -116,6 +115,7 @@ class Embedded:
     def _start(self) -> None:
         if self._answers():  # somebody else has started it while we waited
             return
+        _find_programs()  # who has none is told before anything is made
         self._prepare()
         if not (self.data / "PG_VERSION").exists():
             self._make_cluster()
@@ -158,10 +158,11 @@ class Embedded:
         new.rename(self.data)
 
     def _drop_stale_pid(self) -> None:
-        """Remove the note of a server that is gone: nothing answers, so its process is none of PostgreSQL's."""
+        """Remove the note of a server that is gone, or one that names none: nothing answers, and nobody else starts one."""
         note = self.data / "postmaster.pid"
-        with suppress(OSError, ValueError):
-            if not _is_postgres(int(note.read_text().split("\n", 1)[0])):
+        with suppress(OSError):
+            pid = note.read_text("utf-8", "replace").split("\n", 1)[0]
+            if not (pid.isdecimal() and _is_postgres(int(pid))):
                 note.unlink()
 
     def _have_keeper(self) -> None:

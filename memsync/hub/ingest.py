@@ -16,6 +16,7 @@ from orjson import loads
 from memsync.format.codec import decode
 from memsync.hub import binary
 from memsync.hub.intake import Key, Row, Taken, diff, plain
+from memsync.hub.schema import COUNTED
 from memsync.index.embed import Meaning
 from memsync.index.spelling import build_grams
 from memsync.index.terms import embedding_text, is_word, term_key
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Figures = dict[str, tuple[int, float, float]]  # by kind: records, their lengths, and the squares of these
 
 _LONGEST: Final = 32_767  # of what a smallint holds
+VECTORLESS: Final = "vectors_missing"  # what the hub notes while records may be there without a vector
 _STEP: Final = 2_000  # rows that are prepared at once
 _WORDS: Final = 100_000  # words whose trigrams are made at once
 
@@ -70,7 +72,7 @@ def prepare(rows: Sequence[Row]) -> tuple[list[Prepared], set[str]]:
         terms = tokenizer.record_terms(row.memory) + tokenizer.hidden_terms(row.memory)
         words.update(filter(is_word, terms))
         counts = {key_of(row.kind, term): min(count, _LONGEST) for term, count in Counter(terms).items()}
-        made.append(Prepared(row=row, counts=counts, length=min(len(terms), _LONGEST)))
+        made.append(Prepared(row=row, counts=counts, length=len(terms)))
     return made, words
 
 
@@ -86,13 +88,22 @@ def known_rows(connection: Connection[Any], repo: int) -> dict[Key, bytes]:
 
 
 def write(
-    connection: Connection[Any], repo: int, taken: Taken, commit: str, meaning: Meaning | None, *, counts: bool = True
+    connection: Connection[Any],
+    repo: int,
+    taken: Taken,
+    commit: str,
+    meaning: Meaning | None,
+    *,
+    counts: bool = True,
+    anew: bool = False,
 ) -> tuple[int, int]:
     """Make what the hub has of *repo* what was *taken* from *commit*; return how many rows were written and removed.
 
-    The caller's transaction holds the lock of writers. Without *counts* the frequencies are left for `recount`.
+    The caller's transaction holds the lock of writers. Without *counts* the frequencies are left for `recount`; *anew*
+    writes what is as it was, too, because other terms are made of it now.
     """
-    put, gone = diff(known_rows(connection, repo), taken)
+    known = known_rows(connection, repo)
+    put, gone = diff(dict.fromkeys(known, b"") if anew else known, taken)
     changed = Counter[int]()
     figures: Figures = {}
     with connection.cursor() as cursor:
@@ -125,18 +136,18 @@ def _remove(cursor: Cursor[Any], repo: int, keys: Sequence[Key], changed: Counte
     kinds, names = [kind for kind, _ in keys], [name for _, name in keys]
     cursor.execute(
         "delete from record r using unnest(%s::text[], %s::text[]) as k (kind, name)"
-        " where r.repo = %s and r.kind = k.kind and r.name = k.name returning r.id, r.terms, r.length, r.kind",
+        " where r.repo = %s and r.kind = k.kind and r.name = k.name returning r.id, r.term_counts, r.length, r.kind",
         [kinds, names, repo],
     )
     rows = cursor.fetchall()
-    terms = {term for _, found, *_ in rows for term in found}
+    terms = binary.read_counts([row[1] for row in rows])[0].tolist()
     if rows:
         cursor.execute(
             "delete from posting where term = any(%s) and repo = %s and record = any(%s)",
-            [list(terms), repo, [row[0] for row in rows]],
+            [list(set(terms)), repo, [row[0] for row in rows]],
         )
-    for _, found, length, kind in rows:
-        changed.subtract(found)
+    changed.subtract(terms)
+    for _, _, length, kind in rows:
         _add(figures, kind, -1, length)
 
 
@@ -144,14 +155,16 @@ def _insert(cursor: Cursor[Any], repo: int, made: Sequence[Prepared], commit: st
     """Write *made* with their postings, and return their ids."""
     cursor.execute("select nextval('record_id_seq') from generate_series(1, %s)", [len(made)])
     ids = np.array([row[0] for row in cursor.fetchall()], np.int64)
-    columns = "id, repo, kind, name, hash, line, number, commit, memory_type, importance, tags, written, length, terms"
+    columns = (
+        "id, repo, kind, name, hash, line, number, commit, memory_type, importance, tags, written, length, term_counts"
+    )
     with cursor.copy(f"copy record ({columns}) from stdin".encode()) as copy:
         for id_, one in zip(ids.tolist(), made, strict=True):
             row, memory = one.row, one.row.memory
             tags = [plain(tag.lower()) for tag in memory.tags]
             copy.write_row((id_, repo, row.kind, row.key[1], row.hash, row.line, row.number, commit,
                             plain(memory.memory_type), memory.importance, tags, memory.written_at, one.length,
-                            list(one.counts)))  # fmt: skip
+                            binary.spell_counts(one.counts)))  # fmt: skip
     sizes = [len(one.counts) for one in made]
     binary.put(
         cursor,
@@ -160,7 +173,7 @@ def _insert(cursor: Cursor[Any], repo: int, made: Sequence[Prepared], commit: st
         repo=np.full(sum(sizes), repo, np.int32),
         record=np.repeat(ids, sizes),
         count=np.fromiter(chain.from_iterable(one.counts.values() for one in made), np.int16),
-        length=np.repeat(np.array([one.length for one in made], np.int16), sizes),
+        length=np.repeat(np.array([min(one.length, _LONGEST) for one in made], np.int16), sizes),
     )
     return ids
 
@@ -175,6 +188,8 @@ def _insert_vectors(
     """Write the vectors of *memories* and return how many have one; 0 without an embedder, and while it fails."""
     vectors = meaning.embed([embedding_text(memory) for memory in memories]) if meaning and memories else None
     if vectors is None:
+        if memories:
+            cursor.execute("insert into meta values (%s, '1') on conflict (key) do nothing", [VECTORLESS])
         return 0
     rows: Rows = quantise(vectors)
     has = rows.scales > 0
@@ -248,11 +263,13 @@ def recount(connection: Connection[Any]) -> None:
 
 def note(connection: Connection[Any], repo: int, taken: Taken, **fields: Any) -> None:
     """Write down what was taken from *repo*, and when."""
-    connection.execute(
+    query = (
         "update repo set branch = %(branch)s, commit = %(commit)s, made_by = %(made_by)s, state = %(state)s,"
         " note = %(note)s, left_out = %(left_out)s, changed_at = now(), pushed = %(pushed)s, failures = 0, retry_at = null, gone_at = null,"
-        " memories = (select count(*) from record where repo = %(id)s and kind = 'memory'),"
-        " skills = (select count(*) from record where repo = %(id)s and kind = 'skill') where id = %(id)s",
+        f" {COUNTED} where id = %(id)s"
+    )
+    connection.execute(
+        query.encode(),
         {
             **fields,
             "id": repo,
@@ -276,6 +293,16 @@ def read_row(kind: str, name: str, line: bytes) -> Memory:
     memory = decode(line, loads).memory
     assert memory is not None
     return memory._replace(id=name)
+
+
+def may_lack_vectors(connection: Connection[Any]) -> bool:
+    """Tell whether records may be there without a vector: to look for them takes a second of a million records."""
+    return connection.execute("select 1 from meta where key = %s", [VECTORLESS]).fetchone() is not None
+
+
+def note_vectors(connection: Connection[Any]) -> None:
+    """Write down that no record is there without a vector that it could have."""
+    connection.execute("delete from meta where key = %s", [VECTORLESS])
 
 
 def find_without_vector(connection: Connection[Any], *, after: int) -> list[tuple[int, int, str, str, bytes]]:

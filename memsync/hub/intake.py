@@ -74,6 +74,11 @@ def version() -> str:
     return f"{LEXICON}-{blake2b(read_rules(), digest_size=8).hexdigest()}"
 
 
+def read_alike(one: str, other: str) -> bool:
+    """Tell whether two versions make the same terms of a text, whatever else they leave out."""
+    return one.partition("-")[0] == other.partition("-")[0]
+
+
 def take(files: Mapping[str, bytes]) -> Taken:
     """Return what the hub keeps of *files*, by their paths in the repository; never raises for what they hold."""
     rows: list[Row] = []

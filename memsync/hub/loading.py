@@ -24,10 +24,11 @@ from memsync.system import programs
 if TYPE_CHECKING:
     from psycopg import Connection
 
-_LOADING: Final = "loading"
+LOADING: Final = "loading"  # what the hub notes during one
 _NOTED: Final = "create table if not exists loaded_word (word text not null)"
 _MANY: Final = 200  # repositories from which it pays
 _PROCESSES: Final = 8
+_SORTED: Final = "256MB"  # for counting terms and words
 _GRAPH: Final = 1_500  # bytes of memory that a vector takes while the graph is built
 _LEAST, _MOST = 256 << 20, 2 << 30  # bytes for that
 
@@ -37,7 +38,7 @@ T = TypeVar("T")
 
 def is_loading(connection: Connection[Any]) -> bool:
     """Tell whether the hub is being loaded for the first time, and has neither indexes nor counts yet."""
-    return connection.execute("select 1 from meta where key = %s", [_LOADING]).fetchone() is not None
+    return connection.execute("select 1 from meta where key = %s", [LOADING]).fetchone() is not None
 
 
 def begin(connection: Connection[Any], *, expected: int) -> bool:
@@ -50,7 +51,7 @@ def begin(connection: Connection[Any], *, expected: int) -> bool:
     row = connection.execute("select exists (select from record)").fetchone()
     if expected < _MANY or (row and row[0]):
         return False
-    connection.execute("insert into meta values (%s, '1')", [_LOADING])
+    connection.execute("insert into meta values (%s, '1')", [LOADING])
     connection.execute(_NOTED)
     for name in INDEXES:
         connection.execute(f"drop index if exists {name}".encode())
@@ -66,14 +67,18 @@ def end(database: Database) -> None:
     with database.writing_alone() as connection:
         if is_loading(connection):
             connection.execute(_NOTED)
+            # PostgreSQL empties a whole hash table for each part of it that did not fit, of which there may be thousands.
+            connection.execute("set local enable_hashagg = off")
+            connection.execute(f"set local work_mem = '{_SORTED}'".encode())
             ingest.recount(connection)
             ingest.learn_noted(connection)
             connection.execute("drop table loaded_word")
             build_indexes(connection)
-            connection.execute("delete from meta where key = %s", [_LOADING])
+            connection.execute("delete from meta where key = %s", [LOADING])
             connection.execute("analyze")
         connection.execute(
-            "insert into meta values ('synced_at', now()::text) on conflict (key) do update set value = excluded.value"
+            "insert into meta values ('synced_at', to_char(now() at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'))"
+            " on conflict (key) do update set value = excluded.value"
         )
 
 

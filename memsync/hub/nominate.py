@@ -9,17 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.hub.binary import read_half
+import numpy as np
+
+from memsync.hub import binary
+from memsync.hub.database import set_locally
 from memsync.hub.ingest import key_of, read_row, spell_vector
 from memsync.index.query import Query
-from memsync.index.sample import Whole, alike_words
+from memsync.index.rank import Record
+from memsync.index.sample import Counted, Whole, alike_words, rows_of
 from memsync.index.scale import NOMINATED, WIDENED
 from memsync.index.terms import trigrams
+from memsync.index.vectors import Rows
 from memsync.records import Memory
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from psycopg import Connection
 
 BY_WORDS: Final = 250
@@ -29,6 +32,7 @@ _LEAST_TERMS: Final = 2
 _MOST_TERMS: Final = 12
 _POSTINGS: Final = 20_000  # that one query reads at most, beyond its rarest terms, and of one term at all
 _WIDE: Final = 0.2  # share of the hub from which the list of repositories sieves, instead of leading
+_CLOSE: Final = 1_000  # words with most trigrams in common, of which it is known then how many more they have
 _LIKE: Final = 64  # words that are compared with an unknown one
 _WORDS: Final = 4_000  # words that are looked at for one trigram: "item" begins a million names somewhere
 
@@ -68,7 +72,7 @@ class Filters:
 
 
 class Nominee(NamedTuple):
-    """A record with where it is from, and its vector."""
+    """A record with where it is from."""
 
     id: int
     repo: int
@@ -76,25 +80,74 @@ class Nominee(NamedTuple):
     memory: Memory
     number: int
     commit: str
-    vector: tuple[float, NDArray[np.int8]] | None
+
+
+class Nominees:
+    """What was nominated, each by its place: what ranking needs of all of it, and a record where somebody looks at it."""
+
+    def __init__(self, rows: Sequence[Sequence[Any]], kind: str) -> None:
+        self._rows = rows
+        self._kind = kind
+        self._places = {row[0]: place for place, row in enumerate(rows)}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, place: int) -> Nominee:
+        id_, repo, name, line, number, commit, *_ = self._rows[place]
+        return Nominee(id_, repo, self._kind, read_row(self._kind, name, line), number, commit)
+
+    def find(self, id_: int) -> Nominee:
+        """Return the one with this *id_*."""
+        return self[self._places[id_]]
+
+    def as_record(self, place: int) -> Record:
+        """Return the record at *place* as it is ranked: named by its number, because two repositories may have one id."""
+        one = self[place]
+        return "project", one.memory._replace(id=str(one.id))
+
+    def counted(self) -> Counted:
+        """Return the terms of all of them."""
+        lengths = np.array([row[6] for row in self._rows], np.float32)
+        keys, counts, sizes = binary.read_counts([row[7] for row in self._rows])
+        return Counted(
+            keys, np.repeat(np.arange(len(sizes), dtype=np.int32), sizes), counts.astype(np.float32), lengths
+        )
+
+    def vectors(self, dim: int) -> Rows:
+        """Return the vectors of all of them, of *dim* numbers."""
+        scales = np.array([row[8] or 0.0 for row in self._rows], np.float32)
+        return rows_of(binary.read_halves([row[9] for row in self._rows], dim), scales)
 
 
 class Reach(NamedTuple):
-    """The repositories that a query looks through, and how many records they have."""
+    """The repositories that a query looks through, spelled once as PostgreSQL's int[], how many, and of how many records.
 
-    repos: Sequence[int]
+    With the lengths of these in terms and the squares of them, added up.
+    """
+
+    repos: str
+    number: int
     records: int
+    length: float
+    squares: float
     kind: str
 
 
 def find_reach(connection: Connection[Any], repositories: Sequence[str], kind: str) -> Reach:
     """Return what may be read, or of that the *repositories* with these names or URLs, and its records of that *kind*."""
     narrowed = " where name = any(%(names)s) or url = any(%(names)s)" if repositories else ""
-    rows = connection.execute(
-        f"select id, {'skills' if kind == 'skill' else 'memories'} from repo{narrowed}".encode(),
-        {"names": list(repositories)},
-    ).fetchall()
-    return Reach([row[0] for row in rows], sum(row[1] for row in rows), kind)
+    counts = (
+        "sum(skills), sum(skill_length), sum(skill_squares)"
+        if kind == "skill"
+        else "sum(memories), sum(memory_length), sum(memory_squares)"
+    )
+    row = connection.execute(
+        f"select array_agg(id)::text, count(*), {counts} from repo{narrowed}".encode(), {"names": list(repositories)}
+    ).fetchone()
+    repos, number, *sums = row or ("{}", 0)
+    records, length, squares = (one or 0 for one in sums or (0, 0, 0))
+    return Reach(repos or "{}", number, records, length, squares, kind)
 
 
 def know_whole(connection: Connection[Any], query: Query, reach: Reach) -> tuple[Whole, list[str]]:
@@ -104,10 +157,8 @@ def know_whole(connection: Connection[Any], query: Query, reach: Reach) -> tuple
     the answers of one repository worse. Of more it is the whole hub, whose counts are kept.
     """
     counted = reach if reach.records <= FEW else None
-    if counted:
-        lengths = "select count(*), sum(length), sum(length::float8 ^ 2) from record where kind = %s and repo = any(%s::int[])"
-        row = connection.execute(lengths.encode(), [reach.kind, list(reach.repos)]).fetchone()
-    else:
+    row: Sequence[Any] | None = (reach.records, reach.length, reach.squares)
+    if counted is None:
         row = connection.execute("select live, total, squares from stats where kind = %s", [reach.kind]).fetchone()
     live, total, squares = (value or 0 for value in row or (0, 0, 0))
     seen = _count_terms(connection, reach.kind, query.terms, counted)
@@ -130,7 +181,7 @@ def _count_terms(connection: Connection[Any], kind: str, terms: Sequence[str], c
     else:
         rows = connection.execute(
             "select term, count(*) from posting where term = any(%s::bigint[]) and repo = any(%s::int[]) group by term",
-            [list(keys), list(counted.repos)],
+            [list(keys), counted.repos],
         )
     for key, count in rows:
         found[keys[key]] = max(count, 0)
@@ -144,10 +195,11 @@ def _find_like(connection: Connection[Any], terms: Iterable[str]) -> list[str]:
         grams = trigrams(term)
         rows = connection.execute(
             "select w.word from (select word, count(*) n from unnest(%s::bigint[]) as t (gram) cross join lateral"
-            " (select word from gram where gram.gram = t.gram order by word limit %s) as l group by word) g"
+            " (select word from gram where gram.gram = t.gram order by word limit %s) as l group by word"
+            " order by n desc, word limit %s) g"
             " join word w on w.id = g.word where g.n / sqrt(w.grams::float8 * %s) >= %s"
             " order by g.n / sqrt(w.grams::float8) desc, w.word limit %s",
-            [list(grams), _WORDS, len(grams), NOMINATED, _LIKE],
+            [list(grams), _WORDS, _CLOSE, len(grams), NOMINATED, _LIKE],
         )
         found |= dict.fromkeys(row[0] for row in rows)
     return list(found)
@@ -174,7 +226,7 @@ def by_words(
             **values,
             "terms": [key_of(reach.kind, term) for term in chosen],
             "weights": [whole.weight(term) for term in chosen],
-            "repos": list(reach.repos),
+            "repos": reach.repos,
             "offset": whole.damping.offset,
             "scale": whole.damping.scale,
             "postings": _POSTINGS,
@@ -206,17 +258,19 @@ def by_meaning(
     """
     where, values = filters.where()
     join = f" join record r on r.id = v.record and {where}" if where else ""
-    values |= {"repos": list(reach.repos), "near": spell_vector(numbers), "most": BY_MEANING}
+    values |= {"repos": reach.repos, "near": spell_vector(numbers), "most": BY_MEANING}
     if reach.records <= FEW:
         query = (
             f"select v.record from embedding v{join} where v.repo = any(%(repos)s::int[])"
             " order by (v.numbers <=> %(near)s::halfvec) + 0 limit %(most)s"
         )
     else:
-        connection.execute("set local hnsw.iterative_scan = strict_order")
-        connection.execute(f"set local hnsw.ef_search = {BY_MEANING}")
         needed = int(2 * BY_MEANING * whole.live / max(reach.records, 1))
-        connection.execute(f"set local hnsw.max_scan_tuples = {max(20_000, needed)}")
+        set_locally(connection, {
+            "hnsw.iterative_scan": "strict_order",
+            "hnsw.ef_search": str(BY_MEANING),
+            "hnsw.max_scan_tuples": str(max(20_000, needed)),
+        })  # fmt: skip
         query = (
             f"select v.record from embedding v{join} where v.repo + 0 = any(%(repos)s::int[])"
             " order by v.numbers <=> %(near)s::halfvec limit %(most)s"
@@ -224,26 +278,17 @@ def by_meaning(
     return [row[0] for row in connection.execute(query.encode(), values)]
 
 
-def read(connection: Connection[Any], ids: Sequence[int], reach: Reach, *, has_vectors: bool) -> list[Nominee]:
-    """Return the records *ids* whole."""
+def read(connection: Connection[Any], ids: Sequence[int], reach: Reach, *, has_vectors: bool) -> Nominees:
+    """Return what there is of the records *ids*."""
     vector = "v.scale, v.numbers" if has_vectors else "null, null"
     join = " left join embedding v on v.record = r.id" if has_vectors else ""
     query = (
-        f"select r.id, r.repo, r.kind, r.name, r.line, r.number, r.commit, {vector} from record r{join}"
-        " where r.id = any(%s::bigint[]) and r.repo = any(%s::int[]) and r.kind = %s order by r.id"
+        f"select r.id, r.repo, r.name, r.line, r.number, r.commit, r.length, r.term_counts, {vector} from record r{join}"
+        " where r.id = any(%s::bigint[]) and r.repo + 0 = any(%s::int[]) and r.kind = %s order by r.id"
     )
     cursor = connection.cursor(binary=True)
-    cursor.execute(query.encode(), [list(ids), list(reach.repos), reach.kind])
-    return [
-        Nominee(id_, repo, kind, read_row(kind, name, bytes(line)), number, commit,
-                (scale, read_half(numbers)) if scale is not None and numbers is not None else None)
-        for id_, repo, kind, name, line, number, commit, scale, numbers in cursor
-    ]  # fmt: skip
-
-
-def has_vectors(connection: Connection[Any]) -> bool:
-    """Tell whether the hub keeps vectors."""
-    return connection.execute("select to_regclass('embedding')").fetchone() != (None,)
+    cursor.execute(query.encode(), [list(ids), reach.repos, reach.kind])
+    return Nominees(cursor.fetchall(), reach.kind)
 
 
 def meta(connection: Connection[Any]) -> Mapping[str, str]:

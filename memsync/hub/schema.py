@@ -23,7 +23,8 @@ create table repo (
   changed_at timestamptz, failures int not null default 0, retry_at timestamptz, gone_at timestamptz, pushed boolean not null default false, added_at timestamptz not null default now()
 );
 
--- A memory or a skill as its line says it, with what the filters look at. `terms` tell what to take back when it goes.
+-- A memory or a skill as its line says it, with what the filters look at. `terms` (step five: with
+-- their counts) tell what to take back when it goes.
 create table record (
   id bigserial primary key, repo int not null references repo on delete cascade,
   kind text not null, name text not null, hash bytea not null,
@@ -81,14 +82,60 @@ create table question (
 create table question_text (asked bytea primary key, text text not null);
 """
 
-STEPS: Final = (_FIRST, _SECOND)
+# One call gives all of them: a function that gives row by row is entered anew, with its search_path, for each.
+_THIRD: Final = """
+create function may_read() returns int[] language sql stable security definer
+  set search_path = memsync_hub, pg_temp as $$
+  select coalesce(array_agg(repo), '{}') from access
+  where principal = nullif(current_setting('memsync.principal', true), '')::int and (until is null or until > now())
+$$;
+revoke all on function may_read() from public;
+grant execute on function may_read() to memsync_hub_reader;
+alter policy reading on repo using (id in (select unnest(may_read())));
+alter policy reading on record using (repo in (select unnest(may_read())));
+alter policy reading on posting using (repo in (select unnest(may_read())));
+do $$ begin
+  if to_regclass('embedding') is not null then
+    alter policy reading on embedding using (repo in (select unnest(may_read())));
+  end if;
+end $$;
+drop function readable();
+insert into meta values ('vectors_missing', '1') on conflict (key) do nothing;
+"""
+
+# Of each repository, how many it has of a kind, with their lengths in terms and the squares of these added up: a query
+# over few repositories adds these up, and need not read their records.
+COUNTED: Final = ", ".join(
+    f"({many}, {kind}_length, {kind}_squares) = (select count(*), coalesce(sum(length), 0),"
+    f" coalesce(sum(length::float8 ^ 2), 0) from record where record.repo = repo.id and kind = '{kind}')"
+    for kind, many in (("memory", "memories"), ("skill", "skills"))
+)
+_FOURTH: Final = f"""
+alter table repo add memory_length float8 not null default 0, add memory_squares float8 not null default 0,
+  add skill_length float8 not null default 0, add skill_squares float8 not null default 0;
+update repo set {COUNTED};
+"""
+
+# The terms of a record with their counts, packed (`binary.spell_counts`): a query that ranks it need not read its text.
+_FIFTH: Final = """
+set local work_mem = '256MB';
+alter table record add term_counts bytea not null default '';
+update record set term_counts = p.keys || p.counts from (
+  select record, string_agg(int8send(term), '' order by term) keys, string_agg(int2send(count), '' order by term) counts
+  from posting group by record
+) p where p.record = record.id;
+alter table record drop column terms, alter column term_counts drop default;
+"""
+
+STEPS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 
 VECTORS: Final = """
 create table embedding (record bigint primary key references record on delete cascade, repo int not null, scale real not null, numbers halfvec({dim}) not null);
 alter table embedding alter column numbers set storage plain;
 alter table embedding enable row level security;
-create policy reading on embedding for select to memsync_hub_reader using (repo in (select readable()));
+create policy reading on embedding for select to memsync_hub_reader using (repo in (select unnest(may_read())));
 grant select on embedding to memsync_hub_reader;
+insert into meta values ('vectors_missing', '1') on conflict (key) do nothing;
 """
 
 # What a first load leaves out, because an index that is built at the end is built in a fraction of the time.

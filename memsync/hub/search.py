@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
 from memsync.errors import HubError, Remedy
 from memsync.hub import access, loading, nominate, questions
 from memsync.hub.database import Database
+from memsync.hub.ingest import key_of
 from memsync.hub.intake import MEMORIES, SKILLS
-from memsync.hub.nominate import Filters, Nominee, Reach
+from memsync.hub.nominate import Filters, Nominee, Nominees, Reach
 from memsync.index.embed import Meaning
 from memsync.index.query import parse
 from memsync.index.rank import Match, Ranking
-from memsync.index.sample import Sample, rows_of
+from memsync.index.sample import Sample
 from memsync.index.tokens import Tokenizer
 from memsync.memories.decay import effective_importance
 from memsync.memories.results import Answered
@@ -98,18 +100,22 @@ def search(
     begun = time.perf_counter()
     text, filters = text[:LONGEST], filters or Filters()
     with database.reading(principal.principal) as connection:
-        if loading.is_loading(connection):
+        about = nominate.meta(connection)
+        if loading.LOADING in about:
             raise HubError(
                 "the hub is being loaded for the first time; try again when ", Remedy("hub sync"), " has ended"
             )
         reach = nominate.find_reach(connection, filters.repositories, filters.kind)
-        found, ranking, degraded = _ask(connection, meaning, text, reach, filters, limit=limit, now=clock())
-        places = _read_places(connection, {one.repo for one in found.values()})
-    hits = tuple(_as_hit(match, found, places) for match in ranking.matches)
+        usable, degraded = _usable(about, meaning)
+        found, ranking = _ask(connection, usable, text, reach, filters, limit=limit, now=clock())
+        shown = _find_shown(found, ranking)
+        places = _read_places(connection, {one.repo for one in shown.values()})
+    may = [match for match in ranking.matches if shown[match.memory.id].repo in places]  # a grant may end in between
+    hits = tuple(_as_hit(match, shown, places) for match in may)
     with database.writing() as connection:
         ms = (time.perf_counter() - begun) * 1000
-        access.note(connection, principal.name, face, "search", repos=len(reach.repos), hits=len(hits), ms=ms)
-        if reach.repos and not filters.is_narrow and ranking.gate < _DEFAULTS.recall_threshold:
+        access.note(connection, principal.name, face, "search", repos=reach.number, hits=len(hits), ms=ms)
+        if reach.number and not filters.is_narrow and ranking.gate < _DEFAULTS.recall_threshold:
             questions.note(connection, principal.principal, text)
     return HubRecall(
         query=text,
@@ -117,7 +123,7 @@ def search(
         gate=ranking.gate,
         floor=_DEFAULTS.recall_threshold,
         degraded=degraded or ranking.degraded,
-        repositories=len(reach.repos),
+        repositories=reach.number,
         records=reach.records,
     )
 
@@ -131,34 +137,31 @@ def _ask(
     *,
     limit: int,
     now: datetime,
-) -> tuple[dict[str, Nominee], Ranking, str]:
-    """Return the nominees by the names they are ranked under, the ranking, and what was missing."""
+) -> tuple[Nominees, Ranking]:
+    """Return what was nominated, and the ranking."""
     query = parse(text, _TOKENIZER)
-    if not reach.repos:
-        return {}, Ranking(), ""
-    meaning, degraded = _usable(connection, meaning)
+    if not reach.number:
+        return Nominees((), reach.kind), Ranking()
     whole, words = nominate.know_whole(connection, query, reach)
     ids = nominate.by_words(connection, whole, [*query.terms, *words], reach, filters)
     asked = meaning.query(text) if meaning else None
     if asked:
         ids = [*ids, *nominate.by_meaning(connection, asked[0], whole, reach, filters)]
     nominees = nominate.read(connection, sorted(set(ids)), reach, has_vectors=asked is not None)
-    found = {f"{one.id}": one for one in nominees}
-    rows = rows_of([one.vector for one in nominees], len(asked[0])) if asked else None
+    rows = nominees.vectors(len(asked[0])) if asked else None
     sample = Sample(
-        [("project", one.memory._replace(id=name)) for name, one in found.items()], meaning, whole, words, rows
+        nominees.as_record, nominees.counted(), partial(key_of, reach.kind), meaning, _TOKENIZER, whole, words, rows
     )
 
     def allow(_: object, memory: Memory) -> float | None:
         return effective_importance(memory, None, now, _DEFAULTS)
 
-    return found, sample.answer(text, query, limit=limit, allow=allow), degraded
+    return nominees, sample.answer(text, query, limit=limit, allow=allow)
 
 
-def _usable(connection: Connection[Any], meaning: Meaning | None) -> tuple[Meaning | None, str]:
-    """Return *meaning* if the hub's vectors are by it, with how it was calibrated."""
-    about = nominate.meta(connection)
-    if meaning is None or not nominate.has_vectors(connection):
+def _usable(about: Mapping[str, str], meaning: Meaning | None) -> tuple[Meaning | None, str]:
+    """Return *meaning* if the hub *about* which this is noted has vectors by it, with how it was calibrated, or why not."""
+    if meaning is None or not about.get("embedder"):
         return None, ""
     if about.get("embedder") != meaning.id:
         return None, f"by words only: the hub's vectors are by {about.get('embedder')}, and {meaning.id} is here"
@@ -166,15 +169,21 @@ def _usable(connection: Connection[Any], meaning: Meaning | None) -> tuple[Meani
     return meaning, ""
 
 
+def _find_shown(found: Nominees, ranking: Ranking) -> dict[str, Nominee]:
+    """Return what the matches are, and what they are copies of, by the names they were ranked under."""
+    names = {name for match in ranking.matches for name in (match.memory.id, match.copy_of) if name}
+    return {name: found.find(int(name)) for name in names}
+
+
 def _read_places(connection: Connection[Any], repos: set[int]) -> dict[int, tuple[str, str]]:
     rows = connection.execute("select id, name, url from repo where id = any(%s)", [list(repos)])
     return {row[0]: (row[1], row[2]) for row in rows}
 
 
-def _as_hit(match: Match, found: dict[str, Nominee], places: dict[int, tuple[str, str]]) -> HubHit:
-    nominee = found[match.memory.id]
+def _as_hit(match: Match, shown: dict[str, Nominee], places: dict[int, tuple[str, str]]) -> HubHit:
+    nominee = shown[match.memory.id]
     name, url = places[nominee.repo]
-    original = found.get(match.copy_of) if match.copy_of else None
+    original = shown[match.copy_of] if match.copy_of and shown[match.copy_of].repo in places else None
     return HubHit(
         repository=name,
         url=url,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
@@ -14,7 +15,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 from pydantic import Field
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.responses import JSONResponse
 
 from memsync import __version__
 from memsync.errors import HubError
@@ -24,6 +27,10 @@ from memsync.hub.door import Allowance, Door, Meter
 from memsync.hub.hub import Hub
 from memsync.hub.nominate import Filters
 from memsync.hub.rest import Rest
+from memsync.system.listening import answer_at_once
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
 
 A_MINUTE: Final = 120  # requests of one token
 _GRACE: Final = 10  # seconds for what is being answered when a signal comes
@@ -56,15 +63,24 @@ def build(
     return Starlette(
         routes=[*Rest(hub, meter, env.get(SECRET, "")).routes(), *spoken.routes],
         lifespan=life,
+        exception_handlers={HTTPException: _refuse},
         middleware=[
             Middleware(Door, database=hub.database, meter=meter, allowance=Allowance(a_minute), issuers=issuers)
         ],
     )
 
 
+async def _refuse(_: Request, error: Exception) -> JSONResponse:
+    """Say what is not here as every other error is said."""
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+
+
 def make_mcp(hub: Hub) -> MCPServer[Any]:
     """Return the MCP server with the one tool that searches the hub."""
-    server: MCPServer[Any] = MCPServer("memsync-hub", title="memsync hub", version=__version__, instructions=_SAID)
+    server: MCPServer[Any] = MCPServer(
+        "memsync-hub", title="memsync hub", version=__version__, instructions=_SAID, log_level="WARNING"
+    )
 
     @server.tool(title="Search the organisation's memories", annotations=ToolAnnotations(read_only_hint=True))
     async def search_hub(
@@ -91,16 +107,30 @@ def make_mcp(hub: Hub) -> MCPServer[Any]:
     return server
 
 
-def run(hub: Hub, *, host: str, port: int, a_minute: int, issuers: Issuers | None = None) -> None:
-    """Serve until a signal ends it; what is being answered then is answered."""
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there.
+
+    Raises:
+        HubError: nobody may, or somebody does already.
+    """
+    try:
+        place = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise HubError(f"{host} port {port} cannot be listened on ({why}); --host and --port name another") from None
+    answer_at_once(place)
+    return place
+
+
+def run(hub: Hub, place: socket.socket, *, a_minute: int, issuers: Issuers | None = None) -> None:
+    """Serve at *place* until a signal ends it; what is being answered then is answered."""
     import uvicorn
 
-    uvicorn.run(
+    config = uvicorn.Config(
         build(hub, a_minute=a_minute, issuers=issuers),
-        host=host,
-        port=port,
         log_level="warning",
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_GRACE,
     )
+    uvicorn.Server(config).run(sockets=[place])

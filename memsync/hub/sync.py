@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 from memsync.errors import HubError, Remedy
 from memsync.hub import ingest, loading, remote
-from memsync.hub.database import Database
-from memsync.hub.intake import Taken, take, version
+from memsync.hub.database import Database, set_locally
+from memsync.hub.intake import Taken, read_alike, take, version
+from memsync.hub.schema import COUNTED
 from memsync.index.embed import Meaning
 
 if TYPE_CHECKING:
@@ -226,8 +227,13 @@ def settle(database: Database, meaning: Meaning | None, known: Known, found: Fet
         now = connection.execute("select commit, made_by from repo where id = %s for update", [known.id]).fetchone()
         if now is None or tuple(now) != (known.commit, known.made_by):
             return Outcome(name=known.name, what="passed over", note="another sync was here in between")
+        if (
+            not found.pushed
+        ):  # what a crash loses here the next sync brings again, and the end of this one waits for the disk
+            set_locally(connection, {"synchronous_commit": "off"})
         counts = not loading.is_loading(connection)
-        put, gone = ingest.write(connection, known.id, taken, found.tip.commit, meaning, counts=counts)
+        anew = not read_alike(known.made_by, made_by)
+        put, gone = ingest.write(connection, known.id, taken, found.tip.commit, meaning, counts=counts, anew=anew)
         ingest.note(
             connection,
             known.id,
@@ -257,7 +263,7 @@ def _note_failure(database: Database, known: Known, error: remote.RemoteFailed) 
         query = f"select 1 from repo where id = %s and gone_at < now() - interval '{_GONE_FOR}'"
         if connection.execute(query.encode(), [known.id]).fetchone():
             ingest.write(connection, known.id, Taken(rows=()), "", None)
-            connection.execute("update repo set commit = '', memories = 0, skills = 0 where id = %s", [known.id])
+            connection.execute(f"update repo set commit = '', {COUNTED} where id = %s".encode(), [known.id])
             return Outcome(name=known.name, what="removed", note=str(error))
     return Outcome(name=known.name, what=state, note=str(error))
 
@@ -270,14 +276,17 @@ def fill_vectors(database: Database, meaning: Meaning | None) -> int:
     Raises:
         HubError
     """
-    made, last = 0, 0
+    made, last, all_made = 0, 0, True
     while meaning is not None:
         with database.writing_alone() as connection:
-            rows = ingest.find_without_vector(connection, after=last)
+            rows = ingest.find_without_vector(connection, after=last) if ingest.may_lack_vectors(connection) else []
             if not rows:
+                if all_made:
+                    ingest.note_vectors(connection)
                 break
             last = rows[-1][0]
-            made += ingest.put_vectors(connection, rows, meaning)
+            new = ingest.put_vectors(connection, rows, meaning)
+            made, all_made = made + new, all_made and new > 0
     return made
 
 

@@ -23,9 +23,10 @@ from memsync.system.dataclass import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MAGIC: Final = b"MSIDX003"
+MAGIC: Final = b"MSIDX004"
 _ALIGN: Final = 64
 _LARGE: Final = 1 << 24  # bytes of a file that is large
+_BLOCK: Final = 1 << 22  # bytes of one that are looked at, and in memory, at once
 _HEAD: Final = len(MAGIC) + 8
 _CODES: Final = {"<i8": "q", "<u8": "Q", "<i4": "i", "<f4": "f", "<f8": "d", "|i1": "b", "|u1": "B"}
 _KINDS: Final = {code: kind for kind, code in _CODES.items()}
@@ -40,6 +41,7 @@ class Cached:
     views: Mapping[str, memoryview]
     shapes: Mapping[str, list[int]]
     mapped: mmap.mmap
+    file: tuple[int, ...]  # which file it is
 
     def let_go(self) -> None:
         """Have the pages of a large file that were read count as this process's memory no longer, until somebody reads them again."""
@@ -74,12 +76,16 @@ def save(
     local.put(path, [head, bytes(-len(head) % _ALIGN), *blocks], mode=local.file_mode(path, private=private))
 
 
-def load(path: Path) -> Cached | None:
-    """Map the cache at *path*; None when it is missing, torn, damaged or not of our making."""
+def load(path: Path, known: Cached | None = None) -> Cached | None:
+    """Map the cache at *path*; None when it is missing, torn, damaged or not of our making. If that is *known*, it is not mapped again."""
     try:
         with open(local.open_file(path, os.O_RDONLY), "rb") as source:
+            status = os.fstat(source.fileno())
+            file = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            if known and known.file == file:
+                return known
             mapped = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
-        return _read(mapped, memoryview(mapped))
+        return _read(mapped, memoryview(mapped), file)
     except Exception:  # noqa: BLE001 - whatever somebody wrote there, it is made anew
         return None
 
@@ -89,7 +95,7 @@ def _let_go(file: mmap.mmap) -> None:
         file.madvise(mmap.MADV_DONTNEED)
 
 
-def _read(file: mmap.mmap, mapped: memoryview) -> Cached | None:
+def _read(file: mmap.mmap, mapped: memoryview, which: tuple[int, ...]) -> Cached | None:
     size = int.from_bytes(mapped[8:12], "little")
     raw = bytes(mapped[_HEAD : _HEAD + size])
     if (
@@ -104,8 +110,8 @@ def _read(file: mmap.mmap, mapped: memoryview) -> Cached | None:
     if len(body) != header["bytes"]:
         return None
     check = 1
-    for start in range(0, len(body), _LARGE):
-        check = zlib.adler32(body[start : start + _LARGE], check)
+    for start in range(0, len(body), _BLOCK):
+        check = zlib.adler32(body[start : start + _BLOCK], check)
         _let_go(file)  # or all of it is this process's memory at once
     if check != header["check"]:
         return None
@@ -115,4 +121,4 @@ def _read(file: mmap.mmap, mapped: memoryview) -> Cached | None:
             return None
         views[name] = body[place : place + length].cast(_CODES[kind])  # type: ignore[call-overload]
         shapes[name] = shape
-    return Cached(zlib.crc32(raw), header["about"], views, shapes, file)
+    return Cached(zlib.crc32(raw), header["about"], views, shapes, file, which)

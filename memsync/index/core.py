@@ -22,6 +22,7 @@ from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors, quantise, stack
 from memsync.records import Change, Memory, Scope
 from memsync.system import progress
+from memsync.system.heap import give_back_nothing
 from memsync.system.texts import count
 
 if TYPE_CHECKING:
@@ -59,8 +60,12 @@ class Index:
 
     def __init__(self, records: Sequence[Record], meaning: Meaning | None, *, stop_words: bool = True) -> None:
         self._mutex = threading.RLock()
+        self.let_go: Callable[[], object] = (
+            give_back_nothing  # of what was read of mapped arrays, between the parts of a search
+        )
         self._meaning = meaning
         self._tokenizer = Tokenizer(stop_words=stop_words)
+        self._made_texts: NDArray[np.uint64] | None = None
         self.start(records)
 
     def start(self, records: Sequence[Record], known: Arrays | None = None) -> None:
@@ -70,27 +75,33 @@ class Index:
 
     def _take(self, records: list[Record], known: Arrays | None) -> None:
         slots = self._usable_slots(known)
-        placed = [(slots.get(record_key(record)) if slots else None, record) for record in records]
-        late = [record for slot, record in placed if slot is None]
+        places: list[int | None] = (
+            [slots.get(record_key(record)) for record in records] if slots else [None] * len(records)
+        )
+        late = [record for slot, record in zip(places, records, strict=True) if slot is None]
         gone = (len(known.keys) if known else 0) - (len(records) - len(late))
         is_new = known is None or len(late) + gone > min(_MANY, len(slots) // 2)
         if known is None or is_new:
             known = self._build(records, known)
-            placed, late, gone = list(enumerate(records)), [], 0
+            places, late, gone = list(range(len(records))), [], 0
         self._records: list[Record | None] = [None] * len(known.keys)
-        for slot, record in placed:
+        for slot, record in zip(places, records, strict=True):
             if slot is not None:
                 self._records[slot] = record
-        self._dead = [slot for slot, record in enumerate(self._records) if record is None]
-        self._slot_of = {(r[0], r[1].id): n for n, r in enumerate(self._records) if r}
-        self._keys, self._texts = known.keys, known.texts
-        self._lexical, self._spelling = Lexical(known.base), Spelling(known.grams)
-        self._vectors = Vectors(known.vectors, self._meaning.unrelated) if known.vectors and self._meaning else None
-        self._whole: Arrays | None = None if late or self._dead else known
+        self._hold(known)
         for slot in list(self._dead):
             self._forget(slot)
         for record, vector in zip(late, self._vectors_of([memory for _, memory in late]), strict=True):
             self._put(record, vector)
+
+    def _hold(self, known: Arrays) -> None:
+        """Have the arrays *known*, slot by slot of the records."""
+        self._dead = [slot for slot, record in enumerate(self._records) if record is None]
+        self._slots: dict[tuple[Scope, str], int] | None = None
+        self._keys, self._texts = known.keys, known.texts
+        self._lexical, self._spelling = Lexical(known.base), Spelling(known.grams)
+        self._vectors = Vectors(known.vectors, self._meaning.unrelated) if known.vectors and self._meaning else None
+        self._whole: Arrays | None = known
 
     def _usable_slots(self, known: Arrays | None) -> dict[int, int]:
         """Return the slots by key; a record whose vector could not be made is not among them, so it is tried again."""
@@ -152,7 +163,7 @@ class Index:
                 return
             vectors = iter(self._vectors_of([change.after for change in changes if change.after]))
             for change in changes:
-                if (slot := self._slot_of.pop((scope, change.id), None)) is not None:
+                if (slot := self._slot_of().pop((scope, change.id), None)) is not None:
                     self._clear(slot)
                 if change.after:
                     self._put((scope, change.after), next(vectors))
@@ -164,7 +175,8 @@ class Index:
     def _put(self, record: Record, vector: NDArray[np.float32] | None) -> None:
         self._whole = None
         slot, terms = len(self._records), self._terms(record[1])
-        self._slot_of[record[0], record[1].id] = slot
+        if self._slots is not None:
+            self._slots[record[0], record[1].id] = slot
         self._records.append(record)
         self._keys = np.append(self._keys, np.uint64(record_key(record)))
         self._texts = np.append(self._texts, np.uint64(_NO_VECTOR if vector is None else text_key(record[1])))
@@ -180,6 +192,12 @@ class Index:
         rows = self._meaning.embed([embedding_text(memory) for memory in memories]) if can and self._meaning else None
         fits = rows is not None and self._vectors is not None and rows.shape[1] == self._vectors.dim
         return list(rows) if rows is not None and fits else [None] * len(memories)
+
+    def _slot_of(self) -> dict[tuple[Scope, str], int]:
+        """Return where each record is; made when something changes, because who only searches need not have it."""
+        if self._slots is None:
+            self._slots = {(record[0], record[1].id): slot for slot, record in enumerate(self._records) if record}
+        return self._slots
 
     def _clear(self, slot: int) -> None:
         self._records[slot] = None
@@ -198,19 +216,27 @@ class Index:
         return self._tokenizer.record_terms(memory) + self._tokenizer.hidden_terms(memory)
 
     def __len__(self) -> int:
-        return len(self._slot_of)
+        return len(self._records) - len(self._dead)
 
     def snapshot(self) -> tuple[list[Record], Arrays]:
         """Return the live records and their arrays in the same order, for a cache."""
         with self._mutex:
             return [record for record in self._records if record], self.arrays()
 
+    def adopt(self, known: Arrays) -> None:
+        """Have *known*, our arrays as a cache holds them, instead of our own, which take memory; others are left alone."""
+        with self._mutex:
+            alive = self._alive()
+            if np.array_equal(self._keys[alive], known.keys) and np.array_equal(self._texts[alive], known.texts):
+                self._records = [record for record in self._records if record]
+                self._hold(known)
+
     def arrays(self) -> Arrays:
         """Return the arrays of the live records, without gaps."""
         with self._mutex:
             if self._whole is not None:
                 return self._whole
-            alive = np.fromiter((r is not None for r in self._records), bool, len(self._records))
+            alive = self._alive()
             words = [word for word in self._spelling.words() if self._lexical.frequency(word)]
             return Arrays(
                 keys=self._keys[alive],
@@ -219,6 +245,9 @@ class Index:
                 grams=build_grams(sorted(words)),
                 vectors=self._vectors.taken(alive) if self._vectors else None,
             )
+
+    def _alive(self) -> NDArray[np.bool_]:
+        return np.fromiter((record is not None for record in self._records), bool, len(self._records))
 
     def search(
         self,
@@ -232,8 +261,9 @@ class Index:
         """Return the best *limit* of the allowed records, and how far to trust the first *weighed*."""
         with self._mutex:
             query = parse(text, self._tokenizer)
-            found = gather(query, self._lexical, self._spelling, len(self._records))
+            found = gather(query, self._lexical, self._spelling, len(self._records), self.let_go)
             candidates = self._candidates(text, query, found)
+            self.let_go()
             return rank(query, candidates, limit=limit, allow=allow, is_mine=is_mine, weighed=weighed)
 
     def _candidates(self, text: str, query: Query, found: Evidence) -> Candidates:
@@ -253,20 +283,21 @@ class Index:
                 frequency=self._lexical.frequency,
                 ceiling=self._lexical.ceiling,
                 alike=found.alike,
-                terms=self._tokenizer.record_terms,
-                hidden=self._tokenizer.hidden_terms,
-                live=len(self._slot_of),
+                read=self._tokenizer.read,
+                live=len(self),
                 weight_of_meaning=0.0 if semantic is None else weight,
             ),
             degraded=self._what_is_missing(),
         )
 
     def _what_is_missing(self) -> str:
-        if self._meaning is None or not self._slot_of:
+        if self._meaning is None or not len(self):
             return ""
+        if self._vectors and self._have_vectors():
+            return self._meaning.failed
         alive = np.ones(len(self._texts), bool)
         alive[self._dead] = False
-        missing = int((self._texts[alive] == _NO_VECTOR).sum()) if self._vectors else len(self._slot_of)
+        missing = int((self._texts[alive] == _NO_VECTOR).sum()) if self._vectors else len(self)
         if self._meaning.failed or not missing:
             return self._meaning.failed
         return f"{count(missing, 'memory')} without a vector yet; run `memsync index rebuild`"
@@ -275,7 +306,7 @@ class Index:
     def made(self) -> tuple[int, int]:
         """The length of the vectors, and how many memories have one."""
         with self._mutex:
-            live = list(self._slot_of.values())
+            live = [slot for slot, record in enumerate(self._records) if record]
             return (self._vectors.dim, int((self._texts[live] != _NO_VECTOR).sum())) if self._vectors else (0, 0)
 
     def _semantic(self, text: str, wordy: NDArray[np.float64], weight: float) -> NDArray[np.float64] | None:
@@ -285,14 +316,20 @@ class Index:
         self._make_missing(len(asked[0]))
         if self._vectors is None:
             return None
-        likeness = self._vectors.likeness(*asked, wordy)
+        likeness = self._vectors.likeness(*asked, wordy, self.let_go)
         likeness[(wordy == 0) & (likeness < WORDLESS)] = 0.0
         return weight * likeness
+
+    def _have_vectors(self) -> bool:
+        """Tell whether all slots have one, the dead included; looked at again only when there are others."""
+        if self._texts is not self._made_texts and (self._texts != _NO_VECTOR).all():
+            self._made_texts = self._texts
+        return self._texts is self._made_texts
 
     def _make_missing(self, dim: int) -> None:
         """Make the vectors that an outage or another model left out, if they are few enough for a query to wait."""
         assert self._meaning is not None
-        if self._vectors is not None and self._vectors.dim == dim and (self._texts != _NO_VECTOR).all():
+        if self._vectors is not None and self._vectors.dim == dim and self._have_vectors():
             return
         self._whole = None
         if self._vectors is None or self._vectors.dim != dim:

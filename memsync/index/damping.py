@@ -1,10 +1,10 @@
-"""How much long records are damped: the more, the more the lengths of a store differ. Pure, the same in both lanes."""
+"""How much a term weighs, and how much long records are damped: the more, the more the lengths of a store differ. Pure, the same in both lanes."""
 
 from __future__ import annotations
 
-from math import sqrt
+from math import log1p, sqrt
 
-from memsync.index.scale import B_EVEN, B_MIXED, EVEN, K1, STEEP
+from memsync.index.scale import B_EVEN, B_MIXED, EVEN, K1, STEEP, UNSEEN
 from memsync.system.named import NamedTuple
 
 
@@ -24,3 +24,11 @@ def damping_of(live: int, total: float, squares: float) -> Damping:
     spread = sqrt(max(live * squares - total * total, 0.0)) / total if total else 0.0
     b = min(max(B_EVEN + STEEP * (spread - EVEN), B_EVEN), B_MIXED)
     return Damping(K1 * (1 - b), K1 * b / mean)
+
+
+def weigh_term(seen: int, live: int) -> float:
+    """Return the inverse document frequency of a term that *seen* of *live* records have.
+
+    A hundred records without it are assumed beside the real ones, or the words of a store with three records would all count as common.
+    """
+    return log1p((live + UNSEEN - seen + 0.5) / (seen + 0.5))

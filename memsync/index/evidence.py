@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memsync.index.scale import EXACT, PATIENCE, WIDENED
+from memsync.system.heap import give_back_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,8 +36,10 @@ class Evidence:
     alike: Mapping[str, Sequence[tuple[str, float]]]
 
 
-def gather(query: Query, lexical: Lexical, spelling: Spelling, slots: int) -> Evidence:
-    """Score *slots* records for *query*.
+def gather(
+    query: Query, lexical: Lexical, spelling: Spelling, slots: int, let_go: Callable[[], object] = give_back_nothing
+) -> Evidence:
+    """Score *slots* records for *query*; after each term the mapped postings are *let_go*.
 
     The sum of found weights is divided by the sum asked for plus that of
     PATIENCE unseen words: one matching word never looks like a full match,
@@ -55,6 +58,7 @@ def gather(query: Query, lexical: Lexical, spelling: Spelling, slots: int) -> Ev
             others = spelling.alike(term, lexical.frequency) if lexical.frequency(term) <= WIDENED else []
             alike[term] = others
             tally.add_best([(term, weight), *((w, x * min(weight, lexical.weight(w))) for w, x in others)])
+        let_go()
     tally.scores /= asked + PATIENCE * lexical.ceiling
     if exact:
         tally.exact /= exact * lexical.ceiling

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import exp, log
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from memsync.index.damping import weigh_term
+from memsync.index.english import EVERYDAY
 from memsync.index.query import Query
 from memsync.index.scale import (
     AGREEING,
@@ -29,6 +31,7 @@ from memsync.index.scale import (
     LONG,
     MANY,
     MARGIN,
+    OFTEN,
     RAREST,
     ROOM,
     SECOND,
@@ -36,30 +39,34 @@ from memsync.index.scale import (
     THIRD,
     WORDY,
 )
+from memsync.index.wording import Wording
 from memsync.records import Memory
 from memsync.system.named import NamedTuple
+
+if TYPE_CHECKING:
+    from memsync.index.tokens import Said
 
 _TINY: Final = 1e-9
 
 
 class Lens(NamedTuple):
-    """What an index knows of words: their weights, which it took for others, the terms of a record, and what else it is found by."""
+    """What an index knows of words: their weights, which it took for others, and those of a record."""
 
     weight: Callable[[str], float]
     frequency: Callable[[str], int]
     ceiling: float
     alike: Mapping[str, Sequence[tuple[str, float]]]
-    terms: Callable[[Memory], Sequence[str]]
-    hidden: Callable[[Memory], Sequence[str]]
+    read: Callable[[Memory], Said]
     live: int
     weight_of_meaning: float
 
 
 class Weighed(NamedTuple):
-    """The confidence in a record, 0 to 1, and the terms that it has."""
+    """The confidence in a record, 0 to 1, the terms that it has, and what its wording adds to its score."""
 
     confidence: float
     terms: frozenset[str]
+    wording: float
 
 
 class Gate:
@@ -68,36 +75,55 @@ class Gate:
     def __init__(self, query: Query, lens: Lens, usual: float) -> None:
         self._lens = lens
         self._usual = usual
-        chunks = [dict(_accepted(chunk, lens)) for chunk in query.chunks]
+        weights = {term: lens.weight(term) for term in query.terms}
+        self._wording = Wording(query, weights, lens.ceiling)
+        usually = {term: weigh_term(lens.frequency(term) + OFTEN, lens.live) for term in EVERYDAY.intersection(weights)}
+        weights = weights | usually
+        chunks = [dict(_accepted(chunk, lens, weights)) for chunk in query.chunks]
         self._places = _places_of(chunks)
+        self._words = frozenset(self._places)
         counted = {term for chunk in query.chunks for term in chunk}
-        self._exact = [(term, lens.weight(term)) for term in query.terms if term not in counted]
-        self._counted = [(term, lens.weight(term)) for term in query.terms if term in counted] if self._exact else []
+        self._exact = [(term, weights[term]) for term in query.terms if term not in counted]
+        self._counted = [(term, weights[term]) for term in query.terms if term in counted] if self._exact else []
         self._subjects = _find_subjects(query, lens)
         self._asked = sum(max(chunk.values(), default=0.0) for chunk in chunks)
         base = BASE if lens.weight_of_meaning else BASE_WORDS
         self._offset = base + WORDY * log(min(max(len(chunks), 1), MANY)) - CROWD * log(lens.live + ROOM)
 
     def weigh(self, memory: Memory, lexical: float, semantic: float) -> Weighed:
-        """Return how sure it is that *memory*, with these parts of a score, answers, and its words."""
-        terms = self._lens.terms(memory)
-        words = frozenset(terms)
-        held = words.union(self._lens.hidden(memory))
-        found = self._found(words, held)
+        """Return how sure it is that *memory*, with these parts of a score, answers, its words, and what they add to the score."""
+        terms, words, hidden = self._lens.read(memory)
+        share = self._share_of_words(words | hidden) if self._exact else 1.0
+        evidence = self._sum_up(self._found(words, hidden), lexical, semantic, share)
+        sure = _confidence(evidence - LONG * log(max(len(terms), 1)))
+        is_about = self._subjects and not (words.isdisjoint(self._subjects) and hidden.isdisjoint(self._subjects))
+        sure = max(sure, BROAD) if is_about else sure
+        return Weighed(sure, words, self._wording.score(terms, lexical))
+
+    @property
+    def words(self) -> Collection[str]:
+        """The words that count, those that were taken for one of the query included."""
+        return self._words
+
+    def limit(self, held: frozenset[str], lexical: float, semantic: float) -> float:
+        """Return how sure a record could make at most that has of the `words` those *held*, and parts of a score no larger than these."""
+        if self._subjects:
+            return 1.0
+        return _confidence(self._sum_up(self._found(held, frozenset()), lexical, semantic, 1.0)) + _TINY
+
+    def _sum_up(self, found: Sequence[float], lexical: float, semantic: float, share_of_words: float) -> float:
+        """Return the evidence for a record of one word; none of the parts speaks against it."""
         score = lexical + semantic
-        evidence = (
+        return (
             self._offset
             + COVERED * sum(found) / max(self._asked, _TINY)
             + RAREST * found[0]
             + SECOND * found[1]
             + THIRD * found[2]
             + LIKENESS * semantic / (self._lens.weight_of_meaning or 1.0)
-            + LEXICAL * lexical * self._share_of_words(held)
+            + LEXICAL * lexical * share_of_words
             + MARGIN * (1 - self._usual / max(score, self._usual, _TINY))
-            - LONG * log(max(len(terms), 1))
         )
-        sure = 1 / (1 + exp(-evidence))
-        return Weighed(max(sure, BROAD) if not held.isdisjoint(self._subjects) else sure, words)
 
     def _share_of_words(self, held: Collection[str]) -> float:
         """Return how much of the weight *held* is that of words, not of a whole name beside its parts."""
@@ -105,14 +131,18 @@ class Gate:
         words = sum(weight for term, weight in self._counted if term in held)
         return words / (words + exact) if exact else 1.0
 
-    def _found(self, words: Collection[str], held: frozenset[str]) -> list[float]:
-        """Return the rarity, 0 to 1, of what is *held* of each chunk, falling; what is not among the *words* counts less."""
+    def _found(self, words: frozenset[str], hidden: frozenset[str]) -> list[float]:
+        """Return the rarity, 0 to 1, of what is said of each chunk, falling; what is *hidden* and not among the *words* counts less."""
         best: dict[int, float] = {}
-        for word in held & self._places.keys():
-            share = 1 if word in words else HIDDEN
-            for chunk, rarity in self._places[word]:
-                best[chunk] = max(best.get(chunk, 0.0), rarity * share)
+        for held, share in ((words, 1.0), (hidden, HIDDEN)):
+            for word in held & self._words:
+                for chunk, rarity in self._places[word]:
+                    best[chunk] = max(best.get(chunk, 0.0), rarity * share)
         return [*sorted(best.values(), reverse=True), 0.0, 0.0, 0.0]
+
+
+def _confidence(evidence: float) -> float:
+    return 1 / (1 + exp(-evidence))
 
 
 def _places_of(chunks: Sequence[Mapping[str, float]]) -> dict[str, list[tuple[int, float]]]:
@@ -140,9 +170,9 @@ def _find_subjects(query: Query, lens: Lens) -> frozenset[str]:
     return frozenset(subjects) if is_broad and lens.live >= FEW else frozenset()
 
 
-def _accepted(chunk: Sequence[str], lens: Lens) -> Iterator[tuple[str, float]]:
+def _accepted(chunk: Sequence[str], lens: Lens, weights: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     """Yield the words that count as *chunk*, with their rarity: those like its words first, so that its own win."""
     for term in chunk:
-        rarity = lens.weight(term) / lens.ceiling
+        rarity = weights[term] / lens.ceiling
         yield from ((word, likeness * rarity) for word, likeness in lens.alike.get(term, ()))
-    yield from ((term, lens.weight(term) / lens.ceiling) for term in chunk)
+    yield from ((term, weights[term] / lens.ceiling) for term in chunk)

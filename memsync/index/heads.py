@@ -1,6 +1,7 @@
 """The head of each record in a cache: what tells its place in a list before the record is read.
 
-An id, an importance, and the last moment at which it was written, in microseconds since 1970.
+An id, an importance, the last moment at which it was written, in microseconds since 1970; and for a writer what its text
+may be equal to, and whether it replaces others.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
+from memsync.records import normal_form
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
@@ -22,17 +25,25 @@ _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
 class Head(NamedTuple):
-    """What is known of a record without reading it."""
+    """What is known of a record without reading it; `form` is equal where the normal forms of two texts are, and seldom else."""
 
     id: str
     importance: float
     moment: int
+    form: int
+    replaces: bool
 
 
 def head_of(memory: Memory) -> Head:
     """Return the head of *memory*."""
     moments = [count_moment(moment) for moment in (memory.updated_at, memory.created_at) if moment]
-    return Head(memory.id, memory.importance, max(moments, default=NEVER))
+    form = number_form(normal_form(memory.content))
+    return Head(memory.id, memory.importance, max(moments, default=NEVER), form, bool(memory.supersedes))
+
+
+def number_form(form: str) -> int:
+    """Return the number that stands for a normal *form*."""
+    return crc32(form.encode("utf-8", "surrogatepass"))
 
 
 def count_moment(moment: datetime) -> int:
@@ -50,6 +61,8 @@ def name_arrays(memories: Iterable[Memory]) -> dict[str, array[Any]]:
         "heads.ends": array("i", accumulate(map(len, ids))),
         "heads.importance": array("d", (head.importance for head in found)),
         "heads.moments": array("q", (head.moment for head in found)),
+        "heads.forms": array("q", (head.form for head in found)),
+        "heads.replaces": array("B", (head.replaces for head in found)),
     }
 
 
@@ -58,21 +71,21 @@ class Heads:
 
     def __init__(self, views: Mapping[str, Any], delta: Delta) -> None:
         late = [Head(*one) for one in delta.about.get("heads", ())]
-        self._letters, self._ends = bytes(views["heads.letters"]), views["heads.ends"].tolist()
-        self._late, self._dead = late, frozenset(delta.dead)
+        letters, ends = bytes(views["heads.letters"]), views["heads.ends"].tolist()
+        text = letters.decode("ascii") if letters.isascii() else None  # of which each letter is a byte
+        places = zip([0, *ends], ends, strict=False)
+        own = [text[a:b] if text is not None else letters[a:b].decode("utf-8", "surrogatepass") for a, b in places]
+        self.ids: Sequence[str] = [*own, *(head.id for head in late)]
+        self._dead = frozenset(delta.dead)
         self.importance: Sequence[float] = [*views["heads.importance"].tolist(), *(head.importance for head in late)]
         self.moments: Sequence[int] = [*views["heads.moments"].tolist(), *(head.moment for head in late)]
+        self.forms: Sequence[int] = [*views["heads.forms"].tolist(), *(head.form for head in late)]
+        self.replaces: Sequence[int] = [*views["heads.replaces"].tolist(), *(head.replaces for head in late)]
 
     def __iter__(self) -> Iterator[int]:
         """Yield the slots that live."""
-        return (slot for slot in range(len(self.moments)) if slot not in self._dead)
-
-    def id(self, slot: int) -> str:
-        """Return the id of the record in *slot*."""
-        if slot >= len(self._ends):
-            return self._late[slot - len(self._ends)].id
-        start = self._ends[slot - 1] if slot else 0
-        return self._letters[start : self._ends[slot]].decode("utf-8", "surrogatepass")
+        slots = range(len(self.moments))
+        return (slot for slot in slots if slot not in self._dead) if self._dead else iter(slots)
 
 
 def all_heads(before: Sequence[Sequence[Any]], memories: Iterable[Memory]) -> list[Sequence[Any]]:

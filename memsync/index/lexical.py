@@ -7,7 +7,6 @@ index scores as a freshly built one does. The base may be memory-mapped.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
@@ -15,9 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from memsync.index.damping import damping_of
+from memsync.index.damping import damping_of, weigh_term
 from memsync.index.pieces import Table
-from memsync.index.scale import UNSEEN
 from memsync.index.terms import term_key
 
 if TYPE_CHECKING:
@@ -91,16 +89,11 @@ class Lexical:
     @property
     def ceiling(self) -> float:
         """The weight of a term that no record has."""
-        return math.log1p((self.live + UNSEEN + 0.5) / 0.5)
+        return weigh_term(0, self.live)
 
     def weight(self, term: str) -> float:
-        """Return the inverse document frequency of *term*.
-
-        A hundred records without it are assumed beside the real ones, or the
-        words of a store with three records would all count as common.
-        """
-        seen = self.frequency(term)
-        return math.log1p((self.live + UNSEEN - seen + 0.5) / (seen + 0.5))
+        """Return the inverse document frequency of *term*."""
+        return weigh_term(self.frequency(term), self.live)
 
     def frequency(self, term: str) -> int:
         """Return how many live records have *term*."""

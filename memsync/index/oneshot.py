@@ -12,17 +12,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import chain
-from math import log1p, sqrt
+from math import sqrt
 from operator import mul
 from typing import Any, Final
 
 from memsync.index.cache import Cached
-from memsync.index.damping import damping_of
+from memsync.index.damping import damping_of, weigh_term
 from memsync.index.delta import UNCHANGED, Delta, postings_of
 from memsync.index.embed import Meaning
 from memsync.index.gate import Lens
+from memsync.index.nearness import find_nearness
 from memsync.index.query import Query, parse
-from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
+from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, can_reach, rank
 from memsync.index.scale import (
     ALIKE,
     EXACT,
@@ -31,9 +32,7 @@ from memsync.index.scale import (
     NOMINATED,
     PATIENCE,
     SIEVED,
-    TYPO,
     TYPO_LETTERS,
-    UNSEEN,
     WEIGHED,
     WIDENED,
     WORDLESS,
@@ -43,6 +42,7 @@ from memsync.index.tokens import Tokenizer
 from memsync.records import Memory
 
 _TINY: Final = 1e-12
+_TEXTS: Final = 4  # that are kept for a second question: a prompt and its parts
 _RAISED: Final = bytes((byte + 128) % 256 for byte in range(256))  # a signed byte, by 128
 
 
@@ -52,14 +52,13 @@ class OneShot:
     def __init__(
         self,
         cached: Cached,
-        record: Callable[[int], Record | None],
         meaning: Meaning | None,
         *,
         stop_words: bool,
         delta: Delta = UNCHANGED,
     ) -> None:
         self._a: Any = cached.views
-        self._record = record
+        self.record: Callable[[int], Record | None] = lambda _: None  # reads the record of a slot; whoever asks sets it
         self._meaning = meaning if "vectors.numbers" in cached.views else None
         self._lengths: list[float] = list(self._a["base.lengths"])
         self._first, self._late, self._dead = len(self._lengths), delta.late, set(delta.dead)
@@ -72,14 +71,26 @@ class OneShot:
             self._live, sum(self._lengths), sum(map(mul, self._lengths, self._lengths))
         )
         self._tokenizer = Tokenizer(stop_words=stop_words)
+        self._found: dict[str, tuple[Query, Candidates]] = {}
 
     def search(
         self, text: str, *, limit: int, allow: Allow, is_mine: Callable[[Memory], bool], weighed: int = WEIGHED
     ) -> Ranking:
         """Return what the warm index would."""
-        query = parse(text, self._tokenizer)
-        candidates = self._candidates(text, query)
-        return rank(query, candidates, limit=limit, allow=allow, is_mine=is_mine, weighed=weighed)
+        return rank(*self._find(text), limit=limit, allow=allow, is_mine=is_mine, weighed=weighed)
+
+    def can_reach(self, text: str, floor: float) -> bool:
+        """Tell whether any record answers *text* with a confidence of *floor*; True in doubt."""
+        return can_reach(*self._find(text), floor, lambda term: (slot for slot, _ in self._postings(term_key(term))))
+
+    def _find(self, text: str) -> tuple[Query, Candidates]:
+        """Return what was found for *text*, which may be asked for twice."""
+        if text not in self._found:
+            if len(self._found) == _TEXTS:
+                self._found.clear()
+            query = parse(text, self._tokenizer)
+            self._found[text] = query, self._candidates(text, query)
+        return self._found[text]
 
     def _candidates(self, text: str, query: Query) -> Candidates:
         alike: dict[str, list[tuple[str, float]]] = {}
@@ -91,16 +102,15 @@ class OneShot:
         semantic = self._semantic(asked, wordy, weight) if asked else {}
         total = {slot: wordy.get(slot, 0.0) + semantic.get(slot, 0.0) for slot in wordy.keys() | semantic.keys()}
         return Candidates(
-            ordered=iter(sorted(((x, slot) for slot, x in total.items() if x > 0), reverse=True)),
-            record=self._record,
+            ordered=sorted(((x, slot) for slot, x in total.items() if x > 0), reverse=True),
+            record=self._read,
             parts=lambda slot: Parts(lexical.get(slot, 0.0), semantic.get(slot, 0.0), identifier.get(slot, 0.0)),
             lens=Lens(
-                weight=lambda term: self._weight(self._frequency(term)),
+                weight=lambda term: weigh_term(self._frequency(term), self._live),
                 frequency=self._frequency,
-                ceiling=self._weight(0),
+                ceiling=weigh_term(0, self._live),
                 alike=alike,
-                terms=self._tokenizer.record_terms,
-                hidden=self._tokenizer.hidden_terms,
+                read=self._tokenizer.read,
                 live=self._live,
                 weight_of_meaning=weight,
             ),
@@ -116,7 +126,7 @@ class OneShot:
         asked, names = 0.0, 0
         for term in query.terms:
             seen = self._frequency(term)
-            weight = self._weight(seen)
+            weight = weigh_term(seen, self._live)
             asked += weight
             gains = dict(self._gains(term, weight))
             if term.startswith(EXACT):
@@ -126,16 +136,17 @@ class OneShot:
             elif seen <= WIDENED:
                 alike[term] = self._alike(term, known=seen > 0)
                 for word, likeness in alike[term]:
-                    rarity = self._weight(self._frequency(word))
+                    rarity = weigh_term(self._frequency(word), self._live)
                     for slot, gain in self._gains(word, likeness * min(weight, rarity)):
                         gains[slot] = max(gain, gains.get(slot, 0.0))
             for slot, gain in gains.items():
                 scores[slot] = scores.get(slot, 0.0) + gain
-        whole = asked + PATIENCE * self._weight(0)
-        return {s: x / whole for s, x in scores.items()}, {s: x / (names * self._weight(0)) for s, x in exact.items()}
+        ceiling = weigh_term(0, self._live)
+        whole = asked + PATIENCE * ceiling
+        return {s: x / whole for s, x in scores.items()}, {s: x / (names * ceiling) for s, x in exact.items()}
 
-    def _weight(self, seen: int) -> float:
-        return log1p((self._live + UNSEEN - seen + 0.5) / (seen + 0.5))
+    def _read(self, slot: int) -> Record | None:
+        return self.record(slot)
 
     def _frequency(self, term: str) -> int:
         key = term_key(term)
@@ -155,12 +166,14 @@ class OneShot:
         return (starts[at], starts[at + 1]) if at < len(keys) and keys[at] == key else (0, 0)
 
     def _gains(self, term: str, weight: float) -> Iterator[tuple[int, float]]:
-        key = term_key(term)
-        low, high = self._range(key)
-        slots, counts = self._a["base.slots"][low:high].tolist(), self._a["base.counts"][low:high].tolist()
-        for slot, count in chain(zip(slots, counts, strict=True), self._late_postings.get(key, ())):
+        for slot, count in self._postings(term_key(term)):
             if slot not in self._dead:
                 yield slot, weight * (count / (count + (self._offset + self._scale * self._lengths[slot])))
+
+    def _postings(self, key: int) -> Iterator[tuple[int, float]]:
+        low, high = self._range(key)
+        slots, counts = self._a["base.slots"][low:high].tolist(), self._a["base.counts"][low:high].tolist()
+        return chain(zip(slots, counts, strict=True), self._late_postings.get(key, ()))
 
     def _alike(self, word: str, *, known: bool) -> list[tuple[str, float]]:
         keys, starts, places = (self._a[f"grams.{name}"] for name in ("keys", "starts", "places"))
@@ -261,9 +274,7 @@ def multiply(vector: Sequence[int], rows: bytes) -> Sequence[int]:
 
 
 def _add_typos(word: str, near: Mapping[str, float], found: dict[str, float]) -> None:
-    from rapidfuzz.distance import OSA  # 15 ms to import; most queries have no unknown word
-
     for other in near:
-        nearness = OSA.normalized_similarity(word, other, score_cutoff=TYPO)
+        nearness = find_nearness(word, other)
         if nearness:
             found[other] = max(nearness, found.get(other, 0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from memsync.index.scale import EXACT, LED_BY
@@ -11,6 +12,7 @@ from memsync.system.late import late_pattern
 if TYPE_CHECKING:
     from memsync.index.tokens import Tokenizer
 
+_QUOTES = frozenset("\"`'")
 _QUOTED = late_pattern(r"\"([^\"]{4,})\"|`([^`]{4,})`|(?<!\w)'([^']{4,})'(?!\w)")
 
 
@@ -18,7 +20,8 @@ _QUOTED = late_pattern(r"\"([^\"]{4,})\"|`([^`]{4,})`|(?<!\w)'([^']{4,})'(?!\w)"
 class Query:
     """A parsed query; *led* says that identifiers make up most of it.
 
-    *chunks* are the terms of each word as it was written, without exact forms where there are others.
+    *chunks* are the terms of each word as it was written, without exact forms where there are others; *pairs* are the
+    terms that follow each other.
     """
 
     terms: tuple[str, ...]
@@ -26,6 +29,7 @@ class Query:
     identifiers: frozenset[str]
     led: bool
     phrases: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]
 
 
 def parse(text: str, tokenizer: Tokenizer) -> Query:
@@ -33,22 +37,26 @@ def parse(text: str, tokenizer: Tokenizer) -> Query:
     terms: dict[str, None] = {}
     identifiers: set[str] = set()
     chunks: dict[tuple[str, ...], None] = {}
+    said: list[str] = []
     plain = 0
     for chunk in text.split():
         found = tokenizer.terms(chunk)
         exact = [t for t in found if t.startswith(EXACT)]
         identifiers.update(exact)
         plain += 0 if exact else len(found)
+        said += [t for t in found if not t.startswith(EXACT)]
         terms |= dict.fromkeys(found)
         if words := tuple(dict.fromkeys(t for t in found if not t.startswith(EXACT))) or tuple(exact):
             chunks[words] = None
-    phrases = tuple(folded(next(filter(None, m.groups()))) for m in _QUOTED.finditer(text))
+    quoted = () if _QUOTES.isdisjoint(text) else _QUOTED.finditer(text)  # a pattern that is not asked is not compiled
+    phrases = tuple(folded(next(filter(None, match.groups()))) for match in quoted)
     return Query(
         terms=tuple(terms),
         chunks=tuple(chunks),
         identifiers=frozenset(identifiers),
         led=bool(identifiers) and plain <= LED_BY,
         phrases=tuple(p for p in phrases if " " in p),
+        pairs=tuple(dict.fromkeys(pair for pair in pairwise(said) if pair[0] != pair[1])),
     )
 
 

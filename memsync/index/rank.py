@@ -18,6 +18,8 @@ from memsync.system.dataclass import dataclass, field
 from memsync.system.named import NamedTuple
 
 _COMPARED: Final = 200  # among more matches nobody looks for copies, and comparing all would take long
+_ROUNDING: Final = 1e-6
+_BLANK: Final = frozenset({""})
 
 Record = tuple[Scope, Memory]
 # What a record is worth beside its match, 0 to 1; None: it does not count at all.
@@ -31,11 +33,12 @@ class Parts(NamedTuple):
     semantic: float
     identifier: float
     phrase: float = 0.0
+    wording: float = 0.0
 
     @property
     def score(self) -> float:
         """How well the record answers, on a scale that holds for every query and store."""
-        return self.lexical + self.semantic + self.identifier + self.phrase
+        return self.lexical + self.semantic + self.identifier + self.phrase + self.wording
 
 
 class Match(NamedTuple):
@@ -77,7 +80,7 @@ class Ranking:
 class Candidates:
     """What an index found: slots with falling scores, and how to look at one."""
 
-    ordered: Iterator[tuple[float, int]]
+    ordered: Iterable[tuple[float, int]]
     record: Callable[[int], Record | None]
     parts: Callable[[int], Parts]
     lens: Lens
@@ -90,17 +93,20 @@ def rank(
     """Return the best *limit* of the records that *allow* lets through, and how sure the first *weighed* are.
 
     Filters come before the cut, however many records they reject. Of the best three times
-    *limit*, memories that are *mine* get up to half of the places first (seed 004's two passes,
+    *limit*, the *weighed* of them ordered by their wording too, memories that are *mine* get up to half of the places first (seed 004's two passes,
     without its weak matches); near-copies of a better match go last. Neither boosts nor places enter the gate, so they never lift noise over the floor.
     """
-    head = list(islice(found.ordered, USUAL))
-    gate = Gate(query, found.lens, head[-1][0] if len(head) == USUAL else 0.0)
+    scores = iter(found.ordered)
+    head = list(islice(scores, USUAL))
+    gate = Gate(query, found.lens, _find_usual(head)) if weighed else None
     refused: list[Match] = []
-    ordered = _by_id_where_equal(found, chain(head, found.ordered))
-    pool = _pool(query, found, ordered, limit * POOL * (POOL if query.phrases else 1), allow, refused)
-    weighed_pool, passed_over = (list(_weigh(gate, some[:weighed])) for some in (pool, refused))
+    ordered = _by_id_where_equal(found, chain(head, scores))
+    size = limit * POOL * (POOL if query.phrases else 1)
+    pool = _pool(query, found, ordered, max(size, weighed) if limit else 0, allow, refused)
+    weighed_pool, passed_over = (list(_weigh(gate, some[:weighed])) if gate else [] for some in (pool, refused))
+    weighed_pool.sort(key=_place)  # the same at each limit, because as many are read
     surest = max((*weighed_pool, *passed_over), key=attrgetter("confidence"), default=None)
-    pool = [*_agreeing(query, weighed_pool, surest), *pool[weighed:]]
+    pool = [*_agreeing(query, weighed_pool, surest), *pool[weighed:]][:size]
     has_passes = len(pool) > limit and len({match.memory.author for match in pool}) > 1
     distinct = _copies_last(pool, _COMPARED if has_passes else min(limit, _COMPARED))
     chosen = _two_passes(distinct, limit, is_mine) if has_passes else distinct[:limit]
@@ -113,22 +119,54 @@ def rank(
     )
 
 
+def _find_usual(head: Sequence[tuple[float, int]]) -> float:
+    return head[USUAL - 1][0] if len(head) >= USUAL else 0.0
+
+
+def can_reach(query: Query, found: Candidates, floor: float, having: Callable[[str], Iterable[int]]) -> bool:
+    """Tell whether any record answers *query* with a confidence of *floor*: True in doubt. *having*: which slots have a term.
+
+    Only the records are read that could by their words, their score and their meaning, however short they were.
+    """
+    if found.degraded:
+        return True
+    ordered = list(found.ordered)
+    gate = Gate(query, found.lens, _find_usual(ordered))
+    words: dict[int, set[str]] = {}
+    for word in gate.words:
+        for slot in having(word):
+            words.setdefault(slot, set()).add(word)
+    every = frozenset(gate.words)
+    for score, slot in ordered:
+        if max(gate.limit(every, score, 0.0), gate.limit(every, 0.0, score)) < floor:
+            return False  # nor can any below
+        parts = found.parts(slot)
+        if gate.limit(frozenset(words.get(slot, ())), parts.lexical, parts.semantic) >= floor:
+            record = found.record(slot)
+            if record is None or gate.weigh(record[1], parts.lexical, parts.semantic).confidence >= floor:
+                return True
+    return False
+
+
 def _weigh(gate: Gate, matches: Iterable[Match]) -> Iterator[Match]:
     for match in matches:
-        confidence, terms = gate.weigh(match.memory, match.parts.lexical, match.parts.semantic)
-        yield match._replace(confidence=confidence, terms=terms)
+        scope, memory, parts, boost, *_ = match
+        found = gate.weigh(memory, parts.lexical, parts.semantic)
+        worded = Parts(*parts[:-1], found.wording)
+        yield Match(scope, memory, worded, boost, confidence=found.confidence, terms=found.terms)
 
 
 def _agreeing(query: Query, matches: Iterable[Match], surest: Match | None) -> Iterator[Match]:
     """Yield *matches*, each surer or less sure by how much it says of what the *surest* says and nobody asked for."""
-    told = surest.terms.difference(query.terms) if surest else frozenset()
+    asked = frozenset(query.terms)
+    told = surest.terms - asked if surest else asked
     for match in matches:
-        own = match.terms.difference(query.terms)
-        shorter = min(len(own), len(told))
+        own = len(match.terms) - len(match.terms & asked)
+        shorter = min(own, len(told))
         if surest is None or match is surest or not shorter:
             yield match
         else:
-            sure = agree(match.confidence, len(own & told) / shorter)
+            sure = agree(match.confidence, len(match.terms & told) / shorter)
             yield match._replace(confidence=min(sure, surest.confidence))
 
 
@@ -153,13 +191,18 @@ def _pool(
         else:
             pool[memory.id] = Match(scope, memory, parts, boost)
     _raise_quoting(query, pool)
-    return sorted(pool.values(), key=lambda match: (-match.order, match.memory.id))
+    return sorted(pool.values(), key=_place)
+
+
+def _place(match: Match) -> tuple[float, str]:
+    return -match.order, match.memory.id
 
 
 def _by_id_where_equal(found: Candidates, ordered: Iterable[tuple[float, int]]) -> Iterator[tuple[Scope, Memory, int]]:
     for _, equal in groupby(ordered, key=itemgetter(0)):
         records = [(record, slot) for _, slot in equal if (record := found.record(slot))]
-        records.sort(key=lambda pair: (pair[0][1].id, SCOPES.index(pair[0][0])))
+        if len(records) > 1:
+            records.sort(key=lambda pair: (pair[0][1].id, SCOPES.index(pair[0][0])))
         for (scope, memory), slot in records:
             yield scope, memory, slot
 
@@ -186,14 +229,19 @@ def _copies_last(pool: Sequence[Match], enough: int) -> list[Match]:
         if len(kept) == enough:
             rest.append(match)
             continue
-        words = frozenset(match.memory.content.casefold().split())
-        least, most = COPY * len(words), len(words) / COPY
-        alike = (other for other, theirs in kept if least <= len(theirs) <= most and is_copy(words, theirs))
-        if (original := next(alike, None)) is None:
+        words = frozenset(match.memory.content.casefold().split()) or _BLANK
+        some = _choose_some(words)
+        original = next((one for one, own in kept if not own.isdisjoint(some) and is_copy(words, own)), None)
+        if original is None:
             kept.append((match, words))
         else:
             copies.append(match._replace(copy_of=original.memory.id))
     return [match for match, _ in kept] + rest + copies
+
+
+def _choose_some(words: frozenset[str]) -> list[str]:
+    """Return some of *words*, one of which every near-copy has: as many as none may lack."""
+    return list(islice(words, 1 + int((1 - COPY) * len(words) + _ROUNDING)))
 
 
 def is_copy(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -1,25 +1,25 @@
 """Some records of a collection too large to hold, scored as all of it would score them.
 
-Somebody else nominates the records and knows how often each term is in the whole; words, meaning, ranking and the gate
-are those of `core.Index`.
+Somebody else nominates the records, and knows their terms and how often each is in the whole; words, meaning, ranking
+and the gate are those of `core.Index`. A record is read when it comes near the answer, so most never are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import log1p
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from memsync.index.core import Index
-from memsync.index.damping import Damping, damping_of
+from memsync.index.core import Arrays, Index
+from memsync.index.damping import Damping, damping_of, weigh_term
 from memsync.index.embed import Meaning
-from memsync.index.lexical import Lexical, build_base, number_terms
+from memsync.index.lexical import Base, Lexical
 from memsync.index.query import Query
 from memsync.index.rank import Allow, Ranking, Record, rank
-from memsync.index.scale import UNSEEN, WEIGHED
+from memsync.index.scale import WEIGHED
 from memsync.index.spelling import Spelling, build_grams
+from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors
 from memsync.records import Memory
 
@@ -46,37 +46,70 @@ class Whole(NamedTuple):
 
     def weight(self, term: str) -> float:
         """Return the weight of *term*, as `Lexical.weight` has it."""
-        seen = self.seen.get(term, 0)
-        return log1p((self.live + UNSEEN - seen + 0.5) / (seen + 0.5))
+        return weigh_term(self.seen.get(term, 0), self.live)
+
+
+class Counted(NamedTuple):
+    """The terms of some records, one after the other: by its key, in which record each is and how often; how long the records are."""
+
+    keys: NDArray[np.int64]
+    slots: NDArray[np.int32]
+    counts: NDArray[np.float32]
+    lengths: NDArray[np.float32]
 
 
 class _Lexical(Lexical):
-    """The postings of the sample, with the counts of the whole."""
+    """The postings of the sample, with the counts of the whole; a term is known by its *key*."""
 
-    def __init__(self, documents: Sequence[Sequence[str]], whole: Whole) -> None:
-        super().__init__(build_base(*number_terms(documents)))
-        self._whole = whole
+    def __init__(self, counted: Counted, key: Callable[[str], int], whole: Whole) -> None:
+        none = np.zeros(0, np.int32)
+        super().__init__(
+            Base(
+                keys=none.astype(np.uint64),
+                starts=np.zeros(1, np.int64),
+                slots=none,
+                counts=none.astype(np.float32),
+                lengths=counted.lengths,
+            )
+        )
+        self._counted, self._key, self._whole = counted, key, whole
         self.live, self._total, self._squares = whole.live, whole.total, whole.squares
 
     def frequency(self, term: str) -> int:
         return self._whole.seen.get(term, 0)
 
+    def postings(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        at = np.flatnonzero(self._counted.keys == self._key(term))  # fewer terms are asked for than sorting would take
+        return self._counted.slots[at], self._counted.counts[at]
+
 
 class Sample(Index):
-    """The *records* that were nominated for one query; *words* are those of the whole that look like words of it."""
+    """The records that were nominated for one query, *read* by their place; *words* are those of the whole that look like words of it."""
 
     def __init__(
-        self, records: Sequence[Record], meaning: Meaning | None, whole: Whole, words: Sequence[str], rows: Rows | None
+        self,
+        read: Callable[[int], Record],
+        counted: Counted,
+        key: Callable[[str], int],
+        meaning: Meaning | None,
+        tokenizer: Tokenizer,
+        whole: Whole,
+        words: Sequence[str],
+        rows: Rows | None,
     ) -> None:
         super().__init__([], meaning)
+        self._tokenizer = tokenizer  # which has read other records before
+        self._read = read
         self._whole_of = whole
-        self._records = list(records)
+        self._records = [None] * len(counted.lengths)
         self._dead = []
-        self._slot_of = {(scope, memory.id): slot for slot, (scope, memory) in enumerate(records)}
-        self._lexical = _Lexical([self._terms(memory) for _, memory in records], whole)
+        self._lexical = _Lexical(counted, key, whole)
         self._spelling = Spelling(build_grams(sorted(words)))
         self._vectors = Vectors(rows, meaning.unrelated) if rows is not None and meaning else None
-        self._texts = np.ones(len(records), np.uint64)
+        self._texts = np.ones(len(self._records), np.uint64)
+
+    def start(self, records: Sequence[Record], known: Arrays | None = None) -> None:
+        """Do nothing: there are no records but those of the query."""
 
     def answer(self, text: str, query: Query, *, limit: int, allow: Allow, weighed: int = WEIGHED) -> Ranking:
         """Return the best *limit* of the allowed records, and how far to trust the first *weighed*."""
@@ -93,7 +126,12 @@ class Sample(Index):
         from dataclasses import replace
 
         return rank(
-            query, replace(candidates, lens=lens), limit=limit, allow=allow, is_mine=_is_nobodys, weighed=weighed
+            query,
+            replace(candidates, lens=lens, record=self._read),
+            limit=limit,
+            allow=allow,
+            is_mine=_is_nobodys,
+            weighed=weighed,
         )
 
     def _what_is_missing(self) -> str:
@@ -119,11 +157,6 @@ def alike_words(query: Query, words: Sequence[str], seen: Callable[[str], int], 
     }
 
 
-def rows_of(vectors: Sequence[tuple[float, NDArray[np.int8]] | None], dim: int) -> Rows:
-    """Return the *vectors* (scale and whole numbers) as rows; those that are missing are near nothing."""
-    numbers = np.zeros((len(vectors), dim), np.int8)
-    scales = np.zeros(len(vectors), np.float32)
-    for slot, vector in enumerate(vectors):
-        if vector is not None:
-            scales[slot], numbers[slot] = vector
+def rows_of(numbers: NDArray[np.int8], scales: NDArray[np.float32]) -> Rows:
+    """Return vectors, each of whole *numbers* times its scale, as rows; one of the scale 0 is near nothing."""
     return Rows(numbers=numbers, scales=scales, signs=np.packbits(numbers > 0, axis=1))

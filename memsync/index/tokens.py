@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import Stemmer
 
+from memsync.index.english import PLAIN
 from memsync.index.scale import EXACT
 from memsync.index.terms import Memo
 from memsync.system.late import late_pattern
+from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from memsync.records import Memory
 
 _MEMO_LIMIT: Final = 60_000
+_RECORDS: Final = 1024  # that are kept as they were read, some 4 kB each
 _HASH_DIGITS: Final = 7
 
 STOP_WORDS: Final = frozenset(
@@ -58,6 +61,19 @@ _UNSPACED = late_pattern(
 )
 
 
+def _may_be_unspaced(letter: str) -> bool:
+    """Tell whether *letter* may be of a script without spaces, which a dash, a quotation mark or an arrow is not."""
+    return letter >= "\u0e00" and not "\u2000" <= letter < "\u3000"
+
+
+class Said(NamedTuple):
+    """What a record says: its *terms* in order, which *words* they are, and by which *hidden* ones it is found though it does not say them."""
+
+    terms: Sequence[str]
+    words: frozenset[str]
+    hidden: frozenset[str]
+
+
 class Tokenizer:
     """Turn texts into terms, remembering each white-space chunk seen."""
 
@@ -66,10 +82,22 @@ class Tokenizer:
         self._stemmer = Stemmer.Stemmer("english")
         self._stemmer.maxCacheSize = 0
         self._memo = Memo(self._read_chunk, _MEMO_LIMIT)
+        self._records: dict[Any, Said] = {}
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of *text* in order, repeats kept."""
         return list(chain.from_iterable(map(self._memo.__getitem__, text.split())))
+
+    def read(self, memory: Memory) -> Said:
+        """Return what *memory* says; hits come again from query to query, and are read once."""
+        key = (memory.content, memory.tags, memory.cues, memory.created_at)
+        if (said := self._records.get(key)) is None:
+            terms = self.record_terms(memory)
+            said = Said(terms, frozenset(terms), frozenset(self.hidden_terms(memory)))
+            if len(self._records) >= _RECORDS:
+                self._records.clear()
+            self._records[key] = said
+        return said
 
     def record_terms(self, memory: Memory) -> list[str]:
         """Return the terms of the content of *memory*, then each tag's terms once."""
@@ -104,18 +132,19 @@ class Tokenizer:
             return []
         if chunk.isascii():
             if chunk.isalpha() and (chunk.islower() or chunk[1:].islower()):
-                return self._word(chunk.lower())
+                word = chunk.lower()
+                return self._word(PLAIN.get(word, word))  # before stop words: "won" is one in "won't" alone
         else:
             chunk = unicodedata.normalize("NFKC", chunk).replace("\u2019", "'")
-            if _UNSPACED.search(chunk):
+            if any(map(_may_be_unspaced, chunk)) and _UNSPACED.search(chunk):  # which takes long to compile
                 return self._unspaced(chunk)
         return [term for unit in _UNIT.findall(chunk) for term in self._unit(unit)]
 
     def _word(self, word: str) -> list[str]:
-        """Return the stem of one lower-case *word*, and its unaccented form."""
+        """Return the stem of one lower-case *word*, of "wrote" that of "write", and its unaccented form."""
         if word in self._stop_words:
             return []
-        stem: str = self._stemmer.stemWord(word)
+        stem: str = self._stemmer.stemWord(PLAIN.get(word, word))
         if stem.isascii():
             return [stem]
         plain = unaccented(stem)

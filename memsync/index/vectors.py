@@ -7,18 +7,21 @@ bits sieve first: 512 of 4,000 records keep 99.9 % of the top ten.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from memsync.index.embed import LEVELS
 from memsync.index.scale import SIEVED
+from memsync.system.heap import give_back_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
+
+_BLOCK: Final = 1 << 22  # bytes of mapped rows in memory at once: a system may map 2 MB around the one that is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +32,8 @@ class Rows:
     scales: NDArray[np.float32]
     signs: NDArray[np.uint8]
 
-    def taken(self, order: NDArray[Any]) -> Rows:
-        """Return the rows that *order* picks, by number or by mask."""
+    def taken(self, order: NDArray[Any] | slice) -> Rows:
+        """Return the rows that *order* picks, by number or by mask; those of a slice are not copied."""
         return Rows(numbers=self.numbers[order], scales=self.scales[order], signs=self.signs[order])
 
     def joined(self, other: Rows) -> Rows:
@@ -64,8 +67,9 @@ class Vectors:
     """
 
     def __init__(self, rows: Rows, unrelated: float = 0.0) -> None:
-        self._rows = rows
-        self._used = len(rows.numbers)
+        self._rows = rows  # which may be mapped: they are not copied for the few that come behind them
+        self._late = rows.taken(np.zeros(0, np.int64))
+        self._used = 0  # of the late ones
         self._unrelated = unrelated
 
     @property
@@ -73,61 +77,101 @@ class Vectors:
         """The length of a vector."""
         return int(self._rows.numbers.shape[1])
 
+    def _parts(self) -> tuple[Rows, Rows]:
+        return self._rows, self._late.taken(slice(self._used))
+
     def taken(self, alive: NDArray[np.bool_]) -> Rows:
         """Return the rows of the *alive* slots."""
-        return self._rows.taken(np.flatnonzero(alive))
+        first = len(self._rows.scales)
+        rows, late = self._parts()
+        return rows.taken(np.flatnonzero(alive[:first])).joined(late.taken(np.flatnonzero(alive[first:])))
 
     def append(self, vector: NDArray[np.float32]) -> None:
         """Add *vector* as the next slot."""
-        if self._used == len(self._rows.numbers):
-            room = self._used // 8 + 64
-            self._rows = self._rows.joined(quantise(np.zeros((room, len(vector)), np.float32)))
+        if self._used == len(self._late.scales):
+            self._late = self._late.joined(quantise(np.zeros((self._used + 64, len(vector)), np.float32)))
         self._used += 1
-        self.put(self._used - 1, vector)
+        self.put(len(self._rows.scales) + self._used - 1, vector)
 
     def put(self, slot: int, vector: NDArray[np.float32]) -> None:
         """Make *vector* the row of *slot*."""
-        self._make_writable()
-        row, rows = quantise(vector[None]), self._rows
-        rows.numbers[slot], rows.scales[slot], rows.signs[slot] = row.numbers[0], row.scales[0], row.signs[0]
-
-    def _make_writable(self) -> None:
-        if not self._rows.scales.flags.writeable:
+        if slot < len(self._rows.scales) and not self._rows.numbers.flags.writeable:
             self._rows = self._rows.taken(np.arange(len(self._rows.scales)))
+        rows, at = self._find(slot)
+        row = quantise(vector[None])
+        rows.numbers[at], rows.scales[at], rows.signs[at] = row.numbers[0], row.scales[0], row.signs[0]
 
     def clear(self, slot: int) -> None:
         """Blank the row of *slot*."""
-        self._make_writable()
-        self._rows.scales[slot] = 0.0
+        if not self._rows.scales.flags.writeable:
+            self._rows = replace(self._rows, scales=np.array(self._rows.scales))
+        rows, at = self._find(slot)
+        rows.scales[at] = 0.0
 
-    def likeness(self, whole: list[int], scale: float, wordy: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _find(self, slot: int) -> tuple[Rows, int]:
+        first = len(self._rows.scales)
+        return (self._rows, slot) if slot < first else (self._late, slot - first)
+
+    def likeness(
+        self,
+        whole: list[int],
+        scale: float,
+        wordy: NDArray[np.float64],
+        let_go: Callable[[], object] = give_back_nothing,
+    ) -> NDArray[np.float64]:
         """Return how near each sieved slot is to the vector *whole* x *scale*, 0 to 1; 0 elsewhere.
 
         Sieved are the SIEVED slots nearest by sign bits and the SIEVED best
         of *wordy*, with ties, so that the choice hangs on no slot order.
+        After each part of mapped rows they are *let_go*.
         """
         vector = np.array(whole, np.float32)
         chosen = self._near(np.packbits(vector > 0))
+        let_go()
         chosen |= wordy >= _sieve_edge(wordy)
         slots = np.flatnonzero(chosen)
-        dots = self._rows.numbers[slots].astype(np.float32) @ vector
-        cosines = dots.astype(np.float64) * self._rows.scales[slots] * scale
+        first = len(self._rows.scales)
+        rows, late = self._parts()
+        cosines = np.concatenate(
+            (
+                _scaled_dots(rows, slots[slots < first], vector, let_go),
+                _scaled_dots(late, slots[slots >= first] - first, vector, let_go),
+            )
+        )
+        cosines *= scale
         near = np.zeros(len(wordy))
         near[slots] = np.maximum((cosines - self._unrelated) / (1 - self._unrelated), 0.0)
         return near
 
     def _near(self, signs: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Say which live slots are among the SIEVED nearest by sign bits, ties included."""
-        word = np.uint64 if len(signs) % 8 == 0 else np.uint8
-        columns = self._rows.signs[: self._used].view(word).T
-        far = np.zeros(self._used, np.uint16)
-        for column, wanted in zip(columns, signs.view(word), strict=True):
-            far += np.bitwise_count(column ^ wanted)
+        far = np.concatenate([_distances(rows, signs) for rows in self._parts()])
         nowhere = 8 * len(signs) + 1
-        far[self._rows.scales[: self._used] == 0] = nowhere
         within = np.cumsum(np.bincount(far, minlength=nowhere)[:nowhere])
         cut = min(int(within.searchsorted(SIEVED)), nowhere - 1)
         return np.asarray(far <= cut)
+
+
+def _distances(rows: Rows, signs: NDArray[np.uint8]) -> NDArray[np.uint16]:
+    """Return how many sign bits of each row differ from *signs*; more than there are for a dead one."""
+    word = np.uint64 if len(signs) % 8 == 0 else np.uint8
+    far = np.zeros(len(rows.scales), np.uint16)
+    for column, wanted in zip(rows.signs.view(word).T, signs.view(word), strict=True):
+        far += np.bitwise_count(column ^ wanted)
+    far[rows.scales == 0] = 8 * len(signs) + 1
+    return far
+
+
+def _scaled_dots(
+    rows: Rows, slots: NDArray[np.int64], vector: NDArray[np.float32], let_go: Callable[[], object]
+) -> NDArray[np.float64]:
+    """Return the product of *vector* with the row of each of *slots*, which rise; what is read is *let_go* part by part."""
+    step, found = _BLOCK // len(vector) + 1, [np.zeros(0)]
+    for part in np.split(slots, slots.searchsorted(np.arange(step, len(rows.scales), step))) if len(slots) else ():
+        dots = rows.numbers[part].astype(np.float32) @ vector
+        found.append(dots.astype(np.float64) * rows.scales[part])
+        let_go()
+    return np.concatenate(found)
 
 
 def _sieve_edge(scores: NDArray[np.float64]) -> float:

@@ -7,7 +7,7 @@ texts of memories from the local history. `purge` drops the notes of its ids.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -280,6 +280,14 @@ def undo(project: Project) -> Decision:
         said=f"took back: {note['action']} of {shown_id(note['name'].rpartition(':')[2])}",
         corrected=note.get("corrected", ""),
     )
+
+
+def put_back(project: Project, taken: Collection[tuple[str, str]]) -> None:
+    """Let the card wait again whose decision, the last one, wrote just the memories *taken*, which `memsync undo` took back."""
+    notes = _read_log(project)
+    if notes and taken and {(scope, id_) for scope, id_, *_ in notes[-1].get("touched", [])} == set(taken):
+        _write(project, notes[:-1])
+        _undo_rest(project, notes[-1])
 
 
 def _undo_memories(project: Project, touched: list[list[Any]]) -> None:

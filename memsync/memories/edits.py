@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.errors import AmbiguousId, Changed, InvalidMemory, MemoryNotFound
+from memsync.errors import AmbiguousId, Changed, InvalidMemory, MemoryNotFound, MemsyncError
 from memsync.format.codec import decode
 from memsync.memories.results import Entry, Remembered
 from memsync.records import Memory, Scope, content_hash, find_id, format_time, shown_id, tick
@@ -215,10 +216,19 @@ def resolve_refs(project: Project, refs: Iterable[str]) -> tuple[Entry, ...]:
     return tuple({entry.id: entry for entry in map(project.get, refs)}.values())
 
 
+def expect_write(project: Project, store: Store) -> None:
+    """Have the finder there before a write, so that it can say what that changes."""
+    if store.place.directory.is_dir():  # else the write makes it, and the cache may belong there
+        with suppress(MemsyncError):
+            project.finder.expect_write(store)
+
+
 def forget(project: Project, ref: str, scope: Scope | None, *, keep: bool = True) -> Entry:
     """Remove the memory that *ref* names, and return it; `Project.forget` says more."""
     entry = get_own(project, ref, scope)
     store = project.store_to_write(entry.scope)
+    if keep:  # a cache that is only amended would hold the words of what is purged
+        expect_write(project, store)
     with store.writing():
         old = get_live(store, entry.id)
         store.remove([old.id], tick(project.clock(), old.written_at), keep=keep)

@@ -7,8 +7,9 @@ which stamps, it was made from; if one differs, only what changed is done again.
 from __future__ import annotations
 
 import json
-import threading
+import sys
 import time
+from _thread import RLock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
@@ -16,40 +17,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memsync.errors import ConfigError, StoreError
-from memsync.index import cache
-from memsync.index.delta import MOST
-from memsync.index.delta import load as load_delta
-from memsync.index.delta import save as save_delta
+from memsync.format.codec import Line
+from memsync.index import cache, delta
 from memsync.index.embed import Meaning, choose
-from memsync.index.rank import Allow, Ranking, Record
+from memsync.index.rank import Allow, Ranking
 from memsync.index.scale import LEXICON
-from memsync.index.sound import is_sound
 from memsync.memories.known import (
     DELTA,
+    CacheFile,
     Held,
     Known,
     as_lists,
+    describe_lines,
     find_delta,
-    is_head_sound,
     name_arrays,
     open_files,
+    read_arrays,
     read_record,
+    recognise,
     take_down,
 )
 from memsync.records import SCOPES, Change, Memory, Scope
 from memsync.store import files
 from memsync.store.lock import lock
 from memsync.store.places import Place
-from memsync.store.store import NOWHERE, Stamps, Store
+from memsync.store.reading import NOWHERE, Stamps
+from memsync.store.store import Store
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
     from subprocess import Popen
 
     from memsync.index.core import Arrays, Index
+    from memsync.index.oneshot import OneShot
+    from memsync.index.rank import Record
 
 log = Log(__name__)
 T = TypeVar("T")
+Read = Callable[[int], "Record | None"]
 
 _BUILT: Final = frozenset({"builtin", "none"})
 _LARGE: Final = 8_000_000  # bytes of memories, from which on a process that stays has another one make the index
@@ -67,13 +72,13 @@ class Finder:
         self._stop_words = stop_words
         self._index: Index | None = None
         self._asked = False
-        self._mutex = threading.RLock()
+        self._mutex = RLock()
         self._saved = ""
         self._cached: cache.Cached | None = None  # whose arrays the index has
-        self.make_elsewhere: Callable[[], Popen[bytes]] | None = (
-            None  # starts a process that makes the index and saves it
-        )
+        # Starts a process that makes the index and saves it.
+        self.make_elsewhere: Callable[[], Popen[bytes]] | None = None
         self._known: Known | None = None
+        self.file = CacheFile(self.path)
         for scope, store in stores.items():
             store.before_write = partial(self.note, scope)
         self.is_made_anew = False  # of all memories, because there was no cache to begin with
@@ -96,7 +101,7 @@ class Finder:
         """
         how: dict[str, Any] = {"limit": limit, "allow": allow, "is_mine": is_mine}
         with self._mutex:
-            is_first, self._asked = not self._asked and self._warm is None, True
+            is_first, self._asked = (self.file.keeps or not self._asked) and self._warm is None, True
         if is_first and (found := self._ask_once(text, how)) is not None:
             return found
         if is_first and not self._make_in_turn() and (found := self._ask_once(text, how)) is not None:
@@ -117,6 +122,15 @@ class Finder:
             return index.search(text, **how)
         return self._ask_once(text, how)
 
+    def expect_write(self, store: Store) -> None:
+        """Have *store* take its lines from the cache, where that fits, instead of reading all of them: it is about to be written."""
+        if self._warm is None and self._spec in _BUILT:
+            self.file.keeps, store.recognise = True, partial(self._recognise, store)
+
+    def _recognise(self, store: Store, stamp: files.Stamp, data: bytes) -> list[Line] | None:
+        held = None if self._warm is not None else self.file.load(self._cached)
+        return recognise(held, store.place.scope, (stamp, files.ABSENT), data) if held else None
+
     def note(self, scope: Scope) -> None:
         """Take down what the cache has of the store of *scope*, which is about to be written: the caller holds its lock.
 
@@ -124,7 +138,7 @@ class Finder:
         """
         if self._warm is not None or self._spec not in _BUILT:
             return
-        if self._known is None and self._is_fresh(held := self._load_cache()) and held:
+        if self._known is None and self._is_fresh(held := self.file.load(self._cached)) and held:
             self._known = Known(held, {})
         if self._known:
             take_down(self._known, self._stores[scope])
@@ -166,7 +180,7 @@ class Finder:
     def _wait_for_another(self) -> None:
         """Have a large index made by a process of its own, where this one stays: making it takes three times the memory of having it."""
         size = sum(store.path.stat().st_size for store in self._stores.values() if store.path.exists())
-        if not (self.make_elsewhere and self.path) or size < _LARGE or self._is_fresh(self._load_cache()):
+        if not (self.make_elsewhere and self.path) or size < _LARGE or self._is_fresh(self.file.load(self._cached)):
             return
         before, process = files.stamp(self.path), self.make_elsewhere()
         while process.poll() is None and files.stamp(self.path) == before:
@@ -177,7 +191,7 @@ class Finder:
         with self._mutex:
             self._wait_for_another()
         with self._mutex, self._turn():
-            if self._warm is None and (self._spec not in _BUILT or not self._is_fresh(self._load_cache())):
+            if self._warm is None and (self._spec not in _BUILT or not self._is_fresh(self.file.load(self._cached))):
                 self._index = self._make_index(self._load_arrays())
                 self.save()
             return self._warm is not None
@@ -204,6 +218,7 @@ class Finder:
         self.is_made_anew = known is None
         held = {scope: store.memories() for scope, store in self._stores.items()}
         index = Index([], self.meaning, stop_words=self._stop_words)
+        index.let_go = self.rest
         index.start([(scope, memory) for scope in held for memory in held[scope].values()], known)
         for scope, store in self._stores.items():
             store.follow(partial(self._apply, index, scope), held[scope])
@@ -227,7 +242,7 @@ class Finder:
 
     def status(self) -> dict[str, Any]:
         """Return where the cache is, whether it fits the files, and what finds by meaning."""
-        held = self._load_cache()
+        held = self.file.load(self._cached)
         return {
             "path": str(self.path) if self.path else None,
             "memories": held.delta.live if held else 0,
@@ -262,21 +277,26 @@ class Finder:
                 self._make_room(self._place, self.path)
                 cache.save(self.path, found[1], json.loads(found[0]), private=self._place.private)
                 self._saved = found[0]
+                if (
+                    self.make_elsewhere and sys.platform != "win32" and (known := self._load_arrays())
+                ):  # we stay; on Windows nobody could replace what is mapped
+                    index.adopt(known)
         except (OSError, StoreError) as error:
             log.info("the index is not cached: %s", error)
 
     def _save_changes(self, place: Place, path: Path) -> None:
         known, self._known = self._known, None
+        self.file.let_go()
         try:
             if (
                 known is None
-                or (delta := find_delta(known, self._stores, self.meaning, stop_words=self._stop_words)) is None
+                or (since := find_delta(known, self._stores, self.meaning, stop_words=self._stop_words)) is None
             ):
                 return
-            if len(delta.dead) + len(delta.late) > MOST:
+            if len(since.dead) + len(since.late) > delta.MOST:
                 _ = self.index  # made anew, and saved
             else:
-                save_delta(path.with_name(DELTA), delta, known.held.cached, private=place.private)
+                delta.save(path.with_name(DELTA), since, known.held.cached, private=place.private)
         except (OSError, StoreError, LookupError) as error:
             log.info("what changed is not cached: %s", error)
 
@@ -294,9 +314,9 @@ class Finder:
         lines = []
         for scope, memory in records:
             span = spans[scope][1].get(memory.id)
-            if span is None or (span.memory is not memory and span.memory != memory):
+            if span is None or ((found := span[3].memory) is not memory and found != memory):
                 return None
-            lines += [SCOPES.index(scope) + len(SCOPES) * span.file, span.start, span.end]
+            lines += [SCOPES.index(scope) + len(SCOPES) * span[0], *span[1:3]]
         return self._describe({scope: stamp for scope, (stamp, _) in spans.items()}), name_arrays(
             records, lines, arrays
         )
@@ -308,7 +328,7 @@ class Finder:
             "unrelated": self.meaning.unrelated if self.meaning and not self.meaning.failed else None,
             "made": self._warm.made if self._warm else None,
             "stamps": stamps,
-            "problems": {scope: store.first_problem() for scope, store in self._stores.items()},
+            **describe_lines(self._stores, self._stores),
         }
         return json.dumps(about, sort_keys=True)
 
@@ -325,31 +345,11 @@ class Finder:
         stamps = {scope: as_lists(store.look()) for scope, store in self._stores.items()}
         return held is not None and self._is_made_alike(held.cached) and held.about["stamps"] == stamps
 
-    def _load_cache(self) -> Held | None:
-        """Return the cache with what changed since, if its arrays can be those of an index."""
-        if self.path is None or (found := cache.load(self.path)) is None:
-            return None
-        try:
-            is_whole = is_sound(found.views) and is_head_sound(found.about)
-            return Held(found, load_delta(self.path.with_name(DELTA), found)) if is_whole else None
-        except (LookupError, TypeError, ValueError):
-            return None  # not of our making
-        finally:
-            found.let_go()
-
     def _load_arrays(self) -> Arrays | None:
         """Return the arrays of the cache as far as they can be used: at least with the same terms."""
-        from memsync.index.core import Arrays
-        from memsync.index.lexical import Base
-        from memsync.index.spelling import Grams
-        from memsync.index.vectors import Rows
-
-        held = self._load_cache()
+        held = self.file.load(self._cached)
         if held is None or not self._is_made_alike(cached := held.cached, "lexicon", "stop_words"):
             return None
-
-        def group(name: str) -> dict[str, Any]:
-            return {key.partition(".")[2]: cached.array(key) for key in cached.views if key.startswith(f"{name}.")}
 
         has_vectors = self._is_made_alike(cached, "embedder") and "vectors.numbers" in cached.views
         if has_vectors != (self.meaning is not None):
@@ -357,21 +357,15 @@ class Finder:
         if has_vectors and self.meaning:
             self.meaning.calibrate(cached.about["unrelated"])
         self._saved, self._cached = json.dumps(cached.about, sort_keys=True), cached
-        return Arrays(
-            keys=cached.array("keys"),
-            texts=cached.array("texts"),
-            base=Base(**group("base")),
-            grams=Grams(**group("grams")),
-            vectors=Rows(**group("vectors")) if has_vectors else None,
-        )
+        return read_arrays(cached, has_vectors=has_vectors)
 
     def _ask_once(self, text: str, how: dict[str, Any]) -> Ranking | None:
         """Answer from the cache alone, if it was made from the files as they are now."""
         return self.with_cache(partial(self._ask_cached, text, how))
 
-    def with_cache(self, ask: Callable[[Held, Callable[[int], Record | None]], T]) -> T | None:
+    def with_cache(self, ask: Callable[[Held, Read], T]) -> T | None:
         """Return what *ask* makes of the cache and of what reads the record of a slot; None if the cache does not fit the files."""
-        held = self._load_cache() if self._spec in _BUILT else None
+        held = self.file.load(self._cached) if self._spec in _BUILT else None
         if held is None or not self._is_made_alike(held.cached):
             return None
         try:
@@ -388,12 +382,16 @@ class Finder:
             log.info("the cached index is of no use: %s", error)
             return None
 
-    def _ask_cached(
-        self, text: str, how: dict[str, Any], held: Held, record: Callable[[int], Record | None]
-    ) -> Ranking:
-        from memsync.index.oneshot import OneShot
+    def _ask_cached(self, text: str, how: dict[str, Any], held: Held, record: Read) -> Ranking:
+        return self._open(held, record).search(text, **how)
 
+    def can_reach(self, text: str, floor: float) -> bool:
+        """Tell whether any memory answers *text* with a confidence of *floor*; True in doubt."""
+        if self._warm is not None:
+            return True
+        return self.with_cache(lambda held, record: self._open(held, record).can_reach(text, floor)) is not False
+
+    def _open(self, held: Held, record: Read) -> OneShot:
         if self.meaning:
             self.meaning.calibrate(held.cached.about["unrelated"])
-        asked = OneShot(held.cached, record, self.meaning, stop_words=self._stop_words, delta=held.delta)
-        return asked.search(text, **how)
+        return held.ask(record, self.meaning, stop_words=self._stop_words)

@@ -137,7 +137,7 @@ class Plan:
     added: dict[str, Memory] = field(default_factory=dict)
     edited: dict[str, Memory] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
-    hashes: dict[str, str] = field(default_factory=dict)
+    hashes: dict[str, dict[str, None]] = field(default_factory=dict)  # ids, as they came to that text
 
     def report(self, *, dry_run: bool) -> ImportReport:
         """Return what was decided."""
@@ -173,7 +173,9 @@ class Plan:
         return self._end(candidate, "created", memory.id, "")
 
     def _keep(self, memory: Memory, hash_: str) -> None:
-        self.hashes[hash_] = memory.id
+        same = self.hashes.setdefault(hash_, {})
+        same.pop(memory.id, None)
+        same[memory.id] = None
         self.like.put(memory.id, memory.content)
 
     def _find_saying(self, memory: Memory) -> Found | None:
@@ -218,10 +220,10 @@ class Plan:
     def _find_same_text(self, hash_: str) -> str | None:
         """Return the id of a memory with that text, counting what was decided so far."""
         stored = self.by_hash(hash_)
-        for id_ in (self.hashes.get(hash_), stored.id if stored else None):
-            if id_ and (memory := self._find(id_)) and content_hash(memory.content) == hash_:
-                return id_
-        return None
+        ids = dict.fromkeys((stored.id,) if stored else ()) | self.hashes.get(hash_, {})
+        found = (memory for id_ in ids if (memory := self._find(id_)) and content_hash(memory.content) == hash_)
+        same = min(found, key=lambda memory: memory.archived_at is not None, default=None)
+        return same.id if same else None
 
     def _take_known(self, candidate: Candidate, known: Memory, memory: Memory, hash_: str) -> None:
         is_copy = content_hash(known.content) == hash_

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from memsync.format import codec
-from memsync.index import heads
+from memsync.index import cache, delta, heads
 from memsync.index.cache import Cached
 from memsync.index.delta import Delta
 from memsync.index.rank import Record
+from memsync.index.sound import is_sound
 from memsync.records import SCOPES, Memory, Scope
 from memsync.store import files
 from memsync.store.changes import Span
+from memsync.store.reading import NOWHERE
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
+    from memsync.format.codec import Line
     from memsync.index.core import Arrays
     from memsync.index.embed import Meaning
-    from memsync.store.store import Stamps, Store
+    from memsync.index.oneshot import OneShot
+    from memsync.store.reading import Stamps
+    from memsync.store.store import Store
 
 DELTA: Final = "delta.bin"
 
@@ -30,9 +38,24 @@ Files = tuple[BinaryIO | None, BinaryIO | None]
 class Held:
     """A cache and what changed since it was made, if anything did."""
 
-    def __init__(self, cached: Cached, delta: Delta | None) -> None:
+    def __init__(self, cached: Cached, since: Delta | None) -> None:
         self.cached = cached
-        self.delta = delta or Delta(cached.about, cached.views["lines"], (), ())
+        self.delta = since or Delta(cached.about, cached.views["lines"], (), ())
+        self._asked: OneShot | None = None
+
+    def ask(self, record: Callable[[int], Record | None], meaning: Meaning | None, *, stop_words: bool) -> OneShot:
+        """Return what answers queries by it, always the same; *record* reads the record of a slot from now on."""
+        if self._asked is None:
+            from memsync.index.oneshot import OneShot
+
+            self._asked = OneShot(self.cached, meaning, stop_words=stop_words, delta=self.delta)
+        self._asked.record = record
+        return self._asked
+
+    @cached_property
+    def heads(self) -> heads.Heads:
+        """The heads of all records."""
+        return heads.Heads(self.cached.views, self.delta)
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -40,11 +63,47 @@ class Held:
         return self.delta.about
 
 
+class CacheFile:
+    """The file of a cache, with what changed since beside it; it is mapped when somebody asks, and again when they ask again, unless it `keeps` it."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.keeps = False
+        self._kept: tuple[object, Held | None] = None, None
+
+    def load(self, known: Cached | None = None) -> Held | None:
+        """Return the cache, if its arrays can be those of an index; what is *known* is not mapped again."""
+        if self._path is None:
+            return None
+        seen = files.stamp(self._path), files.stamp(self._path.with_name(DELTA))
+        if self._kept[0] == seen:
+            return self._kept[1]
+        found = _map(self._path, known)
+        self._kept = (seen, found) if self.keeps else (None, None)
+        return found
+
+    def let_go(self) -> None:
+        """Keep nothing any more."""
+        self.keeps, self._kept = False, (None, None)
+
+
+def _map(path: Path, known: Cached | None) -> Held | None:
+    if (found := cache.load(path, known)) is None:
+        return None
+    try:
+        is_whole = found is known or (is_sound(found.views, found.let_go) and _is_head_sound(found.about))
+        return Held(found, delta.load(path.with_name(DELTA), found)) if is_whole else None
+    except (LookupError, TypeError, ValueError):
+        return None  # not of our making
+    finally:
+        found.let_go()
+
+
 class Known(NamedTuple):
-    """A cache that fits the files, and where the lines of each store that may change were."""
+    """A cache that fits the files, and the lines of each store that may change, as it has them."""
 
     held: Held
-    before: dict[Scope, dict[str, Span]]
+    before: dict[Scope, dict[str, Line]]
 
 
 def as_lists(stamps: Stamps) -> list[list[int]]:
@@ -53,12 +112,41 @@ def as_lists(stamps: Stamps) -> list[list[int]]:
 
 
 def take_down(known: Known, store: Store) -> None:
-    """Note where the lines of *store* are, if that is still what the cache has."""
+    """Note the lines of *store*, if they are still what the cache has."""
     scope = store.place.scope
-    if scope not in known.before:
-        stamps, spans = store.spans()
-        if as_lists(stamps) == known.held.about["stamps"][scope]:
-            known.before[scope] = spans
+    if scope not in known.before and as_lists(store.stamp or NOWHERE) == known.held.about["stamps"][scope]:
+        known.before[scope] = store.current_lines()
+
+
+def describe_lines(stores: Mapping[Scope, Store], scopes: Iterable[Scope]) -> dict[str, dict[Scope, Any]]:
+    """Return what a cache says of the lines of each of *scopes*: its first problem, and whether all are plain records."""
+    return {
+        "problems": {scope: stores[scope].first_problem() for scope in scopes},
+        "plain": {scope: stores[scope].is_plain() for scope in scopes},
+    }
+
+
+def recognise(held: Held, scope: Scope, stamps: Stamps, data: bytes) -> list[Line] | None:
+    """Return the lines of *data*, the file of *scope* with these *stamps*, each with the id that *held* has of it, to be read late.
+
+    None: *held* fits another file, not all are plain records, or they are not where it has them.
+    """
+    seen, plain = held.about.get("stamps", {}).get(scope), held.about.get("plain", {}).get(scope)
+    if seen != as_lists(stamps) or plain is not True:
+        return None
+    numbers, starts, ends = (list(held.delta.lines[at::3]) for at in range(3))
+    number, found = SCOPES.index(scope), held.heads
+    slots = [slot for slot in found if numbers[slot] == number]
+    slots.sort(key=starts.__getitem__)
+    raws = data.split(b"\n")
+    if raws.pop():
+        return None
+    stops = list(accumulate(map(len, raws), lambda at, size: at + size + 1))
+    firsts = [0, *(stop + 1 for stop in stops)][:-1]
+    if [ends[slot] for slot in slots] != stops or [starts[slot] for slot in slots] != firsts:
+        return None
+    said = (map(told.__getitem__, slots) for told in (found.forms, found.replaces))
+    return [*codec.make_late(raws, map(found.ids.__getitem__, slots), *said)]
 
 
 def find_delta(
@@ -69,15 +157,15 @@ def find_delta(
     spans, stamps = {}, dict(about["stamps"])
     for scope in known.before:
         seen, spans[scope] = stores[scope].spans()
-        if len(spans[scope]) != len(stores[scope].memories()):
+        if len(spans[scope]) != stores[scope].count_live():
             return None  # some were merged, and have no line
         stamps[scope] = as_lists(seen)
     others = stores.keys() - known.before.keys()
     is_known = all(as_lists(stores[scope].look()) == stamps[scope] for scope in others)
     if not is_known or stamps == about["stamps"] or any(seen is None for seen in stamps.values()):
         return None
-    problems = {**about["problems"], **{scope: stores[scope].first_problem() for scope in known.before}}
-    said = {"stamps": stamps, "problems": problems}
+    said = {name: {**about[name], **about_lines} for name, about_lines in describe_lines(stores, known.before).items()}
+    said["stamps"] = stamps
     return _compare(known, spans, said, _Maker(held.cached, meaning, stop_words=stop_words))
 
 
@@ -97,30 +185,32 @@ class _Maker:
 
 def _compare(known: Known, spans: Mapping[Scope, Mapping[str, Span]], said: dict[str, Any], maker: _Maker) -> Delta:
     """Return the lines of all slots as they are now, the slots of what changed or went, and what came."""
-    old, dead = list(known.held.delta.lines), set(known.held.delta.dead)
-    slots = {(old[at], old[at + 1]): at // 3 for at in range(0, len(old), 3) if at // 3 not in dead}
-    lines, new = old, list[tuple[int, Span]]()
+    lines, dead, memories = list(known.held.delta.lines), set(known.held.delta.dead), list[Memory]()
+    slots = _find_slots(known)
     for scope, before in known.before.items():
-        gone = {id_: slots[_file(scope, span), span.start] for id_, span in before.items()}
-        for id_, span in spans[scope].items():
+        gone, first = slots[scope], SCOPES.index(scope)
+        for id_, (file, start, end, line) in spans[scope].items():
             was = before.get(id_)
-            if was is not None and (was.memory is span.memory or was.memory == span.memory):
+            if was is not None and (was is line or was.memory == line.memory):
                 at = 3 * gone.pop(id_)
-                lines[at : at + 3] = _file(scope, span), span.start, span.end
-            else:
-                new.append((_file(scope, span), span))
+                lines[at : at + 3] = first + len(SCOPES) * file, start, end
+            elif line.memory:
+                lines += first + len(SCOPES) * file, start, end
+                memories.append(line.memory)
         dead.update(gone.values())
-    for number, span in new:
-        lines += (number, span.start, span.end)
-    memories = [span.memory for _, span in new]
     late = [*known.held.delta.late, *maker.make(memories)]
     said["heads"] = heads.all_heads(known.held.about.get("heads", ()), memories)
     return Delta(said, lines, sorted(dead), late)
 
 
-def _file(scope: Scope, span: Span) -> int:
-    """Return the number of a file among the lines of a cache."""
-    return SCOPES.index(scope) + len(SCOPES) * span.file
+def _find_slots(known: Known) -> dict[Scope, dict[str, int]]:
+    """Return the slot of each live record of the stores that may have changed, by id."""
+    numbers, ids = known.held.delta.lines[::3], known.held.heads.ids
+    slots: dict[int, dict[str, int]] = {SCOPES.index(scope): {} for scope in known.before}
+    for slot in known.held.heads:
+        if (found := slots.get(numbers[slot] % len(SCOPES))) is not None:
+            found[ids[slot]] = slot
+    return {SCOPES[at]: found for at, found in slots.items()}
 
 
 def open_files(store: Store, stack: ExitStack) -> tuple[Files, Stamps]:
@@ -145,7 +235,7 @@ def read_record(lines: Any, opened: Mapping[Scope, Files], slot: int) -> Record 
     return (scope, memory) if memory else None
 
 
-def is_head_sound(about: Mapping[str, Any]) -> bool:
+def _is_head_sound(about: Mapping[str, Any]) -> bool:
     """Tell whether what a cache says about itself can be ours."""
     return isinstance(about["stamps"], dict) and isinstance(about["unrelated"], float | int | None)
 
@@ -160,3 +250,22 @@ def name_arrays(records: Sequence[Record], lines: list[int], arrays: Arrays) -> 
         if (value := getattr(arrays, group)) is not None:
             parts |= {f"{group}.{name}": getattr(value, name) for name in value.__dataclass_fields__}
     return parts
+
+
+def read_arrays(cached: Cached, *, has_vectors: bool) -> Arrays:
+    """Return the arrays that `name_arrays` has named, as *cached* maps them; without vectors unless it *has* those of our embedder."""
+    from memsync.index.core import Arrays
+    from memsync.index.lexical import Base
+    from memsync.index.spelling import Grams
+    from memsync.index.vectors import Rows
+
+    def group(name: str) -> dict[str, Any]:
+        return {key.partition(".")[2]: cached.array(key) for key in cached.views if key.startswith(f"{name}.")}
+
+    return Arrays(
+        keys=cached.array("keys"),
+        texts=cached.array("texts"),
+        base=Base(**group("base")),
+        grams=Grams(**group("grams")),
+        vectors=Rows(**group("vectors")) if has_vectors else None,
+    )

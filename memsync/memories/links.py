@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from memsync.errors import InvalidMemory
 from memsync.records import Memory, Scope
 from memsync.system.late import late_pattern
+from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project

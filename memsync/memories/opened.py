@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 from memsync.memories.finder import Finder
 from memsync.memories.journal import Journal
-from memsync.memories.screening import Screening
 from memsync.memories.stores import Stores
 from memsync.memories.vetting import Vetting
 from memsync.records import Clock, Scope, utc_now
@@ -16,6 +16,9 @@ from memsync.store import config
 from memsync.store.places import Layout
 from memsync.store.store import Store
 from memsync.system.dataclass import replace
+
+if TYPE_CHECKING:
+    from memsync.memories.screening import Screening
 
 # Whether a new and an old text say the same, and why; None: nobody could be asked.
 Verify = Callable[[str, str], "tuple[bool, str] | None"]
@@ -36,13 +39,20 @@ class Opened:
         self.clock = clock
         self.env = env
         self.verify: Verify | None = None  # asked about texts that may say the same; nobody, unless somebody sets it
+        self.is_brief = False
         self.repo = ""  # what its entries name as their repository, where they stand among those of others
         self.stores = Stores(layout)
         self.state = self.stores.state
         self.journal = Journal(self.state, env)
-        self.screening = Screening(layout, self.state)
         self.vetting = Vetting(layout, env)
         self._take_settings(loaded or config.load(layout))
+
+    @cached_property
+    def screening(self) -> Screening:
+        """What is known of memories that hold a secret, or read like orders; who meets none loads no rules."""
+        from memsync.memories.screening import Screening
+
+        return Screening(self.layout, self.state)
 
     def reload(self) -> None:
         """Read the settings files again.
@@ -98,6 +108,11 @@ class Opened:
         self.stores.allow_write(scope, store.place.memories)
         return store
 
+    def be_brief(self) -> None:
+        """Keep open what is asked more than once, because the process ends soon; `close` lets go of it."""
+        self.stores.be_brief()
+        self.is_brief = True
+
     def rest(self) -> None:
         """Hold no more memory than is needed until somebody searches again."""
         if self._finder:
@@ -113,4 +128,5 @@ class Opened:
         if self._finder is None:
             settings, place = self.settings, self.stores.cache_place
             self._finder = Finder(self.stores, place, embedder=settings.embedder, stop_words=settings.stop_words)
+            self._finder.file.keeps = self.is_brief
         return self._finder

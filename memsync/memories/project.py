@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from memsync.errors import MemoryNotFound
-from memsync.memories import edits
 from memsync.memories.decay import effective_importance
 from memsync.memories.filters import Filters, Order, as_hit, search, sort_by_importance
 from memsync.memories.journal import Use
@@ -22,13 +21,17 @@ from memsync.store.changes import Exported
 from memsync.store.places import locate
 from memsync.store.state import Action, Usage
 from memsync.system.dataclass import replace
+from memsync.system.late import late
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
+    from memsync.memories import edits
     from memsync.memories.imports import Candidate, ImportReport
     from memsync.memories.overview import Stats, StoreStatus
     from memsync.skills.skills import Skills
     from memsync.store.watch import Watcher
+else:
+    edits = late("memsync.memories.edits")
 
 _ALL: Final = Filters()
 _EVERYTHING: Final = Filters(archived=True)
@@ -69,7 +72,8 @@ class Project(Opened):
         self.journal.write()
         if above := self.__dict__.get("above"):
             above.close()
-        self.screening.save(only_where_state_is=True)
+        if "screening" in self.__dict__:
+            self.screening.save(only_where_state_is=True)
         if self.settings.sync_enabled and (written := [store for store in self.stores.values() if store.in_log_form]):
             from memsync.memories.reach import note_known
             from memsync.memories.sync import export_written
@@ -78,6 +82,7 @@ class Project(Opened):
             export_written(self, written)
         if self._finder:
             self._finder.save()
+        self.stores.close()
 
     @cached_property
     def skills(self) -> Skills:
@@ -340,7 +345,8 @@ class Project(Opened):
     @property
     def is_behind(self) -> bool:
         """Whether there may be many memories that were never screened here: one was met, or the index was made of all."""
-        return self.screening.is_behind or (self._finder is not None and self._finder.is_made_anew)
+        has_met_one = "screening" in self.__dict__ and self.screening.is_behind
+        return has_met_one or (self._finder is not None and self._finder.is_made_anew)
 
     def screen_all(self, *, seconds: float = inf) -> bool:
         """Screen every memory, so that no hook need do it; False if *seconds* were too few."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.dedup import MERGED, Verdict, decide, find_lost
 from memsync.errors import Changed
@@ -13,6 +13,7 @@ from memsync.memories.anchors import pin
 from memsync.memories.edits import (
     archive_elsewhere,
     edit_replacing,
+    expect_write,
     find_successors,
     get_live,
     get_own,
@@ -24,7 +25,7 @@ from memsync.memories.edits import (
 )
 from memsync.memories.naming import anchors_of
 from memsync.memories.results import Entry, Remembered, Status
-from memsync.memories.similar import Found, Look, Similar, as_similar, expect_write, find_similar, prepare_index
+from memsync.memories.similar import Found, Look, Similar, as_similar, find_similar, prepare_index
 from memsync.records import (
     DEFAULT_SOURCE,
     Memory,
@@ -44,6 +45,7 @@ from memsync.records import (
 )
 from memsync.store import bystealth
 from memsync.system.dataclass import dataclass
+from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project

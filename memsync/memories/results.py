@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, overload
 
 from memsync.format.codec import fields_of
 from memsync.records import Memory, Scope
@@ -42,7 +42,7 @@ class Entry:
 
     def fields(self) -> dict[str, Any]:
         """Return what an entry of another kind is made from, by name."""
-        return {one.name: getattr(self, one.name) for one in fields(Entry)}
+        return {name: getattr(self, name) for name in _ENTRY}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record with every named field, plus scope and today's importance."""
@@ -59,6 +59,9 @@ class Entry:
             "access_count": self.access_count,
             **{name: mark for name, mark in marks.items() if mark},
         }
+
+
+_ENTRY: Final = tuple(one.name for one in fields(Entry))
 
 
 def list_entries(found: Sequence[Entry]) -> dict[str, Any]:

@@ -7,9 +7,9 @@ loads no rules at all.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from memsync.memories.results import Entry
 from memsync.memories.stores import keep_key
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memsync.secrets import Allow
 
 E = TypeVar("E", bound=Entry)
+_MARKS: Final = 1024  # that are kept beside their memories
 
 
 class Screening:
@@ -34,33 +35,59 @@ class Screening:
         self._state_of = state_of
         self._flaws: dict[bytes, str] = {}  # by mark
         self._secret: set[bytes] = set()  # marks of what holds something like a secret
+        self._kept: dict[Scope, Mapping[bytes, str]] = {}  # what was noted before, as last read
+        self.clean: set[str] = (
+            set()
+        )  # texts of what was screened and holds no secret: who shows one need not look again
+        self._names: dict[int, tuple[Memory, bytes]] = {}  # marks of what an index that stays has shown, by identity
         self._new: dict[Scope, dict[bytes, str]] = {}
         self.took = 0.0  # seconds, for what nobody had noted
 
     def screen(self, entry: E) -> E:
         """Return *entry* with why no agent is given it unasked, if it is flagged and nobody has approved it."""
-        why = self.find_flaw(entry)
+        name, why = self._screened(entry)
+        if name not in self._secret:
+            self.clean.add(entry.memory.content)
         return replace(entry, flagged=why) if why and not self.is_approved(entry) else entry
 
     def find_flaw(self, entry: Entry) -> str:
         """Return why *entry* reads like an order to an agent; "" if it does not."""
-        return self._flaws[self._screened(entry)]
+        return self._screened(entry)[1]
 
     def holds_secret(self, entry: Entry, allowed: Callable[[], Allow]) -> bool:
         """Tell whether *entry* holds what looks like a secret and is not *allowed*."""
-        if self._screened(entry) not in self._secret:
+        if self._screened(entry)[0] not in self._secret:
             return False
         from memsync.secrets import scan_memory
 
         return bool(scan_memory(entry.memory, allowed()))
 
-    def _screened(self, entry: Entry) -> bytes:
-        """Have *entry* screened, unless it was, and return its mark. What holds a secret is never noted, so that no list of those is."""
-        name = mark(entry.memory)
-        if name not in self._flaws:
-            kept = self._state_of(entry.scope).screened(version_of_rules()).get(name)
-            self._flaws[name] = self._read(name, entry) if kept is None else kept
-        return name
+    def _screened(self, entry: Entry) -> tuple[bytes, str]:
+        """Have *entry* screened, unless it was, and return its mark and flaw. What holds a secret is never noted, so that no list of those is."""
+        name = self._mark(entry.memory)
+        flaw = self._flaws.get(name)
+        if flaw is None:
+            flaw = self._find_kept(name, entry.scope)
+        if flaw is None:
+            flaw = self._flaws[name] = self._read(name, entry)
+        return name, flaw
+
+    def _mark(self, memory: Memory) -> bytes:
+        """Return the mark of *memory*, made once for the same object."""
+        known = self._names.get(id(memory))
+        if known is None or known[0] is not memory:
+            if len(self._names) >= _MARKS:
+                self._names.clear()
+            known = self._names[id(memory)] = memory, mark(memory)
+        return known[1]
+
+    def _find_kept(self, name: bytes, scope: Scope) -> str | None:
+        """Return what was noted of the mark *name*, be it by another process; each other note makes the state read anew."""
+        flaw = self._kept[scope].get(name) if scope in self._kept else None
+        if flaw is None:
+            self._kept[scope] = self._state_of(scope).screened(version_of_rules())
+            flaw = self._kept[scope].get(name)
+        return flaw
 
     def _read(self, name: bytes, entry: Entry) -> str:
         from memsync.poison.screen import flaw_of
@@ -92,7 +119,10 @@ class Screening:
         for scope in [scope for scope in SCOPES if scope in self._new]:
             state = self._state_of(scope)
             if state.path.exists() or not only_where_state_is:
-                state.record_screened(version_of_rules(to_note=True), self._new.pop(scope))
+                new, rules = self._new.pop(scope), version_of_rules(to_note=True)
+                state.record_screened(rules, new)
+                if next(iter(new)) in state.screened(rules):  # or it could not be written
+                    self._flaws = {name: flaw for name, flaw in self._flaws.items() if name not in new}
 
     def note(self, entry: Entry) -> str:
         """Screen *entry*, which is written or shown, and return by what it is known from now on."""

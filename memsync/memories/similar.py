@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memsync.dedup import ALIKE, MERGED, Relation, Thresholds, Verdict, decide, on_scale
 from memsync.errors import MemsyncError
@@ -14,6 +13,7 @@ from memsync.memories.results import Entry
 from memsync.records import Memory, Scope
 from memsync.store.state import Dedup
 from memsync.system.dataclass import dataclass
+from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.index.rank import Ranking
@@ -119,13 +119,6 @@ def find_similar(project: Project, store: Store, content: str, besides: Collecti
         return None
     found = _judge(store, content, ranking, thresholds_of(project.settings))
     return Look(tuple(sorted(found, key=_order)), ranking.degraded)
-
-
-def expect_write(project: Project, store: Store) -> None:
-    """Have the finder there before a write, so that it can say what that changes."""
-    if store.place.directory.is_dir():  # else the write makes it, and the cache may belong there
-        with suppress(MemsyncError):
-            _ = project.finder
 
 
 def prepare_index(project: Project) -> Look | None:

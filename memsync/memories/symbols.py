@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from memsync.system.late import late_pattern
+from memsync.system.named import NamedTuple
 
 _KEYWORDS: Final = (
     "def|class|func|function|fn|fun|sub|module|struct|enum|trait|impl|interface|type|const|let|var|val|static|macro"

@@ -10,11 +10,10 @@ import json
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from memsync.errors import MemsyncError, Remedy, StoreError
 from memsync.format import codec
-from memsync.memories import sharing
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, format_time, shown_id, tick
@@ -22,6 +21,7 @@ from memsync.store import files, local_history
 from memsync.system.dataclass import dataclass
 from memsync.system.digests import sha256
 from memsync.system.logs import Log
+from memsync.system.named import NamedTuple
 
 _FILE: Final = "undo.json"
 _KEPT: Final = 50  # commands
@@ -117,7 +117,7 @@ def undo(project: Project, *, again: bool = False) -> Undone:
         raise MemsyncError("no command that changed memories here can be ", "done again" if again else "taken back")
     last = stacks[source].pop()
     steps = last.steps if again else [step._replace(before=step.after, after=step.before) for step in last.steps]
-    done = _go(project, last, steps)
+    done = _go(project, last, steps, [*stacks["done"], *stacks["undone"]])
     stacks["done" if again else "undone"].append(last)
     _write(path, stacks)
     for store in project.stores.values():
@@ -125,8 +125,11 @@ def undo(project: Project, *, again: bool = False) -> Undone:
     return done
 
 
-def _go(project: Project, command: Command, steps: Sequence[Step]) -> Undone:
-    """Bring each memory from what it is before a step to what it is after it; all of them, or none."""
+def _go(project: Project, command: Command, steps: Sequence[Step], others: Sequence[Command]) -> Undone:
+    """Bring each memory from what it is before a step to what it is after it; all of them, or none.
+
+    The *others* can be taken back or done again afterwards: a memory that is moved takes along what they need.
+    """
     project.stores.refresh()
     for step in steps:
         if step.scope not in project.stores or _hash(project.stores[step.scope].get(step.id)) != step.before:
@@ -138,7 +141,11 @@ def _go(project: Project, command: Command, steps: Sequence[Step]) -> Undone:
     lines = {step: _find_line(project, command, step) for step in rest if step.after}
     for id_, scope in moved.items():
         project.store_to_write(scope)
-        sharing.move(project, [project.get(id_)], scope)
+        from memsync.memories import sharing
+
+        entry = project.get(id_)
+        _keep_versions(project, entry, scope, others)
+        sharing.move(project, [entry], scope)
     with ExitStack() as held:
         for scope in (scope for scope in SCOPES if any(step.scope == scope for step in rest)):
             held.enter_context(project.store_to_write(scope).writing())
@@ -152,6 +159,21 @@ def _go(project: Project, command: Command, steps: Sequence[Step]) -> Undone:
                 store.remove([step.id], moment)
     brought = tuple(project.get(step.id, step.scope) for step in steps if step.after)
     return Undone(command.words, command.at, brought, tuple(gone))
+
+
+def _keep_versions(project: Project, entry: Entry, scope: Scope, others: Sequence[Command]) -> None:
+    """Have the history of *scope* again those versions of *entry* that *others* had there: moving out of sight took them along."""
+    wanted = {
+        hashed
+        for command in others
+        for step in command.steps
+        if (step.scope, step.id) == (scope, entry.id)
+        for hashed in (step.before, step.after)
+    }
+    place = project.store(scope).place
+    lines = local_history.find_versions(project.store(entry.scope).place.local, entry.id)[::-1]
+    raws = dict.fromkeys(line.raw for line in lines if _hash(line.memory) in wanted)
+    local_history.keep(place.local, list(raws), private=place.private)
 
 
 def _is_same_moved(one: Step, other: Step) -> bool:

@@ -5,14 +5,14 @@ The rules are the same ones, asked of the same entries; where the cache does not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync.errors import AmbiguousId, MemoryNotFound
-from memsync.index.heads import NEVER, Heads, count_moment
+from memsync.index.heads import NEVER, count_moment
 from memsync.memories.decay import fade
 from memsync.memories.filters import Filters
 from memsync.memories.results import Entry
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memsync.memories.known import Held
     from memsync.memories.project import Project
 
+_HASH: Final = 8  # digits of a UUID, that are shown of one
 _MOST: Final = 200  # records read one by one; of more, reading the files whole is quicker
 
 Read = Callable[[int], "Record | None"]
@@ -42,17 +43,22 @@ def find_one(project: Project, ref: str) -> Entry | None:
     return project.finder.with_cache(partial(_find_one, project, ref))
 
 
-def knows(project: Project, id_: str) -> bool:
-    """Tell whether *id_* is the whole id of a memory."""
-    if not _is_read(project) and (found := project.finder.with_cache(partial(_knows, id_))) is not None:
+def knows(project: Project, ref: str) -> bool:
+    """Tell whether *ref* is the id of a memory, or the beginning of one alone that no word is: eight digits of a hash, or more."""
+    if not _is_read(project) and (found := project.finder.with_cache(partial(_knows, ref))) is not None:
         return found
     project.stores.refresh()
-    return any(store.get(id_) for store in project.stores.values())
+    return _names_one(ref, (id_ for store in project.stores.values() for id_ in store.memories()))
 
 
-def _knows(id_: str, held: Held, _: Read) -> bool:
-    heads = Heads(held.cached.views, held.delta)
-    return any(heads.id(slot) == id_ for slot in heads)
+def _knows(ref: str, held: Held, _: Read) -> bool:
+    return _names_one(ref, (held.heads.ids[slot] for slot in held.heads))
+
+
+def _names_one(ref: str, ids: Iterable[str]) -> bool:
+    is_hash = len(ref) >= _HASH and all(letter in "0123456789abcdef-" for letter in ref)
+    found = {id_ for id_ in ids if id_ == ref or (is_hash and id_.startswith(ref))}
+    return len(found) == 1 or ref in found
 
 
 def _is_read(project: Project) -> bool:
@@ -76,11 +82,11 @@ def _list_first(project: Project, filters: Filters, limit: int, held: Held, read
 
 def _order(project: Project, held: Held, usage: Mapping[Any, Mapping[str, Any]]) -> Iterator[int]:
     """Yield the slots in the order of `filters.sort_by_importance`."""
-    heads, numbers = Heads(held.cached.views, held.delta), held.delta.lines
+    heads, numbers = held.heads, held.delta.lines
     moments, now, settings = list(heads.moments), count_moment(project.clock()), project.settings
     if any(usage.values()):
         for slot in heads:
-            if (used := usage[_scope(numbers, slot)].get(heads.id(slot))) and used.last_accessed_at:
+            if (used := usage[_scope(numbers, slot)].get(heads.ids[slot])) and used.last_accessed_at:
                 moments[slot] = max(moments[slot], count_moment(used.last_accessed_at))
     worth = [
         one if moment == NEVER else fade(one, (now - moment) / 1_000_000, settings)
@@ -89,14 +95,16 @@ def _order(project: Project, held: Held, usage: Mapping[Any, Mapping[str, Any]])
     ordered = sorted(heads, key=worth.__getitem__, reverse=True)
     for _, equal in groupby(ordered, key=worth.__getitem__):
         slots = list(equal)
-        yield from slots if len(slots) == 1 else sorted(slots, key=lambda slot: (heads.id(slot), _scope(numbers, slot)))
+        yield from (
+            slots if len(slots) == 1 else sorted(slots, key=lambda slot: (heads.ids[slot], _scope(numbers, slot)))
+        )
 
 
 def _find_one(project: Project, ref: str, held: Held, read: Read) -> Entry | None:
-    heads, numbers = Heads(held.cached.views, held.delta), held.delta.lines
+    heads, numbers = held.heads, held.delta.lines
     slots: dict[str, int] = {}
     for slot in sorted(heads, key=lambda slot: SCOPES.index(_scope(numbers, slot))):
-        slots.setdefault(heads.id(slot), slot)
+        slots.setdefault(heads.ids[slot], slot)
     with suppress(MemoryNotFound, AmbiguousId):
         record = read(slots[ref if ref in slots else find_id(ref, slots)])
         if record and not record[1].archived_at:  # else it is asked what took its place

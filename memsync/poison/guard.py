@@ -45,7 +45,7 @@ def quoted_lines(text: str) -> str:
 
 
 def _escape_tags(line: str) -> str:
-    if "<" in line or not line.isascii():
+    if "<" in line or "\uff1c" in line or "\ufe64" in line:
         line = re.sub(_TAG, "&lt;", line, flags=re.IGNORECASE)
     return re.sub(_CHAT, "&#91;", line, flags=re.IGNORECASE) if "[" in line else line
 

@@ -8,21 +8,24 @@ them cost an ordinary memory some microseconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import count
-from typing import Final, NamedTuple
+from typing import Final
 
 from memsync.poison.fingerprints import texts_of
 from memsync.poison.guard import visible
 from memsync.poison.phrases import LATIN, LEET, LOOKALIKES, OTHER
 from memsync.poison.reasons import TAG
 from memsync.poison.shapes import SHAPES, TAGS
-from memsync.records import Memory
+from memsync.records import TYPE_ORDER, Memory
 from memsync.secrets import unmasking
+from memsync.system.named import NamedTuple
+from memsync.system.patterns import compiled
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _KEY: Final = 4  # letters by which phrases are looked up
+_OURS: Final = frozenset((*TYPE_ORDER, "user", "agent", "session", "skill", "inferred", "import"))
+_BETWEEN: Final = str.maketrans("-',.:", "     ")
 _SPELLED: Final = r"(?<!\w)(?:(?:[^\W\d_][ ._*-]{1,2}){7,}|(?:[^\W\d_][._*-]){5,})[^\W\d_](?!\w)"
 _ENCODED: Final = 24  # characters of the shortest word that may be base64
 _NAME: Final = 24  # characters of a tag, a type or a name
@@ -56,6 +59,8 @@ def flaw_of(memory: Memory) -> str:
 
 def _flaw_of_text(text: str) -> str:
     """Do what `suspicious` does, once for the names and tags that most memories share."""
+    if text in _OURS:
+        return ""
     return _flaw_of_name(text) if len(text) <= _NAME else suspicious(text)
 
 
@@ -124,7 +129,21 @@ def _find_near(keys: set[str], *, is_latin: bool) -> list[Phrase]:
 
 
 def _holds(text: str, phrase: Phrase) -> bool:
-    return any(not _is_excused(text, match, phrase.excuse) for match in _pattern(phrase.text).finditer(text))
+    return _may_hold(text, phrase.text) and any(
+        not _is_excused(text, match, phrase.excuse) for match in _pattern(phrase.text).finditer(text)
+    )
+
+
+def _may_hold(text: str, line: str) -> bool:
+    """Tell whether *text* has a word of each group of *line*, one behind the other: else its expression need not be compiled."""
+    at = 0
+    for group in _split_groups(line):
+        words = [word.strip("*") for word in group.split("|")]
+        ends = [place + len(word) for word in words if (place := text.find(word, at)) >= 0]
+        if not ends:
+            return False
+        at = min(ends)
+    return True
 
 
 def _is_excused(text: str, match: re.Match[str], excuse: str) -> bool:
@@ -149,16 +168,25 @@ def _is_quoted(text: str, match: re.Match[str]) -> bool:
 @cache
 def _phrases(*, is_latin: bool) -> dict[str, list[Phrase]]:
     """Return the phrases by the keys of one of their groups, the most telling."""
+    rules = LATIN if is_latin else OTHER
+    parts = ((why, excuse, line) for why, excuse, lines in rules for line in _fold_lines(lines))
     known: dict[str, list[Phrase]] = {}
-    place = count()
-    for why, excuse, lines in LATIN if is_latin else OTHER:
-        for line in map(folded, lines.strip().split("\n")):
-            groups = [_keys(group) for group in line.replace(" ... ", " .. ").split(" .. ")]
-            told = sorted((group for group in groups if "" not in group), key=len)
-            phrase = Phrase(next(place), why, excuse, line, tuple(told))
-            for key in told[0] if told else {""}:
-                known.setdefault(key, []).append(phrase)
+    for place, (why, excuse, line) in enumerate(parts):
+        groups = map(_keys, _split_groups(line))
+        told = sorted((group for group in groups if "" not in group), key=len)
+        phrase = Phrase(place, why, excuse, line, tuple(told))
+        for key in told[0] if told else {""}:
+            known.setdefault(key, []).append(phrase)
     return known
+
+
+def _fold_lines(lines: str) -> Iterable[str]:
+    rows = lines.strip().split("\n")
+    return map(" ".join, map(str.split, map(str.lower, rows))) if lines.isascii() else map(folded, rows)
+
+
+def _split_groups(line: str) -> list[str]:
+    return line.replace(" ... ", " .. ").split(" .. ")
 
 
 def _keys(group: str) -> frozenset[str]:
@@ -170,7 +198,9 @@ def _keys(group: str) -> frozenset[str]:
 
 
 def _key(word: str) -> str:
-    parts = re.sub("[-',.:]", " ", word).split()
+    if word.isascii() and word.isalnum():
+        return word
+    parts = word.translate(_BETWEEN).split()
     best = max(parts, key=len, default="")
     bare = best.strip("*")
     if not bare.isalnum() or bare > "\u2e80":
@@ -183,7 +213,7 @@ def _pattern(line: str) -> re.Pattern[str]:
     """Return the regular expression of a phrase."""
     parts = re.split(r" (\.{2,3}) ", line)
     gaps = {"..": r"(?:(?![.!?;] ).){0,24}?", "...": r"(?:(?![.!?;] ).){0,60}?"}
-    return re.compile("".join(gaps.get(part) or f"(?:{'|'.join(map(_spell, part.split('|')))})" for part in parts))
+    return compiled("".join(gaps.get(part) or f"(?:{'|'.join(map(_spell, part.split('|')))})" for part in parts))
 
 
 def _spell(word: str) -> str:
@@ -195,11 +225,16 @@ def _spell(word: str) -> str:
     return f"{left}{inner}{right}"
 
 
+@cache
+def _compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    return compiled(pattern, flags)
+
+
 def _shape(text: str, words: set[str]) -> str:
     """Return why the shape of a command is in *text*."""
     for why, needed, excuse, pattern in SHAPES:
         if not words.isdisjoint(needed):
-            for match in re.finditer(pattern, text):
+            for match in _compile(pattern).finditer(text):
                 if not _is_excused(text, match, excuse):
                     return why
     return ""
@@ -213,7 +248,7 @@ def _tag(text: str) -> str:
     plain = re.sub(r"`[^`\n]{1,200}`", "` `", plain)
     for needed, pattern in TAGS:
         if any(mark in plain for mark in needed.split("|")) and any(
-            not _is_spoken_of(plain, match) for match in re.finditer(pattern, plain, re.VERBOSE)
+            not _is_spoken_of(plain, match) for match in _compile(pattern, re.VERBOSE).finditer(plain)
         ):
             return TAG
     return ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from memsync.records import Memory
 from memsync.secrets.allowing import Allow, fingerprint
@@ -21,8 +21,9 @@ from memsync.secrets.rules import Rule, hinted
 from memsync.secrets.unmasking import decoded, from_base64, joined, shown
 from memsync.secrets.values import entropy, is_hex, is_random, is_shown, is_wordy, possible
 from memsync.system.late import late_pattern
+from memsync.system.named import NamedTuple
 
-__all__ = ["NOTHING", "Allow", "Secret", "describe", "fingerprint", "redact", "scan", "scan_memory", "tidy"]
+__all__ = ["NOTHING", "Allow", "Secret", "describe", "fingerprint", "is_ours", "redact", "scan", "scan_memory", "tidy"]
 
 NOTHING: Final = Allow()
 
@@ -57,12 +58,15 @@ _SHORTEST: Final = 18  # characters of an issuer's token
 _SHORT: Final = 64  # characters: a tag, an author, a session, as many memories have
 _MANY: Final = 4096
 _clean: Final[set[str]] = set()  # short texts that hold nothing, whatever is allowed
+_last: Final = [""]  # and the last that was longer
 _TELLING: Final = 3  # characters of a prefix that tell an issuer
 _SPACED: Final = late_pattern(
-    r"\d[ :-](?:[0-9A-Fa-f]{2}[ :-]){3}|0x[0-9A-Fa-f]{2},"
+    r"\d(?:[ :-](?:[0-9A-Fa-f]{2}[ :-]){3}|(?<=0)x[0-9A-Fa-f]{2},)"
 )  # cheap: sixteen pairs hold one such
 _OURS: Final = frozenset({"id", "memory_type", "source_type"})  # which mostly hold what we write there
 _PLAIN: Final = late_pattern(r"[a-z]{1,16}|mm-[a-z0-9]{6,10}")
+_TIMES: Final = frozenset({"created_at", "updated_at", "archived_at"})
+_TIME: Final = late_pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z", re.ASCII)
 _VARIES: Final = late_pattern(r"\d|[a-z][A-Z]")
 _NO_KEY: Final = late_pattern(
     r"baf[yk][a-z2-7]{50,}$|(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_|(?:age|bc)1[a-z0-9]{25,62}$"
@@ -82,12 +86,14 @@ def scan(text: str, allow: Allow = NOTHING) -> list[Secret]:
     characters, in plain letters), and what it is when decoded once. Linear in
     the length of *text*.
     """
-    if text in _clean:
+    if text in _clean or text == _last[0]:
         return []
     places = possible(text)
     spans = [(rule, start, end, text[start:end]) for rule, start, end in _candidates(text, places)]
     spans += _behind_masks(text, places)
-    if not spans and len(text) <= _SHORT and len(_clean) < _MANY:
+    if not spans and len(text) > _SHORT:
+        _last[0] = text  # a write looks at its text twice: before it is stored, and to note that it may be shown
+    elif not spans and len(_clean) < _MANY:
         _clean.add(text)
     spans.sort(key=lambda found: (found[1], -found[2], found[0] == _UNNAMED))
     secrets: list[Secret] = []
@@ -102,9 +108,15 @@ def scan_memory(memory: Memory, allow: Allow = NOTHING) -> list[Secret]:
     """Return what looks like a secret in any field of *memory*. Places count in the content."""
     found = scan(memory.content, allow)
     for name, value in zip(Memory._fields, memory, strict=True):
-        if name != "content" and not (name in _OURS and _PLAIN.fullmatch(str(value))):
+        if value and name != "content" and not (isinstance(value, str) and is_ours(name, value)):
             found += [secret for text in _texts(value, "" if name == "extra" else name) for secret in scan(text, allow)]
     return found
+
+
+def is_ours(name: str, value: str) -> bool:
+    """Tell whether *value* is an id, a type or a time as we write it into the field *name*: no secret, and not worth a search."""
+    pattern = _PLAIN if name in _OURS else _TIME if name in _TIMES else None
+    return pattern is not None and pattern.fullmatch(value) is not None
 
 
 def _texts(value: object, names: str) -> Iterator[str]:
@@ -145,8 +157,10 @@ def tidy(text: str, *, home: str, user: str = "") -> str:
 
     Only whole path components count; a home of `/` changes nothing.
     """
-    for pattern in _homes(home.rstrip("/\\"), user):
-        text = pattern.sub("~", text)
+    plain = text.casefold()
+    for name, pattern in _homes(home.rstrip("/\\"), user):
+        if name in plain:  # which it is in few; to look for the whole path takes longer
+            text = pattern.sub("~", text)
     return text
 
 
@@ -154,13 +168,18 @@ _SLASH: Final = r"(?:/|\\\\?)"
 
 
 @cache
-def _homes(home: str, user: str) -> tuple[re.Pattern[str], ...]:
+def _homes(home: str, user: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return the pattern of each home, beside a word that is in every text with one, case folded."""
     found = []
     if len(home) > 1:
-        found.append(_SLASH.join(re.escape(part) for part in re.split(r"[/\\]+", home)))
+        parts = re.split(r"[/\\]+", home)
+        found.append((parts[-1], _SLASH.join(map(re.escape, parts))))
     if user and user != "root":
-        found.append(rf"(?:/mnt/[a-z]|/[a-z]|[A-Za-z]:)?{_SLASH}(?:Users|home){_SLASH}{re.escape(user)}")
-    return tuple(re.compile(rf"(?<![\w.~-]){path}(?![\w.-]*\w)", re.IGNORECASE if ":" in path else 0) for path in found)
+        found.append((user, rf"(?:/mnt/[a-z]|/[a-z]|[A-Za-z]:)?{_SLASH}(?:Users|home){_SLASH}{re.escape(user)}"))
+    return tuple(
+        (name.casefold(), re.compile(rf"(?<![\w.~-]){path}(?![\w.-]*\w)", re.IGNORECASE if ":" in path else 0))
+        for name, path in found
+    )
 
 
 _Places = Sequence[tuple[int, int]]

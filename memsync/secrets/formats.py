@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from memsync.secrets.unmasking import from_base64
 from memsync.secrets.values import LONG, entropy, is_key, is_password, is_random, is_shown, is_wordy
+from memsync.system.named import NamedTuple
+from memsync.system.patterns import compiled
 
 Judge = Literal["as it is", "shown", "password", "strong", "key", "random"]
 
@@ -86,18 +88,27 @@ FORMATS: Final = (
 
 def in_seeds(text: str, lower: str) -> Iterator[tuple[str, int, int]]:
     """Yield the seed phrases in *text*: the only secrets that consist of plain words."""
-    return in_formats(text, lower, _SEEDS)
+    return _find(text, lower, _SEEDS, _SEED_HINTS)
 
 
-def in_formats(text: str, lower: str, formats: tuple[Format, ...] = FORMATS) -> Iterator[tuple[str, int, int]]:
+def in_formats(text: str, lower: str) -> Iterator[tuple[str, int, int]]:
     """Yield the rule, begin and end of each secret of a known format in *text*."""
-    for place in sorted({place for hint, place in _hints(formats) if hint in lower}):
+    return _find(text, lower, FORMATS, _HINTS)
+
+
+def _find(
+    text: str, lower: str, formats: tuple[Format, ...], hints: tuple[tuple[str, int], ...]
+) -> Iterator[tuple[str, int, int]]:
+    for place in sorted({place for hint, place in hints if hint in lower}):
         yield from _found(text, formats[place])
 
 
-@cache
-def _hints(formats: tuple[Format, ...]) -> tuple[tuple[str, int], ...]:
+def _list_hints(formats: tuple[Format, ...]) -> tuple[tuple[str, int], ...]:
     return tuple((hint, place) for place, row in enumerate(formats) for hint in row.hints)
+
+
+_HINTS: Final = _list_hints(FORMATS)
+_SEED_HINTS: Final = _list_hints(_SEEDS)
 
 
 def _found(text: str, row: Format) -> Iterator[tuple[str, int, int]]:
@@ -109,7 +120,7 @@ def _found(text: str, row: Format) -> Iterator[tuple[str, int, int]]:
 
 @cache
 def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    return compiled(pattern)
 
 
 def is_secret(value: str, judge: Judge) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from memsync.system.late import late_pattern
+from memsync.system.named import NamedTuple
+from memsync.system.patterns import compiled
 
 
 class Rule(NamedTuple):
@@ -58,7 +60,7 @@ def _hints(shape: str) -> tuple[str, ...]:
 
 @cache
 def _compile(shape: str) -> re.Pattern[str]:
-    return re.compile(f"(?<![A-Za-z0-9])(?:{expression(shape)})(?![A-Za-z0-9])")
+    return compiled(f"(?<![A-Za-z0-9])(?:{expression(shape)})(?![A-Za-z0-9])")
 
 
 def expression(shape: str) -> str:

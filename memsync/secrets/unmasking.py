@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
-from string import ascii_letters, digits
-from typing import Final, NamedTuple
+from typing import Final
 
 from memsync.system.late import late_pattern
+from memsync.system.named import NamedTuple
 from memsync.system.texts import INVISIBLE
 
 
@@ -34,7 +34,7 @@ _ESCAPE: Final = late_pattern(r"\\(?:u([0-9A-Fa-f]{4})|[uU]\{?([0-9A-Fa-f]{1,8})
 _HEX: Final = late_pattern(r"(?<![0-9A-Za-z])(?:0x)?(?:[0-9A-Fa-f]{2}(?:[ :-]|, ?0x| 0x)?){16,}(?![0-9A-Za-z])")
 _BASE64: Final = late_pattern(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,}={0,2}")
 _FAR: Final = 300
-_TOKEN: Final = frozenset(ascii_letters + digits + "+/_.=-:")
+_TOKEN: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_.=-:")
 _MOST: Final = 7  # breaks in one token
 _PIECES: Final = late_pattern(r"(?:(?<=[\"'`])-)?[A-Za-z0-9/_][A-Za-z0-9+/_.=:-]*")
 _BREAK: Final = late_pattern(

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
 from memsync.errors import ExportRefused
 from memsync.format import jsonl
-from memsync.format.codec import NEVER, Line, edit
+from memsync.format.codec import NEVER, LateLine, Line, edit
+from memsync.index.heads import number_form
 from memsync.records import Change, Memory, content_hash, format_time, normal_form, parse_time, tick
 from memsync.system.dataclass import dataclass
-from memsync.system.named import NamedTuple
 from memsync.system.texts import count
 
 _FEW: Final = 4  # texts that are looked for one by one
@@ -29,25 +30,23 @@ class Exported:
     held: str | None = None
 
 
-class Span(NamedTuple):
-    """Where a memory's line is, in bytes; file 0 is the file of memories, 1 the pending one."""
-
-    file: int
-    start: int
-    end: int
-    memory: Memory
+Span = tuple[
+    int, int, int, Line
+]  # file (0 is that of memories, 1 the pending one), first byte, byte behind the last, line
 
 
 def find_spans(lines: Sequence[Line], ends: tuple[int, int], current: Mapping[str, Line]) -> dict[str, Span]:
     """Return, by id, where in the two files, which end at *ends*, each live memory's line is; not of one that was merged."""
     found: dict[str, Span] = {}
     for file, (first, last) in enumerate(((0, ends[0]), ends)):
-        place = 0
-        for line in lines[first:last]:
-            end = place + len(line.raw)
-            if line.id is not None and line.memory and current.get(line.id) is line:
-                found[line.id] = Span(file, place, end, line.memory)
-            place = end + 1
+        part = lines[first:last]
+        sizes = [len(line.raw) for line in part]
+        stops = accumulate(sizes, lambda stop, size: stop + size + 1)
+        found |= {
+            line.id: (file, stop - size, stop, line)
+            for line, size, stop in zip(part, sizes, stops, strict=True)
+            if line.id is not None and current.get(line.id) is line and line.is_record
+        }
     return found
 
 
@@ -67,15 +66,14 @@ def compare_memories(before: Mapping[str, Memory], after: Mapping[str, Memory]) 
     return [Change(id_, old, new) for id_, old, new in pairs if old is not new and old != new]
 
 
-def refuse_loss(path: Path, lines: Sequence[Line], new: bytes) -> None:
-    """Do nothing unless *new*, what is to be written to *path*, lacks a live memory of *lines*.
+def refuse_loss(path: Path, lines: Sequence[Line], kept: Sequence[Line]) -> None:
+    """Do nothing unless *kept*, which are to be written to *path*, lack a live memory of *lines*.
 
     Raises:
         ExportRefused: it does, which is a bug.
     """
-    live = {id_ for id_, line in jsonl.current(lines).items() if line.memory}
-    after = {line.id for line in jsonl.read_lines(new, {line.raw: line for line in lines}) if line.memory}
-    if lost := live - after:
+    absent = {line.id for line in lines}.difference({line.id for line in kept if line.is_record})
+    if lost := absent and {id_ for id_, line in jsonl.current(lines).items() if line.is_record and id_ in absent}:
         why = f"the canonical form would lose {count(len(lost), 'memory')}"
         raise ExportRefused(path, why, "please report this; nothing was changed")
 
@@ -113,11 +111,11 @@ class Hashes:
     All texts are hashed when a hash is asked for, or a text often: for a few texts it is quicker to look through them.
     """
 
-    def __init__(self, memories: Callable[[], Mapping[str, Memory]]) -> None:
-        self._memories = memories
+    def __init__(self, current: Callable[[], Mapping[str, Line]]) -> None:
+        self._current = current
         self._ids: dict[str, dict[str, None]] | None = None  # by hash, in order
         self._asked = 0
-        self.superseded = Counter(old for memory in memories().values() for old in memory.supersedes)
+        self.superseded = Counter(old for memory in list_replacing(current()) for old in memory.supersedes)
 
     def find(self, hash_: str, text: str = "") -> Iterable[str]:
         """Return the ids of the memories with that hash, which *text* has if it is given; none without one."""
@@ -125,11 +123,12 @@ class Hashes:
             return ()
         self._asked += 1
         if self._ids is None and text and self._asked <= _FEW:
-            return _list_alike(self._memories(), normal_form(text))
+            return _list_alike(self._current(), normal_form(text))
         if self._ids is None:
             self._ids = {}
-            for memory in self._memories().values():
-                self._ids.setdefault(content_hash(memory.content), {})[memory.id] = None
+            for line in self._current().values():
+                if line.memory:
+                    self._ids.setdefault(content_hash(line.memory.content), {})[line.memory.id] = None
         return self._ids.get(hash_, ())
 
     def apply(self, changes: Iterable[Change]) -> None:
@@ -145,13 +144,22 @@ class Hashes:
                     self._ids.setdefault(content_hash(change.after.content), {})[change.id] = None
 
 
-def _list_alike(memories: Mapping[str, Memory], form: str) -> list[str]:
+def list_replacing(current: Mapping[str, Line]) -> list[Memory]:
+    """Return the memories that replace others."""
+    lines = [line for line in current.values() if not isinstance(line, LateLine) or line.replaces]
+    return [line.memory for line in lines if line.memory and line.memory.supersedes]
+
+
+def _list_alike(current: Mapping[str, Line], form: str) -> list[str]:
     """Return the ids of the texts with that normal *form*; most begin with another letter."""
-    first = form[:1]
+    first, number = form[:1], number_form(form)
     return [
         id_
-        for id_, memory in memories.items()
-        if memory.content.lstrip()[:1].lower()[:1] == first and normal_form(memory.content) == form
+        for id_, line in current.items()
+        if (not isinstance(line, LateLine) or line.form == number)
+        and (memory := line.memory)
+        and memory.content.lstrip()[:1].lower()[:1] == first
+        and normal_form(memory.content) == form
     ]
 
 

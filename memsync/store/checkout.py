@@ -86,6 +86,30 @@ class Checkout:
             return Done(255, b"", str(error))
         return Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
+    def stream(self, *words: str) -> Iterator[bytes]:
+        """Yield the lines that `git WORDS` prints, as they come; closed, it ends git.
+
+        Raises:
+            GitRefused: it failed, after what it printed.
+        """
+        import subprocess
+
+        with subprocess.Popen(
+            [programs.find("git"), *words],
+            cwd=self.top,
+            env={**self._env, **_QUIET},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            assert process.stdout
+            try:
+                yield from process.stdout
+                if process.wait():
+                    raise GitRefused(words[0], "")
+            finally:
+                process.kill()
+
     def ask(self, *words: str) -> str | None:
         """Return what `git WORDS` prints; None if it fails."""
         done = self.run(*words)
@@ -121,7 +145,11 @@ def _find_checkout(path: Path) -> tuple[Checkout, str]:
 
 def user_name(directory: Path) -> str | None:
     """Return the name that commits made in *directory* would carry."""
+    from memsync.store.gitconfig import read_user_name
+
     git = find_git(directory)
+    if name := read_user_name(git):
+        return name
     directory = git.root if git else directory
     return ask(directory, "config", "--get", "user.name") or ask(directory, "config", "--get", "user.email")
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -58,16 +60,35 @@ def read(path: Path) -> tuple[bytes, Stamp]:
         StoreUnreadable: it is a directory, a device or a pipe, or may not be read.
         OutsideTree: it is below `.gobby/local`, and a link stands on the way.
     """
-    try:
-        with open(below.open_file(path, os.O_RDONLY), "rb") as file:
-            before = _stamp(os.fstat(file.fileno()))
-            data = file.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return b"", ABSENT
-    except OSError as error:
-        raise StoreUnreadable(path, error.strerror or str(error), "check its owner and mode") from error
+    with open_to_read(path) as (file, before):
+        data = file.read()
     # A writer in the middle of an append: what was read is what counts, and the next look sees the rest.
-    return data, before._replace(size=len(data))
+    return data, before if before == ABSENT else before._replace(size=len(data))
+
+
+@contextmanager
+def open_to_read(path: Path) -> Iterator[tuple[BinaryIO, Stamp]]:
+    """Open *path*, and give it with its stamp; what is empty and ABSENT if there is no file.
+
+    Raises:
+        StoreUnreadable, OutsideTree: as `read` does.
+    """
+    try:
+        file: BinaryIO = open(below.open_file(path, os.O_RDONLY), "rb")  # noqa: SIM115 - closed below
+    except (FileNotFoundError, NotADirectoryError):
+        yield BytesIO(), ABSENT
+        return
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    with file:
+        try:
+            yield file, _stamp(os.fstat(file.fileno()))
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> StoreUnreadable:
+    return StoreUnreadable(path, error.strerror or str(error), "check its owner and mode")
 
 
 def open_stamped(path: Path) -> tuple[BinaryIO | None, Stamp]:
@@ -91,7 +112,9 @@ def resolve_inside(path: Path, tree: Path | None) -> Path:
         OutsideTree: a link leads out of *tree*, or to git's own files in it; a repository
             must not be able to make an agent read or write anywhere else.
     """
-    real = Path(os.path.realpath(path))
+    if (where := os.path.realpath(path)) == os.fspath(path):
+        return path
+    real = Path(where)
     if tree is not None and real != path:
         top = os.path.realpath(tree)
         is_gits = ".git" in map(str.casefold, real.parts) and ".git" not in Path(top, *path.parts).parts

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from memsync.errors import MemsyncError
 from memsync.format import jsonl
 from memsync.format.codec import Line
 from memsync.store import files
+from memsync.system.late import late
 from memsync.system.named import NamedTuple
+
+if TYPE_CHECKING:
+    import threading
+else:
+    threading = late("threading")
 
 _BLOCK: Final = 4096  # bytes of what is known, that must still stand before what is new
 _MOST: Final = 1 << 20  # new bytes; with more, reading all of it is no longer the larger part
 _SOON: Final = 1.0  # seconds until the whole is read
+_AT_ONCE: Final = 1000  # lines that are compared before other threads have their turn
 
 
 class Known(NamedTuple):
@@ -26,12 +34,39 @@ class Known(NamedTuple):
     is_plain: bool
     current: Mapping[str, Line]
 
+    def read_whole(
+        self, source: BinaryIO, raws: Mapping[bytes, Line], *, may_grow: bool
+    ) -> tuple[list[Line] | None, list[Line]]:
+        """Return the lines that *source* has after those we know, which are *raws* by their bytes; or None, and all that it has."""
+        source.seek(0)
+        if may_grow and (added := self._find_added(source)) is not None:
+            return added, []
+        source.seek(0)
+        return None, jsonl.read_open(source, raws)
+
     def find_added(self, data: bytes) -> list[Line] | None:
-        """Return the lines that *data* has after those we know; None if it differs in another way."""
+        """Return the lines that *data*, a whole file, has after those we know; None if it differs in another way."""
+        return self._find_added(BytesIO(data))
+
+    def _find_added(self, source: BinaryIO) -> list[Line] | None:
         if not self.lines or not self.is_plain or self.lines[-1].problem:
             return None
-        known = b"\n".join(line.raw for line in self.lines) + b"\n"
-        return self._read(data[len(known) :]) if data.startswith(known) else None
+        return self._read(source.read()) if all(self._compare(source, len(self.lines))) else None
+
+    def begins(self, path: Path, count: int) -> bool:
+        """Tell whether the file at *path* begins with the first *count* lines that we know. Slow, but other threads have their turn."""
+        with files.open_to_read(path) as (source, _):
+            for is_same in self._compare(source, count):
+                if not is_same:
+                    return False
+                time.sleep(0)
+        return True
+
+    def _compare(self, source: BinaryIO, count: int) -> Iterator[bool]:
+        """Yield whether *source* goes on with the first *count* lines that we know, some of them at once: there is no second copy of a large file."""
+        for first in range(0, count, _AT_ONCE):
+            block = b"\n".join([*(line.raw for line in self.lines[first : min(first + _AT_ONCE, count)]), b""])
+            yield source.read(len(block)) == block
 
     def read_end(
         self, path: Path, pending: Path, both: tuple[files.Stamp, files.Stamp]
@@ -74,9 +109,10 @@ class Known(NamedTuple):
 
 
 class Later:
-    """A look at the whole file that is still to come."""
+    """A look at the whole file that is still to come; *mutex* is held by who reads it."""
 
-    def __init__(self) -> None:
+    def __init__(self, mutex: threading.RLock) -> None:
+        self._mutex = mutex
         self._timer: threading.Timer | None = None
 
     @property
@@ -84,17 +120,25 @@ class Later:
         """Whether part of the file was taken for what it was."""
         return self._timer is not None
 
-    def plan(self, look: Callable[[], object]) -> None:
-        """Call *look* soon, once, in a thread of its own, in which nobody waits for an error."""
+    def plan(self, known: Known, path: Path, pending: Path, look: Callable[[], object]) -> None:
+        """See soon whether what is *known* stands in *path* yet, in a thread of its own that holds up nobody; *look* at it if not."""
 
         def run() -> None:
             with suppress(MemsyncError, OSError):
-                look()
+                count = len(known.lines)  # which may grow meanwhile
+                if not known.begins(path, count) or files.stamp(pending) != files.ABSENT:
+                    look()
+                    return
+                with self._mutex:
+                    if self._timer is timer:
+                        self._timer = None
+                        if len(known.lines) != count:
+                            self.plan(known, path, pending, look)
 
         if self._timer is None:
-            self._timer = threading.Timer(_SOON, run)
-            self._timer.daemon = True
-            self._timer.start()
+            timer = self._timer = threading.Timer(_SOON, run)
+            timer.daemon = True
+            timer.start()
 
     def cancel(self) -> None:
         """Forget it: the whole is read now."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -102,20 +102,22 @@ else:
         with suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
-        own, is_ours = os.dup(fd), threading.Event()
+        # A Ctrl-C may come at any moment: a bare lock takes it, an Event or a Thread that starts would let go of its own lock twice.
+        own, turn = os.dup(fd), _thread.allocate_lock()
+        turn.acquire()
 
         def stand_in_line() -> None:
             fcntl.flock(own, fcntl.LOCK_EX)
-            is_ours.set()
+            turn.release()
             os.close(own)  # and the lock with it, if nobody waits for it any more
 
         # The queue is the kernel's, and knows no time limit.
-        threading.Thread(target=stand_in_line, name="memsync-lock", daemon=True).start()
-        if is_ours.wait(max(0.0, min(_SILENCE, end - time.monotonic()))):
+        _thread.start_new_thread(stand_in_line, ())
+        if turn.acquire(timeout=max(0.0, min(_SILENCE, end - time.monotonic()))):
             return True
         if is_told and time.monotonic() < end:
             log.warning("waiting for another memsync that is writing%s", _name_holder(fd))
-        return is_ours.wait(max(0.0, end - time.monotonic()))
+        return turn.acquire(timeout=max(0.0, end - time.monotonic()))
 
     def _note_holder(fd: int) -> None:
         with suppress(OSError):  # the disk is full, and only who waits would read it

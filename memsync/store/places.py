@@ -33,7 +33,7 @@ _DEFAULT_PORT: Final = late_pattern(r":(22|80|443|9418)$")
 _SCHEME: Final = late_pattern(r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """The directory of one store. Links must resolve inside `tree`; private: 0700/0600.
 
@@ -46,17 +46,17 @@ class Place:
     private: bool
     instead: Path | None = None
 
-    @property
+    @cached_property
     def memories(self) -> Path:
         """The file of memories: the truth."""
         return self.directory / MEMORIES
 
-    @property
+    @cached_property
     def pending(self) -> Path:
         """The changes that wait for a commit, when they may not be in the file of memories yet."""
         return self.local / "pending.jsonl"
 
-    @property
+    @cached_property
     def local(self) -> Path:
         """What is never tracked: lock, state.db, index, logs."""
         return self.instead or self.directory / "local"

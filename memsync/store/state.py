@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from memsync.errors import StoreError
 from memsync.records import format_time, parse_time, utc_now
 from memsync.store.files import Stamp, create, make_local, stamp
+from memsync.store.marks import Marks
 from memsync.store.tables import ABSORB_REST, ABSORB_USE, HAND_BACK, SCHEMA
 from memsync.system import local
 from memsync.system.limits import read_json
@@ -38,7 +40,6 @@ _PRUNE: Final = (
 )
 _COPIES: Final = 1_000
 _SCREENED: Final = "SELECT marks, flaw FROM screened WHERE rules = ?"
-MARK: Final = 16  # bytes of a mark; they are kept in one piece, which is read in a third of the time of rows
 _VARIABLES: Final = "SELECT variables FROM workflow_state WHERE session_id = ?"
 _DEDUP_COLUMNS: Final = (
     "created_at, new_text, existing_id, existing_text, similarity, decision, reasoning, owner, rejected, review_status"
@@ -102,7 +103,7 @@ class SessionUse(NamedTuple):
 class State:
     """The state.db of one store. Each call opens, does its work and closes, so processes never wait long.
 
-    With `is_brief` the process ends soon, and one connection serves all calls until `close`.
+    With `is_brief` the process ends or rests soon, and one connection serves all calls until `close`, one at a time.
     """
 
     is_brief = False
@@ -113,6 +114,7 @@ class State:
         self._private = private
         self._tree = tree
         self._kept: sqlite3.Connection | None = None
+        self._inode = 0  # of the file that was opened last
         self._read: dict[tuple[str, tuple[str, ...]], tuple[tuple[Stamp, Stamp], Mapping[Any, Any]]] = {}
 
     def usage(self) -> Mapping[str, Usage]:
@@ -125,7 +127,7 @@ class State:
 
     def screened(self, rules: str) -> Mapping[bytes, str]:
         """Return the marks of what was found by *rules* to hold no secret, and why it reads like an order, or ""."""
-        return self._mapping(_SCREENED, _flaws_of, (rules,))
+        return self._mapping(_SCREENED, Marks, (rules,))
 
     def record_screened(self, rules: str, flaws: Mapping[bytes, str]) -> None:
         """Note by its mark what was found by *rules*, and forget what was found by others."""
@@ -311,8 +313,7 @@ class State:
         import sqlite3
 
         try:
-            db = self._kept or self._open()
-            self._kept = None
+            db = self._take_kept() or self._open()
         except (sqlite3.Error, StoreError, OSError) as error:
             log.info("no local state in %s: %s", self.path, error)
             yield None
@@ -330,6 +331,13 @@ class State:
         finally:
             if self._kept is not db:
                 db.close()
+
+    def _take_kept(self) -> sqlite3.Connection | None:
+        """Return the connection that was kept, unless somebody has put another file in the place of its own."""
+        if self._kept and stamp(self.path).inode != self._inode:
+            self.close()
+        db, self._kept = self._kept, None
+        return db
 
     def close(self) -> None:
         """Close what a brief process has kept open."""
@@ -363,7 +371,8 @@ class State:
         )  # SQLite would make it for all to read; what it makes beside it has its mode
         for suffix in ("", "-wal", "-shm", "-journal"):
             local.refuse_links(self.path.with_name(self.path.name + suffix))  # SQLite follows them
-        db = sqlite3.connect(self.path, timeout=2.0)
+        self._inode = stamp(self.path).inode  # before SQLite opens it: of another file put there meanwhile it is not
+        db = sqlite3.connect(self.path, timeout=2.0, check_same_thread=False)
         try:
             with suppress(sqlite3.OperationalError):
                 # Two first openers may race for WAL; the loser works without asking again.
@@ -376,12 +385,11 @@ class State:
         return db
 
 
-def _flaws_of(rows: Sequence[tuple[bytes, str]]) -> dict[bytes, str]:
-    return {marks[at : at + MARK]: flaw for marks, flaw in rows for at in range(0, len(marks), MARK)}
-
-
 def _usage_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, Usage]:
-    return {id_: Usage(count, parse_time(last)) for id_, count, last in rows}
+    return {id_: Usage(count, _parse(last)) for id_, count, last in rows}
+
+
+_parse: Final = lru_cache(maxsize=16_384)(parse_time)  # after each use all of them are read again
 
 
 def _read_variables(rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:

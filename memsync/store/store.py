@@ -6,35 +6,34 @@ What is in memory is a copy of the file and nothing else.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from memsync.errors import MemoryNotFound, StoreError, StoreUnreadable, blaming
+from memsync.errors import MemoryNotFound, StoreError, blaming
 from memsync.format import codec, jsonl
 from memsync.format.codec import Line, bare
-from memsync.format.jsonl import Problem
-from memsync.format.late import merge, pending, text_merges
+from memsync.format.late import merge, pending
 from memsync.records import Change, Memory, format_time
 from memsync.store import changes as diff
-from memsync.store import checkout, files, grown, local_history
+from memsync.store import files
 from memsync.store.changes import Exported
 from memsync.store.lock import lock
 from memsync.store.places import Place
-from memsync.system.logs import Log
+from memsync.store.reading import NOWHERE, Reading
+from memsync.system.late import late
 
-log = Log(__name__)
+if TYPE_CHECKING:
+    from memsync.store import checkout, local_history
+else:
+    checkout, local_history = late("memsync.store.checkout"), late("memsync.store.local_history")
 
-Stamps = tuple[files.Stamp, files.Stamp]  # of the file and of the pending one
-NOWHERE: Final = (files.ABSENT, files.ABSENT)
 _ATTEMPTS: Final = 10
 
 
-class Store:
+class Store(Reading):
     """The memories of one place.
 
     Reading methods show the file as of the last `refresh`; writing methods are called inside `writing()`, are durable when
@@ -43,174 +42,13 @@ class Store:
     """
 
     def __init__(self, place: Place) -> None:
-        self.place = place
+        super().__init__(place)
         self.on_commit = False
         self.hold: Callable[[], str] = str
         self.before_write: Callable[[], object] = str  # under the lock, with the file freshly read
         self._waits = False  # whether writes go to the pending file
-        self._mutex = threading.RLock()
-        self._stamp: Stamps | None = None
-        self._lines: list[Line] = []  # of the file, then of the pending one, then what had to be merged
-        self._ends = (0, 0)  # where in _lines the two files end
-        self._current: dict[str, Line] = {}
-        self._in_conflict = self._is_split = False  # by git; by a merge of text that left two versions of a record
         self.in_log_form = False
         self.touched: dict[str, Memory | None] = {}  # what this object wrote, by id, as it was before
-        self.followers = diff.Followers()
-        self._later = grown.Later()
-
-    @property
-    def path(self) -> Path:
-        """The file, links followed.
-
-        Raises:
-            OutsideTree: a link leads out of the repository.
-        """
-        return files.resolve_inside(self.place.memories, self.place.tree)
-
-    def follow(self, listener: Callable[[Sequence[Change]], None], since: Mapping[str, Memory]) -> None:
-        """Call *listener* (the only one) with what changed *since*, and from now on with every change, in order.
-
-        Cut off by an exception, the listener is let go.
-        """
-        with self._mutex:
-            self.refresh()
-            self.followers.listener = listener
-            if found := diff.compare_memories(since, self.memories()):
-                listener(found)
-
-    def refresh(self, *, whole: bool = False) -> list[Change]:
-        """Read the file again if its stamp changed, and return what is different since the last look.
-
-        Of a file that only grew, for one who follows it, the end is read at once and the whole soon after; or now, if *whole*.
-
-        Raises:
-            StoreUnreadable, OutsideTree
-        """
-        with self._mutex, self.followers.whole():
-            if self._stamp is not None and self.look() == self._stamp and not (whole and self._later.is_due):
-                return []
-            if not whole and (changes := self._follow_growth()) is not None:
-                return changes
-            self._later.cancel()
-            was_whole, self._stamp = self._stamp is not None, None  # until all of it is taken in
-            # This one first: an export writes the file and then removes this, and twice the same changes nothing.
-            held, held_seen = files.read(self.place.pending)
-            data, seen = files.read(self.path)
-            if jsonl.is_utf16(data):
-                raise StoreUnreadable(self.path, "is UTF-16", "save it as UTF-8")
-            if was_whole and not held and (added := self._known.find_added(data)) is not None:
-                changes = self._take_in(added, waiting=False)
-                self._stamp = seen, held_seen
-                return self.followers.tell(changes)
-            before = self._current
-            lines = jsonl.read_lines(data, self.lines())
-            self._lines, self._ends = pending.lay_over(lines, held)
-            self._current = merge.current(lines) | jsonl.current(self._lines[len(lines) :])
-            self._in_conflict = jsonl.in_conflict(lines)
-            self._is_split = not self._in_conflict and bool(text_merges.find(lines))
-            self._stamp = seen, held_seen
-            if not before and self.followers.are_none:
-                return []  # nothing to compare with, and nobody to tell
-            return self.followers.tell(diff.compare_lines(before, self._current))
-
-    @property
-    def _known(self) -> grown.Known:
-        return grown.Known(self._lines, self._ends[0] == len(self._lines) and not self._in_conflict, self._current)
-
-    def _follow_growth(self) -> list[Change] | None:
-        """Take in what the file has more than at the last look; None: all of it must be read."""
-        if self._stamp is None or self.followers.are_none:
-            return None
-        if (found := self._known.read_end(self.path, self.place.pending, self._stamp)) is None:
-            return None
-        self._stamp = None  # until all of it is taken in
-        changes = self._take_in(found[0], waiting=False)
-        self._stamp = found[1], files.ABSENT
-        self._later.plan(partial(self.refresh, whole=True))
-        return self.followers.tell(changes)
-
-    def look(self) -> Stamps:
-        """Return the stamps of both files as they are now."""
-        return files.stamp(self.path), files.stamp(self.place.pending)
-
-    def memories(self) -> dict[str, Memory]:
-        """Return the live memories by id; the caller may keep the dictionary."""
-        with self._mutex:
-            return {id_: line.memory for id_, line in self._current.items() if line.memory}
-
-    def lines(self) -> dict[bytes, Line]:
-        """Return what was read, by its bytes: another version of the file has most of it too."""
-        with self._mutex:
-            return {line.raw: line for line in self._lines}
-
-    def replacing(self) -> list[Memory]:
-        """Return the memories that replace others. Takes no lock, so that who holds another store's may ask."""
-        return [line.memory for line in list(self._current.values()) if line.memory and line.memory.supersedes]
-
-    def get(self, id_: str) -> Memory | None:
-        """Return the live memory *id_*, by its whole id."""
-        return line.memory if (line := self._current.get(id_)) else None
-
-    def raw(self, id_: str) -> bytes:
-        """Return the bytes of the line that counts for *id_*."""
-        return self._current[id_].raw
-
-    def knows(self, id_: str) -> bool:
-        """Tell whether a line has that id, be it a live memory or a removal."""
-        return id_ in self._current
-
-    def __len__(self) -> int:
-        return len(self._current)
-
-    def by_hash(self, hash_: str, *, besides: str = "", text: str = "") -> Memory | None:
-        """Return a memory with that content hash, that of *text* if it is given, and another id than *besides*; an archived one only if there is no other."""
-        with self._mutex:
-            hashes = self.followers.hashes = self.followers.hashes or diff.Hashes(self.memories)
-            found = (m for id_ in hashes.find(hash_, text) if id_ != besides and (m := self.get(id_)))
-            return min(found, key=lambda memory: memory.archived_at is not None, default=None)
-
-    def problems(self) -> list[Problem]:
-        """Return what a person should look at in the file, by line."""
-        return [problem for problem in jsonl.problems(list(self._lines)) if problem.number <= self._ends[0]]
-
-    def first_problem(self) -> tuple[int, int, str] | None:
-        """Return how many lines have problems, and the number and the problem of the first; None if none has."""
-        found = [problem for problem in self.problems() if not problem.harmless]
-        return (len(found), found[0].number, found[0].why) if found else None
-
-    @property
-    def stamp(self) -> Stamps | None:
-        """What both files looked like when they were last read or written; None before."""
-        return self._stamp
-
-    @property
-    def waiting(self) -> int:
-        """How many memories have changes that wait for a commit."""
-        with self._mutex:
-            return len({line.id for line in self._lines[self._ends[0] : self._ends[1]] if line.id is not None})
-
-    def spans(self) -> tuple[Stamps, dict[str, diff.Span]]:
-        """Return the stamps and, by id, where each live memory's line is; not of one that had to be merged."""
-        with self._mutex:
-            if self._later.is_due:
-                self.refresh(whole=True)  # a cache outlives us
-            return self._stamp or NOWHERE, diff.find_spans(self._lines, self._ends, self._current)
-
-    def is_canonical(self) -> bool:
-        """Tell whether an export would change nothing, but for what waits, as of the last `refresh`."""
-        with self._mutex:
-            lines, size = self._lines[: self._ends[0]], (self._stamp or NOWHERE)[0].size
-        return jsonl.in_conflict(lines) or jsonl.is_in_order(lines, max(size, 0))
-
-    def nameless(self) -> list[str]:
-        """Return the derived ids of records that were written by hand without one."""
-        with self._mutex:
-            return [id_ for id_, line in self._current.items() if line.nameless]
-
-    def replaced(self) -> dict[str, bytes]:
-        """Return, by id, the last line of the local history that says something else than the file does now."""
-        return local_history.read(self.place.local, self.get)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -234,7 +72,9 @@ class Store:
     def is_due(self) -> bool:
         """Tell whether a change waits that belongs into the file, and not on another branch."""
         first, last = self._ends
-        return last != len(self._lines) or pending.is_due(self._lines[:first], self._lines[first:last])
+        return last != len(self._lines) or (
+            first != last and pending.is_due(self._lines[:first], self._lines[first:last])
+        )
 
     def add(self, memories: Iterable[Memory]) -> list[Change]:
         """Append new *memories* with one fsync."""
@@ -316,16 +156,17 @@ class Store:
     def _export_once(self, collapse: bool, settle: Callable[[list[Line]], list[Line]] | None) -> Exported | None:
         path = self.path
         data, _ = files.read(path)
-        lines = jsonl.read_lines(data, self.lines())
+        added = self._known.find_added(data)
+        lines = jsonl.read_lines(data, self.lines()) if added is None else [*self._lines, *added]
         if settle is None and jsonl.in_conflict(lines) and checkout.is_unmerged(path):
             return Exported(path, changed=False, held="git is merging it; `memsync sync` resolves that")
-        lines = (settle or merge.settle)(lines)
-        held, away = pending.split(lines, files.read(self.place.pending)[0], partial(checkout.had, path))
-        lines, _ = pending.lay_over(lines, held)
-        new = jsonl.export(lines, collapse=collapse)
-        if new == data:
+        if settle or not jsonl.have_own_ids(lines):
+            lines = (settle or merge.settle)(lines)
+        lines, away = self._lay_waiting_over(lines)
+        kept = jsonl.keep(lines, collapse=collapse)
+        if (new := jsonl.spell(kept)) == data:
             return self._end_export(away, changed=False)
-        diff.refuse_loss(path, lines, new)
+        diff.refuse_loss(path, lines, kept)
         if collapse:
             self._keep_replaced(diff.find_collapsed(lines, new))
         temp = self.place.local / "export.tmp"
@@ -334,7 +175,19 @@ class Store:
             return None
         if late:
             files.append(path, late, private=self.place.private)
-        return self._end_export(away, changed=True)
+        if jsonl.are_records(kept, len(new)):
+            self._written = new, kept
+        try:
+            return self._end_export(away, changed=True)
+        finally:
+            self._written = b"", []
+
+    def _lay_waiting_over(self, lines: list[Line]) -> tuple[list[Line], bytes]:
+        """Return *lines* of the file with what belongs into it by now, and what goes on waiting."""
+        if not (waiting := files.read(self.place.pending)[0]):
+            return lines, b""
+        held, away = pending.split(lines, waiting, partial(checkout.had, self.path))
+        return pending.lay_over(lines, held)[0], away
 
     def _end_export(self, away: bytes, *, changed: bool) -> Exported:
         """Forget what waited, now that it is in the file, but for what waits for another branch."""
@@ -374,7 +227,7 @@ class Store:
         files.make_dirs(path.parent, private=self.place.private)
         seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in
         data = b"".join(raw + b"\n" for raw in new)
-        lines = pending.read(data)
+        lines = (pending.read if self._waits else jsonl.read_lines)(data)
         self.touched = {line.id: self.get(line.id) for line in lines if line.id is not None} | self.touched
         before, after = files.append(path, data, private=self.place.private)
         local_history.note(self.place.local, raws if keep else (), private=self.place.private)
@@ -385,15 +238,6 @@ class Store:
             changes = self._take_in(lines, waiting=self._waits)
             self._stamp = (seen[0], after) if self._waits else (after, seen[1])
             return self.followers.tell(changes)
-
-    def _take_in(self, lines: list[Line], *, waiting: bool) -> list[Change]:
-        """Add *lines* after the others, and return what they change."""
-        latest = {line.id: line for line in lines if line.id is not None}
-        changes = [Change(id_, self.get(id_), line.memory) for id_, line in latest.items()]
-        self._lines += lines
-        self._ends = (self._ends[0] if waiting else len(self._lines), len(self._lines))
-        self._current |= latest
-        return [change for change in changes if change.before != change.after]
 
     def _keep_replaced(self, raws: list[bytes]) -> None:
         """Keep replaced lines in the local history before they can leave the file."""

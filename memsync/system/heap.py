@@ -13,6 +13,10 @@ _ARENA_MAX: Final = -8
 _LARGE: Final = 1 << 18  # bytes, from which on a block is the system's own
 
 
+def give_back_nothing() -> None:
+    """Stand for what gives back memory, where nothing was read that could be given back."""
+
+
 def trim() -> None:
     """Give back what lies free between what is held, which takes milliseconds; elsewhere than with glibc nothing is done."""
     if sys.platform != "linux":

@@ -62,13 +62,13 @@ def import_pathlib() -> None:
 
 
 class _LatePattern:
-    def __init__(self, text: str | bytes, flags: int) -> None:
+    def __init__(self, text: Any, flags: int) -> None:
         self.pattern, self._late_flags = text, flags
 
     def __getattr__(self, name: str) -> Any:
-        import re
+        from memsync.system.patterns import compiled
 
-        value = getattr(re.compile(self.pattern, self._late_flags), name)
+        value = getattr(compiled(self.pattern, self._late_flags), name)
         setattr(self, name, value)  # from now on as quick as the pattern's own
         return value
 
@@ -78,3 +78,9 @@ def late_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     made: Any = _LatePattern(text, flags)
     found: re.Pattern[AnyStr] = made
     return found
+
+
+def keep_patterns() -> None:
+    """Keep the patterns that were compiled here for other processes, where any were."""
+    if patterns := sys.modules.get("memsync.system.patterns"):
+        patterns.keep()

@@ -13,7 +13,22 @@ from starlette.staticfiles import StaticFiles
 
 from memsync.agents.live import Live
 from memsync.janitor.waiting import Waiting
-from memsync.web import atlas, branch, bulk, edits, health, hub, memories, pages, review, sessions, skills, timeline
+from memsync.web import (
+    atlas,
+    branch,
+    bulk,
+    edits,
+    health,
+    hub,
+    memories,
+    pages,
+    past,
+    review,
+    sessions,
+    skills,
+    timeline,
+    undo,
+)
 from memsync.web.changes import Changes
 from memsync.web.checkup import Checkup
 from memsync.web.desk import Desk
@@ -55,7 +70,7 @@ def memory_routes(desk: Desk, shelf: Shelf) -> list[Route]:
         desk.reads("/", partial(memories.show_list, shelf)),
         desk.reads("/hub", hub.show),
         desk.reads("/memory", partial(memories.show_record, shelf)),
-        desk.reads("/memory/history", memories.show_history),
+        desk.reads("/memory/history", partial(past.show_history, past.Readings())),
         desk.reads("/memory/new", partial(edits.show_new, shelf)),
         desk.writes("/memory/new", partial(edits.create, shelf)),
         desk.writes("/memory/edit", partial(edits.edit, shelf)),
@@ -65,8 +80,10 @@ def memory_routes(desk: Desk, shelf: Shelf) -> list[Route]:
         desk.writes("/memory/share", edits.share),
         desk.writes("/memory/unshare", edits.unshare),
         desk.writes("/memory/approve", edits.approve),
+        desk.writes("/memory/revoke", edits.revoke),
         desk.writes("/bulk", bulk.preview),
         desk.writes("/bulk/do", bulk.apply),
+        desk.writes("/undo", undo.take_back),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from memsync.memories import anchors, citations
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
+from memsync.records import Memory
 from memsync.web import spell
 from memsync.web.desk import Given, Page
 from memsync.web.memories import link_to
@@ -62,19 +63,24 @@ class Edge(NamedTuple):
 def show(shelf: Shelf, project: Project, given: Given) -> Page:
     """Return the map of a folder of the repository, the top without a name, and the graph of all memories."""
     folder = given.get("in").strip("/")
-    live = [entry for entry in shelf.entries(project) if not entry.memory.archived_at]
+    live = [memory for memory, _ in shelf.memories(project) if not memory.archived_at]
     places = list_places(live, folder)
     root = project.layout.root
     for place in places[:_PLACES] if root else ():
         assert root
         place.stale = citations.find_stale(sorted(place.texts), root) if not place.is_folder else ()
-    edges = draw(list_links(live))
+    links = list_links(live)
+    wanted = {id_ for one, _, other in links for id_ in (one, other)}
+    ends = {
+        memory.id: make() for memory, make in shelf.memories(project) if memory.id in wanted and not memory.archived_at
+    }
+    edges = draw([(ends[one], how, ends[other]) for one, how, other in links])
     view = {
         "folder": folder,
         "above": [(name, f"/map?{urlencode({'in': path})}") for name, path in _list_above(folder)],
         "places": places[:_PLACES],
         "left": len(places[_PLACES:]),
-        "bare": sum(not entry.memory.anchors for entry in live),
+        "bare": sum(not memory.anchors for memory in live),
         "total": len(live),
         "nodes": list({node.entry.id: node for edge in edges for node in (edge.one, edge.other)}.values()),
         "edges": edges,
@@ -91,40 +97,38 @@ def _list_above(folder: str) -> Iterator[tuple[str, str]]:
         yield name, "/".join(names[:number])
 
 
-def list_places(entries: Iterable[Entry], folder: str) -> list[Place]:
+def list_places(memories: Iterable[Memory], folder: str) -> list[Place]:
     """Return what of *folder* memories speak of, a level deep, that of which most do first."""
     start = f"{folder}/" if folder else ""
     found: dict[str, Place] = {}
-    for entry in entries:
-        for text in entry.memory.anchors:
+    for memory in memories:
+        for text in memory.anchors:
             path = anchors.parse(text).path
             if not path or not path.startswith(start):  # or a command
                 continue
             name, slash, _ = path[len(start) :].partition("/")
             place = found.setdefault(start + name + slash, Place(start + name, bool(slash)))
-            place.ids.add(f"{entry.scope} {entry.id}")
+            place.ids.add(memory.id)
             place.texts.add(text)
-            when = entry.memory.written_at
-            place.latest = max(filter(None, (place.latest, when)), default=None)
+            place.latest = max(filter(None, (place.latest, memory.written_at)), default=None)
     return sorted(found.values(), key=lambda place: (-len(place.ids), place.path, place.is_folder))
 
 
 Link = tuple[Entry, str, Entry]
 
 
-def list_links(entries: Sequence[Entry]) -> list[Link]:
-    """Return which memory supersedes, contradicts as one side of a merge, or names which other."""
-    by_id: Mapping[str, Entry] = {entry.id: entry for entry in entries}
-    found: dict[tuple[str, str], Link] = {}
-    for entry in entries:
-        memory = entry.memory
+def list_links(memories: Sequence[Memory]) -> list[tuple[str, str, str]]:
+    """Return by their ids which memory supersedes, contradicts as one side of a merge, or names which other."""
+    ids = {memory.id for memory in memories}
+    found: dict[tuple[str, str], str] = {}
+    for memory in memories:
         named = [("supersedes", id_) for id_ in memory.supersedes]
         named += [("in conflict with", memory.conflict_of)] if memory.conflict_of else []
         named += [("mentions", id_) for id_ in _ID.findall(memory.content)] if "mm-" in memory.content else []
         for how, id_ in named:
-            if id_ != entry.id and (other := by_id.get(id_)):
-                found.setdefault((entry.id, id_), (entry, how, other))
-    return list(found.values())
+            if id_ != memory.id and id_ in ids:
+                found.setdefault((memory.id, id_), how)
+    return [(one, how, other) for (one, other), how in found.items()]
 
 
 def draw(links: Sequence[Link]) -> list[Edge]:

@@ -13,7 +13,8 @@ from memsync.errors import Changed, MemsyncError, NoHistory
 from memsync.git import history, stage
 from memsync.history import events
 from memsync.history.diff import Difference, SkillChange, difference
-from memsync.history.events import Event, Files, files_of
+from memsync.history.events import Event
+from memsync.history.lines import Files, files_of
 from memsync.memories import sync
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
@@ -96,7 +97,7 @@ def show(project: Project, given: Given) -> Page:
             "skills": found.skills[:_ROWS],
             "command": spell.command("memory", "diff", *spell.content(against.base[:10] or "HEAD")),
             "state": (state := _describe_stage(project)),
-            "can_stage": (can_stage := state in (_UNKNOWN, _WAITING)),
+            "can_stage": (can_stage := state in (_UNKNOWN, _WAITING) and not view["problem"]),
             "version": _version(project) if can_stage else "",
         }
     except MemsyncError as error:
@@ -161,6 +162,8 @@ def stage_all(project: Project, given: Given) -> Done:
     store.refresh()
     if _version(project) != given.get("was"):
         raise Changed("a memory of this branch")
+    if problem := tell_problem(store):  # it would look removed to whoever merges it
+        raise MemsyncError(f"{problem}; nothing was staged: mend the file, or stage it with git")
     before = stage.state(checkout, stage.path_of(checkout, store))
     if left := stage.stage(checkout, store, project.vetting.allowed):
         raise MemsyncError(f"the memories are not staged: {left.why}")

@@ -10,7 +10,7 @@ from memsync.memories import sharing
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, clean_importance, clean_tags, shown_id
-from memsync.web import spell
+from memsync.web import spell, undo
 from memsync.web.desk import Done, Given, Page
 from memsync.web.edits import read_importance
 from memsync.web.memories import Row, version_of
@@ -121,7 +121,9 @@ def apply(project: Project, given: Given) -> Done:
         except MemsyncError as error:
             refused.append(f"{shown_id(entry.id)}: {error}")
     commands = [spell.command(*action.words(entry, value)) for entry in chosen]
-    return Done(f"{action.name}: {len(chosen) - len(refused)} of {len(chosen)} done", "/", commands, also=refused)
+    said = f"{action.name}: {len(chosen) - len(refused)} of {len(chosen)} done"
+    is_any = len(refused) < len(chosen)
+    return Done(said, "/", commands, undo.offer(project) if is_any else None, also=refused)
 
 
 def _read_action(given: Given) -> tuple[Action, str]:

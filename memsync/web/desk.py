@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import anyio.to_thread
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -135,8 +136,11 @@ class Desk:
         """Return the route of a form: what it did is told on the next page; a page is shown as it is."""
 
         async def answer(request: Request) -> Response:
-            async with request.form(max_files=0, max_fields=_FIELDS) as form:
-                given = Given(form)
+            try:
+                async with request.form(max_files=0, max_fields=_FIELDS) as form:
+                    given = Given(form)
+            except ClientDisconnect:
+                return Response(status_code=400)  # the page was closed while it sent; nobody reads this
             if given.get("form") != self.keys.form:
                 raise HTTPException(403, "this form is not from a page of this desk; open it again. Nothing was done")
             return await self._answer(request, lambda project: writer(project, given))

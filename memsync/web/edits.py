@@ -16,6 +16,7 @@ from memsync.web import spell
 from memsync.web.desk import Done, Given, Page, Undo, fail, status_of
 from memsync.web.memories import find_entry, link_to, record_page, values_of, version_of
 from memsync.web.shelf import Shelf
+from memsync.web.undo import offer
 
 _FIELDS: Final = ("content", "type", "importance", "tags", "private", "supersedes")
 _TOLD: Final = {
@@ -140,12 +141,8 @@ def _write_new(project: Project, said: dict[str, str]) -> Done:
     options += [word for id_ in old for word in ("--supersedes", id_)]
     command = spell.command("memory", "remember", *options, *spell.content(said["content"]))
     why = f" ({result.reason})" if result.reason else ""
-    return tell(
-        f"{result.status}{why}: {shown_id(result.entry.id)}",
-        result,
-        [command],
-        "forget" if result.status == "created" else "",
-    )
+    done = tell(f"{result.status}{why}: {shown_id(result.entry.id)}", result, [command])
+    return done if result.status == "exists" else done._replace(undo=offer(project))
 
 
 def supersede(project: Project, given: Given) -> Done:
@@ -154,7 +151,8 @@ def supersede(project: Project, given: Given) -> Done:
     old = given.get("other")
     result = project.update(entry.id, scope=entry.scope, supersedes=[old], was=entry.memory)
     command = spell.command("memory", "update", "--supersedes", old, *spell.content(entry.id))
-    return tell(f"{shown_id(entry.id)} supersedes {one_line(old, 64)}, which is archived", result, [command])
+    done = tell(f"{shown_id(entry.id)} supersedes {one_line(old, 64)}, which is archived", result, [command])
+    return done._replace(undo=offer(project))
 
 
 def forget(project: Project, given: Given) -> Done:
@@ -171,11 +169,8 @@ def restore(project: Project, given: Given) -> Done:
         find_unchanged(project, given)
     where = next((one for one in project.stores if one == scope), None)
     result = events.undo(project, ref, where)
-    return tell(
-        f"{shown_id(result.entry.id)}: {result.reason}",
-        result,
-        [spell.command("memory", "restore", *spell.content(ref))],
-    )
+    command = spell.command("memory", "restore", *spell.content(ref))
+    return tell(f"{shown_id(result.entry.id)}: {result.reason}", result, [command])
 
 
 def share(project: Project, given: Given) -> Done:
@@ -197,5 +192,13 @@ def approve(project: Project, given: Given) -> Done:
     """Let agents be given a flagged memory: somebody has read it on this page."""
     entry = find_unchanged(project, given)
     project.screening.approve(entry)
-    command = spell.command("memory", "approve", *spell.content(entry.id))
-    return Done(f"approved {shown_id(entry.id)}", link_to(entry), [command])
+    command = spell.command("memory", "approve", "--yes", *spell.content(entry.id))
+    return Done(f"approved {shown_id(entry.id)}", link_to(entry), [command], make_undo("revoke", entry))
+
+
+def revoke(project: Project, given: Given) -> Done:
+    """Let a flagged memory wait again."""
+    entry = find_unchanged(project, given)
+    project.screening.revoke(entry)
+    command = spell.command("memory", "approve", "--revoke", *spell.content(entry.id))
+    return Done(f"{shown_id(entry.id)} waits again", link_to(entry), [command])

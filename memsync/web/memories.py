@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import count, islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from memsync.errors import MemsyncError, NoHistory
-from memsync.history import events
+from memsync.errors import MemsyncError
 from memsync.memories import anchors, citations
 from memsync.memories.filters import Filters
 from memsync.memories.links import links_of
@@ -26,7 +26,7 @@ from memsync.web.shelf import Shelf
 _ROWS: Final = 50
 _FOUND: Final = 15  # of a search, which answers each key: what nobody has screened yet takes a millisecond a row
 _MOST: Final = 100_000  # rows of one answer: what is on the screen already is asked for at once
-_PARTS: Final = ("lexical", "semantic", "identifier", "phrase")
+_PARTS: Final = ("lexical", "semantic", "identifier", "phrase", "wording")
 _SHORT: Final = 4  # characters of an id that may be a word
 _ID: Final = re.compile(rf"[\w-]{{{_SHORT + 1},}}")
 _AGES: Final[Mapping[str, tuple[str, int]]] = {
@@ -118,7 +118,7 @@ def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
         {
             "found": found,
             "asked": asked,
-            "is_narrow": bool(said.keys() - {"sort", "archived", "hub"}),
+            "is_narrow": bool(said.keys() & {"q", *_NARROWING}),
             "choices": shelf.choices(project),
             "scopes": [scope for scope in SCOPES if scope in project.stores],
             "ages": {name: text for name, (text, _) in _AGES.items()},
@@ -132,7 +132,8 @@ def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
     )
 
 
-FIELDS: Final = ("type", "tag", "scope", "author", "age", "least", "file", "archived", "sort", "hub")
+_NARROWING: Final = ("type", "tag", "scope", "author", "age", "least", "file")
+FIELDS: Final = (*_NARROWING, "archived", "sort", "hub")
 
 
 def read_filters(project: Project, given: Given) -> Filters:
@@ -177,11 +178,20 @@ def _explain(hit: Hit) -> str:
 
 
 def _list(shelf: Shelf, project: Project, given: Given, filters: Filters, offset: int, limit: int) -> Found:
-    chosen = [entry for entry in shelf.entries(project) if filters.allow(entry)]
-    order = SORTS.get(given.get("sort"), SORTS["importance"])[1]
-    first = heapq.nsmallest(offset + limit, chosen, key=order)  # of 100,000 most are never looked at
+    entries, end, order = shelf.entries(project), offset + limit, given.get("sort")
+    if not any(given.get(name) for name in _NARROWING) and order in ("", "importance"):
+        # In their order already, so that most are never looked at.
+        first, total = (
+            list(islice(filter(filters.allow, entries), end)),
+            shelf.count(project, archived=filters.archived),
+        )
+    else:
+        passed = count()
+        allowed = (entry for entry, _ in zip(filter(filters.allow, entries), passed, strict=False))
+        first = heapq.nsmallest(end, allowed, key=SORTS.get(order, SORTS["importance"])[1])
+        total = next(passed)
     rows = [Row(project.mark(entry)) for entry in first[offset:]]
-    return Found(rows, len(chosen), len(chosen) > offset + limit)
+    return Found(rows, total, total > end)
 
 
 def _spell_list(asked: Mapping[str, str]) -> str:
@@ -243,7 +253,7 @@ def record_page(
             "error": error,
             "types": shelf.choices(project).types,
             "anchored": _read_anchors(project, entry),
-            "relatives": list(_find_relatives(project, shelf, entry)),
+            "relatives": list(_find_relatives(shelf, project, entry)),
             "given": project.state(entry.scope).uses_of(entry.id) if entry.scope in project.stores else [],
             "ref": memory.id,
             "has_history": entry.scope == "project" and project.layout.git is not None,
@@ -273,38 +283,20 @@ def _read_anchors(project: Project, entry: Entry) -> list[Anchored]:
     ]
 
 
-def _find_relatives(project: Project, shelf: Shelf, entry: Entry) -> Iterator[Relative]:
+def _find_relatives(shelf: Shelf, project: Project, entry: Entry) -> Iterator[Relative]:
     """Yield the memories that *entry* names, and those that name it."""
     one = entry.memory
     named, linked = set(_ID.findall(one.content)), {link.target: link.relation for link in links_of(one)}
-    for other in shelf.entries(project):
-        two = other.memory
+    for two, make in shelf.memories(project):
         if two.id == one.id:
             continue
         if two.id in one.supersedes:
-            yield Relative("supersedes", other)
+            yield Relative("supersedes", make())
         if one.id in two.supersedes:
-            yield Relative("superseded by", other)
+            yield Relative("superseded by", make())
         if one.conflict_of == two.id or two.conflict_of == one.id:
-            yield Relative("in conflict with", other)
+            yield Relative("in conflict with", make())
         if two.id in linked or two.id in named:
-            yield Relative(linked.get(two.id, "mentions"), other)
+            yield Relative(linked.get(two.id, "mentions"), make())
         if len(one.id) > _SHORT and one.id in two.content and one.id in _ID.findall(two.content):
-            yield Relative("mentioned by", other)
-
-
-def show_history(project: Project, given: Given) -> Page:
-    """Return what became of one memory in git, with who set each field."""
-    ref = given.raw("id")
-    view: dict[str, Any] = {"ref": ref, "events": [], "blame": [], "notes": [], "error": ""}
-    try:
-        view["events"] = events.events(project, ref)
-        view["notes"] = events.notes(project)
-        view["blame"] = events.blame(project, ref, view["events"])
-    except NoHistory as error:
-        view["error"] = str(error)
-    except MemsyncError as error:
-        if not view["events"]:
-            raise
-        view["error"] = str(error)  # it is gone by now, and so nobody has set its fields
-    return Page("history.html", view)
+            yield Relative("mentioned by", make())

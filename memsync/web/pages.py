@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -19,6 +21,7 @@ from memsync.system.texts import one_line, printable
 STATIC: Final = Path(__file__).parent / "static"
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _LABEL: Final = 64  # characters of a tag or a name
+_NAME: Final = re.compile(r"(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*")  # browsers read 127.1 and 0x7f000001 as this machine
 
 
 @cache
@@ -70,7 +73,21 @@ def _markdown() -> Any:
     from markdown_it import MarkdownIt
 
     # No HTML of the author's, and no pictures: they would be requests to wherever the text says.
-    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    made = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    made.validateLink = _leads_to_the_web  # type: ignore[method-assign]
+    return made
+
+
+def _leads_to_the_web(url: str) -> bool:
+    """Tell whether *url* leads to a host by its name, or to a mailbox: it runs nothing, and fills in no form of this desk."""
+    text = url.lower()
+    if text.startswith("mailto:"):
+        return True
+    try:
+        host = urlsplit(text).hostname or ""
+    except ValueError:
+        return False
+    return text.startswith(("http://", "https://")) and host != "localhost" and bool(_NAME.fullmatch(host))
 
 
 def render_markdown(text: str) -> Markup:

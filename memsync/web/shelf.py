@@ -1,20 +1,26 @@
-"""Every memory in reach, at hand until a file changes: a list of 10,000 is looked at for each page."""
+"""Every memory in reach, in its order until a file changes: a list of 10,000 is looked at for each page.
+
+What is kept of each is where it stands and what it is worth, a few bytes: 100,000 entries would take 30 MB.
+"""
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-from memsync.memories.filters import Filters
+from memsync.memories.decay import effective_importance
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.records import sort_types
+from memsync.records import Memory, Scope, sort_types
+from memsync.store.state import Usage
 from memsync.store.store import Store
 
-_EVERYTHING: Final = Filters(archived=True)
+_NEVER: Final = Usage(0, None)
 _FRESH: Final = timedelta(minutes=10)  # importance fades by the month
 _MOST: Final = 200  # choices of one filter
 
@@ -28,13 +34,33 @@ class Choices(NamedTuple):
 
 
 class _Look(NamedTuple):
-    """What a look found: it holds until `until`, or until what was `seen` is different."""
+    """What a look found: it holds until `until`, or until what was `seen` is different.
+
+    `memories` stand in the order of `scopes`, each with where its last one ends; `worth` is what they are worth now, and `order` their
+    places, the most important first; `live` are not archived.
+    """
 
     seen: list[tuple[object, object]]
     until: datetime
-    entries: list[Entry]
+    scopes: Sequence[tuple[Scope, int, Mapping[str, Usage]]]
+    memories: Sequence[Memory]
+    worth: array[float]
+    order: array[int]
+    live: int
     choices: Choices
     problems: Sequence[str]
+
+    def entry(self, place: int, repo: str) -> Entry:
+        """Return the memory at *place* as an entry, not marked yet."""
+        memory = self.memories[place]
+        scope, _, usage = next(one for one in self.scopes if place < one[1])
+        return Entry(
+            memory=memory,
+            scope=scope,
+            effective_importance=self.worth[place],
+            access_count=usage.get(memory.id, _NEVER).access_count,
+            repo=repo,
+        )
 
 
 class Shelf:
@@ -43,9 +69,21 @@ class Shelf:
     def __init__(self) -> None:
         self._looks: WeakKeyDictionary[Project, _Look] = WeakKeyDictionary()
 
-    def entries(self, project: Project) -> list[Entry]:
-        """Return every memory of *project*, archived ones too; not marked yet."""
-        return self._look(project).entries
+    def entries(self, project: Project) -> Iterator[Entry]:
+        """Yield every memory of *project*, archived ones too, the most important first; not marked yet."""
+        look = self._look(project)
+        return (look.entry(place, project.repo) for place in look.order)
+
+    def memories(self, project: Project) -> Iterator[tuple[Memory, Callable[[], Entry]]]:
+        """Yield what `entries` does as bare memories, in any order, each with what makes its entry."""
+        look = self._look(project)
+        for place, memory in enumerate(look.memories):
+            yield memory, partial(look.entry, place, project.repo)
+
+    def count(self, project: Project, *, archived: bool) -> int:
+        """Return how many memories *project* has, with the *archived* ones or without."""
+        look = self._look(project)
+        return len(look.memories) if archived else look.live
 
     def choices(self, project: Project) -> Choices:
         """Return what the memories of *project* can be filtered by."""
@@ -65,20 +103,37 @@ class Shelf:
         if (
             last
             and now <= last.until
-            and all(a[0] == b[0] and a[1] is b[1] for a, b in zip(last.seen, seen, strict=True))
+            and all(a[0] == b[0] and (a[1] is b[1] or a[1] == b[1]) for a, b in zip(last.seen, seen, strict=True))
         ):
-            self._looks[project] = last
+            self._looks[project] = last = last._replace(seen=seen)  # the next look compares with what is still there
             return last
         del last  # before there are as many again
-        entries = list(project.entries(_EVERYTHING))
-        found = self._looks[project] = _Look(
-            seen,
-            now + _FRESH,
-            entries,
-            _find_choices(entries),
-            list(filter(None, map(tell_problem, project.stores.values()))),
-        )
+        found = self._looks[project] = _survey(project, seen, now)
         return found
+
+
+def _survey(project: Project, seen: list[tuple[object, object]], now: datetime) -> _Look:
+    memories: list[Memory] = []
+    worth = array("d")
+    scopes = []
+    for scope, store in project.stores.items():
+        usage = project.state(scope).usage()
+        for memory in store.memories().values():
+            last = usage.get(memory.id, _NEVER).last_accessed_at
+            worth.append(effective_importance(memory, last, now, project.settings))
+            memories.append(memory)
+        scopes.append((scope, len(memories), usage))
+    return _Look(
+        seen,
+        now + _FRESH,
+        scopes,
+        memories,
+        worth,
+        array("L", sorted(range(len(memories)), key=lambda place: (-worth[place], memories[place].id))),
+        sum(memory.archived_at is None for memory in memories),
+        _find_choices(memories),
+        list(filter(None, map(tell_problem, project.stores.values()))),
+    )
 
 
 def tell_problem(store: Store | None) -> str:
@@ -89,14 +144,14 @@ def tell_problem(store: Store | None) -> str:
     return f"{store.place.memories}:{number}: {why}" + (f" (and {count - 1} more)" if count > 1 else "")
 
 
-def _find_choices(entries: Iterable[Entry]) -> Choices:
+def _find_choices(memories: Iterable[Memory]) -> Choices:
     types: set[str] = set()
     tags: Counter[str] = Counter()
     authors: Counter[str] = Counter()
-    for entry in entries:
-        types.add(entry.memory.memory_type)
-        tags.update(entry.memory.tags)
-        authors.update([entry.memory.author] if entry.memory.author else ())
+    for memory in memories:
+        types.add(memory.memory_type)
+        tags.update(memory.tags)
+        authors.update([memory.author] if memory.author else ())
     return Choices(sort_types(types), _list_common(tags), _list_common(authors))
 
 

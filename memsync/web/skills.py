@@ -132,9 +132,10 @@ def create(project: Project, given: Given) -> Done | Page:
         )
     except MemsyncError as error:
         return Page("skill_new.html", {"values": said, "error": str(error)}, status_of(error))
-    command = spell.command(
-        "skill", "add", entry.name, "--instructions", "-", *spell.option("description", entry.skill.description)
-    )
+    options = [*spell.option("description", entry.skill.description)]
+    options += spell.option("trigger", entry.skill.trigger_pattern or None)
+    options += spell.option("tags", ",".join(entry.skill.tags) or None)
+    command = spell.command("skill", "add", *options, "--instructions", "-", entry.name)
     undo = Undo("/skills/delete", {"ref": entry.name, "scope": entry.scope, "was": entry.version})
     return Done(f"created the skill {entry.name}", link_to(entry), [command], undo)
 

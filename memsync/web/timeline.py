@@ -13,6 +13,7 @@ from memsync.web.branch import make_card
 from memsync.web.desk import Given, Page
 
 _COMMITS: Final = 25
+_SLICE: Final = 0.25  # seconds of reading for one page, which takes up the next one as it is scrolled to
 _FURTHEST: Final = 10_000_000
 _ROWS: Final = 400  # events of a page: a commit may bring thousands
 
@@ -21,15 +22,15 @@ def show(project: Project, given: Given) -> Page:
     """Return what some commits did to the memories; the first page begins with what is not committed yet."""
     tip, skip = given.get("tip"), given.number("skip", 0, most=_FURTHEST)
     view: dict[str, Any] = {"error": "", "found": None, "rows": [], "notes": [], "older": "", "newer": "", "churn": []}
-    view["command"] = spell.command("memory", "blame")
+    view["command"] = spell.command("log")
     try:
-        found = timeline.read_stretch(project, tip, skip=skip, most=_COMMITS)
+        found = timeline.read_stretch(project, tip, skip=skip, most=_COMMITS, seconds=_SLICE)
         view |= {
             "found": found,
             "rows": [make_card(project, event) for event in found.events[:_ROWS]],
             "notes": events.notes(project),
-            "older": "" if found.is_last else _link(found.tip, skip + _COMMITS),
-            "newer": _link(found.tip, skip - _COMMITS) if skip >= _COMMITS else "",
+            "older": "" if found.is_last else _link(found.tip, skip + found.commits),
+            "newer": _link(found.tip, max(skip - _COMMITS, 0)) if skip else "",
             "churn": [(by, list(timeline.count_churn(found.events, by).items())[:30]) for by in ("type", "file")],
         }
     except MemsyncError as error:

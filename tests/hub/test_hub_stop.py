@@ -12,9 +12,8 @@ import threading
 import urllib.request
 
 import pytest
-from filling import bring
-from helpers import until
-from test_hub_server import make_token
+from filling import bring, make_token
+from helpers import memsync, until
 
 DOCKER = "the integration tests need docker"
 
@@ -46,6 +45,8 @@ def test_on_sigterm_what_is_being_answered_is_answered_and_then_it_ends(hub, dsn
     with subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
             until(is_up)
+            second = memsync("hub", "serve", "--port", str(port), cwd=home, env=env)
+            assert (second.code, "cannot be listened on" in second.err) == (1, True)
             body = json.dumps({"query": "docker"}).encode()
             asking = threading.Thread(target=lambda: answers.append(ask("/v1/search", body)))
             with hub.database.writing() as other, hub.database.writing() as look:

@@ -11,7 +11,7 @@ from filling import bring, commit, count, give, refresh, texts
 from helpers import GitRepo, memory_line
 
 from memsync.errors import HubError, UsageError
-from memsync.hub import loading, remote, sync
+from memsync.hub import ingest, loading, remote, sync
 from memsync.hub.nominate import Filters
 
 DOCKER = "the integration tests need docker"
@@ -65,8 +65,22 @@ def test_an_unchanged_repository_costs_one_look_and_touches_no_row(hub, make, mo
     bring(hub, make("one", DOCKER), make("two", DOCKER))
     before = versions(hub)
     monkeypatch.setattr(remote, "fetch", None)  # whoever fetches now fails
+    monkeypatch.setattr(ingest, "find_without_vector", None)  # and whoever looks through all records
     assert [one.what for one in refresh(hub)] == ["unchanged", "unchanged"]
     assert versions(hub) == before
+
+
+def test_what_is_read_otherwise_by_a_new_version_is_written_anew_though_it_says_the_same(hub, make, monkeypatch):
+    bring(hub, make("one", DOCKER))
+    with hub.database.writing() as connection:
+        connection.execute("update record set term_counts = ''")
+        connection.execute("truncate posting, df, stats")
+    screened = f"{sync.version()}-screened-otherwise"
+    monkeypatch.setattr(sync, "version", lambda: screened)
+    assert [one.put for one in refresh(hub)] == [0]
+    monkeypatch.setattr(sync, "version", lambda: f"0{screened}")
+    assert [one.put for one in refresh(hub)] == [1]
+    assert texts(hub.search("docker", principal="alice")) == [DOCKER]
 
 
 def versions(hub):
@@ -197,6 +211,15 @@ def test_what_fails_for_a_moment_is_tried_again_after_growing_pauses(hub, make, 
     failures.extend(range(9))
     assert [one.what for one in sync.sync(hub.database, hub.meaning, wait=pauses.append)] == ["failed"]
     assert sync.sync(hub.database, hub.meaning, due=True) == [], "whoever watches waits before the next look"
+
+
+def test_vectors_that_an_embedder_could_not_make_are_made_by_the_next_sync(hub, make, monkeypatch):
+    with monkeypatch.context() as failing:
+        failing.setattr(hub.meaning, "embed", lambda _: None)
+        bring(hub, make("payments", DOCKER))
+    assert count(hub, "embedding") == 0
+    refresh(hub)
+    assert count(hub, "embedding") == 1
 
 
 def test_another_embedder_makes_all_vectors_anew(hub, dsn, make):

@@ -57,7 +57,11 @@ def happening(how: str, moment: int, path: str) -> Tripwire:
         "append": lambda: append_by_hand(path, HAND_LINE),
         "swap": lambda: swap_by_hand(path),
     }
-    return Tripwire(moment, acts[how], FILES if how != "interrupt" else (*FILES, "memsync/store/store.py"))
+    return Tripwire(
+        moment,
+        acts[how],
+        FILES if how != "interrupt" else (*FILES, "memsync/store/store.py", "memsync/store/reading.py"),
+    )
 
 
 def interrupt() -> None:

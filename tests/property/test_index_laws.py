@@ -16,6 +16,7 @@ from strategies import MARKERS, files, plain_lines
 
 from memsync.index import cache, core, lexical, oneshot, vectors
 from memsync.index.core import Index
+from memsync.index.scale import LATE
 from memsync.memories.known import DELTA
 from memsync.records import SCOPES, Change
 
@@ -121,9 +122,14 @@ def test_the_cache_alone_gives_the_answer_of_the_warm_index(tmp_path, embedder, 
     warm.index  # noqa: B018 - made and saved by looking at it
     for query in asked:
         stores = stores_in(tmp_path)
-        alone = ask(finder(stores, **how), query, limit)
+        one = finder(stores, **how)
+        one.file.keeps = True  # as in a hook, which asks more than once
+        can_reach = {floor: one.can_reach(query, floor) for floor in (0.2, 0.35, 0.5)}
+        alone = ask(one, query, limit)
         assert is_untouched(stores)
         assert alone == ask(warm, query, limit)
+        assert all(can for floor, can in can_reach.items() if alone.gate >= floor)
+        assert not alone.matches or one.can_reach(query, alone.gate)
 
 
 @EMBEDDERS
@@ -230,7 +236,7 @@ def test_what_went_counts_no_more_and_what_came_does(tmp_path, query):
 
 
 def test_many_writes_have_the_cache_made_anew(tmp_path, cached, monkeypatch):
-    monkeypatch.setattr("memsync.memories.finder.MOST", 1)
+    monkeypatch.setattr("memsync.index.delta.MOST", 1)
     stores = stores_in(tmp_path)
     made = finder(stores, embedder="builtin")
     write_some(stores, "project", [("x", ("deploying tests", (), ())), ("y", ("databases", ("ci",), ()))])
@@ -337,6 +343,9 @@ def test_filters_take_hits_away_and_change_nothing_else(meaning, held, allowed, 
 @MEANINGS
 @few
 @given(held=contents, query=queries)
-def test_every_hit_has_a_score_above_nothing_made_of_parts_that_take_nothing_away(meaning, held, query):
+def test_every_hit_has_a_score_above_nothing_and_only_late_words_take_some_away(meaning, held, query):
     found = Index(records_of(held), meaning).search(query, limit=50, allow=lambda *_: 0.5)
-    assert all(sum(match.parts) == match.parts.score > 0 <= min(match.parts) for match in found.matches)
+    for match in found.matches:
+        *others, wording = match.parts
+        assert sum(match.parts) == match.parts.score > 0 <= min(others)
+        assert wording >= -LATE * match.parts.lexical

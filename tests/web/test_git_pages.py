@@ -7,6 +7,7 @@ import tracemalloc
 import pytest
 
 from memsync import Memsync
+from memsync.web import branch
 
 
 @pytest.fixture
@@ -179,9 +180,18 @@ def test_a_page_of_the_timeline_reads_no_more_of_the_history_than_it_shows(moved
     assert "1th" not in page.text
 
 
-def test_what_cannot_be_read_is_not_passed_off_as_removed(parted, browse):
-    parted.memories.write_bytes(b"\0\xff" * 50)
-    assert "what cannot be read looks as if it were gone" in browse(parted.root).get("/branch").text
+@pytest.mark.parametrize("data", [b"\0\xff" * 50, b'{"id": "mm-new111"\n', b"<<<<<<< ours\n", b"x" * 3_000_000])
+def test_what_cannot_be_read_is_not_passed_off_as_removed_nor_staged(parted, browse, data):
+    desk = browse(parted.root)
+    parted.memories.write_bytes(data)
+    page = desk.get("/branch")
+    assert "looks as if it were gone" in page.text or "Git left the memory file in conflict" in page.text
+    assert not page.every("form", action="/branch/stage")
+    with Memsync.open(parted.root) as project:
+        project.stores.refresh()
+        desk.post("/branch/stage", was=branch._version(project))
+    assert desk.status == 422
+    assert parted.git("diff", "--cached", "--name-only") == ""
 
 
 @pytest.mark.parametrize("path", ["/health", "/branch", "/memory/history?id=mm-00000100"])

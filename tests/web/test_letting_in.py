@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
@@ -66,6 +69,23 @@ def test_without_the_cookie_every_address_is_refused(desk):
         assert HEADERS.items() <= dict(answer.headers).items() | HEADERS.items()
 
 
+def test_every_address_refuses_another_host_and_what_another_page_sends(repo, desk, line):
+    repo.write_memories(line("mm-aaaaaa", "the tests need docker"))
+    before = repo.memories.read_bytes()
+    form = {"form": desk.keys.form, **desk.names("mm-aaaaaa"), "content": "gone", "do": "forget"}
+    for method, path in routes(desk):
+        for status, headers in (
+            (421, {"host": "evil.example:17000"}),
+            (421, {"host": "127.0.0.1"}),
+            (403, {"origin": "http://evil.example"}),
+            (403, {"origin": "null"}),
+        ):
+            answer = desk.client.request(method, path, headers=headers, data=form if method == "POST" else None)
+            assert (method, path, headers, answer.status_code) == (method, path, headers, status)
+    assert {method for method, _ in routes(desk)} == {"GET", "POST"}
+    assert repo.memories.read_bytes() == before
+
+
 def test_every_answer_tells_the_browser_to_run_nothing_of_others(desk):
     for path in ("/", "/memory?id=none", "/nothing", "/static/desk.js", "/memory/new"):
         answer = desk.client.get(path)
@@ -97,6 +117,26 @@ def test_every_form_that_writes_needs_what_only_our_pages_hold(repo, desk, line)
             answer = desk.client.post(path, data={**names, **form, "content": "gone", "do": "forget"})
             assert (path, answer.status_code) == (path, 403)
     assert repo.memories.read_bytes() == before
+
+
+def test_a_page_that_is_closed_while_it_sends_a_form_writes_nothing_and_is_no_failure(repo, desk, line, caplog):
+    repo.write_memories(line("mm-aaaaaa", "the tests need docker"))
+    before = repo.memories.read_bytes()
+    told = iter([{"type": "http.request", "body": b"content=half of", "more_body": True}, {"type": "http.disconnect"}])
+    headers = {"host": "127.0.0.1:17000", "cookie": f"{desk.keys.cookie}={desk.keys.pass_}"}
+    headers["content-type"] = "application/x-www-form-urlencoded"
+    scope = {"type": "http", "method": "POST", "path": "/memory/new", "query_string": b""}
+    scope["headers"] = [(name.encode(), value.encode()) for name, value in headers.items()]
+
+    async def receive():
+        return next(told)
+
+    async def send(_):
+        pass
+
+    with ThreadPoolExecutor(1) as aside:  # a test in a browser leaves a loop running in this thread
+        aside.submit(asyncio.run, desk.app(scope, receive, send)).result()
+    assert (list(told), caplog.records, repo.memories.read_bytes()) == ([], [], before)
 
 
 def test_no_address_leads_out_of_what_is_ours(desk):

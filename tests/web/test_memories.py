@@ -10,6 +10,7 @@ import pytest
 
 from memsync import Memsync
 from memsync.cli import app
+from memsync.web import past
 from memsync.web.shelf import Shelf
 
 WORDS = "alpha bravo carol delta echo foxtrot golf hotel india julia".split()
@@ -154,6 +155,57 @@ def test_a_record_has_its_anchors_its_code_its_relatives_and_its_history(repo, l
     assert "not committed yet" in history.text
 
 
+def test_a_history_that_takes_long_is_read_beside_the_desk_and_the_page_says_how_far(repo, line, browse, monkeypatch):
+    repo.write_memories(line("mm-aaaaaa", "Prices are in cents"))
+    repo.git("add", ".")
+    repo.git("commit", "-qm", "Remember the unit")
+    readings = past.Readings()
+    monkeypatch.setattr(past, "_WAIT", 0.0)
+    monkeypatch.setattr(past, "Readings", lambda: readings)
+    desk = browse(repo.root)
+    with readings.turn:  # that of another memory is being read
+        page = desk.get("/memory/history", id="mm-aaaaaa")
+        assert "Reading its history: 0 versions of the file" in page.text
+        (again,) = page.every("div", id="history")
+        assert (again["hx-get"], again["hx-select"]) == ("/memory/history?id=mm-aaaaaa", "#history")
+        assert "Prices are in cents" in desk.get("/").text  # which waits for nobody
+    while "Reading its history" in (text := desk.get("/memory/history", id="mm-aaaaaa").text):
+        pass
+    assert "Remember the unit" in text
+
+
+def test_a_history_is_read_once_however_many_pages_wait_and_not_for_one_that_was_left(repo, line, monkeypatch):
+    repo.write_memories("".join(line(f"mm-aaaaa{letter}", f"{letter} is a letter") for letter in "abc"))
+    repo.git("add", ".")
+    repo.git("commit", "-qm", "Remember letters")
+    for name, value in (("_WAIT", 0.0), ("_KEPT", 1)):
+        monkeypatch.setattr(past, name, value)
+    readings = past.Readings()
+    with Memsync.open(repo.root) as project:
+        with readings.turn:  # that of another memory is being read
+            first, second, left = (readings.look(project, f"mm-aaaaa{letter}") for letter in "abc")
+            thread = first.thread
+            assert (readings.look(project, "mm-aaaaaa"), first.thread) == (first, thread)
+            left.asked -= 2 * past._LEFT
+        for one in (first, second, left):
+            one.thread.join()
+        assert [(one.is_done, len(one.held)) for one in (first, second, left)] == [(True, 2), (True, 2), (False, 0)]
+
+
+def test_what_is_kept_of_a_history_is_little_also_where_an_id_tells_no_line(repo, line, browse, monkeypatch):
+    readings = past.Readings()
+    monkeypatch.setattr(past, "Readings", lambda: readings)
+    rows = [line(f"mm_{number}", f"{number} {'word ' * 2_000}") for number in range(400)]
+    for count in (398, 399, 400):
+        repo.write_memories("".join(rows[:count]))
+        repo.git("add", ".")
+        repo.git("commit", "-qm", f"{count} of them")
+    assert "400 of them" not in (text := browse(repo.root).get("/memory/history", id="mm_7").text)
+    assert "398 of them" in text
+    (one,) = readings._kept.values()
+    assert sum(map(len, one.held.values())) < 1 << 23
+
+
 def test_the_sessions_that_a_memory_was_given_to_are_shown(repo, some):
     from memsync import Memsync
 
@@ -181,8 +233,20 @@ def test_a_page_that_is_read_again_by_itself_says_that_its_memory_is_gone(repo, 
 def test_the_list_of_all_memories_goes_with_the_project_that_they_are_of(repo, line):
     repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
     shelf, project = Shelf(), Memsync.open(repo.root)
-    assert shelf.entries(project) is shelf.entries(project)
+    assert shelf.choices(project) is shelf.choices(project)
     seen = weakref.ref(project)
     del project
     gc.collect()
     assert seen() is None
+
+
+def test_no_memory_is_looked_at_again_because_another_process_screens_them(repo, line):
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
+    shelf = Shelf()
+    with Memsync.open(repo.root) as project, Memsync.open(repo.root) as other:
+        other.state("project").record_use([("mm-aaaaaa", project.clock())])
+        before = shelf.choices(project)
+        other.state("project").record_screened("rules", {b"0" * 16: ""})
+        assert shelf.choices(project) is before
+        other.state("project").record_use([("mm-aaaaaa", project.clock())])
+        assert shelf.choices(project) is not before

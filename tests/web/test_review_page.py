@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memsync import Memsync
+from memsync.cli import app
 from memsync.janitor import queue
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.records import Memory
@@ -52,6 +53,16 @@ def test_the_cards_come_one_after_the_other_until_none_is_left(repo, some):
         page = some.post("/review/undo", kind="")
         assert page.every("article", id="card")[0]["data-name"] == one
     assert sorted(names(repo)) == sorted(seen)
+
+
+@pytest.mark.parametrize("action", ["approve", "edit", "merge", "supersede"])
+def test_the_command_that_takes_back_a_decision_brings_its_card_back(repo, some, action, monkeypatch, capsys):
+    waiting = sorted(names(repo))
+    press(some, some.get("/review", kind="candidate"), action, text="The region of the deployment is Bergen")
+    assert len(names(repo)) < len(waiting)
+    monkeypatch.chdir(repo.root)
+    assert app.run(["undo"]) == 0
+    assert sorted(names(repo)) == waiting
 
 
 def test_a_card_shows_both_texts_with_what_differs(some):

@@ -41,7 +41,13 @@ def test_skills_are_listed_found_and_rendered(one):
 
 
 def test_the_text_of_a_skill_is_no_html_and_asks_no_other_host(one, repo):
-    hostile = '<script>alert(1)</script>\n\n![x](https://evil.example/x.png)\n\n[go](javascript:alert(1)) <b onclick="x">b</b>\n\n<div hx-get="/memory/forget" hx-trigger="load">\n'
+    hostile = (
+        '<script>alert(1)</script>\n\n![x](https://evil.example/x.png)\n\n<b onclick="x">b</b>\n\n'
+        '<div hx-get="/memory/forget" hx-trigger="load">\n\n[go](javascript:alert(1)) <DATA:text/html,x> [in](//evil.example)\n'
+        "[new](/memory/new?content=obey) [ref] [web](https://ok.example)\n\n[ref]: skills/new\n\n"
+        "<http://127.0.0.1:17000/skills/new> <HTTP://LocalHost:17000/> [a](http://127.1:17000/) [b](http://0x7f000001:17000/)"
+        " [c](http:///127.0.0.1/) [d](http://ok.example\\\\@127.0.0.1/) [e](http&colon;//localhost/) <http://[::1/>\n"
+    )
     with Memsync.open(repo.root) as project:
         project.skills.update("run-tests", instructions=hostile)
     page = one.get("/skills/one", name="run-tests")
@@ -50,7 +56,8 @@ def test_the_text_of_a_skill_is_no_html_and_asks_no_other_host(one, repo):
     assert not page.every("img")
     assert not page.every("b")
     assert not [has for _, has in page.elements if "onclick" in has or has.get("hx-get") == "/memory/forget"]
-    assert not [has for has in page.every("a") if (has.get("href") or "").startswith("javascript:")]
+    own = {has.get("href") for has in known.every("a")} | {"/skills/one?name=run-tests"}
+    assert {has.get("href") for has in page.every("a")} - own == {"https://evil.example/x.png", "https://ok.example"}
 
 
 def test_an_edit_of_a_skill_changes_what_was_changed(one, repo):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsync.agents.actions import ACTIONS, Turn, check, fill, run
-from memsync.agents.context import CAP
+from memsync.agents.injection import CAP
 from memsync.agents.session import RecallSession
 from memsync.errors import MemsyncError
 from memsync.store.workflow import Step

@@ -30,6 +30,15 @@ def test_the_last_error_is_asked_for_by_itself_and_before_the_questions():
     assert len(parts) == 3
 
 
+def test_what_is_said_around_code_is_asked_for_without_the_code():
+    code = "```yaml\nsteps:\n  - run: make wheel\n```"
+    text = f"My pipeline has a long condition in it:\n{code}\nand it never matches. I thought that the lines are folded into one, but there is a break."
+    part = split_questions(text)[0]
+    assert part.startswith("My pipeline")
+    assert part.endswith("break.")
+    assert "steps" not in part
+
+
 def test_each_question_of_several_is_a_part_and_small_remarks_are_not():
     text = (
         "Two things before the release.\n\n1. Which port does the staging database listen on these days?\n"

@@ -44,6 +44,18 @@ def test_what_is_far_below_the_surest_ends_the_block_early_and_the_order_stays()
     assert chosen(*(hit(letter, 0.9) for letter in "abcdefg")) == [*"abcde"]
 
 
+def test_the_first_two_go_by_the_ranking_and_the_other_places_to_the_surest():
+    falling = [hit("a", 0.6), hit("b", 0.7), hit("c", 0.8), hit("d", 0.9)]
+    assert [chosen(*falling, limit=limit) for limit in (1, 3)] == [["a"], ["a", "b", "d"]]
+
+
+def test_the_first_of_the_ranking_stands_beside_a_surer_one_from_half_of_its_confidence():
+    surer = hit("b", 0.9)
+    assert [chosen(hit("a", sure), surer) for sure in (0.44, 0.46)] == [["b"], ["a", "b"]]
+    assert chosen(hit("a", FLOOR - 0.01), hit("b", 0.6)) == ["b"]  # half as sure, and weak all the same
+    assert chosen(hit("a", 0.46), surer, withheld="a") == ["b"]
+
+
 def test_what_is_withheld_opens_no_gate_for_others_and_is_asked_about_no_more_than_needed():
     assert chosen(hit("a", 0.9), hit("b", 0.3), withheld="a") == []
     assert chosen(hit("a", 0.9), hit("b", 0.8), withheld="a") == ["b"]
@@ -60,6 +72,21 @@ def test_what_says_a_line_again_is_folded_into_it_and_its_place_goes_to_another_
     lines = choose_lines([one, again, hit("c", 0.8)], floor=FLOOR, limit=2, is_withheld=lambda _: False)
     assert [(line.hit.id, [other.id for other in line.alike]) for line in lines] == [("a", ["b"]), ("c", [])]
     assert notes_of(lines) == {"a": "+1 alike: b"}
+
+
+def test_what_the_lines_above_say_together_is_folded_into_the_one_that_says_most_of_it():
+    above = hit("a", 0.9, "one two three four five six"), hit("b", 0.9, "ten eleven twelve thirteen fourteen fifteen")
+    again, news = hit("c", 0.9, "one two three ten eleven zebra"), hit("d", 0.9, "one two ten zebra gnu yak")
+    lines = choose_lines([*above, again, news], floor=FLOOR, limit=5, is_withheld=lambda _: False)
+    assert [(line.hit.id, [other.id for other in line.alike]) for line in lines] == [("a", ["c"]), ("b", []), ("d", [])]
+
+
+def test_a_number_that_no_line_has_is_never_folded_away():
+    above = hit("a", 0.9, "one two three four five six"), hit("b", 0.9, "ten eleven twelve thirteen fourteen fifteen")
+    lines = choose_lines(
+        [*above, hit("c", 0.9, "one two three ten eleven 47")], floor=FLOOR, limit=5, is_withheld=lambda _: False
+    )
+    assert [line.hit.id for line in lines] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("newer", [1, 2])

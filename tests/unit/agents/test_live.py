@@ -13,6 +13,7 @@ from helpers import until
 from memsync import Memsync
 from memsync.agents.live import Live
 from memsync.errors import ConfigError
+from memsync.poison.fingerprints import version_of_rules
 
 
 @pytest.fixture
@@ -64,6 +65,24 @@ def test_the_file_is_put_in_order_when_the_calls_pause(repo):
     live.call(lambda project: project.recall("zebra"))
     with Memsync.open(repo.root) as other:
         until(lambda: [entry.access_count for entry in other.list() if entry.content == "zebra"] == [1])
+    live.close()
+
+
+def test_what_nobody_has_screened_here_is_screened_when_the_calls_pause(repo, line):
+    repo.write_memories("".join(line(f"u{n}", f"text {n}") for n in range(3)))
+    live = Live(repo.root, quiet=0.01)
+    live.call(lambda project: project.finder.index)
+    until(lambda: live.call(lambda project: len(project.state("project").screened(version_of_rules()))) == 3)
+    live.close()
+
+
+def test_nothing_is_open_of_the_local_state_when_the_calls_have_paused(repo, line):
+    repo.write_memories(line("u1", "a text that nobody has screened here"))
+    live, log = Live(repo.root, quiet=0.01), repo.root / ".gobby" / "local" / "state.db-wal"
+    live.call(lambda project: project.finder.index)
+    with Memsync.open(repo.root) as other:
+        until(lambda: other.state("project").screened(version_of_rules()))
+    until(lambda: not log.exists())  # the last who closes it takes it away
     live.close()
 
 

@@ -362,3 +362,30 @@ def test_the_number_of_lines_is_that_of_the_setting_where_somebody_set_it(repo, 
     assert len(RecallSession(Memsync.open(repo.root, clock=clock), "s1").at_prompt(ASK).entries) == 5
     (repo.root / ".gobby" / "config.yaml").write_text("memory: {recall_limit: 7}\n")
     assert len(RecallSession(Memsync.open(repo.root, clock=clock), "s2").at_prompt(ASK).entries) == 7
+
+
+class TestHurry:
+    """A hook, whose process ends soon, reads only the records that could be given."""
+
+    PROMPTS = (
+        ASK,
+        "how do whales sleep below the ice in winter?",
+        f"{ASK} " + "We have looked at it for days and found nothing that helps us any further. " * 3 + "\n\n" + ASK,
+        "We have looked at it for days. " * 6
+        + "\n\nhow do whales sleep below the ice?\n\nand where in winter, if at all?",
+    )
+
+    @pytest.mark.parametrize("prompt", PROMPTS, ids=["one is given", "none is", "of several parts", "none of them"])
+    def test_it_gives_what_all_records_would_give(self, project, prompt):
+        for text in (PORT, "whales are drawn by the splash screen", "the tests need docker"):
+            project.remember(text)
+        project.finder.rebuild()
+        given = []
+        for hurries in (True, False):
+            with Memsync.open(project.layout.start, env=project.env) as again:
+                if hurries:
+                    again.be_brief()
+                found = RecallSession(again, "s2").at_prompt(prompt)
+                given.append((found.text, ids(found), found.reason, found.filtered))
+                assert not (hurries and any(store.stamp for store in again.stores.values()))  # no file was read
+        assert given[0] == given[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memsync.dedup.nominate import Nominees
+from memsync.dedup.reading import hold, hold_content, read
 
 TEXT = "the staging database listens on port 5433"
 
@@ -18,3 +19,14 @@ def test_a_text_that_was_put_again_is_found_by_its_new_words_only():
     nominees.put("mm-a", "release notes are written by hand")
     assert nominees.near(TEXT) == []
     assert nominees.near("release notes are written by hand on Fridays") == ["mm-a"]
+
+
+def test_words_looked_up_chunk_by_chunk_are_those_of_a_reading():
+    texts = (
+        "Use A, not B. A is good; (A) is `A`, and so is an A",
+        "- A\n- cannot, CANNOT, don't; US and IT, it's 5432ms -> no",
+        "As observed in turn 12: 日本語のテキストは、keys=value…",
+        "A案のサーバー, サービスA",
+        "",
+    )
+    assert [hold_content(text) for text in texts] == [hold(read(text)) for text in texts]

@@ -14,6 +14,7 @@ from memsync.errors import InvalidMemory, MemoryNotFound, NoHistory, SecretFound
 from memsync.git import history
 from memsync.history.diff import difference
 from memsync.history.events import at, blame, events, restore
+from memsync.history.one import reader
 
 
 def commit(repo: GitRepo, text: str, message: str = "change") -> str:
@@ -50,6 +51,27 @@ def test_every_change_of_a_memory_is_told_newest_first(repo, project):
     changed = events(project, "mm-aaaaaa")[1]
     assert (changed.fields, changed.commit.author) == (("content",), "Test User")
     assert (changed.before.content, changed.after.content) == ("the port is 8080", "the port is 8081")
+
+
+def test_what_was_read_of_the_versions_of_a_memory_is_not_read_again(repo, project, monkeypatch):
+    commit(repo, A1, "one")
+    commit(repo, A2 + B1, "two")
+    main = repo.git("branch", "--show-current").strip()
+    repo.git("checkout", "-qb", "side")
+    commit(repo, A3 + B1, "three")
+    repo.git("checkout", "-q", main)
+    commit(repo, A2 + B1 + C1, "four")
+    repo.git("merge", "-q", "-X", "theirs", "side")
+    commit(repo, B1 + C1, "five")
+    for ref in ("mm-aaaaaa", "mm-bbbbbb", "c", "mm-cccccc"):
+        held: dict[str, bytes] = {}
+        reader(project, ref)(held)
+        read = history._Versions._read
+        monkeypatch.delattr(history._Versions, "_read")
+        found = events(project, ref, held)
+        monkeypatch.setattr(history._Versions, "_read", read, raising=False)
+        assert found == events(project, ref)
+        assert found
 
 
 def test_what_is_not_committed_stands_on_top(repo, project):

@@ -51,6 +51,11 @@ def test_more_of_the_question_and_rarer_words_make_surer():
     assert gates[0] == 0 < gates[1] < gates[3] < 1
 
 
+def test_everyday_words_make_a_hit_in_a_small_store_less_sure_than_names_do():
+    made = index(*SHOP, "Take the museum, but change the kiosk")
+    assert ask(made, "change, take").gate < ask(made, "museum, kiosk").gate
+
+
 def test_a_match_is_less_sure_where_many_records_could_match_by_chance():
     few = index(SHOP[0], meaning=BUILTIN)
     many = index(SHOP[0], *(f"note {n} on queue {n}" for n in range(500)), meaning=BUILTIN)

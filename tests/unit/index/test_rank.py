@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from searching import everything, nobody, record
 
@@ -9,7 +11,7 @@ from memsync.index.gate import Gate, Lens, agree
 from memsync.index.query import Query, parse
 from memsync.index.rank import Candidates, Match, Parts, Ranking, Record, is_copy, rank
 from memsync.index.scale import BOOST, PHRASE
-from memsync.index.tokens import Tokenizer
+from memsync.index.tokens import Said, Tokenizer
 
 PLAIN = parse("anything", Tokenizer())
 LENS = Lens(
@@ -17,8 +19,7 @@ LENS = Lens(
     frequency=lambda _: 1,
     ceiling=2.0,
     alike={},
-    terms=lambda _: ["one", "two", "three"],
-    hidden=lambda _: [],
+    read=lambda _: Said(["one", "two", "three"], frozenset({"one", "two", "three"}), frozenset()),
     live=10,
     weight_of_meaning=0.12,
 )
@@ -89,6 +90,24 @@ def test_a_near_copy_comes_last_and_names_its_original():
     text = "the nightly backup runs at two and writes to the second bucket"
     found = ranked(named(0.9, "a", text), named(0.8, "b", f"{text} too"), named(0.3, "c", "restore with make restore"))
     assert [(match.memory.id, match.copy_of) for match in found.matches] == [("a", None), ("c", None), ("b", "a")]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_near_copies_are_those_that_comparing_each_with_each_would_find(seed):
+    pick = random.Random(seed)
+    texts = [pick.sample("a an the of to in is it on ports cache worker queue release".split(), 10) for _ in range(6)]
+    texts += [
+        [*text[: pick.randint(7, 10)], *pick.choices(("surprisingly", "unexpected", "b"), k=2)] for text in texts * 3
+    ]
+    found = ranked(*(named(0.9 - n / 100, f"m{n:02}", " ".join(text)) for n, text in enumerate(texts)), limit=24)
+    words = [frozenset(match.memory.content.split()) for match in found.matches]
+    kept = [n for n, match in enumerate(found.matches) if match.copy_of is None]
+    assert 0 < len(kept) < len(texts) == len(words)
+    for n, match in enumerate(found.matches):
+        like = [
+            k for k in kept if k != n and found.matches[k].memory.id < match.memory.id and is_copy(words[n], words[k])
+        ]
+        assert match.copy_of == (found.matches[like[0]].memory.id if like else None)
 
 
 def test_a_copy_gives_its_place_to_another_memory():

@@ -26,6 +26,8 @@ from memsync.index.tokens import Tokenizer, is_identifier, unaccented, word_part
         ("a1b2c3d4e5f6", ["=a1b2c3d4e5f6", "=a1b2c3d"]),
         ("port 8080", ["port", "8080"]),
         ("café", ["café", "cafe"]),
+        ("Who won? Children wrote", ["win", "child", "write"]),
+        ("won't rebuilt_index", ["rebuild", "index", "rebuiltindex", "=rebuilt_index"]),
         ("日本語", ["日本", "本語"]),
         ("", []),
         ("🙂 — ... ()", []),

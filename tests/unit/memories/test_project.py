@@ -81,3 +81,15 @@ def test_a_list_that_is_cut_is_the_beginning_of_the_whole_in_any_order(repo):
         whole = project.list_all(order=order)
         assert [entry.id for entry in project.list_all(limit=3, order=order)] == [entry.id for entry in whole][:3]
         assert whole[0].memory.importance == (1.0 if order is None else 0.0)
+
+
+def test_after_a_purge_the_next_search_leaves_no_word_of_it(repo):
+    with Memsync.open(repo.root) as project:
+        project.remember("the zebra grazes")
+        gone = project.remember("an okapi hides").entry
+        project.finder.rebuild()
+    with Memsync.open(repo.root) as project:
+        project.purge(gone.id)
+    with Memsync.open(repo.root) as project:
+        assert len(project.search("zebra")) == 1
+    assert not [path for path in (repo.root / ".gobby").rglob("*") if path.is_file() and b"okapi" in path.read_bytes()]

@@ -76,6 +76,21 @@ def test_what_was_moved_is_moved_back(repo, command):
     assert texts(repo) == {("project", "the client is Acme")}
 
 
+def test_what_came_before_a_move_out_of_sight_is_taken_back_after_it_and_nothing_private_comes_along(repo, command):
+    one = command("remember", lambda p: p.remember("the API listens on 8081")).entry
+    command("edit", lambda p: p.update(one.id, content="the API listens on 8082"))
+    command("unshare", lambda p: sharing.unshare(p, [one.id]))
+    command("edit", lambda p: p.update(one.id, content="the client is Acme"))
+    go(repo)
+    go(repo)
+    assert texts(repo) == {("project", "the API listens on 8082")}
+    assert not [path for path in repo.root.rglob("*") if path.is_file() and b"Acme" in path.read_bytes()]
+    go(repo)
+    assert texts(repo) == {("project", "the API listens on 8081")}
+    go(repo, again=True)
+    assert texts(repo) == {("project", "the API listens on 8082")}
+
+
 def test_nothing_is_taken_back_where_somebody_changed_it_since(repo, command):
     both = command("import", lambda p: [p.remember("prices are integers"), p.remember("dates are in UTC")])
     with Project.open(repo.root) as project:  # no command of this machine: an agent, or a checkout

@@ -72,6 +72,21 @@ def test_one_memory_is_shown_as_the_stores_have_it(repo):
         assert all(store.stamp is None for store in short.stores.values())
 
 
+@pytest.mark.parametrize("read", [False, True], ids=["by heads", "by files"])
+def test_eight_digits_of_a_uuid_name_it_where_no_other_begins_so(repo, read):
+    ids = ("cdc84ad0-51eb-50b9", "cdc84ad1-51eb-50b9", "cdc84ad1-9a77-4033")
+    repo.write_memories("".join(f'{{"content":"cdc84ad0 and cdc8 {n}","id":"{id_}"}}\n' for n, id_ in enumerate(ids)))
+    with opened(repo, read=False) as project:
+        project.search("cdc8")  # makes the cache
+    with opened(repo, read=read) as project:
+        found = [
+            ref
+            for ref in ("cdc84ad0", "cdc84ad0-51", "cdc84ad", "cdc84ad1", "cdc84ad1-9", "cdc84ad2")
+            if knows(project, ref)
+        ]
+    assert found == ["cdc84ad0", "cdc84ad0-51", "cdc84ad1-9"]
+
+
 def test_a_file_that_was_edited_by_hand_is_read(repo):
     write(repo, [(0, 0.5, "")])
     before = repo.memories.read_bytes()

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from memsync.format.codec import decode
+from memsync.poison import screen
+from memsync.poison.phrases import LATIN
 from memsync.poison.screen import flaw_of, suspicious
 
 HERE = Path(__file__).parent
@@ -141,3 +143,20 @@ def test_no_text_takes_long(unit):
     start = time.process_time()
     suspicious(unit * (30_000 // len(unit)))
     assert time.process_time() - start < 5
+
+
+def test_the_names_that_memsync_gives_are_no_orders():
+    assert [name for name in screen._OURS if suspicious(name)] == []
+
+
+def test_a_phrase_is_found_with_and_without_looking_for_its_words_first(monkeypatch):
+    attacks = [line for _, _, lines in LATIN for line in lines.strip().split("\n")][::7]
+    texts = [" ".join(part.split("|")[0].strip("* .") for part in line.split(" ")) for line in attacks]
+
+    def judge() -> list[str]:
+        return [suspicious(text) for text in texts]
+
+    known = judge()
+    monkeypatch.setattr(screen, "_may_hold", lambda _text, _line: True)
+    assert judge() == known
+    assert len([why for why in known if why]) > len(texts) / 4

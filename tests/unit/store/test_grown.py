@@ -31,8 +31,8 @@ def store(repo) -> Store:
 @pytest.fixture
 def read_whole(monkeypatch) -> list[str]:
     """Note each file that is read as a whole."""
-    read, found = files.read, []
-    monkeypatch.setattr(files, "read", lambda path: found.append(path.name) or read(path))
+    read, found = files.open_to_read, []
+    monkeypatch.setattr(files, "open_to_read", lambda path: found.append(path.name) or read(path))
     return found
 
 
@@ -71,7 +71,23 @@ def test_the_whole_is_read_soon_after_by_itself(store, read_whole, monkeypatch):
     ((seconds, look),) = planned
     assert seconds <= 2
     look()
-    assert (read_whole, store._later.is_due) == (["pending.jsonl", "memories.jsonl"], False)
+    assert (read_whole, store._later.is_due) == (["memories.jsonl"], False)
+
+
+def test_what_comes_while_the_whole_is_read_has_its_own_look(store, monkeypatch):
+    planned = []
+    monkeypatch.setattr(grown.threading, "Timer", lambda *how: planned.append(how[1]) or NeverStarted())
+    append(store, NEW)
+    store.refresh()
+
+    def begins(known, data, count):
+        append(store, memory_line("newer", "appended too").encode())
+        store.refresh()
+        return True
+
+    monkeypatch.setattr(grown.Known, "begins", begins)
+    planned[0]()
+    assert (len(planned), store._later.is_due) == (2, True)
 
 
 @pytest.mark.parametrize("ask", ["a write", "a cache", "the look that was planned"])
@@ -86,7 +102,7 @@ def test_an_edit_in_place_beside_an_append_is_seen_before_anything_is_decided_by
     elif ask == "a cache":
         store.spans()
     else:
-        store.refresh(whole=True)
+        store._later._timer.function()
     assert agrees(store)
     assert {change.id for change in store.told} == {"new", "u1"}
 

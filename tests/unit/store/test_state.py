@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -34,6 +35,33 @@ def test_every_use_is_counted_with_its_last_time(state):
     state.record_use([(id_, NOON) for id_ in ["a", "b"]])
     state.record_use([(id_, LATER) for id_ in ["a"]])
     assert state.usage() == {"a": Usage(2, LATER), "b": Usage(1, NOON)}
+
+
+def test_what_a_process_keeps_open_is_opened_anew_where_another_file_is_in_its_place(state, path):
+    state.is_brief = True
+    with ThreadPoolExecutor(1) as other:  # a server's calls come from many threads
+        other.submit(state.record_use, [("a", NOON)]).result()
+    state.record_use([("a", LATER)])
+    assert State(path, private=False).usage() == {"a": Usage(2, LATER)}
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    state.record_use([("b", NOON)])
+    assert State(path, private=False).usage() == {"b": Usage(1, NOON)} == state.usage()
+    state.close()
+
+
+def test_a_file_that_is_put_there_while_a_process_writes_is_the_one_it_writes_to_next(state, path):
+    def change(known: dict[str, object]) -> dict[str, object]:
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink()
+        State(path, private=False).record_use([("a", NOON)])
+        return known
+
+    state.is_brief = True
+    state.change_variables("s", NOON, change)
+    state.record_use([("b", NOON)])
+    assert State(path, private=False).usage() == {"a": Usage(1, NOON), "b": Usage(1, NOON)}
+    state.close()
 
 
 def test_a_clock_that_went_back_does_not_make_the_last_use_earlier(state):

@@ -1,0 +1,59 @@
+"""Which lines of the memory file are about one memory, and reading them in all its versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+
+from memsync.git import history
+from memsync.history.lines import files_of
+from memsync.memories.project import Project
+
+_CLOCKS_DIFFER: Final = timedelta(days=1)
+
+
+def narrow(
+    project: Project, ref: str, matches: Callable[[str], bool]
+) -> tuple[Callable[[bytes], bytes] | None, datetime | None]:
+    """Return what picks the lines of *ref* from a version of the file, and when it was not there yet; None: unknown."""
+    store = project.store("project")
+    store.refresh()
+    if any(map(matches, store.nameless())):
+        return None, None  # no line has its id
+    memory = store.get(ref)
+    if memory is None:
+        return partial(history.rows_with, [ref.strip().removeprefix("mm-")]), None
+    born = memory.created_at - _CLOCKS_DIFFER if memory.created_at else None
+    return partial(history.rows_with, [ref], exact=True), born
+
+
+def make_matcher(ref: str | None) -> Callable[[str], bool]:
+    """Return what tells whether an id is one that *ref* may name; without one every id is."""
+    if ref is None:
+        return bool
+    lower = ref.strip().lower()
+    return lambda id_: id_.lower().startswith((lower, f"mm-{lower}"))
+
+
+def reader(project: Project, ref: str) -> Callable[[dict[str, bytes]], None] | None:
+    """Return what reads the lines of *ref* in all that led to HEAD into a dict, for `events`; it needs the project no more.
+
+    None: its lines cannot be told from others without reading all.
+
+    Raises:
+        NoHistory: there is no git.
+    """
+    files = files_of(project)
+    head = history.head(files.root)
+    pick, born = narrow(project, ref, make_matcher(ref))
+    if pick is None or not head:
+        return None
+
+    def read(held: dict[str, bytes]) -> None:
+        names = history.names_of(files.root, files.path, [head])
+        for _ in history.steps(files.root, names, revs=[head], pick=pick, born=born, held=held):
+            pass
+
+    return read

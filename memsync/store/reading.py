@@ -1,0 +1,244 @@
+"""What a store holds in memory: a copy of its files, read again when their stamps change, and nothing else."""
+
+from __future__ import annotations
+
+from _thread import RLock  # the module of threads is for those who start one
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from memsync.errors import StoreUnreadable
+from memsync.format import jsonl
+from memsync.format.codec import Line
+from memsync.format.jsonl import Problem
+from memsync.format.late import merge, pending, text_merges
+from memsync.records import Change, Memory
+from memsync.store import changes as diff
+from memsync.store import files, grown
+from memsync.store.places import Place
+from memsync.system.late import late
+
+if TYPE_CHECKING:
+    from memsync.store import local_history
+else:
+    local_history = late("memsync.store.local_history")
+
+Stamps = tuple[files.Stamp, files.Stamp]  # of the file and of the pending one
+NOWHERE: Final = (files.ABSENT, files.ABSENT)
+
+
+class Reading:
+    """The memories of one place as of the last `refresh`; `Store` writes them, too."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        # Returns the lines of a file with that stamp, to be read late, or None; nothing may wait.
+        self.recognise: Callable[[files.Stamp, bytes], list[Line] | None] | None = None
+        self._mutex = RLock()
+        self._stamp: Stamps | None = None
+        self._lines: list[Line] = []  # of the file, then of the pending one, then what had to be merged
+        self._ends = (0, 0)  # where in _lines the two files end
+        self._current: dict[str, Line] = {}
+        self._in_conflict = self._is_split = False  # by git; by a merge of text that left two versions of a record
+        self.followers = diff.Followers()
+        self._later = grown.Later(self._mutex)
+        self._written: tuple[bytes, list[Line]] = b"", []  # by the export that just ends
+
+    @property
+    def path(self) -> Path:
+        """The file, links followed.
+
+        Raises:
+            OutsideTree: a link leads out of the repository.
+        """
+        return files.resolve_inside(self.place.memories, self.place.tree)
+
+    def follow(self, listener: Callable[[Sequence[Change]], None], since: Mapping[str, Memory]) -> None:
+        """Call *listener* (the only one) with what changed *since*, and from now on with every change, in order.
+
+        Cut off by an exception, the listener is let go.
+        """
+        with self._mutex:
+            self.refresh()
+            self.followers.listener = listener
+            if found := diff.compare_memories(since, self.memories()):
+                listener(found)
+
+    def refresh(self, *, whole: bool = False) -> list[Change]:
+        """Read the file again if its stamp changed, and return what is different since the last look.
+
+        Of a file that only grew, for one who follows it, the end is read at once and the whole soon after; or now, if *whole*.
+
+        Raises:
+            StoreUnreadable, OutsideTree
+        """
+        with self._mutex, self.followers.whole():
+            if self._stamp is not None and self.look() == self._stamp and not (whole and self._later.is_due):
+                return []
+            if not whole and (changes := self._follow_growth()) is not None:
+                return changes
+            self._later.cancel()
+            was_whole, self._stamp = self._stamp is not None, None  # until all of it is taken in
+            # This one first: an export writes the file and then removes this, and twice the same changes nothing.
+            held, held_seen = files.read(self.place.pending)
+            with files.open_to_read(self.path) as (source, found):
+                if jsonl.is_utf16(source.read(jsonl.HEAD)):
+                    raise StoreUnreadable(self.path, "is UTF-16", "save it as UTF-8")
+                if (lines := self._recognise_all(source, found, held_seen)) is not None:
+                    added = None
+                else:
+                    added, lines = self._known.read_whole(source, self.lines(), may_grow=was_whole and not held)
+                seen = found if found == files.ABSENT else found._replace(size=source.tell())
+            if added is not None:
+                changes, self._stamp = self._take_in(added, waiting=False), (seen, held_seen)
+                return self.followers.tell(changes)
+            before = self._current
+            self._lay_out(lines, held)
+            self._stamp = seen, held_seen
+            if not before and self.followers.are_none:
+                return []  # nothing to compare with, and nobody to tell
+            return self.followers.tell(diff.compare_lines(before, self._current))
+
+    def _lay_out(self, lines: list[Line], held: bytes) -> None:
+        """Take *lines* as those of the file, under those of the pending file *held*, and find what counts."""
+        is_simple = jsonl.have_own_ids(lines)
+        self._lines, self._ends = pending.lay_over(lines, held) if held else (lines, (len(lines), len(lines)))
+        self._current = jsonl.current(lines) if is_simple else merge.current(lines)
+        self._current |= jsonl.current(self._lines[len(lines) :])
+        self._in_conflict = not is_simple and jsonl.in_conflict(lines)
+        self._is_split = not (is_simple or self._in_conflict) and bool(text_merges.find(lines))
+
+    def _recognise_all(self, source: BinaryIO, seen: files.Stamp, held_seen: files.Stamp) -> list[Line] | None:
+        """Return the lines of *source* if that is what was just written, or what a cache knows, which is asked once."""
+        new, kept = self._written
+        asked = None if self._lines or held_seen != files.ABSENT else self.recognise
+        if not new and asked is None:
+            return None
+        source.seek(0)
+        data = source.read()
+        if new and new == data:
+            return kept
+        return asked and asked(seen._replace(size=len(data)), data)
+
+    @property
+    def _known(self) -> grown.Known:
+        return grown.Known(self._lines, self._ends[0] == len(self._lines) and not self._in_conflict, self._current)
+
+    def _follow_growth(self) -> list[Change] | None:
+        """Take in what the file has more than at the last look; None: all of it must be read."""
+        if self._stamp is None or self.followers.are_none:
+            return None
+        if (found := self._known.read_end(self.path, self.place.pending, self._stamp)) is None:
+            return None
+        self._stamp = None  # until all of it is taken in
+        changes = self._take_in(found[0], waiting=False)
+        self._stamp = found[1], files.ABSENT
+        self._later.plan(self._known, self.path, self.place.pending, partial(self.refresh, whole=True))
+        return self.followers.tell(changes)
+
+    def look(self) -> Stamps:
+        """Return the stamps of both files as they are now."""
+        return files.stamp(self.path), files.stamp(self.place.pending)
+
+    def memories(self) -> dict[str, Memory]:
+        """Return the live memories by id; the caller may keep the dictionary."""
+        with self._mutex:
+            return {id_: line.memory for id_, line in self._current.items() if line.memory}
+
+    def lines(self) -> dict[bytes, Line]:
+        """Return what was read, by its bytes: another version of the file has most of it too."""
+        with self._mutex:
+            return {line.raw: line for line in self._lines}
+
+    def replacing(self) -> list[Memory]:
+        """Return the memories that replace others. Takes no lock, so that who holds another store's may ask."""
+        return diff.list_replacing(self.current_lines())
+
+    def get(self, id_: str) -> Memory | None:
+        """Return the live memory *id_*, by its whole id."""
+        return line.memory if (line := self._current.get(id_)) else None
+
+    def raw(self, id_: str) -> bytes:
+        """Return the bytes of the line that counts for *id_*."""
+        return self._current[id_].raw
+
+    def knows(self, id_: str) -> bool:
+        """Tell whether a line has that id, be it a live memory or a removal."""
+        return id_ in self._current
+
+    def __len__(self) -> int:
+        return len(self._current)
+
+    def current_lines(self) -> dict[str, Line]:
+        """Return the line that counts for each id; the caller may keep the dictionary."""
+        with self._mutex:
+            return dict(self._current)
+
+    def count_live(self) -> int:
+        """Return how many memories there are."""
+        return sum(line.is_record for line in self._current.values())
+
+    def by_hash(self, hash_: str, *, besides: str = "", text: str = "") -> Memory | None:
+        """Return a memory with that content hash, that of *text* if it is given, and another id than *besides*; an archived one only if there is no other."""
+        with self._mutex:
+            hashes = self.followers.hashes = self.followers.hashes or diff.Hashes(lambda: self._current)
+            found = (m for id_ in hashes.find(hash_, text) if id_ != besides and (m := self.get(id_)))
+            return min(found, key=lambda memory: memory.archived_at is not None, default=None)
+
+    def problems(self) -> list[Problem]:
+        """Return what a person should look at in the file, by line."""
+        return [problem for problem in jsonl.problems(list(self._lines)) if problem.number <= self._ends[0]]
+
+    def first_problem(self) -> tuple[int, int, str] | None:
+        """Return how many lines have problems, and the number and the problem of the first; None if none has."""
+        found = [] if self.is_plain() else [problem for problem in self.problems() if not problem.harmless]
+        return (len(found), found[0].number, found[0].why) if found else None
+
+    @property
+    def stamp(self) -> Stamps | None:
+        """What both files looked like when they were last read or written; None before."""
+        return self._stamp
+
+    @property
+    def waiting(self) -> int:
+        """How many memories have changes that wait for a commit."""
+        with self._mutex:
+            return len({line.id for line in self._lines[self._ends[0] : self._ends[1]] if line.id is not None})
+
+    def spans(self) -> tuple[Stamps, dict[str, diff.Span]]:
+        """Return the stamps and, by id, where each live memory's line is; not of one that had to be merged."""
+        with self._mutex:
+            if self._later.is_due:
+                self.refresh(whole=True)  # a cache outlives us
+            return self._stamp or NOWHERE, diff.find_spans(self._lines, self._ends, self._current)
+
+    def is_plain(self) -> bool:
+        """Tell whether each line of the file is a record of its own, there is nothing to say of any, and nothing waits."""
+        with self._mutex:
+            lines, is_one_each = self._lines, self._ends[0] == len(self._lines) == len(self._current)
+            return is_one_each and not self._is_split and all(line.is_record and not line.problem for line in lines)
+
+    def is_canonical(self) -> bool:
+        """Tell whether an export would change nothing, but for what waits, as of the last `refresh`."""
+        with self._mutex:
+            lines, size = self._lines[: self._ends[0]], (self._stamp or NOWHERE)[0].size
+        return jsonl.in_conflict(lines) or jsonl.is_in_order(lines, max(size, 0))
+
+    def nameless(self) -> list[str]:
+        """Return the derived ids of records that were written by hand without one."""
+        with self._mutex:
+            return [id_ for id_, line in self._current.items() if line.nameless]
+
+    def replaced(self) -> dict[str, bytes]:
+        """Return, by id, the last line of the local history that says something else than the file does now."""
+        return local_history.read(self.place.local, self.get)
+
+    def _take_in(self, lines: list[Line], *, waiting: bool) -> list[Change]:
+        """Add *lines* after the others, and return what they change."""
+        latest = {line.id: line for line in lines if line.id is not None}
+        changes = [Change(id_, self.get(id_), line.memory) for id_, line in latest.items()]
+        self._lines += lines
+        self._ends = (self._ends[0] if waiting else len(self._lines), len(self._lines))
+        self._current |= latest
+        return [change for change in changes if change.before != change.after]

@@ -1,0 +1,132 @@
+"""Our regular expressions as an earlier process compiled them: what `__pycache__` is for modules (docs/adr/0084).
+
+A short command compiles some fifty of them, which takes it longer than their use. They are kept in the user's own folder,
+beside what made them, and read whole; where anything differs, or Python does not have what is used here of it, they are
+compiled as ever. Imports next to nothing: hooks wait for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from contextlib import suppress
+from functools import cache
+
+from memsync.system.home import find_own
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from typing import Any, AnyStr
+
+    # A pattern's flags, its code in words of four bytes, and its groups: how many, by name, and their names by number.
+    Parts = tuple[int, bytes, int, dict[str, int], tuple[str | None, ...]]
+
+_MOST = 1_000  # patterns, several times as many as there are: others come from older versions
+_CRC = 4  # bytes
+
+
+class _Kept:
+    """What is kept: read when the first pattern is asked for, and written if others were."""
+
+    def __init__(self) -> None:
+        self.table = _read()
+        self.is_new = False
+
+
+def compiled(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return `re.compile(text, flags)`. *text* is a rule of ours, nobody's words: it is written down.
+
+    Raises:
+        re.error: *text* is no regular expression.
+    """
+    import re
+
+    try:
+        made: re.Pattern[AnyStr] = _put_together(text, _find(text, int(flags)))
+    except (AttributeError, ImportError, RuntimeError, TypeError, ValueError):
+        return re.compile(text, flags)
+    return made
+
+
+def keep() -> None:
+    """Keep what was compiled for other processes, if there is anything new and the user has a folder of ours."""
+    if not (_kept.cache_info().currsize and _kept().is_new):
+        return
+    from marshal import dumps
+    from pathlib import Path
+
+    from memsync.errors import MemsyncError
+    from memsync.system.local import put
+
+    body = dumps((_made_by(), dict(list(_kept().table.items())[-_MOST:])))
+    with suppress(OSError, MemsyncError):
+        put(Path(_place()), (_sum(body), body), mode=0o600)
+    _kept().is_new = False
+
+
+@cache
+def _kept() -> _Kept:
+    return _Kept()
+
+
+def _place() -> str:
+    return os.path.join(find_own() or os.devnull, "local", f"patterns.{sys.implementation.cache_tag}")
+
+
+def _read() -> dict[tuple[str | bytes, int], Parts]:
+    from marshal import loads
+
+    with suppress(OSError, ValueError, EOFError, TypeError):
+        with open(_place(), "rb") as file:
+            data = file.read()
+        if _sum(data[_CRC:]) == data[:_CRC]:
+            made_by, table = loads(data[_CRC:])  # noqa: S302 - as private as what Python keeps of our modules
+            if made_by == _made_by():
+                found: dict[tuple[str | bytes, int], Parts] = table
+                return found
+    return {}
+
+
+def _sum(body: bytes) -> bytes:
+    return zlib.crc32(body).to_bytes(_CRC, "little")
+
+
+def _made_by() -> tuple[str, int, int]:
+    sre = _sre()
+    return sys.version, sre.MAGIC, sre.CODESIZE
+
+
+def _sre() -> Any:
+    from importlib import import_module
+
+    return import_module("_sre")
+
+
+def _find(text: str | bytes, flags: int) -> Parts:
+    kept = _kept()
+    parts = kept.table.get((text, flags))
+    if parts is None:
+        parts = kept.table[text, flags] = _take_apart(text, flags)
+        kept.is_new = True
+    return parts
+
+
+def _take_apart(text: str | bytes, flags: int) -> Parts:
+    """Return what `re.compile` would make a pattern of."""
+    from array import array
+    from importlib import import_module
+
+    read: Any = import_module("re._parser").parse(text, flags)
+    code = array("I", import_module("re._compiler")._code(read, flags))  # noqa: SLF001 - `re.compile` shows it to nobody
+    names: list[str | None] = [None] * read.state.groups
+    for name, number in read.state.groupdict.items():
+        names[number] = name
+    return flags | read.state.flags, code.tobytes(), read.state.groups - 1, dict(read.state.groupdict), tuple(names)
+
+
+def _put_together(text: AnyStr, parts: Parts) -> re.Pattern[AnyStr]:
+    flags, code, groups, by_name, names = parts
+    made: re.Pattern[AnyStr] = _sre().compile(text, flags, memoryview(code).cast("I").tolist(), groups, by_name, names)
+    return made
