@@ -30,6 +30,7 @@ ASKED = "which record writes the lock"
 HOOK = ("hook", "prompt", "--client", "claude")
 COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "prompt": (HOOK, ASKED),
+    "foreign": (HOOK, "how do whales sleep under the arctic ice in winter"),
     "small-talk": (HOOK, "ok thanks"),
     "recall": (("recall", ASKED), ""),
     "list": (("list", "--limit", "5"), ""),
@@ -59,6 +60,7 @@ class Place:
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(leaks)} | home
         self.numbers = itertools.count(1)
         os.makedirs(f"{directory}/home/.gobby")
+        Path(directory, "home", ".gitconfig").write_text("[user]\n\tname = Ann Example\n\temail = ann@example.com\n")
 
     @property
     def memories(self) -> Path:
