@@ -222,6 +222,12 @@ def test_recall_loads_nothing_heavy(repo):
     assert again & (HEAVY | {"filelock", "ruamel", "orjson", "hashlib"}) == set()
 
 
+def test_what_a_list_has_screened_no_later_one_screens(repo):
+    repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
+    assert "memsync.poison.screen" in loaded_by("list", cwd=repo.root)
+    assert "memsync.poison.screen" not in loaded_by("list", cwd=repo.root)
+
+
 def test_reading_ordinary_settings_loads_no_yaml_parser(repo):
     settings = "# of this project\nmemory:\n  recall_limit: 5  # fewer\nmemory_sync.mode: worktree\n"
     (repo.root / ".gobby").mkdir(exist_ok=True)

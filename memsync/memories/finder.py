@@ -56,7 +56,7 @@ log = Log(__name__)
 T = TypeVar("T")
 Read = Callable[[int], "Record | None"]
 
-_BUILT: Final = frozenset({"builtin", "none"})
+BUILT: Final = frozenset({"builtin", "none"})  # the embedders without which nothing but the cache is needed
 _LARGE: Final = 8_000_000  # bytes of memories, from which on a process that stays has another one make the index
 _STEP: Final = 0.05  # seconds between two looks
 _PATIENCE: Final = 60.0  # seconds; a hook's own clock is shorter
@@ -124,7 +124,7 @@ class Finder:
 
     def expect_write(self, store: Store) -> None:
         """Have *store* take its lines from the cache, where that fits, instead of reading all of them: it is about to be written."""
-        if self._warm is None and self._spec in _BUILT:
+        if self._warm is None and self._spec in BUILT:
             self.file.keeps, store.recognise = True, partial(self._recognise, store)
 
     def _recognise(self, store: Store, stamp: files.Stamp, data: bytes) -> list[Line] | None:
@@ -136,7 +136,7 @@ class Finder:
 
         With that, `save` can say what came and went without an index.
         """
-        if self._warm is not None or self._spec not in _BUILT:
+        if self._warm is not None or self._spec not in BUILT:
             return
         if self._known is None and self._is_fresh(held := self.file.load(self._cached)) and held:
             self._known = Known(held, {})
@@ -191,7 +191,7 @@ class Finder:
         with self._mutex:
             self._wait_for_another()
         with self._mutex, self._turn():
-            if self._warm is None and (self._spec not in _BUILT or not self._is_fresh(self.file.load(self._cached))):
+            if self._warm is None and (self._spec not in BUILT or not self._is_fresh(self.file.load(self._cached))):
                 self._index = self._make_index(self._load_arrays())
                 self.save()
             return self._warm is not None
@@ -202,7 +202,7 @@ class Finder:
         with ExitStack() as stack:
             if self._place and self.path:
                 with suppress(OSError, StoreError):
-                    self._make_room(self._place, self.path)
+                    self.make_room(self._place, self.path)
                     stack.enter_context(lock(self.path.with_name("lock"), wait=_PATIENCE, is_told=False))
             yield
 
@@ -274,7 +274,7 @@ class Finder:
         try:
             found = self._snapshot(index)
             if found is not None:
-                self._make_room(self._place, self.path)
+                self.make_room(self._place, self.path)
                 cache.save(self.path, found[1], json.loads(found[0]), private=self._place.private)
                 self._saved = found[0]
                 if (
@@ -301,7 +301,8 @@ class Finder:
             log.info("what changed is not cached: %s", error)
 
     @staticmethod
-    def _make_room(place: Place, path: Path) -> None:
+    def make_room(place: Place, path: Path) -> None:
+        """Make the directories of the cache."""
         files.make_local(place.local, private=place.private, tree=place.tree)
         files.make_dirs(path.parent, private=place.private)
 
@@ -365,7 +366,7 @@ class Finder:
 
     def with_cache(self, ask: Callable[[Held, Read], T]) -> T | None:
         """Return what *ask* makes of the cache and of what reads the record of a slot; None if the cache does not fit the files."""
-        held = self.file.load(self._cached) if self._spec in _BUILT else None
+        held = self.file.load(self._cached) if self._spec in BUILT else None
         if held is None or not self._is_made_alike(held.cached):
             return None
         try:

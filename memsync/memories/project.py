@@ -73,7 +73,7 @@ class Project(Opened):
         if above := self.__dict__.get("above"):
             above.close()
         if "screening" in self.__dict__:
-            self.screening.save(only_where_state_is=True)
+            self.screening.save()
         if self.settings.sync_enabled and (written := [store for store in self.stores.values() if store.in_log_form]):
             from memsync.memories.reach import note_known
             from memsync.memories.sync import export_written

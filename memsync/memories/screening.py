@@ -114,15 +114,13 @@ class Screening:
         self.save()
         return is_done
 
-    def save(self, *, only_where_state_is: bool = False) -> None:
+    def save(self) -> None:
         """Keep what was found, so that nothing is read twice on this machine."""
         for scope in [scope for scope in SCOPES if scope in self._new]:
-            state = self._state_of(scope)
-            if state.path.exists() or not only_where_state_is:
-                new, rules = self._new.pop(scope), version_of_rules(to_note=True)
-                state.record_screened(rules, new)
-                if next(iter(new)) in state.screened(rules):  # or it could not be written
-                    self._flaws = {name: flaw for name, flaw in self._flaws.items() if name not in new}
+            state, new, rules = self._state_of(scope), self._new.pop(scope), version_of_rules(to_note=True)
+            state.record_screened(rules, new)
+            if next(iter(new)) in state.screened(rules):  # or it could not be written
+                self._flaws = {name: flaw for name, flaw in self._flaws.items() if name not in new}
 
     def note(self, entry: Entry) -> str:
         """Screen *entry*, which is written or shown, and return by what it is known from now on."""

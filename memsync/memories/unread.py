@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memsync.errors import AmbiguousId, MemoryNotFound
 from memsync.index.heads import NEVER, count_moment
@@ -27,25 +27,26 @@ _HASH: Final = 8  # digits of a UUID, that are shown of one
 _MOST: Final = 200  # records read one by one; of more, reading the files whole is quicker
 
 Read = Callable[[int], "Record | None"]
+T = TypeVar("T")
 
 
 def list_first(project: Project, filters: Filters, limit: int) -> list[Entry] | None:
     """Return the *limit* most important memories that pass *filters*; None where the stores must be read."""
     if limit > _MOST or _is_read(project):
         return None
-    return project.finder.with_cache(partial(_list_first, project, filters, limit))
+    return _ask(project, partial(_list_first, project, filters, limit))
 
 
 def find_one(project: Project, ref: str) -> Entry | None:
     """Return the memory that *ref* names; None where the stores must be read: it may be that others have to be looked at, too."""
     if _is_read(project):
         return None
-    return project.finder.with_cache(partial(_find_one, project, ref))
+    return _ask(project, partial(_find_one, project, ref))
 
 
 def knows(project: Project, ref: str) -> bool:
     """Tell whether *ref* is the id of a memory, or the beginning of one alone that no word is: eight digits of a hash, or more."""
-    if not _is_read(project) and (found := project.finder.with_cache(partial(_knows, ref))) is not None:
+    if not _is_read(project) and (found := _ask(project, partial(_knows, ref))) is not None:
         return found
     project.stores.refresh()
     return _names_one(ref, (id_ for store in project.stores.values() for id_ in store.memories()))
@@ -59,6 +60,16 @@ def _names_one(ref: str, ids: Iterable[str]) -> bool:
     is_hash = len(ref) >= _HASH and all(letter in "0123456789abcdef-" for letter in ref)
     found = {id_ for id_ in ids if id_ == ref or (is_hash and id_.startswith(ref))}
     return len(found) == 1 or ref in found
+
+
+def _ask(project: Project, ask: Callable[[Held, Read], T | None]) -> T | None:
+    """Return what *ask* makes of the cache; where none fits, another process makes one for who asks next."""
+    found = project.finder.with_cache(ask)
+    if found is None:
+        from memsync.memories.missed import have_cache_made
+
+        have_cache_made(project)
+    return found
 
 
 def _is_read(project: Project) -> bool:

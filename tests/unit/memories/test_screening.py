@@ -155,11 +155,13 @@ def test_a_memory_that_differs_in_anything_is_screened_anew(mixed, repo, line, c
     assert mark(changed) not in screened(mixed)
 
 
-def test_a_listing_leaves_no_state_behind_where_there_was_none(repo, line):
+def test_what_a_listing_has_screened_is_kept_where_there_was_no_state(repo, line):
     repo.write_memories(line("mm-good", FACT))
     with Memsync.open(repo.root) as project:
         project.memories()
-    assert not (repo.root / ".gobby" / "local").exists()
+    with Memsync.open(repo.root) as project:
+        assert mark(project.get("mm-good").memory) in screened(project)
+    assert repo.git("status", "--porcelain", ".gobby/local") == ""
 
 
 def test_to_be_screened_is_not_to_be_shown(mixed):
