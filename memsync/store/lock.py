@@ -1,4 +1,4 @@
-"""The lock between processes: who came first has it first, and the kernel drops what a dead process held."""
+"""The lock between processes: who had it has it again after all who wait, and the kernel drops what a dead process held."""
 
 from __future__ import annotations
 
@@ -70,20 +70,27 @@ else:
 
     @contextmanager
     def _hold(path: Path, wait: float, *, is_told: bool) -> Iterator[None]:
-        end, is_held = time.monotonic() + wait, False
+        start, is_held = time.monotonic(), False
         while not is_held:
-            fd = _open(path)
-            try:
-                if not _take(fd, end, is_told=is_told):
+            # One alone waits for the lock, and the others behind it: who had it cannot take it again before that one.
+            with _opened(path.with_name(f"{path.name}.queue")) as queue, _opened(path) as fd:
+                if not (_take(queue, fd, start, wait, is_told=is_told) and _take(fd, fd, start, wait, is_told=is_told)):
                     raise _refuse(path, _name_holder(fd), wait)
+                fcntl.flock(queue, fcntl.LOCK_UN)
                 if is_held := _is_there(fd, path):
                     _note_holder(fd)
                     yield
-            finally:
-                try:
-                    fcntl.flock(fd, fcntl.LOCK_UN)  # even where a child has a copy of it
-                finally:  # Ctrl-C
-                    os.close(fd)
+
+    @contextmanager
+    def _opened(path: Path) -> Iterator[int]:
+        fd = _open(path)
+        try:
+            yield fd
+        finally:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_UN)  # even where a child has a copy of it
+            finally:  # Ctrl-C
+                os.close(fd)
 
     def _open(path: Path) -> int:
         try:
@@ -97,8 +104,8 @@ else:
             return os.path.samestat(os.fstat(fd), os.stat(path))
         return False
 
-    def _take(fd: int, end: float, *, is_told: bool) -> bool:
-        """Lock the file *fd* before *end*; False if others had it all the time."""
+    def _take(fd: int, held: int, start: float, wait: float, *, is_told: bool) -> bool:
+        """Lock the file *fd* until *wait* seconds after *start*; False if others had it all the time, or what it is for: the file *held*."""
         with suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
@@ -111,13 +118,17 @@ else:
             turn.release()
             os.close(own)  # and the lock with it, if nobody waits for it any more
 
+        def is_mine(seconds: float) -> bool:
+            return turn.acquire(timeout=max(0.0, start + min(seconds, wait) - time.monotonic()))
+
         # The queue is the kernel's, and knows no time limit.
         _thread.start_new_thread(stand_in_line, ())
-        if turn.acquire(timeout=max(0.0, min(_SILENCE, end - time.monotonic()))):
+        is_silent = time.monotonic() < start + _SILENCE < start + wait
+        if is_mine(_SILENCE):
             return True
-        if is_told and time.monotonic() < end:
-            log.warning("waiting for another memsync that is writing%s", _name_holder(fd))
-        return turn.acquire(timeout=max(0.0, end - time.monotonic()))
+        if is_told and is_silent:
+            log.warning("waiting for another memsync that is writing%s", _name_holder(held))
+        return is_mine(wait)
 
     def _note_holder(fd: int) -> None:
         with suppress(OSError):  # the disk is full, and only who waits would read it

@@ -15,7 +15,7 @@ from helpers import GitRepo, memory_line, memsync
 
 SECRET = "GLOBAL: the on-call phone is in drawer three"
 FILES = (
-    "hooks.log", "pending.jsonl", "state.db", "state.db-wal", ".gitignore", "lock", "skills.lock", "workflows.json",
+    "hooks.log", "pending.jsonl", "state.db", "state.db-wal", ".gitignore", "lock", "lock.queue", "skills.lock", "workflows.json",
     "history.jsonl", "history.1.jsonl", "export.tmp", "config.tmp", "skill.tmp", "clients.json", "hooks.1.log",
     "index/index.bin", "candidates/memories.jsonl", "candidates/memories.tmp", "candidates/rejected.txt", "candidates/lock",
 )  # fmt: skip
@@ -169,7 +169,7 @@ def test_a_branch_that_brings_links_is_refused_while_a_process_runs_on(tmp_path,
     with Memsync.open(root) as project:
         project.remember("the cache lives in redis")
         local = root / ".gobby" / "local"
-        for name in ("state.db", "lock", "hooks.log", "pending.jsonl"):
+        for name in ("state.db", "lock", "lock.queue", "hooks.log", "pending.jsonl"):
             (local / name).unlink(missing_ok=True)
             (local / name).symlink_to(outside / name)
         shutil.rmtree(local / "index", ignore_errors=True)
@@ -195,7 +195,9 @@ def test_a_store_in_a_submodule_is_looked_at_in_its_own_index(tmp_path, outside)
 
 
 @pytest.mark.parametrize("kind", ["fifo", "socket", "directory"])
-@pytest.mark.parametrize("name", ["pending.jsonl", "hooks.log", "lock", "state.db", "index", ".gitignore"])
+@pytest.mark.parametrize(
+    "name", ["pending.jsonl", "hooks.log", "lock", "lock.queue", "state.db", "index", ".gitignore"]
+)
 def test_what_is_no_file_below_local_is_never_waited_for(repo, kind, name, monkeypatch):
     import socket
 

@@ -121,7 +121,12 @@ def test_export_leaves_no_temporary_file_and_keeps_the_mode(store):
     store.export()
     assert stat.S_IMODE(store.place.memories.stat().st_mode) == 0o640
     assert sorted(path.name for path in store.place.directory.iterdir()) == ["local", "memories.jsonl"]
-    assert sorted(path.name for path in store.place.local.iterdir()) == [".gitignore", "history.jsonl", "lock"]
+    assert sorted(path.name for path in store.place.local.iterdir()) == [
+        ".gitignore",
+        "history.jsonl",
+        "lock",
+        "lock.queue",
+    ]
 
 
 def test_two_objects_on_one_file_see_each_others_writes(store):

