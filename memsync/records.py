@@ -164,7 +164,10 @@ def same_but_for_time(one: Memory | None, other: Memory | None) -> bool:
 
 def normal_form(text: str) -> str:
     """Return *text* lower-cased with white space folded (seed 001)."""
-    return " ".join(text.lower().split())
+    text = text.lower()
+    if text.isprintable() and "  " not in text and text[:1] != " " != text[-1:]:
+        return text  # the space is the only white space that is printable
+    return " ".join(text.split())
 
 
 def content_hash(text: str) -> str:

@@ -200,6 +200,7 @@ def _read_object(raw: bytes, value: dict[str, Any]) -> Line:
 
 
 def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> Memory:
+    """Return what the object *value* says; of what it lacks, as most do of most, nobody is asked: files have many lines."""
     get = value.get
     kind = get("memory_type") or get("type")
     source = get("source_type") or get("source")
@@ -209,23 +210,23 @@ def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> 
     if links is not None and not (type(links) is list and all(type(item) is str for item in links)):
         links, known = None, KNOWN_KEYS - {"links"}  # another program's, with a meaning of its own
     return Memory(
-        id=id_,
-        content=content,
-        memory_type=_share(kind) if type(kind) is str and kind else _default(kind, DEFAULT_TYPE, "type", notes),
-        importance=_importance(get("importance"), notes),
-        tags=_share(_texts(get("tags"), "tags", notes)),
-        source_type=_share(source) if type(source) is str else _default(source, DEFAULT_SOURCE, "source", notes),
-        source_session_id=_share(_text(get("source_session_id") or get("source_id"))),
-        author=_share(_text(get("author"))),
-        created_at=created,
-        updated_at=created if created and changed == born else _time(changed, "updated_at", notes),
-        supersedes=_texts(get("supersedes"), "supersedes", notes),
-        anchors=_texts(get("anchors"), "anchors", notes),
-        cues=_texts(get("cues"), "cues", notes),
-        links=_texts(links, "links", notes),
-        conflict_of=_text(get("conflict_of")),
-        archived_at=_time(get("archived_at"), "archived_at", notes),
-        extra=NO_EXTRA
+        id_,
+        content,
+        _share(kind) if type(kind) is str and kind else _default(kind, DEFAULT_TYPE, "type", notes),
+        _importance(get("importance"), notes),
+        _share(_texts(found, "tags", notes)) if (found := get("tags")) else (),
+        _share(source) if type(source) is str else _default(source, DEFAULT_SOURCE, "source", notes),
+        _share(_text(found)) if (found := get("source_session_id") or get("source_id")) else None,
+        _share(_text(found)) if (found := get("author")) else None,
+        created,
+        created if created and changed == born else _time(changed, "updated_at", notes),
+        _texts(found, "supersedes", notes) if (found := get("supersedes")) else (),
+        _texts(found, "anchors", notes) if (found := get("anchors")) else (),
+        _texts(found, "cues", notes) if (found := get("cues")) else (),
+        _texts(links, "links", notes) if links else (),
+        _text(get("conflict_of")),
+        _time(get("archived_at"), "archived_at", notes),
+        NO_EXTRA
         if value.keys() <= known
         else _share_extra({key: item for key, item in value.items() if key not in known}),
     )

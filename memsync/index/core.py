@@ -374,7 +374,7 @@ def _falling(scores: NDArray[np.float64]) -> Iterator[tuple[float, int]]:
 def record_key(record: Record) -> int:
     """Return the 64-bit number of all that the index takes from a record."""
     scope, memory = record
-    made = memory.created_at.isoformat()[:10] if memory.created_at else ""
+    made = memory.created_at.date().isoformat() if memory.created_at else ""
     said = "\0".join((scope, memory.id, made, memory.content, *memory.tags))
     return term_key("\0\0".join((said, *memory.cues)))
 

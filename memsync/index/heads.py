@@ -36,9 +36,10 @@ class Head(NamedTuple):
 
 def head_of(memory: Memory) -> Head:
     """Return the head of *memory*."""
-    moments = [count_moment(moment) for moment in (memory.updated_at, memory.created_at) if moment]
+    updated, created = memory.updated_at, memory.created_at
+    last = max(updated, created) if updated and created else updated or created
     form = number_form(normal_form(memory.content))
-    return Head(memory.id, memory.importance, max(moments, default=NEVER), form, bool(memory.supersedes))
+    return Head(memory.id, memory.importance, count_moment(last) if last else NEVER, form, bool(memory.supersedes))
 
 
 def number_form(form: str) -> int:
@@ -54,15 +55,17 @@ def count_moment(moment: datetime) -> int:
 
 def name_arrays(memories: Iterable[Memory]) -> dict[str, array[Any]]:
     """Return the heads of *memories* as arrays, by name."""
-    found = list(map(head_of, memories))
-    ids = [head.id.encode("utf-8", "surrogatepass") for head in found]
+    ids, importance, moments, forms, replaces = list(zip(*map(head_of, memories), strict=True)) or [()] * len(
+        Head._fields
+    )
+    letters = [id_.encode("utf-8", "surrogatepass") for id_ in ids]
     return {
-        "heads.letters": array("B", b"".join(ids)),
-        "heads.ends": array("i", accumulate(map(len, ids))),
-        "heads.importance": array("d", (head.importance for head in found)),
-        "heads.moments": array("q", (head.moment for head in found)),
-        "heads.forms": array("q", (head.form for head in found)),
-        "heads.replaces": array("B", (head.replaces for head in found)),
+        "heads.letters": array("B", b"".join(letters)),
+        "heads.ends": array("i", accumulate(map(len, letters))),
+        "heads.importance": array("d", importance),
+        "heads.moments": array("q", moments),
+        "heads.forms": array("q", forms),
+        "heads.replaces": array("B", replaces),
     }
 
 

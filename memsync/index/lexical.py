@@ -63,11 +63,11 @@ def build_base(documents: Table, terms: Collection[str]) -> Base:
     )
 
 
-def number_terms(documents: Iterable[Iterable[str]]) -> tuple[Table, list[str]]:
+def number_terms(documents: Iterable[Sequence[str]]) -> tuple[Table, list[str]]:
     """Return the numbers of the terms of each of *documents*, and the terms."""
-    numbers: dict[str, int] = {}
-    rows = [[numbers.setdefault(term, len(numbers)) for term in document] for document in documents]
-    return Table.of(rows), list(numbers)
+    rows = list(documents)
+    numbers = {term: number for number, term in enumerate(dict.fromkeys(chain.from_iterable(rows)))}
+    return Table.of(rows, numbers), list(numbers)
 
 
 class Lexical:

@@ -81,34 +81,38 @@ class WordPieces:
 
     def __init__(self, vocabulary: Mapping[str, int] | FewWords) -> None:
         self._rows = vocabulary
-        self._memo = Memo(self._read_chunk, _MEMO_CHUNKS)
+        self._memo = Memo(self.read_chunk, _MEMO_CHUNKS)
         self._parts = Memo(self._cut, _MEMO_CHUNKS)
 
     def rows(self, text: str) -> list[int]:
         """Return the rows that *text* needs, in order, repeats kept."""
         return list(chain.from_iterable(map(self._memo.__getitem__, text.split())))
 
-    def _read_chunk(self, chunk: str) -> tuple[int, ...]:
-        """Return the rows of what stands between white space: no word has any in it."""
-        return tuple(row for word in _WORDS.findall(chunk) for row in self._word(word[:_MAX_WORD]))
+    def read_chunk(self, chunk: str) -> tuple[int, ...]:
+        """Return the rows of what stands between white space: no word has any in it. It is not remembered."""
+        if chunk.isalnum():  # as most are: one word
+            return self._word(chunk[:_MAX_WORD])
+        return tuple(chain.from_iterable(self._word(word[:_MAX_WORD]) for word in _WORDS.findall(chunk)))
 
-    def _word(self, word: str) -> list[int]:
+    def _word(self, word: str) -> tuple[int, ...]:
         plain = fold(word)
         whole = self._rows.get(plain.casefold())
         if whole is not None:
-            return [whole]
-        return [row for part in _PARTS.findall(plain) for row in self._parts[part.casefold()]]
+            return (whole,)
+        rows: list[int] = []
+        for part in _PARTS.findall(plain):
+            rows += self._parts[part.casefold()]
+        return tuple(rows)
 
     def _cut(self, part: str) -> tuple[int, ...]:
         rows: list[int] = []
-        start = 0
-        while start < len(part):
-            mark = "##" if start else ""
-            for end in range(min(len(part), start + _MAX_PIECE), start, -1):
-                row = self._rows.get(mark + part[start:end])
+        rest, mark, find = part, "", self._rows.get
+        while rest:
+            for end in range(min(len(rest), _MAX_PIECE), 0, -1):
+                row = find(mark + rest[:end])
                 if row is not None:
                     rows.append(row)
-                    start = end
+                    rest, mark = rest[end:], "##"
                     break
             else:
                 return tuple(self._grams(part))
@@ -181,7 +185,9 @@ class StaticEmbedder:
         """Yield what `embed` returns for *documents*, the numbers of their *pieces*, some at a time; each piece is read once."""
         from memsync.index.pieces import Table, text_of
 
-        return self._sum_up(documents, Table.of([self._tokens.rows(text_of(piece)) for piece in pieces]))
+        rows, read = self._tokens.rows, self._tokens.read_chunk
+        found = [read(piece) if isinstance(piece, str) else rows(text_of(piece)) for piece in pieces]
+        return self._sum_up(documents, Table.of(found))
 
     def _sum_up(self, documents: Table, rows: Table | None = None) -> Iterator[NDArray[np.float32]]:
         """Yield the vectors of *documents*, which are rows of the table, or what *rows* has for their numbers; of none one empty block."""
@@ -193,7 +199,7 @@ class StaticEmbedder:
         place[used] = np.arange(len(used))
         vectors = scales[used, None].astype(np.float64) * table[used]
         for start in range(0, max(len(documents.sizes), 1), _BLOCK):
-            part = documents.taken(np.arange(start, min(start + _BLOCK, len(documents.sizes))))
+            part = documents.cut(start, start + _BLOCK)
             part = part.through(rows) if rows else part
             totals = _sum_each(vectors, place[part.flat], part.starts.tolist())
             lengths = np.sqrt(np.einsum("ij,ij->i", totals, totals))
@@ -264,9 +270,17 @@ def _sum_each(vectors: NDArray[np.float64], flat: NDArray[np.int64], starts: lis
     """
     import numpy as np
 
-    totals, ones = np.zeros((len(starts) - 1, vectors.shape[1])), np.ones(_STEP)
-    for number, (start, end) in enumerate(pairwise(starts)):
+    totals, room, ones = (
+        np.zeros((len(starts) - 1, vectors.shape[1])),
+        np.empty((_STEP, vectors.shape[1])),
+        np.ones(_STEP),
+    )
+    for total, (start, end) in zip(totals, pairwise(starts), strict=True):
         for at in range(start, end, _STEP):
-            part = flat[at : min(at + _STEP, end)]
-            totals[number] += ones[: len(part)] @ vectors.take(part, axis=0)
+            count = min(end - at, _STEP)
+            some = vectors.take(flat[at : at + count], 0, room[:count], "clip")  # which copies straight to its place
+            if at == start:
+                np.dot(ones[:count], some, total)
+            else:
+                np.add(total, ones[:count] @ some, total)
     return totals

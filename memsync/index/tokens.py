@@ -134,6 +134,8 @@ class Tokenizer:
             if chunk.isalpha() and (chunk.islower() or chunk[1:].islower()):
                 word = chunk.lower()
                 return self._word(PLAIN.get(word, word))  # before stop words: "won" is one in "won't" alone
+            if chunk.isalnum():
+                return self._bare_unit(chunk)  # one unit that needs no look for others
         else:
             chunk = unicodedata.normalize("NFKC", chunk).replace("\u2019", "'")
             if any(map(_may_be_unspaced, chunk)) and _UNSPACED.search(chunk):  # which takes long to compile
@@ -170,7 +172,7 @@ class Tokenizer:
             return self._word(low[:-1])
         if low.isalpha() and (unit == low or unit[1:] == low[1:] or unit.isupper()):
             return self._word(low)
-        if version := _VERSION.match(low):
+        if "." in low and (version := _VERSION.match(low)):
             return [EXACT + version[1], *_version_heads(version[1])]
         if _HASH.match(low):
             head = low[:_HASH_DIGITS]  # which may be all digits, and then looks like a number in a query
@@ -180,7 +182,8 @@ class Tokenizer:
     def _compound(self, unit: str, low: str) -> list[str]:
         """Return parts and joined form per path component, then the exact form."""
         if unit.isalnum():  # one component of one piece
-            return self._joined(unit) + ([EXACT + low] if is_identifier(low) else [])
+            words = self._word(low) if unit == low and unit.isascii() else self._joined(unit)
+            return [*words, EXACT + low] if is_identifier(low) else words
         terms: list[str] = []
         exact = [low] if is_identifier(unit) else []
         for component in _PATH.split(unit):

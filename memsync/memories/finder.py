@@ -43,6 +43,7 @@ from memsync.store.lock import lock
 from memsync.store.places import Place
 from memsync.store.reading import NOWHERE, Stamps
 from memsync.store.store import Store
+from memsync.system.heap import collector_paused
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
@@ -204,6 +205,7 @@ class Finder:
                 with suppress(OSError, StoreError):
                     self.make_room(self._place, self.path)
                     stack.enter_context(lock(self.path.with_name("lock"), wait=_PATIENCE, is_told=False))
+            stack.enter_context(collector_paused())
             yield
 
     @property

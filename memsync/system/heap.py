@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 # From glibc's malloc.h.
@@ -15,6 +17,18 @@ _LARGE: Final = 1 << 18  # bytes, from which on a block is the system's own
 
 def give_back_nothing() -> None:
     """Stand for what gives back memory, where nothing was read that could be given back."""
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Have the cycle collector wait while very many things without cycles are made, which it would look through again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def trim() -> None:

@@ -20,6 +20,7 @@ from memsync.records import (
     format_time,
     id_length,
     new_id,
+    normal_form,
     parse_time,
     tick,
     valid_text,
@@ -89,6 +90,13 @@ def test_the_present_is_cut_to_the_milliseconds_that_a_line_can_hold():
 )
 def test_texts_are_the_same_when_only_case_and_white_space_differ(one, other, same):
     assert (content_hash(one) == content_hash(other)) is same
+
+
+@pytest.mark.parametrize("space", [chr(code) for code in range(0x3001) if chr(code).isspace()])
+def test_white_space_of_every_kind_is_folded_wherever_it_stands(space):
+    assert [normal_form(f"{at}A{inside}B{at}") for at in ("", space) for inside in (f"{space}{space}", space)] == [
+        "a b"
+    ] * 4
 
 
 def test_a_content_hash_of_text_that_is_not_unicode_can_be_had():

@@ -1,0 +1,31 @@
+"""Making many things without the cycle collector."""
+
+import gc
+from contextlib import suppress
+
+from memsync.system.heap import collector_paused
+
+
+def test_the_collector_waits_and_goes_on_whatever_happens() -> None:
+    seen = []
+    with suppress(KeyError), collector_paused():
+        seen.append(gc.isenabled())
+        raise KeyError
+    assert [*seen, gc.isenabled()] == [False, True]
+
+
+def test_a_collector_that_somebody_turned_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with collector_paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_who_pauses_within_a_pause_does_not_end_it() -> None:
+    with collector_paused():
+        with collector_paused():
+            pass
+        assert not gc.isenabled()
