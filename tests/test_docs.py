@@ -84,6 +84,7 @@ def test_every_group_and_command_is_in_the_tree():
         "hook",
         "memory",
         "review",
+        "serve",
         "sessions",
         "skill",
         "status",

@@ -10,9 +10,10 @@ import json
 import logging
 import os
 import socket
+import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -38,13 +39,23 @@ _NUMBERS: Final = count()
 
 
 class Endpoint:
-    """Answers hooks for the project of *live*, from `start` to `close`. Never fails: without it hooks are slower."""
+    """Answers hooks for the project of *live*, from `start` to `close`; *kind* is the command that holds it."""
 
-    def __init__(self, live: Live, env: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self,
+        live: Live,
+        env: Mapping[str, str] = os.environ,
+        *,
+        kind: str = "mcp",
+        commands: Callable[[Project, Mapping[str, Any]], str | None] | None = None,
+    ) -> None:
         self._live = live
         self._env = env
+        self._kind = kind
+        self._commands = commands  # what answers those that a face has
         self._socket: socket.socket | None = None
         self.path: Path | None = None
+        self.asked_at = time.monotonic()  # when it last answered, or began
 
     def __enter__(self) -> Self:
         self.start()
@@ -54,15 +65,23 @@ class Endpoint:
         self.close()
 
     def start(self) -> None:
-        """Begin to listen, in a thread of its own."""
+        """Do what `open` does, and never fail: without it hooks are slower."""
         try:
-            self._listen()
+            self.open()
         except (OSError, MemsyncError) as error:
             log.info("hooks answer for themselves: %s", error)
-            return
-        threading.Thread(target=self._accept, name="memsync-hooks", daemon=True).start()
 
-    def _listen(self) -> None:
+    def open(self) -> Path:
+        """Begin to listen, in a thread of its own, and return where.
+
+        Raises:
+            OSError, StoreError: no socket can be had there.
+        """
+        path = self._listen()
+        threading.Thread(target=self._accept, name="memsync-hooks", daemon=True).start()
+        return path
+
+    def _listen(self) -> Path:
         layout = locate(self._live.start, self._env)
         root = os.path.realpath(layout.root or layout.start)
         directory = Path(run_dir(root, self._env))
@@ -70,6 +89,8 @@ class Endpoint:
         if not hasattr(socket, "AF_UNIX") or len(os.fsencode(path)) > wire.LONGEST:
             raise OSError(f"no socket can be made at {path}")
         make_dirs(directory, private=True)
+        if not _is_private(directory):
+            raise PermissionError(f"{directory} is not this user's alone")
         new = path.with_name(f"{path.name}.new")
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -82,6 +103,7 @@ class Endpoint:
             new.unlink(missing_ok=True)
             raise
         self._socket, self.path = listening, path
+        return path
 
     def close(self) -> None:
         """Stop listening, and leave nothing behind."""
@@ -107,11 +129,17 @@ class Endpoint:
         with caller:
             caller.settimeout(_PATIENCE)
             try:
+                if not wire.is_own(caller):
+                    return
                 request = read_json(wire.read_line(caller))
+                if request.get("event") == wire.WHO:
+                    caller.sendall(json.dumps({"kind": self._kind, "version": __version__}).encode() + b"\n")
+                    return
                 reply = self._live.call(lambda project: self._answer(project, request))
                 if reply is None:
                     caller.sendall(b"{}\n")
                     return
+                self.asked_at = time.monotonic()
                 caller.sendall(json.dumps({"out": reply.out}).encode() + b"\n")
                 is_used = wire.read_line(caller) == wire.USED.strip()
                 self._live.call(lambda _: reply.used() if is_used else reply.lost())
@@ -125,4 +153,14 @@ class Endpoint:
         asked = locate(Path(request["cwd"]), self._env)
         if (asked.project, asked.stealth) != (project.layout.project, project.layout.stealth):
             return None
+        if request["event"] == wire.COMMAND:
+            if self._commands is None or asked != project.layout:
+                return None
+            out = self._commands(project, request)
+            return None if out is None else Reply(out, lambda: None)
         return answer(project, known.find(request["client"]), request["event"], request["payload"], request["by"])
+
+
+def _is_private(directory: Path) -> bool:
+    found = directory.stat()
+    return sys.platform == "win32" or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from memsync.agents.injection import Reply
 
-_SHARE = 0.25  # of the time, that a server may take to answer; then the hook answers itself
+_SHARE = 0.25  # of the time, that servers may take to answer; then the hook answers itself
 _REST = 0.25  # of the time, for reading what others wrote, once the answer is out
 _AGAIN = 300.0  # seconds after which an index that took too long is tried again
 _NAME = f"{os.getpid()}-{time.time_ns()}"  # of this hook, beside a twin of it
@@ -37,6 +37,7 @@ _LONGEST_WHY = 500  # characters
 _LONG = 600.0  # seconds that the work at the end of a session may take
 _NEAR = 2  # processes up from a hook: a shell, and the client
 _LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
+_STARTING = ("prompt", "session-start")  # the hooks that may start what answers the next ones
 _TOOLS = ("pre-tool", "post-tool")
 
 
@@ -219,28 +220,8 @@ def _leave() -> None:
 
 def _ask_server(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> bool:
     """Let a running server of the project answer; return whether one did in time."""
-    import json
-
-    from memsync import __version__
-
-    patience = _SHARE * wire.bound(os.environ)
-    about = {"version": __version__, "event": event, "client": client, "cwd": cwd, "payload": payload, "by": _NAME}
-    for path in wire.sockets(cwd, os.environ):
-        there = wire.connect(path, patience)
-        if there is None:
-            continue
-        try:
-            there.sendall(json.dumps({**about, "until": time.time() + patience}).encode() + b"\n")
-            reply = json.loads(wire.read_line(there) or b"{}")
-            if "out" in reply:
-                _print(reply["out"])
-                there.sendall(wire.USED)
-                return True
-        except (OSError, ValueError, RecursionError):
-            pass
-        finally:
-            there.close()
-    return False
+    about = {"event": event, "client": client, "payload": payload, "by": _NAME}
+    return wire.ask(about, cwd, os.environ, _SHARE * wire.bound(os.environ), _print)
 
 
 def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
@@ -266,6 +247,10 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
             raise
         reply.used()
         _answered.append(event)
+        if event in _STARTING and project.settings.resident:
+            from memsync.agents import resident
+
+            resident.start(project.layout, os.environ)
         if project.is_behind and _claim(cwd):
             if not project.screen_all(seconds=_REST * wire.bound(os.environ)):
                 from memsync.system import programs

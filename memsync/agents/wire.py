@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
 
 from memsync.system import deadline
 from memsync.system.home import run_dir
@@ -16,13 +18,15 @@ from memsync.system.home import run_dir
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from typing import Final
+    from typing import Any, Final
 
 BOUND: Final = 1.8  # seconds of its own work that a hook may take
 WAIT: Final = 4.0  # seconds by the clock, where the client allows 5: twenty sessions may ask in one instant
 _PATIENT: Final = frozenset({"session-start", "prompt", "pre-compact", "post-compact"})
 LONGEST: Final = 100  # bytes in the path of a socket; macOS takes 103, Linux 107
 USED: Final = b"used\n"
+COMMAND: Final = "command"  # the event that asks for what a command prints
+WHO: Final = "who"  # the event of which a server of any version says what it is
 
 
 def bound(env: Mapping[str, str]) -> float:
@@ -70,7 +74,50 @@ def connect(path: str, patience: float) -> socket.socket | None:
             with contextlib.suppress(OSError):
                 os.unlink(path)
         return None
+    if not is_own(there):
+        there.close()
+        return None
     return there
+
+
+def is_own(there: socket.socket) -> bool:
+    """Tell whether the other side is a process of this user, where the system says whose it is; elsewhere the folder is the user's alone."""
+    if sys.platform != "linux":
+        return True
+    import socket
+
+    said = there.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)  # pid, uid, gid
+    return int.from_bytes(said[4:8], sys.byteorder) == os.geteuid()
+
+
+def ask(about: Mapping[str, Any], cwd: str, env: Mapping[str, str], seconds: float, use: Callable[[str], None]) -> bool:
+    """Have a running server of the project that *cwd* is in answer *about*; return whether *use* took what it said.
+
+    All servers together are given *seconds*, so that one that hangs costs no more beside another.
+    """
+    import json
+
+    from memsync import __version__
+
+    end = time.monotonic() + seconds
+    for path in sockets(cwd, env):
+        if (left := end - time.monotonic()) <= 0:
+            return False
+        if (there := connect(path, left)) is None:
+            continue
+        try:
+            request = {"version": __version__, **about, "cwd": cwd, "until": time.time() + left}
+            there.sendall(json.dumps(request).encode() + b"\n")
+            reply = json.loads(read_line(there) or b"{}")
+            if "out" in reply:
+                use(reply["out"])
+                there.sendall(USED)
+                return True
+        except (OSError, ValueError, RecursionError):
+            pass
+        finally:
+            there.close()
+    return False
 
 
 def read_line(there: socket.socket) -> bytes:

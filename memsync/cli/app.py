@@ -178,6 +178,7 @@ class RootGroup(LazyGroup):
         ("review", "review"),
         ("evaluate", "eval"),
         ("mcp", "mcp"),
+        ("serve", "serve"),
         ("ui", "ui"),
         ("index", "index"),
         ("hub", "hub"),

@@ -191,6 +191,7 @@ def status(project: Project, /) -> Answer:
 
     from memsync.agents import hooklog
     from memsync.agents.notes import scope_of
+    from memsync.agents.serving import list_servers
     from memsync.janitor.daily import read_report
     from memsync.learn.candidates import Candidates
     from memsync.setup import installing
@@ -209,6 +210,7 @@ def status(project: Project, /) -> Answer:
         "server": check_server(project, clients),
         "command": shutil.which("memsync"),
         "candidates": Candidates(project).count(),
+        "answering": list_servers(project.layout),
         "last_hook": hooklog.last(project.layout, scope_of(project.layout, project.settings)),
         "janitor": read_report(project),
         "waiting": [one.name for one in find_waiting(project.layout, project.loaded)],

@@ -270,6 +270,7 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
         *git_hooks(value["git_hooks"], value["mode"]),
         *clients(value["clients"]),
         *server(value["server"]),
+        *answering(value["answering"]),
         *last_hook(value["last_hook"]),
         *janitor(value["janitor"]),
     ]
@@ -290,6 +291,15 @@ def candidates(waiting: Mapping[str, int]) -> list[str]:
     kinds = (("memories", "memory", "candidates"), ("skills", "skill", "skill candidates"))
     told = [f"{count(waiting[kind], noun)} (`memsync {verb}`)" for kind, noun, verb in kinds if waiting[kind]]
     return [f"learned  {' and '.join(told)} to approve or reject"] if told else []
+
+
+def answering(servers: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a line about the processes that answer hooks, if there are any."""
+    told = [
+        f"memsync {one['kind']} (pid {one['pid']})" if one["kind"] else f"pid {one['pid']}, which is silent"
+        for one in servers
+    ]
+    return [one_line(f"hooks are answered by {', '.join(told)}")] if told else []
 
 
 def last_hook(note: Mapping[str, Any] | None) -> list[str]:

@@ -49,6 +49,7 @@ def examine(project: Project) -> list[Finding]:
             found.append(Finding("error", str(store.place.memories), str(error)))
     found += _find_lost(project)
     found += _examine_clients(project)
+    found += _examine_servers(project)
     found += _examine_embedder(project)
     return found
 
@@ -81,6 +82,22 @@ def _examine_clients(project: Project) -> Iterator[Finding]:
         if is_ours(project, client):  # connected, so what is wrong about it is worth a word
             for note in client.notes:
                 yield Finding("warning", client.client, note)
+
+
+def _examine_servers(project: Project) -> Iterator[Finding]:
+    from memsync import __version__
+    from memsync.agents.serving import list_servers
+
+    for one in list_servers(project.layout):
+        name = f"memsync {one['kind']}".strip()
+        if not one["kind"]:
+            what = "does not say what it is, so that each hook waits for it in vain; end it"
+            yield Finding("warning", f"pid {one['pid']}", what)
+        elif one["version"] != __version__:
+            what = f"is of version {one['version']} and answers no hook of {__version__}; start it anew"
+            yield Finding("note", f"{name} (pid {one['pid']})", what)
+        elif one["kind"] == "serve":
+            yield Finding("note", f"{name} (pid {one['pid']})", "answers the hooks of this project")
 
 
 def _find_secrets(project: Project) -> list[Finding]:

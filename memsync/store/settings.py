@@ -47,6 +47,9 @@ class Settings:
     guard: bool = _setting(
         "memory.guard", False, "let a memory of type `rule` ask before what it is anchored to (docs/hooks.md)"
     )
+    resident: bool = _setting(
+        "memory.resident", False, "let a hook start `memsync serve`, which answers the next ones (docs/hooks.md)"
+    )
     auto_extract: bool = _setting(
         "memory.auto_extract", True, "propose memories and skills when a session ends (docs/learning.md)"
     )

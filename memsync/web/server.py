@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
+from memsync.agents.endpoint import Endpoint
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
 from memsync.poison.fingerprints import version_of_rules
@@ -45,7 +46,7 @@ def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> Non
     live, changes, checkup = Live(start, face="at the desk"), Changes(), Checkup(start)
     threading.Thread(target=read_ahead, args=(live,), daemon=True).start()
     try:
-        with Watcher(find_watched(layout, changes.add)):
+        with Watcher(find_watched(layout, changes.add)), Endpoint(live, kind="ui"):
             asyncio.run(_Server(build(live, keys, changes, checkup), changes).serve(sockets=[listener]))
     finally:
         checkup.end()
