@@ -200,13 +200,13 @@ class Index:
         return self._slots
 
     def _clear(self, slot: int) -> None:
-        self._records[slot] = None
+        record, self._records[slot] = self._records[slot], None
         self._dead.append(slot)
-        self._forget(slot)
+        self._forget(slot, self._terms(record[1]) if record else None)
 
-    def _forget(self, slot: int) -> None:
+    def _forget(self, slot: int, terms: Sequence[str] | None = None) -> None:
         self._whole = None
-        self._lexical.remove(slot)
+        self._lexical.remove(slot, terms)
         self._spelling.forget()
         if self._vectors is not None:
             self._vectors.clear(slot)
@@ -358,17 +358,13 @@ def _read_all(meaning: Meaning, memories: Sequence[Memory], documents: Table, pi
 
 def _falling(scores: NDArray[np.float64]) -> Iterator[tuple[float, int]]:
     """Yield the scores above zero with their slots, falling; sorts no more than is asked for."""
-    left = scores.copy()
-    count = 128
-    while True:
-        best = float(np.partition(left, -count)[-count]) if count < len(left) else 0.0
-        slots = np.flatnonzero(left >= best if best > 0 else left > 0)
-        order = slots[np.argsort(-left[slots], kind="stable")]
-        yield from zip(left[order].tolist(), order.tolist(), strict=True)
-        if best <= 0:
-            return
-        left[slots] = 0.0
-        count *= 8
+    slots = np.flatnonzero(scores > 0)
+    left, count = scores[slots], 128  # most of a large store has nothing of a query
+    while len(slots):
+        first = left >= np.partition(left, -count)[-count] if count < len(left) else np.ones(len(left), bool)
+        order = np.argsort(-left[first], kind="stable")
+        yield from zip(left[first][order].tolist(), slots[first][order].tolist(), strict=True)
+        slots, left, count = slots[~first], left[~first], 8 * count
 
 
 def record_key(record: Record) -> int:

@@ -100,7 +100,7 @@ def whole(vector: Sequence[float]) -> tuple[list[int], float] | None:
 
     In plain Python, so that a query has the same numbers with and without numpy.
     """
-    longest = max(map(abs, vector), default=0.0)
+    longest = max(max(vector, default=0.0), -min(vector, default=0.0))
     if not longest:
         return None
     scale = longest / LEVELS

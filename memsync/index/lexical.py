@@ -129,9 +129,9 @@ class Lexical:
         self._late_records += 1
         self._changed(1, float(len(terms)))
 
-    def remove(self, slot: int) -> None:
-        """Forget *slot*; its postings go at the next settling."""
-        for key in self._keys_of(slot):
+    def remove(self, slot: int, terms: Sequence[str] | None = None) -> None:
+        """Forget *slot*, which has these *terms* if somebody knows them; its postings go at the next settling."""
+        for key in self._keys_of(slot, terms):
             self._shift[key] -= 1
         if not self._lengths.flags.writeable:
             self._lengths = np.array(self._lengths)
@@ -151,10 +151,12 @@ class Lexical:
             lengths=self._lengths[: len(alive)][alive],
         )
 
-    def _keys_of(self, slot: int) -> list[int]:
+    def _keys_of(self, slot: int, terms: Sequence[str] | None) -> Iterable[int]:
         late = self._late_keys.pop(slot, None)
         if late is not None:
             return late
+        if terms is not None:
+            return {self._entry(term)[0] for term in terms}
         at = np.flatnonzero(self._base.slots == slot)
         keys: list[int] = self._base.keys[self._base.starts.searchsorted(at, side="right") - 1].tolist()
         return keys

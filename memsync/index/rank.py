@@ -153,7 +153,7 @@ def _weigh(gate: Gate, matches: Iterable[Match]) -> Iterator[Match]:
         scope, memory, parts, boost, *_ = match
         found = gate.weigh(memory, parts.lexical, parts.semantic)
         worded = Parts(*parts[:-1], found.wording)
-        yield Match(scope, memory, worded, boost, confidence=found.confidence, terms=found.terms)
+        yield Match(scope, memory, worded, boost, None, found.confidence, found.terms)
 
 
 def _agreeing(query: Query, matches: Iterable[Match], surest: Match | None) -> Iterator[Match]:
@@ -161,13 +161,14 @@ def _agreeing(query: Query, matches: Iterable[Match], surest: Match | None) -> I
     asked = frozenset(query.terms)
     told = surest.terms - asked if surest else asked
     for match in matches:
-        own = len(match.terms) - len(match.terms & asked)
+        scope, memory, parts, boost, copy_of, confidence, terms = match
+        own = len(terms) - len(terms & asked)
         shorter = min(own, len(told))
         if surest is None or match is surest or not shorter:
             yield match
         else:
-            sure = agree(match.confidence, len(match.terms & told) / shorter)
-            yield match._replace(confidence=min(sure, surest.confidence))
+            sure = min(agree(confidence, len(terms & told) / shorter), surest.confidence)
+            yield Match(scope, memory, parts, boost, copy_of, sure, terms)
 
 
 def _pool(
@@ -249,6 +250,8 @@ def is_copy(one: frozenset[str], other: frozenset[str]) -> bool:
 
     `port 8080` and `port 8081` are siblings, not copies.
     """
+    if min(len(one), len(other)) < COPY * max(len(one), len(other)):
+        return False  # as many words as they could share are not enough
     shared = len(one & other)
     if shared < COPY * (len(one) + len(other) - shared):
         return False

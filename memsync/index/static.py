@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
+from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -214,7 +215,7 @@ class StaticEmbedder:
         has_numpy = "numpy" in sys.modules
         rows = (self._tokens if has_numpy else self._few_tokens or self._tokens).rows(text)
         total = self._summed_by_numpy(rows) if has_numpy else self._summed(rows)
-        length = sum(x * x for x in total) ** 0.5
+        length = sum(map(mul, total, total)) ** 0.5
         return [x / length for x in total] if length else total
 
     def _summed(self, rows: list[int]) -> list[float]:

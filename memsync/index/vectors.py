@@ -130,14 +130,13 @@ class Vectors:
         let_go()
         chosen |= wordy >= _sieve_edge(wordy)
         slots = np.flatnonzero(chosen)
-        first = len(self._rows.scales)
         rows, late = self._parts()
-        cosines = np.concatenate(
-            (
-                _scaled_dots(rows, slots[slots < first], vector, let_go),
-                _scaled_dots(late, slots[slots >= first] - first, vector, let_go),
-            )
-        )
+        if self._used:
+            first = len(rows.scales)
+            known = _scaled_dots(rows, slots[slots < first], vector, let_go)
+            cosines = np.concatenate((known, _scaled_dots(late, slots[slots >= first] - first, vector, let_go)))
+        else:
+            cosines = _scaled_dots(rows, slots, vector, let_go)
         cosines *= scale
         near = np.zeros(len(wordy))
         near[slots] = np.maximum((cosines - self._unrelated) / (1 - self._unrelated), 0.0)
@@ -145,7 +144,8 @@ class Vectors:
 
     def _near(self, signs: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Say which live slots are among the SIEVED nearest by sign bits, ties included."""
-        far = np.concatenate([_distances(rows, signs) for rows in self._parts()])
+        parts = self._parts() if self._used else (self._rows,)
+        far = np.concatenate([_distances(rows, signs) for rows in parts])
         nowhere = 8 * len(signs) + 1
         within = np.cumsum(np.bincount(far, minlength=nowhere)[:nowhere])
         cut = min(int(within.searchsorted(SIEVED)), nowhere - 1)
