@@ -34,10 +34,11 @@ def log(project: Project, /, since: str | None, limit: int, scope: Scope | None)
       memsync log --since main --scope project
     """
     moment = None if since is None else find_moment(project, since)
-    found = [row for row in read_log(project, moment) if scope in (None, row.scope)]
-    lines = [_describe_row(row, project.clock()) for row in found[:limit]]
-    lines += [f"… and {len(found) - limit} more (-n {len(found)} shows all)"] if len(found) > limit else []
-    return Answer({"count": len(found), "changes": found[:limit]}, "\n".join(lines) or "nothing changed")
+    found, is_more = read_log(project, moment, scope=scope, limit=limit)
+    lines = [_describe_row(row, project.clock()) for row in found]
+    lines += [f"… and more (-n {10 * limit} shows more)"] if is_more else []
+    value = {"count": len(found), "more": is_more, "changes": found}
+    return Answer(value, "\n".join(lines) or "nothing changed")
 
 
 def _describe_row(row: Row, now: datetime) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from memsync.errors import MemoryNotFound, Remedy
 from memsync.format import jsonl
 from memsync.format.codec import Line, fields_of
 from memsync.git import history
+from memsync.git.dates import list_dates
 from memsync.git.history import Commit, Step
 from memsync.history.lines import Files, files_of, lines_known, lines_now, live_lines, read_live
 from memsync.history.one import make_matcher, narrow
@@ -119,6 +122,25 @@ def events(project: Project, ref: str | None = None, held: dict[str, bytes] | No
         return _select(ref, _read_events(project, files, ref, everywhere=True))
 
 
+def newest_events(project: Project, most: int) -> tuple[list[Event], datetime | None]:
+    """Return what `events` does of the *most* latest commits, and when the newest of the others was written; None: there are none.
+
+    Of all commits, where those do not stand for themselves: a file that was renamed, a branch that came in later.
+
+    Raises:
+        NoHistory
+    """
+    files = files_of(project)
+    head = history.head(files.root)
+    commits = list_dates(files.root, files.path, head) if head else []
+    if len(commits) <= most or len(history.names_of(files.root, files.path, [head])) > 1:
+        return _read_events(project, files, None), None
+    base = commits[most][0]
+    if list_dates(files.root, files.path, head, f"^{base}") != commits[:most]:
+        return _read_events(project, files, None), None
+    return _read_events(project, files, None, base=base), max(when for _, when in commits[most:])
+
+
 def _select(ref: str, found: list[Event]) -> list[Event]:
     try:
         id_ = find_id(ref, {event.id for event in found})
@@ -134,16 +156,19 @@ def _read_events(
     *,
     everywhere: bool = False,
     held: dict[str, bytes] | None = None,
+    base: str = "",
 ) -> list[Event]:
     head = history.head(files.root)
-    revs = [*([head] if head else []), *(history.EVERYWHERE if everywhere else ())]
+    since = [f"^{base}"] if base else []
+    revs = [*([head] if head else []), *since, *(history.EVERYWHERE if everywhere else ())]
     matches = make_matcher(ref)
     pick, born = narrow(project, ref, matches) if ref and not everywhere else (None, None)
     names = history.names_of(files.root, files.path, revs) if revs else []
     known = lines_known(project) if pick is None else {}
     raws = {line.raw: line.raw for line in known.values()}
     steps = history.steps(files.root, names, revs=revs, pick=pick, born=born, known=raws, held=held) if names else ()
-    found = list(read_steps(files.root, steps, matches, known))
+    before = read_live(files.root, files.path, base, known) if base else {}
+    found = list(read_steps(files.root, steps, matches, known, before))
     found += differences_now(project, read_live(files.root, files.path, "HEAD", known, pick), matches)
     return found[::-1]
 
@@ -160,23 +185,30 @@ def find_removed(project: Project, ids: Collection[str]) -> set[str]:
 
 
 def read_steps(
-    root: Path, steps: Iterable[Step], matches: Callable[[str], bool], known: Mapping[bytes, Line]
+    root: Path,
+    steps: Iterable[Step],
+    matches: Callable[[str], bool],
+    known: Mapping[bytes, Line],
+    before: Mapping[str, Line] = MappingProxyType({}),
 ) -> Iterator[Event]:
-    """Turn what commits did to lines into what happened to memories, oldest first; what is *known* is not read again."""
+    """Turn what commits did to lines into what happened to memories, oldest first; what is *known* is not read again.
+
+    *before* are the lines of the memories that there were before the oldest step.
+    """
     read = partial(_read_by_id, matches=matches, known=known)
     found = [(step, read(step.added), read(step.replaced), read(step.removed)) for step in steps]
     still = _find_survivors(
         root, {s: gone for s, added, _, removed in found if (gone := removed.keys() - added.keys())}
     )
-    latest: dict[str, Line] = {}
+    latest = dict(before)
     for step, added, replaced, removed in reversed(found):
         for id_ in sorted(added.keys() | removed.keys()):
             if id_ not in added and id_ in still.get(step, ()):
                 continue  # an older line of the log was tidied away
-            before, after = replaced.get(id_) or latest.get(id_, _NONE), added.get(id_, _NONE)
-            latest[id_] = after
-            if not same_but_for_time(before.memory, after.memory):
-                yield Event(id_, step.commit, before, after)
+            old, new = replaced.get(id_) or latest.get(id_, _NONE), added.get(id_, _NONE)
+            latest[id_] = new
+            if not same_but_for_time(old.memory, new.memory):
+                yield Event(id_, step.commit, old, new)
 
 
 def _read_by_id(raws: Iterable[bytes], matches: Callable[[str], bool], known: Mapping[bytes, Line]) -> dict[str, Line]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
+from sys import maxsize
 from typing import Any, Final
 
 from memsync.errors import NoHistory
@@ -15,6 +17,8 @@ from memsync.memories.project import Project
 from memsync.records import Memory, Scope, format_time
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
+_FIRST: Final = 2  # commits that are read first for each row; most have one
+_MORE: Final = 8  # times as many the next time
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,45 +47,56 @@ class Row:
         return {**told, "when": self.when and format_time(self.when), "author": self.who or None, "scope": self.scope}
 
 
-def read_log(project: Project, since: datetime | None = None) -> list[Row]:
-    """Return what happened *since*, the newest first: commits, what is not committed yet, and what is outside of git.
+def read_log(
+    project: Project, since: datetime | None = None, *, scope: Scope | None = None, limit: int | None = None
+) -> tuple[list[Row], bool]:
+    """Return what happened *since* to memories of *scope*, the newest first, *limit* at most, and whether there is more.
+
+    That is commits, what is not committed yet, and what is outside of git. Of the commits no more are read than that takes.
 
     Raises:
         StoreUnreadable, OutsideTree
     """
-    found = [*_read_project(project), *_read_rest(project)]
+    others = [where for where in project.stores if where != "project" and scope in (None, where)]
+    rest = [row for where in others for row in _read_store(project, where)]
+    if scope not in (None, "project"):
+        return _cut(rest, since, limit, None)
+    most: float = _FIRST * limit if limit else inf
+    while True:
+        found, left = _read_project(project, most)
+        rows, is_more = _cut([*found, *rest], since, limit, left)
+        if left is None or (since is not None and left < since):
+            return rows, is_more
+        if limit and len(rows) == limit and (rows[-1].when or _NEVER) >= left:
+            return rows, is_more
+        most *= _MORE
+
+
+def _cut(found: list[Row], since: datetime | None, limit: int | None, left: datetime | None) -> tuple[list[Row], bool]:
+    """Return the newest of what was *found*, and whether others were, or may be in commits that were *left*."""
     kept = [row for row in found if since is None or (row.when and row.when >= since)]
-    return sorted(kept, key=lambda row: row.when or _NEVER, reverse=True)
+    rows = sorted(kept, key=lambda row: row.when or _NEVER, reverse=True)
+    is_left = left is not None and (since is None or left >= since)
+    return rows[:limit], is_left or len(rows) > len(rows[:limit])
 
 
-def _read_project(project: Project) -> Iterator[Row]:
+def _read_project(project: Project, most: float) -> tuple[list[Row], datetime | None]:
+    """Return what *most* commits did, the latest, what is not committed yet, and when the newest of the other commits was written."""
     try:
-        happened = events.events(project)
+        happened, left = events.newest_events(project, int(min(most, maxsize)))
     except NoHistory:
-        if "project" in project.stores:
-            yield from _read_store(project, "project")
-        return
-    for event in happened:
-        memory = event.after or event.before
-        assert memory
-        if event.commit:
-            yield Row(event.commit.when, event.commit.author, event.kind, "project", memory, event)
-        else:
-            is_gone = event.after is None  # when is written in the removal, which nobody shows
-            yield Row(
-                project.clock() if is_gone else memory.written_at,
-                memory.author or "",
-                event.kind,
-                "project",
-                memory,
-                event,
-            )
+        return (list(_read_store(project, "project")) if "project" in project.stores else []), None
+    return [_as_row(project, event) for event in happened], left
 
 
-def _read_rest(project: Project) -> Iterator[Row]:
-    for scope in project.stores:
-        if scope != "project":
-            yield from _read_store(project, scope)
+def _as_row(project: Project, event: Event) -> Row:
+    memory = event.after or event.before
+    assert memory
+    if event.commit:
+        return Row(event.commit.when, event.commit.author, event.kind, "project", memory, event)
+    is_gone = event.after is None  # when is written in the removal, which nobody shows
+    when = project.clock() if is_gone else memory.written_at
+    return Row(when, memory.author or "", event.kind, "project", memory, event)
 
 
 def _read_store(project: Project, scope: Scope) -> Iterator[Row]:
