@@ -277,7 +277,7 @@ class Index:
         return Candidates(
             ordered=_falling(wordy + meant),
             record=self._records.__getitem__,
-            parts=lambda slot: Parts(float(found.lexical[slot]), float(meant[slot]), float(identifier[slot])),
+            parts=lambda slot: Parts(found.lexical.item(slot), meant.item(slot), identifier.item(slot)),
             lens=Lens(
                 weight=self._lexical.weight,
                 frequency=self._lexical.frequency,

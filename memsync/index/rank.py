@@ -150,10 +150,10 @@ def can_reach(query: Query, found: Candidates, floor: float, having: Callable[[s
 
 def _weigh(gate: Gate, matches: Iterable[Match]) -> Iterator[Match]:
     for match in matches:
-        scope, memory, parts, boost, *_ = match
-        found = gate.weigh(memory, parts.lexical, parts.semantic)
-        worded = Parts(*parts[:-1], found.wording)
-        yield Match(scope, memory, worded, boost, None, found.confidence, found.terms)
+        (lexical, semantic, identifier, phrase, _), memory = match.parts, match.memory
+        found = gate.weigh(memory, lexical, semantic)
+        worded = Parts(lexical, semantic, identifier, phrase, found.wording)
+        yield Match(match.scope, memory, worded, match.boost, None, found.confidence, found.terms)
 
 
 def _agreeing(query: Query, matches: Iterable[Match], surest: Match | None) -> Iterator[Match]:

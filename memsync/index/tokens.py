@@ -83,6 +83,7 @@ class Tokenizer:
         self._stemmer.maxCacheSize = 0
         self._memo = Memo(self._read_chunk, _MEMO_LIMIT)
         self._records: dict[Any, Said] = {}
+        self._days: dict[date, list[str]] = {}
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of *text* in order, repeats kept."""
@@ -118,10 +119,17 @@ class Tokenizer:
         return list(chain.from_iterable(dict.fromkeys(self.terms(tag)) for tag in tags))
 
     def _hidden_terms(self, cues: Sequence[str], day: date | None) -> list[str]:
-        terms = dict.fromkeys(self.terms(" ".join(cues)))
-        if day:
-            terms |= dict.fromkeys((str(day.year), *self._word(_MONTHS[day.month - 1]), f"{EXACT}{day:%Y-%m-%d}"))
-        return list(terms)
+        terms = self.terms(" ".join(cues)) if cues else []
+        return list(dict.fromkeys(terms + self._day_terms(day) if day else terms))
+
+    def _day_terms(self, day: date) -> list[str]:
+        """Return the terms of a *day*, which many records share."""
+        if (terms := self._days.get(day)) is None:
+            if len(self._days) >= _RECORDS:
+                self._days.clear()
+            terms = [str(day.year), *self._word(_MONTHS[day.month - 1]), f"{EXACT}{day:%Y-%m-%d}"]
+            self._days[day] = terms
+        return terms
 
     def _read_chunk(self, chunk: str) -> tuple[str, ...]:
         bare = chunk.strip(_PUNCTUATION)

@@ -93,11 +93,11 @@ def _dataclass(
 def _init(self: Any, /, *args: Any, **given: Any) -> None:
     shape, values = self._shape, self.__dict__
     values.update(shape.defaults)
-    values.update(zip(shape.names, args, strict=False))
+    if args:
+        values.update(zip(shape.names, args, strict=False))
     values.update(given)
-    for name, make in shape.made.items():
-        if name not in values:
-            values[name] = make()
+    if shape.made:
+        values.update({name: make() for name, make in shape.made.items() if name not in values})
     if values.keys() != shape.whole or (args and (shape.by_name or len(args) + len(given) > len(shape.names))):
         wrong = ", ".join(sorted(values.keys() ^ shape.whole))
         raise TypeError(f"{type(self).__name__}() does not take that; missing or unknown: {wrong or 'names'}")
