@@ -38,6 +38,13 @@ def test_the_desk_shows_the_memories_hears_of_an_edit_and_ends_when_told(repo, l
     assert repo.status() == "?? .gobby/\n"
 
 
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="there are no local sockets here")
+def test_the_desk_answers_hooks_while_it_runs(repo, line):
+    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
+    with running(repo.root, "--port", "0") as (process, _):
+        until(lambda: f"by memsync ui (pid {process.pid})" in memsync("status", cwd=repo.root).out)
+
+
 def test_a_project_keeps_its_port_and_gets_another_one_while_that_is_taken(repo):
     with running(repo.root) as (_, first), running(repo.root) as (_, second):
         assert first.partition("?")[0] != second.partition("?")[0]
