@@ -15,11 +15,24 @@ from typing import Final
 
 from memsync.records import Memory
 from memsync.secrets.allowing import Allow, fingerprint
-from memsync.secrets.formats import in_formats, in_seeds
+from memsync.secrets.chunks import (
+    CODED,
+    LENGTHY,
+    LONG,
+    PLACES,
+    SEED,
+    TOKEN,
+    find_marks,
+    list_begun,
+    list_formats,
+    list_stems,
+    lower_in_place,
+)
+from memsync.secrets.formats import SEEDS, in_formats
 from memsync.secrets.named import in_names
-from memsync.secrets.rules import Rule, hinted
-from memsync.secrets.unmasking import decoded, from_base64, joined, shown
-from memsync.secrets.values import entropy, is_hex, is_random, is_shown, is_wordy, possible
+from memsync.secrets.rules import Rule, hinted, may_hold_token
+from memsync.secrets.unmasking import decoded, from_base64, from_hex, joined, shown
+from memsync.secrets.values import entropy, find_drawn, find_runs, is_shown
 from memsync.system.late import late_pattern
 from memsync.system.named import NamedTuple
 
@@ -39,10 +52,6 @@ class Secret(NamedTuple):
 
 
 _Span = tuple[str, int, int, str]
-_DRAWN: Final = late_pattern(r"(?<![A-Za-z0-9_.+/@#|-])[A-Za-z0-9_+.~-]{24,400}={0,2}(?![A-Za-z0-9/])")
-_PREFIXED: Final = late_pattern(
-    r"(?<![A-Za-z0-9_./-])[A-Za-z][A-Za-z0-9]{1,11}_(?:[a-z0-9]{1,8}_)?[A-Za-z0-9]{24,}(?![A-Za-z0-9_.])"
-)
 # What random letters are for that anybody may know.
 _KNOWN_FOR: Final = late_pattern(
     r"(?i)\b(?:sha\d*|md5|\w*hash\w*|\w*digest\w*|checksum|integrity|commit\w*|revision|etag|fingerprint|\w*public\w*|ca_?bundle|sec-websocket-\w+|signaturevalue|dnskey|applicationserverkey|publishable|nonce|kid|x5t\w*"
@@ -54,23 +63,20 @@ _KNOWN_FOR: Final = late_pattern(
 _UNNAMED: Final = "random-value"
 _CUT_OFF: Final = 60
 _VARIED: Final = 2.8  # bits a character, at least
-_SHORTEST: Final = 18  # characters of an issuer's token
 _SHORT: Final = 64  # characters: a tag, an author, a session, as many memories have
 _MANY: Final = 4096
 _clean: Final[set[str]] = set()  # short texts that hold nothing, whatever is allowed
 _last: Final = [""]  # and the last that was longer
-_TELLING: Final = 3  # characters of a prefix that tell an issuer
 _SPACED: Final = late_pattern(
     r"\d(?:[ :-](?:[0-9A-Fa-f]{2}[ :-]){3}|(?<=0)x[0-9A-Fa-f]{2},)"
 )  # cheap: sixteen pairs hold one such
 _OURS: Final = frozenset({"id", "memory_type", "source_type"})  # which mostly hold what we write there
 _PLAIN: Final = late_pattern(r"[a-z]{1,16}|mm-[a-z0-9]{6,10}")
+_IDS: Final = frozenset({"id", "source_session_id", "conflict_of"})
+# Of RFC 9562; its variant makes it no text in base64 either.
+_UUID: Final = late_pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _TIMES: Final = frozenset({"created_at", "updated_at", "archived_at"})
 _TIME: Final = late_pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z", re.ASCII)
-_VARIES: Final = late_pattern(r"\d|[a-z][A-Z]")
-_NO_KEY: Final = late_pattern(
-    r"baf[yk][a-z2-7]{50,}$|(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_|(?:age|bc)1[a-z0-9]{25,62}$"
-)
 # What is long, random, and for everybody: certificates, public keys, images.
 _PUBLIC: Final = late_pattern(
     r"-----BEGIN (?![A-Z ]*PRIVATE)[A-Z0-9 ]+-----(?:\s*(?:Version|Comment|Hash|Charset): [^\n]*\n)*[A-Za-z0-9+/=\s\\]*|data:[\w/+.-]*(?:;[\w-]+=[\w.-]+)*;base64,\S+|\b(?:ssh-|ecdsa-)\S+ AAAA\S+"
@@ -88,12 +94,14 @@ def scan(text: str, allow: Allow = NOTHING) -> list[Secret]:
     """
     if text in _clean or text == _last[0]:
         return []
-    places = possible(text)
-    spans = [(rule, start, end, text[start:end]) for rule, start, end in _candidates(text, places)]
-    spans += _behind_masks(text, places)
+    marks = find_marks(text)
+    spans = [(rule, start, end, text[start:end]) for rule, start, end in _candidates(text, marks)]
+    spans += _behind_masks(text, marks)
     if not spans and len(text) > _SHORT:
         _last[0] = text  # a write looks at its text twice: before it is stored, and to note that it may be shown
-    elif not spans and len(_clean) < _MANY:
+    elif not spans:
+        if len(_clean) >= _MANY:
+            _clean.clear()
         _clean.add(text)
     spans.sort(key=lambda found: (found[1], -found[2], found[0] == _UNNAMED))
     secrets: list[Secret] = []
@@ -109,12 +117,15 @@ def scan_memory(memory: Memory, allow: Allow = NOTHING) -> list[Secret]:
     found = scan(memory.content, allow)
     for name, value in zip(Memory._fields, memory, strict=True):
         if value and name != "content" and not (isinstance(value, str) and is_ours(name, value)):
-            found += [secret for text in _texts(value, "" if name == "extra" else name) for secret in scan(text, allow)]
+            for text in _texts(value, "" if name == "extra" else name):
+                found += scan(text, allow)
     return found
 
 
 def is_ours(name: str, value: str) -> bool:
     """Tell whether *value* is an id, a type or a time as we write it into the field *name*: no secret, and not worth a search."""
+    if name in _IDS and _UUID.fullmatch(value):
+        return not from_hex(value)
     pattern = _PLAIN if name in _OURS else _TIME if name in _TIMES else None
     return pattern is not None and pattern.fullmatch(value) is not None
 
@@ -123,13 +134,13 @@ def _texts(value: object, names: str) -> Iterator[str]:
     """Yield every text of a JSON value behind the *names* of all that encloses it, and each name."""
     if isinstance(value, str):
         yield f"{names}: {value}" if names else value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item, names)
     elif isinstance(value, Mapping):
         for key, item in value.items():
             inner = f"{names} {key}".strip()
             yield from _texts(item, inner) if isinstance(item, (str, Mapping, list, tuple)) else (f"{inner}: {item}",)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item, names)
 
 
 def redact(text: str, allow: Allow = NOTHING, *, names: str = "") -> str:
@@ -182,38 +193,25 @@ def _homes(home: str, user: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     )
 
 
-_Places = Sequence[tuple[int, int]]
-
-
-def _candidates(text: str, places: _Places) -> Iterator[tuple[str, int, int]]:
+def _candidates(text: str, marks: int) -> Iterator[tuple[str, int, int]]:
     """Yield what stands in *text* itself. Most texts hold nothing that could be a secret, and are done with at once."""
-    lower = _lower(text)
-    yield from in_seeds(text, lower)
-    yield from _tokens(text)
-    if places:
-        if _is_long(places):
+    lower = lower_in_place(text) if marks & ~(PLACES | LONG) else ""
+    if marks & SEED:
+        yield from in_formats(text, lower, SEEDS)
+    if marks & TOKEN:
+        yield from _tokens(text)
+    if marks & PLACES:
+        if marks & LONG:
             yield from _drawn(text)
-        yield from in_formats(text, lower)
-        for found in in_names(text, lower, places):
-            if not _is_public(text, found[1]):
-                yield found
-
-
-def _is_long(places: _Places) -> bool:
-    return any(end - start >= _SHORTEST for start, end in places)
-
-
-def _lower(text: str) -> str:
-    """Return *text* in small letters, each where it was."""
-    lower = text.lower()
-    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+        yield from in_formats(text, lower, list_formats(marks))
+        if stems := [row for row in list_stems(marks) if row[0] in lower]:
+            for found in in_names(text, lower, find_runs(text), stems):
+                if not _is_public(text, found[1]):
+                    yield found
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
-    words = [word for word in text.split() if len(word) >= _SHORTEST]
-    long = " ".join([word for word in words if _VARIES.search(word)])
-    if not long:
-        return
+    long = " ".join(filter(may_hold_token, text.split()))
     for hint, rule in [pair for pair in hinted() if pair[0] in long]:
         if hint or rule.pattern().search(long):
             for match in rule.pattern().finditer(text):
@@ -236,50 +234,34 @@ def _is_word_like(value: str) -> bool:
 
 def _drawn(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield what looks drawn by a machine and is not known to be something that anybody may see."""
-    for pattern in (_DRAWN, _PREFIXED):
-        for match in pattern.finditer(text):
-            value = match[0]
-            if is_random(value) and not (is_hex(value) or _NO_KEY.match(value) or is_wordy(value) or is_shown(value)):
-                before = text[max(0, match.start() - _CUT_OFF) : match.start()]
-                # What is a text in base64 was not drawn; what the text says is looked at for itself.
-                if not (_KNOWN_FOR.search(before) or _is_public(text, match.start()) or from_base64(value)):
-                    yield _UNNAMED, *match.span()
+    for match in find_drawn(text):
+        before = text[max(0, match.start() - _CUT_OFF) : match.start()]
+        # What is a text in base64 was not drawn; what the text says is looked at for itself.
+        if not (_KNOWN_FOR.search(before) or _is_public(text, match.start()) or from_base64(match[0])):
+            yield _UNNAMED, *match.span()
 
 
-def _behind_masks(text: str, places: _Places) -> Iterator[_Span]:
+def _behind_masks(text: str, marks: int) -> Iterator[_Span]:
     if found := shown(text):
-        plain, inner = found.text, possible(found.text)
+        plain, inner = found.text, find_marks(found.text)
         for rule, start, end in (*_candidates(plain, inner), *_decode(plain, inner)):
             yield rule, *found.where(start, end), plain[start:end]
     else:
-        for rule, start, end in _decode(text, places):
+        for rule, start, end in _decode(text, marks):
             yield rule, start, end, text[start:end]
 
 
-def _decode(text: str, places: _Places) -> Iterator[tuple[str, int, int]]:
+def _decode(text: str, marks: int) -> Iterator[tuple[str, int, int]]:
     """Yield what decodes to a secret, or is one when it is put together."""
-    if _is_long(places) or "&" in text or "\\" in text or "%" in text or _SPACED.search(text):
+    is_encoded = "&" in text or "\\" in text or "%" in text
+    is_long = marks & PLACES and marks & LONG
+    if is_encoded or (marks & (CODED | LENGTHY) and (is_long or _SPACED.search(text))):
         for found in decoded(text):
-            for rule, start, end in _candidates(found.text, possible(found.text)):
+            for rule, start, end in _candidates(found.text, find_marks(found.text)):
                 yield rule, *found.where(start, end)
-    if places:
-        telling = " ".join(
-            [word for word in text.split() if not (word.isalpha() and (word.islower() or word.istitle()))]
-        )
-        known = _telling()
-        begun = {telling[at : at + _TELLING] for at in range(len(telling) - _TELLING + 1)} & known.keys()
-        for _, hint, told in sorted(row for begin in begun for row in known[begin] if row[1] in telling):
+    if marks & PLACES:
+        for hint, told in list_begun(text):
             yield from _broken(text, told, text.find(hint))
-
-
-@cache
-def _telling() -> dict[str, list[tuple[int, str, Rule]]]:
-    """Return the rules in their order, with the hint of each, by the first characters of that."""
-    found: dict[str, list[tuple[int, str, Rule]]] = {}
-    for place, (hint, rule) in enumerate(hinted()):
-        if len(hint) >= _TELLING:
-            found.setdefault(hint[:_TELLING], []).append((place, hint, rule))
-    return found
 
 
 def _broken(text: str, rule: Rule, place: int) -> Iterator[tuple[str, int, int]]:

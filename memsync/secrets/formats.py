@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, Literal
 
@@ -16,18 +16,23 @@ Judge = Literal["as it is", "shown", "password", "strong", "key", "random"]
 
 
 class Format(NamedTuple):
-    """Where a secret stands. `hints`: one is in every lower-cased text that fits. Group 1, if any, is the secret."""
+    """Where a secret stands. `hints`: one is in every lower-cased text that fits. Group 1, if any, is the secret.
+
+    `chunk`: an expression for what is in a chunk of every such text, where the hints are in most.
+    """
 
     name: str
     hints: tuple[str, ...]
     pattern: str
     judge: Judge = "as it is"
+    chunk: str = ""
 
 
 _VALUE: Final = r"[\"']?((?!-)[^\s\"'`,;<>|]{6,200})"
 _B64: Final = r"[A-Za-z0-9+/]"
 _HEAVY: Final = rf"{_B64}{{16,}}={{0,2}}"
-_SEEDS: Final = (
+# The only secrets that consist of plain words.
+SEEDS: Final = (
     Format("seed-phrase", ("seed phrase", "mnemonic", "recovery phrase", "seed words", "wallet", "bip39", "bip-39"), r"(?i:seed phrase|seed words|mnemonic|recovery phrase|wallet|bip-?39)[^\n]{0,30}?[\s\"':]((?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"),
 )  # fmt: skip
 FORMATS: Final = (
@@ -69,8 +74,8 @@ FORMATS: Final = (
     Format("one-time-seed", ("2fa", "totp", "otp", "mfa", "authenticator"), r"(?i:\b(?:2fa|totp|otp|mfa|authenticator)\b)[^\n.;]{0,30}?\b([A-Z2-7]{16,64})(?![a-z0-9])", "random"),
     Format("recovery-codes", ("recovery code", "backup code"), r"(?i:(?:recovery|backup) codes?)\W{1,4}((?:[A-Za-z0-9]{4,6}-?[A-Za-z0-9]{4,6}[\s,]*){2,})"),
     Format("password-hash", ("$2", "$5$", "$6$", "$apr1$", "$argon2", "$y$", "$1$"), r"(?<![\w$])\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$[^\s\"',;]{24,}"),
-    Format("password", ("passwd", "password", "pgpass", ":"), r"(?m)^[\w.*-]{2,60}:(?:\d{2,5}|\*):[\w*-]{1,40}:[\w*-]{1,40}:([^\s:]{6,100})$", "password"),
-    Format("password", (" -", "\t-"), rf"(?<!\S)(?:-p(?=['\"\w!#*^~?])|-{{1,2}}(?:p|a|w|k|P|pw|pass|storepass|keypass|passin|passout)[ =])(?:pass:)?{_VALUE}", "password"),
+    Format("password", ("passwd", "password", "pgpass", ":"), r"(?m)^[\w.*-]{2,60}:(?:\d{2,5}|\*):[\w*-]{1,40}:[\w*-]{1,40}:([^\s:]{6,100})$", "password", r":[^:]*:[^:]*:[^:]*:"),
+    Format("password", (" -", "\t-"), rf"(?<!\S)(?:-p(?=['\"\w!#*^~?])|-{{1,2}}(?:p|a|w|k|P|pw|pass|storepass|keypass|passin|passout)[ =])(?:pass:)?{_VALUE}", "password", r"^(?:-p['\"\w!#*^~?]|--?(?:p|a|w|k|P|pw|pass|storepass|keypass|passin|passout)(?:=|$))"),
     Format("password", ("sshpass", "mysql", "docker login"), rf"(?:sshpass|mysql\w*|docker login)[^\n]{{0,60}}? -p ?{_VALUE}", "password"),
     Format("password", (" -u", "--user"), r"(?<!\S)(?:-u|--user)[ =]?[\"']?[^\s:,\"']{1,60}[:,]([^\s\"'`<>]{6,100})", "password"),
     Format("password", ("pass:",), rf"\bpass:{_VALUE}", "password"),
@@ -81,34 +86,16 @@ FORMATS: Final = (
     Format("password", ("auth=", "credential", "login(", "auth("), r"(?i:auth|credentials?|login)\s{0,2}[=(:]\s{0,2}\(?[\"'][\w.@-]{1,40}[\"'],\s{0,2}[\"']([^\"'\s]{6,100})[\"']", "password"),
     Format("password", ("log in", "login", "logon", "sign in", "ssh", "creds", "user", "admin", "root", "account", "deploy"), r"(?i:\b(?:log ?[io]n|sign in|creds?|credentials|users?|admin|root|account|deploy|opensearch)\b)[^\n]{0,30}?[\w.@-]{2,40}(?: ?/ |:)([^\s\"'`,;<>/]{8,80})(?![\w/])", "strong"),
     Format("password", (" pw ", " pass ", "pw:", "pass:"), rf"(?i:\b(?:pw|pass))[ :=]\s?{_VALUE}", "password"),
-    Format("key", ("auth", "login", "token", "secret", "key"), r"(?i:\b(?:auth|login|token|secret|api key))[ :=]{1,2}[\"']?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"),
-    Format("license-key", ("-",), r"(?<![\w-])((?=[\w-]*\d)[A-Z0-9]{5}(?:-[A-Z0-9]{5}){3,6})(?![\w-])", "random"),
+    Format("key", ("auth", "login", "token", "secret", "key"), r"(?i:\b(?:auth|login|token|secret|api key))[ :=]{1,2}[\"']?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})", chunk="[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-"),
+    Format("license-key", ("-",), r"(?<![\w-])((?=[\w-]*\d)[A-Z0-9]{5}(?:-[A-Z0-9]{5}){3,6})(?![\w-])", "random", r"-\w{5}-"),
 )  # fmt: skip
 
 
-def in_seeds(text: str, lower: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the seed phrases in *text*: the only secrets that consist of plain words."""
-    return _find(text, lower, _SEEDS, _SEED_HINTS)
-
-
-def in_formats(text: str, lower: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the rule, begin and end of each secret of a known format in *text*."""
-    return _find(text, lower, FORMATS, _HINTS)
-
-
-def _find(
-    text: str, lower: str, formats: tuple[Format, ...], hints: tuple[tuple[str, int], ...]
-) -> Iterator[tuple[str, int, int]]:
-    for place in sorted({place for hint, place in hints if hint in lower}):
-        yield from _found(text, formats[place])
-
-
-def _list_hints(formats: tuple[Format, ...]) -> tuple[tuple[str, int], ...]:
-    return tuple((hint, place) for place, row in enumerate(formats) for hint in row.hints)
-
-
-_HINTS: Final = _list_hints(FORMATS)
-_SEED_HINTS: Final = _list_hints(_SEEDS)
+def in_formats(text: str, lower: str, formats: Iterable[Format]) -> Iterator[tuple[str, int, int]]:
+    """Yield the rule, begin and end of each secret of one of *formats* in *text*."""
+    for row in formats:
+        if any(hint in lower for hint in row.hints):
+            yield from _found(text, row)
 
 
 def _found(text: str, row: Format) -> Iterator[tuple[str, int, int]]:

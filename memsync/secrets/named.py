@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from memsync.secrets.values import is_hex, is_key, is_password, is_random, is_shown, is_wordy, kinds_of
@@ -29,7 +29,7 @@ _KEYS: Final = (
     "secret token key bearer hmac salt auth psk cipher seed jwt geheim schlüssel ключ токен секрет 密钥 密鑰 秘钥 令牌 トークン 秘密鍵 キー 토큰"
     " 비밀키 clé chiave chave segreto segredo"
 ).split()
-_STEMS: Final = tuple(
+STEMS: Final = tuple(
     dict.fromkeys([*((stem, True) for stem in (*_PASSWORDS, *_PHRASES)), *((stem, False) for stem in _KEYS)])
 )
 _NO_SECRET: Final = late_pattern(
@@ -69,13 +69,13 @@ _SENTENCE: Final = late_pattern("\\d{0,3}[\u3040-\u9fff]{2}")  # goes on in the 
 _MOST: Final = 4  # values looked at behind one name
 
 
-def in_names(text: str, lower: str, possible: Sequence[tuple[int, int]]) -> Iterator[tuple[str, int, int]]:
-    """Yield the rule, begin and end of each of the *possible* values that a telling name in *text* is given."""
+def in_names(
+    text: str, lower: str, possible: Sequence[tuple[int, int]], stems: Iterable[tuple[str, bool]] = STEMS
+) -> Iterator[tuple[str, int, int]]:
+    """Yield the rule, begin and end of each of the *possible* values that a name with one of *stems* in *text* is given."""
     ends = [end for _, end in possible]
     seen = set[int]()
-    for stem, is_password_name in _STEMS:
-        if stem not in lower:
-            continue
+    for stem, is_password_name in stems:
         place = lower.find(stem)
         while place >= 0:
             near = bisect(ends, place - _NEAR)

@@ -29,6 +29,8 @@ _CLASSES: Final = {
     "l": "[a-z]", "u": "[A-Z]", "n": "[a-z0-9]", "N": "[A-Z0-9]", "b": "[A-Za-z0-9+/]", "B": "[A-Za-z0-9+/]", "2": "[A-Z2-7]",
 }  # fmt: skip
 _UUID: Final = "[A-Fa-f0-9]{8}(?:-[A-Fa-f0-9]{4}){3}-[A-Fa-f0-9]{12}"
+SHORTEST: Final = 18  # characters of a token
+_VARIES: Final = late_pattern(r"\d|[a-z][A-Z]")
 _MOST: Final = 400  # characters of a part without an upper bound
 _PART: Final = late_pattern(
     r"\{(?:(U)|([a-zA-Z2])(\d+)(?:(\+)|-(\d+))?)\}|(\[[^\]]+\])|([(|])|(\)\??|\?)|([^{}\[\]()|?]+)"
@@ -41,6 +43,11 @@ def rules() -> tuple[Rule, ...]:
     text = Path(__file__).with_name("rules.tsv").read_text("utf-8")
     rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
     return tuple(Rule(name, shape, _hints(shape)) for name, shape, _ in rows)
+
+
+def may_hold_token(word: str) -> bool:
+    """Tell whether *word* is long enough for an issuer's token, and no plain word."""
+    return len(word) >= SHORTEST and _VARIES.search(word) is not None
 
 
 @cache

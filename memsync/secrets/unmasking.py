@@ -49,7 +49,7 @@ _MASKS: Final = late_pattern(
 
 def shown(text: str) -> Unmasked | None:
     """Return *text* in the letters that it is read as; None if those are the ones that it is written in."""
-    if text.isascii() and text.isprintable():
+    if text.isascii() and text.replace("\n", " ").isprintable():
         return None
     return _unmask(text) if _MASKS.search(text) else None
 

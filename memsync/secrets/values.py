@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from math import log2
@@ -78,16 +79,48 @@ _AROUND: Final = ".,:;()[]{}`'\"*"
 RUN: Final = late_pattern(r"[^\s\"'`,;<>「」|]{6,}")
 
 
-def possible(text: str) -> list[tuple[int, int]]:
-    """Return where in *text* runs of characters stand that could be secrets, or hold some; of most texts none."""
-    words = [word for word in text.split() if not (word.isalpha() or word.strip(_AROUND).isalpha())]
-    if not any(not _WORD.fullmatch(word) for word in words if _MARK.search(word) and _ODD.search(word)):
-        return []
+_DRAWN: Final = late_pattern(r"(?<![A-Za-z0-9_.+/@#|-])[A-Za-z0-9_+.~-]{24,400}={0,2}(?![A-Za-z0-9/])")
+_PREFIXED: Final = late_pattern(
+    r"(?<![A-Za-z0-9_./-])[A-Za-z][A-Za-z0-9]{1,11}_(?:[a-z0-9]{1,8}_)?[A-Za-z0-9]{24,}(?![A-Za-z0-9_.])"
+)
+_NO_KEY: Final = late_pattern(
+    r"baf[yk][a-z2-7]{50,}$|(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_|(?:age|bc)1[a-z0-9]{25,62}$"
+)
+
+
+def is_plain(word: str) -> bool:
+    """Tell whether *word* is letters with what stands around them in a sentence."""
+    return word.strip(_AROUND).isalpha()
+
+
+def may_be_odd(text: str) -> bool:
+    """Tell whether *text* has what is in all that is odd."""
+    return _MARK.search(text) is not None
+
+
+def is_odd(word: str) -> bool:
+    """Tell whether *word* is none of those that most of a text consists of."""
+    if word.isalpha() or is_plain(word):
+        return False
+    return _MARK.search(word) is not None and _ODD.search(word) is not None and _WORD.fullmatch(word) is None
+
+
+def find_runs(text: str) -> list[tuple[int, int]]:
+    """Return where in *text* runs of characters stand that could be secrets, or hold some. A text without an odd word has none."""
     return [
         match.span()
         for match in RUN.finditer(text)
         if _MARK.search(run := match[0]) and _ODD.search(run) and may_be(run)
     ]
+
+
+def find_drawn(text: str) -> Iterator[re.Match[str]]:
+    """Yield what in *text* looks drawn by a machine."""
+    for pattern in (_DRAWN, _PREFIXED):
+        for match in pattern.finditer(text):
+            value = match[0]
+            if is_random(value) and not (is_hex(value) or _NO_KEY.match(value) or is_wordy(value) or is_shown(value)):
+                yield match
 
 
 def is_shown(value: str) -> bool:
