@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 from memsync.dedup.reading import hold_content
@@ -46,12 +46,15 @@ class Nominees:
     def near(self, text: str) -> list[str]:
         """Return the ids of the texts that share most words with *text*, the nearest first."""
         words, having, sizes = self._read(text), self._having, self._sizes
-        rare = [numbers for word in words if (numbers := having.get(word)) and len(numbers) < _COMMON]
+        known = [numbers for word in words if (numbers := having.get(word))]
+        rare = [numbers for numbers in known if len(numbers) < _COMMON]
         size = len(words)
-        most = size - len(rare)  # that any text can have besides those it was found by
+        most = len(known) - len(rare)  # that any text can have besides those it was found by
         shared = Counter(chain.from_iterable(rare))
-        often = [number for number, count in shared.items() if count > 1]
-        likely = sorted(often if len(often) >= _LOOKED_AT else shared, key=shared.__getitem__, reverse=True)
+        likely = [number for number, count in shared.items() if count > 1]
+        likely.sort(key=shared.__getitem__, reverse=True)
+        if len(likely) < _LOOKED_AT:  # then those with one word, as they come
+            likely += islice((number for number, count in shared.items() if count == 1), _LOOKED_AT - len(likely))
         found = list[tuple[float, str]]()
         for number in likely[:_LOOKED_AT]:
             shorter = min(size, sizes[number])

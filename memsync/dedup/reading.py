@@ -180,7 +180,8 @@ def hold_content(text: str) -> frozenset[str]:
 def _hold_chunk(chunk: str) -> frozenset[str] | None:
     """Return the forms of the content of *chunk*; None if they are others where it stands first in its clause."""
     word = chunk.rstrip(_CLOSING)
-    if word.isascii() and word.isalpha() and word not in _TOLD_APART and "anno" not in (lower := word.lower()):
+    is_word = word.isascii() and word.isalnum() and word[0].isalpha()
+    if is_word and word not in _TOLD_APART and "anno" not in (lower := word.lower()):
         form, kind = _find_form(lower)
         return frozenset((form,)) if kind in CONTENT else _NOTHING
     if "A" in chunk and _SERVICE_A.search(chunk):
