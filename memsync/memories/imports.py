@@ -27,6 +27,7 @@ from memsync.records import (
 )
 from memsync.store import bystealth
 from memsync.store.state import Dedup
+from memsync.system.heap import collector_paused
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
@@ -69,7 +70,7 @@ def import_candidates(
     if dry_run:
         return _plan(project, scope, candidates, dry_run=True).report(dry_run=True)
     store = project.store_to_write(scope)
-    with store.writing():
+    with store.writing(), collector_paused():
         plan = _plan(project, scope, candidates)
         store.write(plan.added.values(), {id_: _list_fields(memory) for id_, memory in plan.edited.items()})
         if scope == "stealth":
