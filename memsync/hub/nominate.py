@@ -18,6 +18,7 @@ from memsync.index.query import Query
 from memsync.index.rank import Record
 from memsync.index.sample import Counted, Whole, alike_words, rows_of
 from memsync.index.scale import NOMINATED, WIDENED
+from memsync.index.synonyms import Synonyms
 from memsync.index.terms import trigrams
 from memsync.index.vectors import Rows
 from memsync.records import Memory
@@ -150,8 +151,8 @@ def find_reach(connection: Connection[Any], repositories: Sequence[str], kind: s
     return Reach(repos or "{}", number, records, length, squares, kind)
 
 
-def know_whole(connection: Connection[Any], query: Query, reach: Reach) -> tuple[Whole, list[str]]:
-    """Return what is known of the terms of *query* and of words like them, and these words.
+def know_whole(connection: Connection[Any], query: Query, synonyms: Synonyms, reach: Reach) -> tuple[Whole, list[str]]:
+    """Return what is known of the terms of *query*, of words like them and of their *synonyms*, and these words.
 
     Counted is what may be read, where that is little: the words of a million other records made other words rare, and
     the answers of one repository worse. Of more it is the whole hub, whose counts are kept.
@@ -164,10 +165,16 @@ def know_whole(connection: Connection[Any], query: Query, reach: Reach) -> tuple
     seen = _count_terms(connection, reach.kind, query.terms, counted)
     rare = [term for term in query.terms if not term.startswith("=") and seen[term] <= WIDENED]
     near = _find_like(connection, rare)
-    seen |= _count_terms(connection, reach.kind, [word for word in near if word not in seen], counted)
+    called = {word for term in rare for words, _ in synonyms.find(term, query, _always) for word in words}
+    others = sorted(called.union(near).difference(seen))
+    seen |= _count_terms(connection, reach.kind, others, counted)
     alike = alike_words(query, near, lambda word: seen.get(word, 0), WIDENED)
-    words = sorted({word for found in alike.values() for word in found})
+    words = sorted({word for found in alike.values() for word in found}.union(filter(seen.get, called)))
     return Whole(live, float(total), float(squares), seen, reach.records), words
+
+
+def _always(_: str) -> int:
+    return 1
 
 
 def _count_terms(connection: Connection[Any], kind: str, terms: Sequence[str], counted: Reach | None) -> dict[str, int]:

@@ -20,6 +20,7 @@ from memsync.index.embed import Meaning
 from memsync.index.query import parse
 from memsync.index.rank import Match, Ranking
 from memsync.index.sample import Sample
+from memsync.index.synonyms import Synonyms
 from memsync.index.tokens import Tokenizer
 from memsync.memories.decay import effective_importance
 from memsync.memories.results import Answered
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 LONGEST: Final = 8_192  # characters of a query
 _TOKENIZER: Final = Tokenizer()
+_SYNONYMS: Final = Synonyms(_TOKENIZER.terms)
 _DEFAULTS: Final = Settings()
 
 
@@ -142,7 +144,7 @@ def _ask(
     query = parse(text, _TOKENIZER)
     if not reach.number:
         return Nominees((), reach.kind), Ranking()
-    whole, words = nominate.know_whole(connection, query, reach)
+    whole, words = nominate.know_whole(connection, query, _SYNONYMS, reach)
     ids = nominate.by_words(connection, whole, [*query.terms, *words], reach, filters)
     asked = meaning.query(text) if meaning else None
     if asked:

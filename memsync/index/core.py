@@ -17,6 +17,7 @@ from memsync.index.query import Query, parse
 from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
 from memsync.index.scale import IDENTIFIER, WEIGHED, WORDLESS
 from memsync.index.spelling import Grams, Spelling, build_grams
+from memsync.index.synonyms import Synonyms
 from memsync.index.terms import embedding_text, is_word, term_key
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors, quantise, stack
@@ -65,6 +66,7 @@ class Index:
         )
         self._meaning = meaning
         self._tokenizer = Tokenizer(stop_words=stop_words)
+        self._synonyms = Synonyms(self._tokenizer.terms)
         self._made_texts: NDArray[np.uint64] | None = None
         self.start(records)
 
@@ -261,7 +263,7 @@ class Index:
         """Return the best *limit* of the allowed records, and how far to trust the first *weighed*."""
         with self._mutex:
             query = parse(text, self._tokenizer)
-            found = gather(query, self._lexical, self._spelling, len(self._records), self.let_go)
+            found = gather(query, self._lexical, self._spelling, self._synonyms, len(self._records), self.let_go)
             candidates = self._candidates(text, query, found)
             self.let_go()
             return rank(query, candidates, limit=limit, allow=allow, is_mine=is_mine, weighed=weighed)
@@ -283,6 +285,7 @@ class Index:
                 frequency=self._lexical.frequency,
                 ceiling=self._lexical.ceiling,
                 alike=found.alike,
+                called=found.called,
                 read=self._tokenizer.read,
                 live=len(self),
                 weight_of_meaning=0.0 if semantic is None else weight,

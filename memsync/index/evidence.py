@@ -22,22 +22,29 @@ if TYPE_CHECKING:
     from memsync.index.lexical import Lexical
     from memsync.index.query import Query
     from memsync.index.spelling import Spelling
+    from memsync.index.synonyms import Synonyms, Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Per slot: *lexical* score, and the share of the asked identifiers that are there, each as rare as it is.
 
-    *alike* are the words that were taken for one that hardly any record has.
+    *alike* are the words that were taken for one that hardly any record has, *called* what else it is called.
     """
 
     lexical: NDArray[np.float64]
     exact: NDArray[np.float64]
     alike: Mapping[str, Sequence[tuple[str, float]]]
+    called: Mapping[str, Sequence[tuple[Words, float]]]
 
 
 def gather(
-    query: Query, lexical: Lexical, spelling: Spelling, slots: int, let_go: Callable[[], object] = give_back_nothing
+    query: Query,
+    lexical: Lexical,
+    spelling: Spelling,
+    synonyms: Synonyms,
+    slots: int,
+    let_go: Callable[[], object] = give_back_nothing,
 ) -> Evidence:
     """Score *slots* records for *query*; after each term the mapped postings are *let_go*.
 
@@ -48,21 +55,26 @@ def gather(
     tally = _Tally(lexical, slots)
     asked, exact = 0.0, 0
     alike: dict[str, Sequence[tuple[str, float]]] = {}
+    called: dict[str, Sequence[tuple[Words, float]]] = {}
     for term in query.terms:
         weight = lexical.weight(term)
         asked += weight
         if term.startswith(EXACT):
             exact += 1
             tally.add_exact(term, weight)
+        elif lexical.frequency(term) > WIDENED:
+            tally.add(term, weight)
         else:
-            others = spelling.alike(term, lexical.frequency) if lexical.frequency(term) <= WIDENED else []
-            alike[term] = others
-            tally.add_best([(term, weight), *((w, x * min(weight, lexical.weight(w))) for w, x in others)])
+            alike[term] = spelling.alike(term, lexical.frequency)
+            called[term] = synonyms.find(term, query, lexical.frequency)
+            others = [*(((word,), share) for word, share in alike[term]), *called[term]]
+            likes = [(words, share * min(weight, *map(lexical.weight, words))) for words, share in others]
+            tally.add_best([((term,), weight), *likes])
         let_go()
     tally.scores /= asked + PATIENCE * lexical.ceiling
     if exact:
         tally.exact /= exact * lexical.ceiling
-    return Evidence(lexical=tally.scores, exact=tally.exact, alike=alike)
+    return Evidence(lexical=tally.scores, exact=tally.exact, alike=alike, called=called)
 
 
 class _Tally:
@@ -71,23 +83,31 @@ class _Tally:
         self.scores, self.exact, self._best = (np.zeros(slots) for _ in range(3))
 
     def add_exact(self, term: str, weight: float) -> None:
+        self.exact[self.add(term, weight)] += weight
+
+    def add(self, term: str, weight: float) -> NDArray[np.int32]:
+        """Add to each slot the gain that *term* has there, and return the slots."""
         slots, counts = self._lexical.postings(term)
         self.scores[slots] += weight * self._lexical.saturated(slots, counts)
-        self.exact[slots] += weight
+        return slots
 
-    def add_best(self, words: Sequence[tuple[str, float]]) -> None:
-        """Add to each slot the best gain that one of *words* has there."""
-        if len(words) == 1:
-            [(word, weight)] = words
-            slots, counts = self._lexical.postings(word)
-            self.scores[slots] += weight * self._lexical.saturated(slots, counts)
-            return
-        postings = [self._lexical.postings(word) for word, _ in words]
+    def add_best(self, others: Sequence[tuple[Words, float]]) -> None:
+        """Add to each slot the best gain that one of *others* has there, of which a slot has all words."""
+        postings = [self._postings_of_all(words) for words, _ in others]
         slots = np.concatenate([found for found, _ in postings])
         if not len(slots):
             return
-        weights = np.repeat(np.array([w for _, w in words]), [len(found) for found, _ in postings])
+        weights = np.repeat(np.array([weight for _, weight in others]), [len(found) for found, _ in postings])
         gains = weights * self._lexical.saturated(slots, np.concatenate([counts for _, counts in postings]))
         np.maximum.at(self._best, slots, gains)
         self.scores[slots] = self.scores[slots] + self._best[slots]  # repeats write one value, so count once
         self._best[slots] = 0.0
+
+    def _postings_of_all(self, words: Words) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the slots that have all of *words*, and how often the rarest of them is there."""
+        slots, counts = self._lexical.postings(words[0])
+        for word in words[1:]:
+            others, their = self._lexical.postings(word)
+            slots, ours, theirs = np.intersect1d(slots, others, assume_unique=True, return_indices=True)
+            counts = np.minimum(counts[ours], their[theirs])
+        return slots, counts

@@ -50,12 +50,13 @@ _TINY: Final = 1e-9
 
 
 class Lens(NamedTuple):
-    """What an index knows of words: their weights, which it took for others, and those of a record."""
+    """What an index knows of words: their weights, which it took for others, what else they are called, and those of a record."""
 
     weight: Callable[[str], float]
     frequency: Callable[[str], int]
     ceiling: float
     alike: Mapping[str, Sequence[tuple[str, float]]]
+    called: Mapping[str, Sequence[tuple[tuple[str, ...], float]]]
     read: Callable[[Memory], Said]
     live: int
     weight_of_meaning: float
@@ -81,6 +82,7 @@ class Gate:
         weights = weights | usually
         chunks = [dict(_accepted(chunk, lens, weights)) for chunk in query.chunks]
         self._places = _places_of(chunks)
+        self._called = list(_called(query, lens, weights))
         self._words = frozenset(self._places)
         counted = {term for chunk in query.chunks for term in chunk}
         self._exact = [(term, weights[term]) for term in query.terms if term not in counted]
@@ -103,7 +105,7 @@ class Gate:
     @property
     def words(self) -> Collection[str]:
         """The words that count, those that were taken for one of the query included."""
-        return self._words
+        return self._words.union(*(words for words, _, _ in self._called))
 
     def limit(self, held: frozenset[str], lexical: float, semantic: float) -> float:
         """Return how sure a record could make at most that has of the `words` those *held*, and parts of a score no larger than these."""
@@ -138,6 +140,9 @@ class Gate:
             for word in held & self._words:
                 for chunk, rarity in self._places[word]:
                     best[chunk] = max(best.get(chunk, 0.0), rarity * share)
+        for others, chunk, rarity in self._called:
+            if others <= words:
+                best[chunk] = max(best.get(chunk, 0.0), rarity)
         return [*sorted(best.values(), reverse=True), 0.0, 0.0, 0.0]
 
 
@@ -176,3 +181,12 @@ def _accepted(chunk: Sequence[str], lens: Lens, weights: Mapping[str, float]) ->
         rarity = weights[term] / lens.ceiling
         yield from ((word, likeness * rarity) for word, likeness in lens.alike.get(term, ()))
     yield from ((term, weights[term] / lens.ceiling) for term in chunk)
+
+
+def _called(query: Query, lens: Lens, weights: Mapping[str, float]) -> Iterator[tuple[frozenset[str], int, float]]:
+    """Yield what else the words of each chunk are called, with its number and the rarity there, which counts as that of a hidden word."""
+    for number, chunk in enumerate(query.chunks if lens.called else ()):
+        for term in chunk:
+            for words, share in lens.called.get(term, ()):
+                rarity = min(weights[term], *map(lens.weight, words)) / lens.ceiling
+                yield frozenset(words), number, HIDDEN * share * rarity

@@ -37,6 +37,7 @@ from memsync.index.scale import (
     WIDENED,
     WORDLESS,
 )
+from memsync.index.synonyms import Synonyms, Words
 from memsync.index.terms import term_key, trigrams
 from memsync.index.tokens import Tokenizer
 from memsync.records import Memory
@@ -71,6 +72,7 @@ class OneShot:
             self._live, sum(self._lengths), sum(map(mul, self._lengths, self._lengths))
         )
         self._tokenizer = Tokenizer(stop_words=stop_words)
+        self._synonyms = Synonyms(self._tokenizer.terms)
         self._found: dict[str, tuple[Query, Candidates]] = {}
 
     def search(
@@ -94,7 +96,8 @@ class OneShot:
 
     def _candidates(self, text: str, query: Query) -> Candidates:
         alike: dict[str, list[tuple[str, float]]] = {}
-        lexical, exact = self._lexical(query, alike)
+        called: dict[str, list[tuple[Words, float]]] = {}
+        lexical, exact = self._lexical(query, alike, called)
         identifier = {slot: IDENTIFIER * share for slot, share in exact.items()} if query.led else {}
         wordy = {slot: x + identifier.get(slot, 0.0) for slot, x in lexical.items()}
         asked = self._meaning.query(text) if self._meaning else None
@@ -110,6 +113,7 @@ class OneShot:
                 frequency=self._frequency,
                 ceiling=weigh_term(0, self._live),
                 alike=alike,
+                called=called,
                 read=self._tokenizer.read,
                 live=self._live,
                 weight_of_meaning=weight,
@@ -118,9 +122,9 @@ class OneShot:
         )
 
     def _lexical(
-        self, query: Query, alike: dict[str, list[tuple[str, float]]]
+        self, query: Query, alike: dict[str, list[tuple[str, float]]], called: dict[str, list[tuple[Words, float]]]
     ) -> tuple[dict[int, float], dict[int, float]]:
-        """Return the lexical score and the share of identifiers by slot, and add the words that were widened to *alike*."""
+        """Return the lexical score and the share of identifiers by slot, and add how words were widened to *alike* and *called*."""
         scores: dict[int, float] = {}
         exact: dict[int, float] = {}
         asked, names = 0.0, 0
@@ -135,9 +139,10 @@ class OneShot:
                     exact[slot] = exact.get(slot, 0.0) + weight
             elif seen <= WIDENED:
                 alike[term] = self._alike(term, known=seen > 0)
-                for word, likeness in alike[term]:
-                    rarity = weigh_term(self._frequency(word), self._live)
-                    for slot, gain in self._gains(word, likeness * min(weight, rarity)):
+                called[term] = self._synonyms.find(term, query, self._frequency)
+                for words, share in (*(((word,), share) for word, share in alike[term]), *called[term]):
+                    rarity = min(weigh_term(self._frequency(word), self._live) for word in words)
+                    for slot, gain in self._gains_of_all(words, share * min(weight, rarity)):
                         gains[slot] = max(gain, gains.get(slot, 0.0))
             for slot, gain in gains.items():
                 scores[slot] = scores.get(slot, 0.0) + gain
@@ -164,6 +169,17 @@ class OneShot:
         keys, starts = self._a["base.keys"], self._a["base.starts"]
         at = bisect_left(keys, key)
         return (starts[at], starts[at + 1]) if at < len(keys) and keys[at] == key else (0, 0)
+
+    def _gains_of_all(self, words: Words, weight: float) -> Iterator[tuple[int, float]]:
+        """Yield the slots that have all of *words*, and what the rarest of them gains there."""
+        if len(words) == 1:
+            return self._gains(words[0], weight)
+        first, *others = (dict(self._gains(word, weight)) for word in words)
+        return (
+            (slot, min(gain, *(other[slot] for other in others)))
+            for slot, gain in first.items()
+            if all(slot in other for other in others)
+        )
 
     def _gains(self, term: str, weight: float) -> Iterator[tuple[int, float]]:
         for slot, count in self._postings(term_key(term)):

@@ -19,6 +19,7 @@ from memsync.index.query import Query
 from memsync.index.rank import Allow, Ranking, Record, rank
 from memsync.index.scale import WEIGHED
 from memsync.index.spelling import Spelling, build_grams
+from memsync.index.synonyms import Synonyms
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors
 from memsync.records import Memory
@@ -99,6 +100,7 @@ class Sample(Index):
     ) -> None:
         super().__init__([], meaning)
         self._tokenizer = tokenizer  # which has read other records before
+        self._synonyms = Synonyms(tokenizer.terms)
         self._read = read
         self._whole_of = whole
         self._records = [None] * len(counted.lengths)
@@ -115,7 +117,7 @@ class Sample(Index):
         """Return the best *limit* of the allowed records, and how far to trust the first *weighed*."""
         from memsync.index.evidence import gather
 
-        found = gather(query, self._lexical, self._spelling, len(self._records))
+        found = gather(query, self._lexical, self._spelling, self._synonyms, len(self._records))
         candidates = self._candidates(text, query, found)
         whole = self._whole_of
         share = whole.searched / max(whole.live, 1)

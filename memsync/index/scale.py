@@ -18,6 +18,7 @@ NOMINATED = 0.25  # trigram cosine from which edit distance is tried at all
 TYPO_LETTERS = 4  # shorter unknown words are not compared by edit distance
 WIDENED = 1  # a word that more records than this have is not widened to words like it
 KEPT = 6  # alike words used per query word
+SYNONYM = 0.8  # of its weight, what else a rare word is called (ADR 90)
 LED_BY = 3  # plain words beside which identifiers still lead a query
 SIEVED = 256  # slots whose vectors are multiplied, per sieve
 MEANING = 0.12  # weight of meaning against words, for static vectors

@@ -23,7 +23,7 @@ from memsync.records import SCOPES, Change
 WORDS = (
     "deploy deploys deploying dpeloy employ cache caches cachet tests testa testb database databases the to be not "
     "parse_json parseJson parse_jsn src/auth/login.py login.py a1b2c3d4e5 a1b2c3d v1.2.3 1.2 #871 8080 8081 "
-    "Café cafe Größe 日本語 テキスト мы 🙂 don't MEMSYNC_HOME URLs x"
+    "Café cafe Größe 日本語 テキスト мы 🙂 don't MEMSYNC_HOME URLs x 429 rate limit throttle k8s"
 ).split()
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 IDS = ("a", "b", "c", "d", "e", "mm-1", "é")

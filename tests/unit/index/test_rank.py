@@ -19,6 +19,7 @@ LENS = Lens(
     frequency=lambda _: 1,
     ceiling=2.0,
     alike={},
+    called={},
     read=lambda _: Said(["one", "two", "three"], frozenset({"one", "two", "three"}), frozenset()),
     live=10,
     weight_of_meaning=0.12,
