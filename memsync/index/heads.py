@@ -9,7 +9,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import accumulate, chain
+from functools import cached_property
+from itertools import accumulate, chain, filterfalse
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
@@ -73,22 +74,45 @@ class Heads:
     """The heads of a cache and of what came later, by slot."""
 
     def __init__(self, views: Mapping[str, Any], delta: Delta) -> None:
-        late = [Head(*one) for one in delta.about.get("heads", ())]
-        letters, ends = bytes(views["heads.letters"]), views["heads.ends"].tolist()
-        text = letters.decode("ascii") if letters.isascii() else None  # of which each letter is a byte
-        places = zip([0, *ends], ends, strict=False)
-        own = [text[a:b] if text is not None else letters[a:b].decode("utf-8", "surrogatepass") for a, b in places]
-        self.ids: Sequence[str] = [*own, *(head.id for head in late)]
-        self._dead = frozenset(delta.dead)
-        self.importance: Sequence[float] = [*views["heads.importance"].tolist(), *(head.importance for head in late)]
-        self.moments: Sequence[int] = [*views["heads.moments"].tolist(), *(head.moment for head in late)]
-        self.forms: Sequence[int] = [*views["heads.forms"].tolist(), *(head.form for head in late)]
-        self.replaces: Sequence[int] = [*views["heads.replaces"].tolist(), *(head.replaces for head in late)]
+        self._views, self._dead = views, frozenset(delta.dead)
+        self._late = [Head(*one) for one in delta.about.get("heads", ())]
+
+    @cached_property
+    def ids(self) -> Sequence[str]:
+        """The id of each."""
+        letters, ends = bytes(self._views["heads.letters"]), self._views["heads.ends"].tolist()
+        parts = map(slice, [0, *ends], ends)
+        own: Iterable[str]
+        if letters.isascii():  # each letter is a byte
+            own = map(letters.decode("ascii").__getitem__, parts)
+        else:
+            own = (letters[part].decode("utf-8", "surrogatepass") for part in parts)
+        return [*own, *(head.id for head in self._late)]
+
+    @cached_property
+    def importance(self) -> Sequence[float]:
+        """What each is worth."""
+        return [*self._views["heads.importance"].tolist(), *(head.importance for head in self._late)]
+
+    @cached_property
+    def moments(self) -> Sequence[int]:
+        """When each was last written."""
+        return [*self._views["heads.moments"].tolist(), *(head.moment for head in self._late)]
+
+    @cached_property
+    def forms(self) -> Sequence[int]:
+        """The number of the normal form of each text."""
+        return [*self._views["heads.forms"].tolist(), *(head.form for head in self._late)]
+
+    @cached_property
+    def replaces(self) -> Sequence[int]:
+        """Whether each replaces others."""
+        return [*self._views["heads.replaces"].tolist(), *(head.replaces for head in self._late)]
 
     def __iter__(self) -> Iterator[int]:
         """Yield the slots that live."""
-        slots = range(len(self.moments))
-        return (slot for slot in slots if slot not in self._dead) if self._dead else iter(slots)
+        slots = range(len(self._views["heads.ends"]) + len(self._late))
+        return filterfalse(self._dead.__contains__, slots)
 
 
 def all_heads(before: Sequence[Sequence[Any]], memories: Iterable[Memory]) -> list[Sequence[Any]]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
 from memsync.errors import ConfigError, StoreError
 from memsync.format.codec import Line
@@ -128,9 +128,9 @@ class Finder:
         if self._warm is None and self._spec in BUILT:
             self.file.keeps, store.recognise = True, partial(self._recognise, store)
 
-    def _recognise(self, store: Store, stamp: files.Stamp, data: bytes) -> list[Line] | None:
+    def _recognise(self, store: Store, stamp: files.Stamp, file: BinaryIO) -> list[Line] | None:
         held = None if self._warm is not None else self.file.load(self._cached)
-        return recognise(held, store.place.scope, (stamp, files.ABSENT), data) if held else None
+        return recognise(held, store.place.scope, (stamp, files.ABSENT), file) if held else None
 
     def note(self, scope: Scope) -> None:
         """Take down what the cache has of the store of *scope*, which is about to be written: the caller holds its lock.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
-from itertools import accumulate
+from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -126,8 +126,8 @@ def describe_lines(stores: Mapping[Scope, Store], scopes: Iterable[Scope]) -> di
     }
 
 
-def recognise(held: Held, scope: Scope, stamps: Stamps, data: bytes) -> list[Line] | None:
-    """Return the lines of *data*, the file of *scope* with these *stamps*, each with the id that *held* has of it, to be read late.
+def recognise(held: Held, scope: Scope, stamps: Stamps, file: BinaryIO) -> list[Line] | None:
+    """Return the lines of *file*, that of *scope* with these *stamps*, each with the id that *held* has of it, to be read late.
 
     None: *held* fits another file, not all are plain records, or they are not where it has them.
     """
@@ -138,12 +138,9 @@ def recognise(held: Held, scope: Scope, stamps: Stamps, data: bytes) -> list[Lin
     number, found = SCOPES.index(scope), held.heads
     slots = [slot for slot in found if numbers[slot] == number]
     slots.sort(key=starts.__getitem__)
-    raws = data.split(b"\n")
-    if raws.pop():
-        return None
-    stops = list(accumulate(map(len, raws), lambda at, size: at + size + 1))
-    firsts = [0, *(stop + 1 for stop in stops)][:-1]
-    if [ends[slot] for slot in slots] != stops or [starts[slot] for slot in slots] != firsts:
+    firsts, behind = [*map(starts.__getitem__, slots)], [0, *(ends[slot] + 1 for slot in slots)]
+    raws = [line[:-1] for line in file]
+    if [*firsts, stamps[0].size] != behind or [*map(len, raws)] != [*map(sub, behind[1:], map((1).__add__, firsts))]:
         return None
     said = (map(told.__getitem__, slots) for told in (found.forms, found.replaces))
     return [*codec.make_late(raws, map(found.ids.__getitem__, slots), *said)]
@@ -185,21 +182,25 @@ class _Maker:
 
 def _compare(known: Known, spans: Mapping[Scope, Mapping[str, Span]], said: dict[str, Any], maker: _Maker) -> Delta:
     """Return the lines of all slots as they are now, the slots of what changed or went, and what came."""
-    lines, dead, memories = list(known.held.delta.lines), set(known.held.delta.dead), list[Memory]()
+    numbers, starts, ends = (list(known.held.delta.lines[at::3]) for at in range(3))
+    dead, memories = set(known.held.delta.dead), list[Memory]()
     slots = _find_slots(known)
     for scope, before in known.before.items():
         gone, first = slots[scope], SCOPES.index(scope)
         for id_, (file, start, end, line) in spans[scope].items():
             was = before.get(id_)
-            if was is not None and (was is line or was.memory == line.memory):
-                at = 3 * gone.pop(id_)
-                lines[at : at + 3] = first + len(SCOPES) * file, start, end
+            if was is line or (was is not None and was.memory == line.memory):
+                at = gone.pop(id_)
+                numbers[at], starts[at], ends[at] = first + len(SCOPES) * file, start, end
             elif line.memory:
-                lines += first + len(SCOPES) * file, start, end
+                for column, one in zip((numbers, starts, ends), (first + len(SCOPES) * file, start, end), strict=True):
+                    column.append(one)
                 memories.append(line.memory)
         dead.update(gone.values())
     late = [*known.held.delta.late, *maker.make(memories)]
     said["heads"] = heads.all_heads(known.held.about.get("heads", ()), memories)
+    lines = [0] * (3 * len(numbers))
+    lines[::3], lines[1::3], lines[2::3] = numbers, starts, ends
     return Delta(said, lines, sorted(dead), late)
 
 

@@ -40,18 +40,19 @@ def find_spans(lines: Sequence[Line], ends: tuple[int, int], current: Mapping[st
     found: dict[str, Span] = {}
     for file, (first, last) in enumerate(((0, ends[0]), ends)):
         part = lines[first:last]
-        sizes = [len(line.raw) for line in part]
-        stops = accumulate(sizes, lambda stop, size: stop + size + 1)
+        starts = list(accumulate(jsonl.sizes_of(part), initial=0))  # each has a newline, and the next begins behind it
         found |= {
-            line.id: (file, stop - size, stop, line)
-            for line, size, stop in zip(part, sizes, stops, strict=True)
-            if line.id is not None and current.get(line.id) is line and line.is_record
+            id_: (file, start, after - 1, line)
+            for id_, line, start, after in zip(jsonl.ids_of(part), part, starts, starts[1:], strict=False)
+            if id_ is not None and current.get(id_) is line and line.is_record
         }
     return found
 
 
 def compare_lines(before: Mapping[str, Line], after: Mapping[str, Line]) -> list[Change]:
     """Return what differs between two sets of current lines, by id."""
+    if before == after:  # most lines are the same objects
+        return []
     moved = {id_ for id_, line in after.items() if before.get(id_) is not line} | (before.keys() - after.keys())
     nothing = Line(b"")
     return compare_memories(
@@ -72,7 +73,7 @@ def refuse_loss(path: Path, lines: Sequence[Line], kept: Sequence[Line]) -> None
     Raises:
         ExportRefused: it does, which is a bug.
     """
-    absent = {line.id for line in lines}.difference({line.id for line in kept if line.is_record})
+    absent = set(jsonl.ids_of(lines)) - jsonl.record_ids(kept)
     if lost := absent and {id_ for id_, line in jsonl.current(lines).items() if line.is_record and id_ in absent}:
         why = f"the canonical form would lose {count(len(lost), 'memory')}"
         raise ExportRefused(path, why, "please report this; nothing was changed")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
@@ -39,6 +39,7 @@ class Stamp(NamedTuple):
 
 ABSENT: Final = Stamp(0, -1, 0, 0)
 _UNKNOWN: Final = Stamp(0, -2, 0, 0)  # matches no file's stamp
+_BLOCK: Final = 1 << 16  # bytes that are read at once
 
 
 def stamp(path: Path) -> Stamp:
@@ -61,7 +62,7 @@ def read(path: Path) -> tuple[bytes, Stamp]:
         OutsideTree: it is below `.gobby/local`, and a link stands on the way.
     """
     with open_to_read(path) as (file, before):
-        data = file.read()
+        data = file.read(max(before.size, 0)) + file.read()
     # A writer in the middle of an append: what was read is what counts, and the next look sees the rest.
     return data, before if before == ABSENT else before._replace(size=len(data))
 
@@ -74,7 +75,7 @@ def open_to_read(path: Path) -> Iterator[tuple[BinaryIO, Stamp]]:
         StoreUnreadable, OutsideTree: as `read` does.
     """
     try:
-        file: BinaryIO = open(below.open_file(path, os.O_RDONLY), "rb")  # noqa: SIM115 - closed below
+        file: BinaryIO = open(below.open_file(path, os.O_RDONLY), "rb", _BLOCK)  # noqa: SIM115 - closed below
     except (FileNotFoundError, NotADirectoryError):
         yield BytesIO(), ABSENT
         return
@@ -89,6 +90,12 @@ def open_to_read(path: Path) -> Iterator[tuple[BinaryIO, Stamp]]:
 
 def _unreadable(path: Path, error: OSError) -> StoreUnreadable:
     return StoreUnreadable(path, error.strerror or str(error), "check its owner and mode")
+
+
+def begins_with(file: BinaryIO, data: bytes) -> bool:
+    """Tell whether *file* goes on with *data*; it is read in small blocks, because the memory for a second copy takes longer than comparing."""
+    starts = range(0, len(data), _BLOCK)
+    return all(file.read(min(_BLOCK, len(data) - at)) == data[at : at + _BLOCK] for at in starts)
 
 
 def open_stamped(path: Path) -> tuple[BinaryIO | None, Stamp]:
@@ -263,7 +270,14 @@ def _write_or_undo(fd: int, data: bytes, size: int, *, durable: bool = True) -> 
 
 
 def replace(path: Path, data: bytes, *, was: bytes, temp: Path, private: bool, may_grow: bool = False) -> bytes | None:
-    """Put *data* in the place of *path* atomically, mode kept; readers see the old or the new file.
+    """Put *data* in the place of *path*, as `replace_blocks` does."""
+    return replace_blocks(path, [data], was=[was], temp=temp, private=private, may_grow=may_grow)
+
+
+def replace_blocks(
+    path: Path, data: Iterable[bytes], *, was: Sequence[bytes], temp: Path, private: bool, may_grow: bool = False
+) -> bytes | None:
+    """Put all of *data* in the place of *path* atomically, mode kept; readers see the old or the new file.
 
     Returns None, having done nothing, if the file is no longer what *data* was
     made from: *was*, or where it *may_grow* that with lines appended, which are
@@ -277,10 +291,11 @@ def replace(path: Path, data: bytes, *, was: bytes, temp: Path, private: bool, m
     try:
         _write_new(temp, data, _mode(path, private=private))
         with open(below.open_file(path, os.O_RDONLY) if path.exists() else os.devnull, "rb") as old:
-            seen, before = _stamp(os.fstat(old.fileno())), old.read()
-            late = before.removeprefix(was)
-            is_whole = not was or was.endswith(b"\n")
-            if not before.startswith(was) or (late and not (may_grow and is_whole)):
+            seen = _stamp(os.fstat(old.fileno()))
+            if not all(begins_with(old, block) for block in was):
+                return None
+            late, is_whole = old.read(), b"".join(was[-1:])[-1:] in (b"", b"\n")
+            if late and not (may_grow and is_whole):
                 return None
             if late:
                 _append_once(temp, late, 0o600)
@@ -288,7 +303,7 @@ def replace(path: Path, data: bytes, *, was: bytes, temp: Path, private: bool, m
                 return None  # an editor has just put another file there
             os.replace(temp, path)
             _sync_dir(path.parent)
-            return _find_late_lines(old.fileno(), before, seen)
+            return _find_late_lines(old.fileno(), [*was, late], seen)
     except OSError as error:
         raise write_failed(path, error) from error
     finally:
@@ -326,23 +341,27 @@ def _mode(path: Path, *, private: bool) -> int | None:
         return None if mode == 0o666 else mode
 
 
-def _write_new(temp: Path, data: bytes, mode: int | None) -> None:
+def _write_new(temp: Path, data: Iterable[bytes], mode: int | None) -> None:
     temp.unlink(missing_ok=True)
     fd = below.open_file(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600)
     try:
-        _write_or_undo(fd, data, 0)
+        size = 0
+        for block in data:
+            _write_or_undo(fd, block, size, durable=False)
+            size += len(block)
+        os.fsync(fd)
     finally:
         os.close(fd)
     if mode is not None:
         os.chmod(temp, mode)
 
 
-def _find_late_lines(fd: int, before: bytes, seen: Stamp) -> bytes:
+def _find_late_lines(fd: int, before: Sequence[bytes], seen: Stamp) -> bytes:
     now = _stamp(os.fstat(fd))
     if (now.size, now.mtime_ns) == (seen.size, seen.mtime_ns):
         return b""
     os.lseek(fd, 0, os.SEEK_SET)
-    known = set(before.split(b"\n"))
+    known = set(b"".join(before).split(b"\n"))
     with open(fd, "rb", closefd=False) as old:
         late = [line for line in old.read().split(b"\n") if line not in known]
     return b"".join(line + b"\n" for line in late if line)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -24,7 +25,6 @@ else:
 _BLOCK: Final = 4096  # bytes of what is known, that must still stand before what is new
 _MOST: Final = 1 << 20  # new bytes; with more, reading all of it is no longer the larger part
 _SOON: Final = 1.0  # seconds until the whole is read
-_AT_ONCE: Final = 1000  # lines that are compared before other threads have their turn
 
 
 class Known(NamedTuple):
@@ -43,6 +43,10 @@ class Known(NamedTuple):
             return added, []
         source.seek(0)
         return None, jsonl.read_open(source, raws)
+
+    def is_all(self, size: int) -> bool:
+        """Tell whether what is known is all of the file that was read with it and has *size* bytes: nothing waits, and its last line has an end."""
+        return self.is_plain and jsonl.count_bytes(self.lines) == size
 
     def find_added(self, data: bytes) -> list[Line] | None:
         """Return the lines that *data*, a whole file, has after those we know; None if it differs in another way."""
@@ -64,8 +68,7 @@ class Known(NamedTuple):
 
     def _compare(self, source: BinaryIO, count: int) -> Iterator[bool]:
         """Yield whether *source* goes on with the first *count* lines that we know, some of them at once: there is no second copy of a large file."""
-        for first in range(0, count, _AT_ONCE):
-            block = b"\n".join([*(line.raw for line in self.lines[first : min(first + _AT_ONCE, count)]), b""])
+        for block in jsonl.join_blocks(islice(self.lines, count)):
             yield source.read(len(block)) == block
 
     def read_end(

@@ -33,8 +33,8 @@ class Reading:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        # Returns the lines of a file with that stamp, to be read late, or None; nothing may wait.
-        self.recognise: Callable[[files.Stamp, bytes], list[Line] | None] | None = None
+        # Returns the lines of an open file with that stamp, to be read late, or None; nothing may wait.
+        self.recognise: Callable[[files.Stamp, BinaryIO], list[Line] | None] | None = None
         self._mutex = RLock()
         self._stamp: Stamps | None = None
         self._lines: list[Line] = []  # of the file, then of the pending one, then what had to be merged
@@ -43,7 +43,7 @@ class Reading:
         self._in_conflict = self._is_split = False  # by git; by a merge of text that left two versions of a record
         self.followers = diff.Followers()
         self._later = grown.Later(self._mutex)
-        self._written: tuple[bytes, list[Line]] = b"", []  # by the export that just ends
+        self._written: list[Line] = []  # by the export that just ends
 
     @property
     def path(self) -> Path:
@@ -111,15 +111,13 @@ class Reading:
 
     def _recognise_all(self, source: BinaryIO, seen: files.Stamp, held_seen: files.Stamp) -> list[Line] | None:
         """Return the lines of *source* if that is what was just written, or what a cache knows, which is asked once."""
-        new, kept = self._written
-        asked = None if self._lines or held_seen != files.ABSENT else self.recognise
-        if not new and asked is None:
+        source.seek(0)
+        if (new := self._written) and all(files.begins_with(source, block) for block in jsonl.join_blocks(new)):
+            return None if source.read(1) else new
+        if self.recognise is None or self._lines or held_seen != files.ABSENT:
             return None
         source.seek(0)
-        data = source.read()
-        if new and new == data:
-            return kept
-        return asked and asked(seen._replace(size=len(data)), data)
+        return self.recognise(seen, source)
 
     @property
     def _known(self) -> grown.Known:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync.errors import MemoryNotFound, StoreError, blaming
@@ -155,32 +156,40 @@ class Store(Reading):
 
     def _export_once(self, collapse: bool, settle: Callable[[list[Line]], list[Line]] | None) -> Exported | None:
         path = self.path
-        data, _ = files.read(path)
-        added = self._known.find_added(data)
-        lines = jsonl.read_lines(data, self.lines()) if added is None else [*self._lines, *added]
+        lines, was = self._read_for_export(path)
+        read = lines
         if settle is None and jsonl.in_conflict(lines) and checkout.is_unmerged(path):
             return Exported(path, changed=False, held="git is merging it; `memsync sync` resolves that")
         if settle or not jsonl.have_own_ids(lines):
             lines = (settle or merge.settle)(lines)
         lines, away = self._lay_waiting_over(lines)
         kept = jsonl.keep(lines, collapse=collapse)
-        if (new := jsonl.spell(kept)) == data:
+        if (lines is not read or kept == lines) and jsonl.spell(kept) == b"".join(was):
             return self._end_export(away, changed=False)
         diff.refuse_loss(path, lines, kept)
         if collapse:
-            self._keep_replaced(diff.find_collapsed(lines, new))
-        temp = self.place.local / "export.tmp"
-        late = files.replace(path, new, was=data, temp=temp, private=self.place.private, may_grow=True)
+            self._keep_replaced(diff.find_collapsed(lines, jsonl.spell(kept)))
+        temp, new = self.place.local / "export.tmp", jsonl.spell_blocks(kept)
+        late = files.replace_blocks(path, new, was=was, temp=temp, private=self.place.private, may_grow=True)
         if late is None:
             return None
         if late:
             files.append(path, late, private=self.place.private)
-        if jsonl.are_records(kept, len(new)):
-            self._written = new, kept
+        if jsonl.are_records(kept, files.stamp(path).size):
+            self._written = kept
         try:
             return self._end_export(away, changed=True)
         finally:
-            self._written = b"", []
+            self._written = []
+
+    def _read_for_export(self, path: Path) -> tuple[list[Line], list[bytes]]:
+        """Return the lines of the file as it is now, and its bytes in blocks; of one that was just read they are what we know."""
+        seen = (self._stamp or NOWHERE)[0]
+        if seen == files.stamp(path) != files.ABSENT and self._known.is_all(seen.size):
+            return [*self._lines], list(jsonl.join_blocks(self._lines))
+        data, _ = files.read(path)
+        added = self._known.find_added(data)
+        return jsonl.read_lines(data, self.lines()) if added is None else [*self._lines, *added], [data]
 
     def _lay_waiting_over(self, lines: list[Line]) -> tuple[list[Line], bytes]:
         """Return *lines* of the file with what belongs into it by now, and what goes on waiting."""
