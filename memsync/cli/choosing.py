@@ -47,7 +47,9 @@ def choose(
     if refs and narrowing:
         raise UsageError("give ids or filters, not both")
     if refs:
-        return [project.get(ref, scope) for ref in find_refs(project, refs, scope)]
+        named = find_refs(project, refs, scope)
+        look = project.show if len(named) == 1 else project.get
+        return [look(ref, scope) for ref in named]
     if not narrowing and (scope is None or verb == "share"):
         raise UsageError(f"say which to {verb}: give ids, or filters such as a tag (--help shows them)")
     found = project.memories(choose_filters(project, scope, **{"exclude": (), **filters}))

@@ -59,7 +59,7 @@ def update(project: Project, /, refs: tuple[str, ...], allow_secret: bool, **opt
     scope = options["scope"]
     named = find_refs(project, refs, scope)
     if len(named) == 1:
-        entry = project.get(named[0], scope)
+        entry = project.show(named[0], scope)
         result = project.update(entry.id, scope=scope, **_retag(entry, fields, tagging))
         return Answer(result, render.remembered(result, project.clock()))
     if fields.get("content") is not None:

@@ -223,12 +223,18 @@ def expect_write(project: Project, store: Store) -> None:
             project.finder.expect_write(store)
 
 
+def expect_edit(project: Project, scope: Scope | None) -> None:
+    """Have the lines of the store of *scope*, or of all, taken from the cache: one memory among them is about to be changed."""
+    for store in [project.store(scope)] if scope else project.stores.values():
+        expect_write(project, store)
+
+
 def forget(project: Project, ref: str, scope: Scope | None, *, keep: bool = True) -> Entry:
     """Remove the memory that *ref* names, and return it; `Project.forget` says more."""
+    if keep:  # a cache that is only amended would hold the words of what is purged
+        expect_edit(project, scope)
     entry = get_own(project, ref, scope)
     store = project.store_to_write(entry.scope)
-    if keep:  # a cache that is only amended would hold the words of what is purged
-        expect_write(project, store)
     with store.writing():
         old = get_live(store, entry.id)
         store.remove([old.id], tick(project.clock(), old.written_at), keep=keep)

@@ -13,6 +13,7 @@ from memsync.memories.anchors import pin
 from memsync.memories.edits import (
     archive_elsewhere,
     edit_replacing,
+    expect_edit,
     expect_write,
     find_successors,
     get_live,
@@ -336,11 +337,11 @@ def update(
     wanted = _clean_all(project, {**given, "anchors": anchored})
     for name in ("tag", "link", "anchor"):
         check_words(wanted.get(f"{name}s", ()), name)
+    expect_edit(project, scope)
     entry = get_own(project, ref, scope)
     links.refuse_itself(entry.id, wanted.get("links", ()))
     replaces = [other for other in resolve_refs(project, supersedes) if other.id != entry.id]
     store = project.store_to_write(entry.scope)
-    expect_write(project, store)
     blind: Look | None = None
     while True:
         with store.writing():

@@ -104,7 +104,7 @@ class Stores(Mapping[Scope, Store]):
             self._layout.place(scope)
         stores = {scope: self._stores[scope]} if scope else self._stores
         is_whole = any(store.get(ref) for store in stores.values())
-        id_ = ref if is_whole else find_id(ref, (id_ for store in stores.values() for id_ in store.memories()))
+        id_ = ref if is_whole else find_id(ref, (id_ for store in stores.values() for id_ in store.ids()))
         for where, store in stores.items():
             if memory := store.get(id_):
                 return where, memory

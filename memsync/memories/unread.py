@@ -49,7 +49,7 @@ def knows(project: Project, ref: str) -> bool:
     if not _is_read(project) and (found := _ask(project, partial(_knows, ref))) is not None:
         return found
     project.stores.refresh()
-    return _names_one(ref, (id_ for store in project.stores.values() for id_ in store.memories()))
+    return _names_one(ref, (id_ for store in project.stores.values() for id_ in store.ids()))
 
 
 def _knows(ref: str, held: Held, _: Read) -> bool:

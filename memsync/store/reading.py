@@ -148,6 +148,11 @@ class Reading:
         with self._mutex:
             return {id_: line.memory for id_, line in self._current.items() if line.memory}
 
+    def ids(self) -> list[str]:
+        """Return the id of each live memory; none is read for that."""
+        with self._mutex:
+            return [id_ for id_, line in self._current.items() if line.is_record]
+
     def lines(self) -> dict[bytes, Line]:
         """Return what was read, by its bytes: another version of the file has most of it too."""
         with self._mutex:
