@@ -115,7 +115,7 @@ class Live:
             project = Project.open(self.start, clock=self._clock, env=self._env)
             project.stores.be_brief()  # until it rests
             with suppress(ConfigError):  # whoever searches is told
-                project.finder.make_elsewhere = self._start_making
+                project.finder.elsewhere.start = self._start_making
             self._resources.callback(project.close)
             self._resources.enter_context(project.watcher())
             self._project, self._opened = project, appearance

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -99,7 +99,6 @@ class Index:
     def _hold(self, known: Arrays) -> None:
         """Have the arrays *known*, slot by slot of the records."""
         self._dead = [slot for slot, record in enumerate(self._records) if record is None]
-        self._slots: dict[tuple[Scope, str], int] | None = None
         self._keys, self._texts = known.keys, known.texts
         self._lexical, self._spelling = Lexical(known.base), Spelling(known.grams)
         self._vectors = Vectors(known.vectors, self._meaning.unrelated) if known.vectors and self._meaning else None
@@ -164,11 +163,14 @@ class Index:
                 self._rebuild(scope, {change.id: change.after for change in changes})
                 return
             vectors = iter(self._vectors_of([change.after for change in changes if change.after]))
+            slots = self._find_slots(scope, {change.id for change in changes})
             for change in changes:
-                if (slot := self._slot_of().pop((scope, change.id), None)) is not None:
+                if (slot := slots.pop(change.id, None)) is not None:
                     self._clear(slot)
                 if change.after:
+                    slots[change.id] = len(self._records)
                     self._put((scope, change.after), next(vectors))
+            self.let_go()
 
     def _rebuild(self, scope: Scope, after: Mapping[str, Memory | None]) -> None:
         kept = [r for r in self._records if r and not (r[0] == scope and r[1].id in after)]
@@ -177,8 +179,6 @@ class Index:
     def _put(self, record: Record, vector: NDArray[np.float32] | None) -> None:
         self._whole = None
         slot, terms = len(self._records), self._terms(record[1])
-        if self._slots is not None:
-            self._slots[record[0], record[1].id] = slot
         self._records.append(record)
         self._keys = np.append(self._keys, np.uint64(record_key(record)))
         self._texts = np.append(self._texts, np.uint64(_NO_VECTOR if vector is None else text_key(record[1])))
@@ -195,11 +195,9 @@ class Index:
         fits = rows is not None and self._vectors is not None and rows.shape[1] == self._vectors.dim
         return list(rows) if rows is not None and fits else [None] * len(memories)
 
-    def _slot_of(self) -> dict[tuple[Scope, str], int]:
-        """Return where each record is; made when something changes, because who only searches need not have it."""
-        if self._slots is None:
-            self._slots = {(record[0], record[1].id): slot for slot, record in enumerate(self._records) if record}
-        return self._slots
+    def _find_slots(self, scope: Scope, ids: Collection[str]) -> dict[str, int]:
+        """Return where the records *ids* of *scope* are: a look at all of them takes milliseconds, where each is takes 14 MB of 100,000."""
+        return {r[1].id: slot for slot, r in enumerate(self._records) if r and r[1].id in ids and r[0] == scope}
 
     def _clear(self, slot: int) -> None:
         record, self._records[slot] = self._records[slot], None

@@ -7,8 +7,6 @@ which stamps, it was made from; if one differs, only what changed is done again.
 from __future__ import annotations
 
 import json
-import sys
-import time
 from _thread import RLock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -22,6 +20,7 @@ from memsync.index import cache, delta
 from memsync.index.embed import Meaning, choose
 from memsync.index.rank import Allow, Ranking
 from memsync.index.scale import LEXICON
+from memsync.memories.elsewhere import Elsewhere
 from memsync.memories.known import (
     DELTA,
     CacheFile,
@@ -47,8 +46,6 @@ from memsync.system.heap import collector_paused
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
-    from subprocess import Popen
-
     from memsync.index.core import Arrays, Index
     from memsync.index.oneshot import OneShot
     from memsync.index.rank import Record
@@ -58,8 +55,6 @@ T = TypeVar("T")
 Read = Callable[[int], "Record | None"]
 
 BUILT: Final = frozenset({"builtin", "none"})  # the embedders without which nothing but the cache is needed
-_LARGE: Final = 8_000_000  # bytes of memories, from which on a process that stays has another one make the index
-_STEP: Final = 0.05  # seconds between two looks
 _PATIENCE: Final = 60.0  # seconds; a hook's own clock is shorter
 
 
@@ -76,8 +71,7 @@ class Finder:
         self._mutex = RLock()
         self._saved = ""
         self._cached: cache.Cached | None = None  # whose arrays the index has
-        # Starts a process that makes the index and saves it.
-        self.make_elsewhere: Callable[[], Popen[bytes]] | None = None
+        self.elsewhere = Elsewhere()
         self._known: Known | None = None
         self.file = CacheFile(self.path)
         for scope, store in stores.items():
@@ -179,13 +173,12 @@ class Finder:
             self._cached.let_go()
 
     def _wait_for_another(self) -> None:
-        """Have a large index made by a process of its own, where this one stays: making it takes three times the memory of having it."""
-        size = sum(store.path.stat().st_size for store in self._stores.values() if store.path.exists())
-        if not (self.make_elsewhere and self.path) or size < _LARGE or self._is_fresh(self.file.load(self._cached)):
-            return
-        before, process = files.stamp(self.path), self.make_elsewhere()
-        while process.poll() is None and files.stamp(self.path) == before:
-            time.sleep(_STEP)
+        """Have a large index made by a process of its own, where this one stays."""
+        if self.path and self._is_for_another() and not self._is_fresh(self.file.load(self._cached)):
+            self.elsewhere.wait_for(self.path)
+
+    def _is_for_another(self) -> bool:
+        return self.elsewhere.is_for(store.path for store in self._stores.values())
 
     def _make_in_turn(self) -> bool:
         """Have the warm index ready, unless another process has just saved one that fits the files; whether it is."""
@@ -271,20 +264,28 @@ class Finder:
             self._save_changes(self._place, self.path)
             return
         now = {scope: store.stamp or NOWHERE for scope, store in self._stores.items()}
-        if self._describe(now) == self._saved:
+        if (wanted := self._describe(now)) == self._saved:
             return
         try:
+            if self.elsewhere.may_save and self._is_for_another():
+                self._save_elsewhere(index, wanted)
+                return
             found = self._snapshot(index)
             if found is not None:
                 self.make_room(self._place, self.path)
                 cache.save(self.path, found[1], json.loads(found[0]), private=self._place.private)
                 self._saved = found[0]
-                if (
-                    self.make_elsewhere and sys.platform != "win32" and (known := self._load_arrays())
-                ):  # we stay; on Windows nobody could replace what is mapped
+                if self.elsewhere.start and self.elsewhere.may_save and (known := self._load_arrays()):  # we stay
                     index.adopt(known)
         except (OSError, StoreError) as error:
             log.info("the index is not cached: %s", error)
+
+    def _save_elsewhere(self, index: Index, wanted: str) -> None:
+        """Have another process save what changed, as *wanted*; at a later rest its arrays take the place of ours."""
+        if not self.elsewhere.is_done or not self._is_fresh(held := self.file.load(self._cached)):
+            self.elsewhere.save(wanted)
+        elif known := self._load_arrays(held):
+            index.adopt(known)
 
     def _save_changes(self, place: Place, path: Path) -> None:
         known, self._known = self._known, None
@@ -348,12 +349,11 @@ class Finder:
         stamps = {scope: as_lists(store.look()) for scope, store in self._stores.items()}
         return held is not None and self._is_made_alike(held.cached) and held.about["stamps"] == stamps
 
-    def _load_arrays(self) -> Arrays | None:
-        """Return the arrays of the cache as far as they can be used: at least with the same terms."""
-        held = self.file.load(self._cached)
+    def _load_arrays(self, held: Held | None = None) -> Arrays | None:
+        """Return the arrays of the cache, *held* or not, as far as they can be used: at least with the same terms."""
+        held = held or self.file.load(self._cached)
         if held is None or not self._is_made_alike(cached := held.cached, "lexicon", "stop_words"):
             return None
-
         has_vectors = self._is_made_alike(cached, "embedder") and "vectors.numbers" in cached.views
         if has_vectors != (self.meaning is not None):
             return None

@@ -100,16 +100,22 @@ def move(project: Project, chosen: Sequence[Entry], to: Scope, vetted: Mapping[s
             bystealth.drop(new.place.local, {entry.id for entry in chosen})
         for scope, old in olds.items():
             ids = [entry.id for entry in chosen if entry.scope == scope]
-            # Nobody has asked to share its earlier versions.
-            new.adopt(old, ids, history=new.place.private or not old.place.private)
+            # Nobody has asked to share its earlier versions: those stay private, where an undo finds them.
+            goes_along = new.place.private or not old.place.private
+            new.adopt(old, ids, history=goes_along)
             new.update(_plan_tidying(project, new, ids, vetted))
-            old.remove(ids, tick(project.clock(), None), keep=False)
-            local_history.drop(old.place.local, ids, private=old.place.private)
-            if scope == "stealth":
-                bystealth.drop(old.place.local, ids)
+            _take_out(project, old, ids, keep=not goes_along)
     moved = [project.get(entry.id, to) for entry in chosen]
     project.record(moved, "updated")
     return moved
+
+
+def _take_out(project: Project, old: Store, ids: Sequence[str], *, keep: bool) -> None:
+    old.remove(ids, tick(project.clock(), None), keep=keep)
+    if not keep:
+        local_history.drop(old.place.local, ids, private=old.place.private)
+    if old.place.scope == "stealth":
+        bystealth.drop(old.place.local, ids)
 
 
 def _check_room(new: Store, entry: Entry) -> None:

@@ -197,6 +197,10 @@ def _hash(memory: Memory | None) -> str:
 
 def _find_path(project: Project) -> Path | None:
     place = project.stores.cache_place
+    if place and place.scope == "project" and project.layout.stealth and not (place.local / _FILE).exists():
+        # The first share makes the project's store: what was noted before stays where it is.
+        private = project.layout.stealth.local / _FILE
+        return private if private.exists() else place.local / _FILE
     return place.local / _FILE if place else None
 
 

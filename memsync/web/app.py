@@ -68,7 +68,7 @@ def memory_routes(desk: Desk, shelf: Shelf) -> list[Route]:
     """Return the pages about memories, and their forms."""
     return [
         desk.reads("/", partial(memories.show_list, shelf)),
-        desk.reads("/hub", hub.show),
+        desk.reads("/hub", partial(hub.show, hub.Questions())),
         desk.reads("/memory", partial(memories.show_record, shelf)),
         desk.reads("/memory/history", partial(past.show_history, past.Readings())),
         desk.reads("/memory/new", partial(edits.show_new, shelf)),

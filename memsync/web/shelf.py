@@ -123,13 +123,15 @@ def _survey(project: Project, seen: list[tuple[object, object]], now: datetime) 
             worth.append(effective_importance(memory, last, now, project.settings))
             memories.append(memory)
         scopes.append((scope, len(memories), usage))
+    order = sorted(range(len(memories)), key=lambda place: memories[place].id)
+    order.sort(key=lambda place: -worth[place])  # one after the other: a pair for each memory takes more
     return _Look(
         seen,
         now + _FRESH,
         scopes,
         memories,
         worth,
-        array("L", sorted(range(len(memories)), key=lambda place: (-worth[place], memories[place].id))),
+        array("L", order),
         sum(memory.archived_at is None for memory in memories),
         _find_choices(memories),
         list(filter(None, map(tell_problem, project.stores.values()))),

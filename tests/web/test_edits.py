@@ -9,6 +9,7 @@ import pytest
 
 from memsync import Memsync
 from memsync.cli import app
+from memsync.memories import undoing
 from memsync.memories.filters import Filters
 
 
@@ -320,3 +321,47 @@ def test_the_command_that_is_shown_does_the_same(name, repo, one, monkeypatch, c
     monkeypatch.chdir(repo.root)
     assert app.run(shlex.split(commands[0])[1:]) == 0
     assert say(repo.root) == done
+
+
+def press_undo(desk, page):
+    """Send the form on the line that says what was done."""
+    at = next(n for n, (tag, has) in enumerate(page.elements) if tag == "form" and has.get("class") == "inline")
+    (_, form), *rest = page.elements[at:]
+    fields = [
+        has for tag, has in rest[: next(n for n, (tag, _) in enumerate(rest) if tag == "button")] if tag == "input"
+    ]
+    return desk.post(form["action"], **{one["name"]: one["value"] for one in fields if one["name"] != "form"})
+
+
+def test_an_edit_of_a_private_memory_can_be_taken_back_after_it_was_shared_and_made_private_again(repo, desk):
+    desk.post("/memory/new", content="Staging listens on port 8080", type="fact", private="1")
+    with Memsync.open(repo.root) as project:
+        (entry,) = project.memories()
+    desk.edit(entry.id, content="Staging listens on port 9090")
+    assert "is private now" in said(press_undo(desk, desk.post("/memory/share", **desk.names(entry.id, "stealth"))))
+    desk.post("/memory/restore", **desk.names(entry.id, "stealth"))
+    assert memory(repo, entry.id).content == "Staging listens on port 8080"
+
+
+def test_memsync_undo_takes_back_a_share_and_then_the_edit_before_it(repo, desk):
+    desk.post("/memory/new", content="Staging listens on port 8080", type="fact", private="1")
+    with Memsync.open(repo.root) as project:
+        (entry,) = project.memories()
+    desk.edit(entry.id, content="Staging listens on port 9090")
+    desk.post("/memory/share", **desk.names(entry.id, "stealth"))
+    for _ in range(2):
+        desk.live.call(undoing.undo)
+    with Memsync.open(repo.root) as project:
+        assert [(one.scope, one.content) for one in project.memories()] == [("stealth", "Staging listens on port 8080")]
+
+
+def test_the_earlier_versions_of_a_shared_memory_stay_out_of_the_work_tree(repo, desk):
+    desk.post("/memory/new", content="Staging listens on port 8080", type="fact", private="1")
+    with Memsync.open(repo.root) as project:
+        (entry,) = project.memories()
+    desk.edit(entry.id, content="Staging listens on port 9090")
+    desk.post("/memory/share", **desk.names(entry.id, "stealth"))
+    desk.live.close()
+    assert not [path for path in repo.root.rglob("*") if path.is_file() and b"port 8080" in path.read_bytes()]
+    page = desk.post("/memory/restore", **desk.names(entry.id))
+    assert (desk.status, memory(repo, entry.id).content) == (404, "Staging listens on port 9090"), said(page)
