@@ -46,7 +46,8 @@ _ROW: Final = 5  # chunks with fewer that may
 _LENGTHY: Final = 20  # characters
 _LOOSE: Final = ".,;`*[]{}"  # stand around a word and in no hint
 _BEGUN: Final = 3  # characters
-_DIGITS: Final = str.maketrans("123456789", "000000000")  # whichever a short chunk has, its marks are the same
+# Whichever a short chunk has, its marks are the same; 0x alone is read as more than its digits.
+_DIGITS: Final = str.maketrans("123456789", "000000000")
 _MOST: Final = 65_536  # chunks
 _LONGEST: Final = 256  # characters of a chunk that is kept
 
@@ -129,7 +130,7 @@ def _list_places(bits: int) -> Iterator[int]:
 
 def _mark(chunk: str) -> int:
     if len(chunk) < SHORTEST:
-        return _short_marks[chunk.translate(_DIGITS)]
+        return _short_marks[chunk if "x" in chunk else chunk.translate(_DIGITS)]
     marks = _mark_short(chunk) | (LENGTHY if len(chunk) >= _LENGTHY else 0)
     return marks | TOKEN if may_hold_token(chunk) and _has_hint(chunk) else marks
 

@@ -25,7 +25,9 @@ words = st.sampled_from(
 )  # fmt: skip
 hints = st.sampled_from([hint for row in (*FORMATS, *SEEDS) for hint in row.hints] + [stem for stem, _ in STEMS])
 tokens = st.builds(sample, st.sampled_from([rule.shape for rule in rules()]), st.integers(0, 9))
-values = st.sampled_from((*random_values(), "Tr0ub4dor&3x", "Summer2024", "hunter2!Xy9z", "root:Xk39!fPq2z"))
+values = st.sampled_from(
+    (*random_values(), "Tr0ub4dor&3x", "Summer2024", "7xdeadbe12", "hunter2!Xy9z", "root:Xk39!fPq2z")
+)
 coded = st.sampled_from(
     (base64.b64encode(SAID.encode()).decode(), "".join(f"%{byte:02x}" for byte in SAID.encode()), "".join(f"&#{byte};" for byte in SAID.encode()))
 ) | st.builds(str.join, st.sampled_from(("", " ", ":", "-", ", 0x", " 0x")), st.just(PAIRS))  # fmt: skip
@@ -54,6 +56,7 @@ def scan(text: str) -> list[secrets.Secret]:
 @example("synthesize()runs\x1cQUtJQVEyWDdRMlg3UTJYN1EyWDc=\x1cas password Tr0ub4dor&3x")
 @example("login $2b$12$" + "Ab1/" * 12)
 @example(" ".join(PAIRS))
+@example("DB_PASSWORD: 9xdeadbe1")
 def test_what_no_chunk_allows_is_not_in_the_text(text):
     found = scan(text)
     with pytest.MonkeyPatch.context() as patch:
