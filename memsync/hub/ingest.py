@@ -45,6 +45,7 @@ class Prepared:
     row: Row
     counts: Mapping[int, int]
     length: int
+    said: int  # equal for texts of the same words
 
 
 @cache
@@ -72,7 +73,8 @@ def prepare(rows: Sequence[Row]) -> tuple[list[Prepared], set[str]]:
         terms = tokenizer.record_terms(row.memory) + tokenizer.hidden_terms(row.memory)
         words.update(filter(is_word, terms))
         counts = {key_of(row.kind, term): min(count, _LONGEST) for term, count in Counter(terms).items()}
-        made.append(Prepared(row=row, counts=counts, length=len(terms)))
+        said = signed(term_key(" ".join(sorted(tokenizer.terms(row.memory.content)))))
+        made.append(Prepared(row=row, counts=counts, length=len(terms), said=said))
     return made, words
 
 
@@ -155,16 +157,14 @@ def _insert(cursor: Cursor[Any], repo: int, made: Sequence[Prepared], commit: st
     """Write *made* with their postings, and return their ids."""
     cursor.execute("select nextval('record_id_seq') from generate_series(1, %s)", [len(made)])
     ids = np.array([row[0] for row in cursor.fetchall()], np.int64)
-    columns = (
-        "id, repo, kind, name, hash, line, number, commit, memory_type, importance, tags, written, length, term_counts"
-    )
+    columns = "id, repo, kind, name, hash, line, number, commit, memory_type, importance, tags, written, length, term_counts, said"
     with cursor.copy(f"copy record ({columns}) from stdin".encode()) as copy:
         for id_, one in zip(ids.tolist(), made, strict=True):
             row, memory = one.row, one.row.memory
             tags = [plain(tag.lower()) for tag in memory.tags]
             copy.write_row((id_, repo, row.kind, row.key[1], row.hash, row.line, row.number, commit,
                             plain(memory.memory_type), memory.importance, tags, memory.written_at, one.length,
-                            binary.spell_counts(one.counts)))  # fmt: skip
+                            binary.spell_counts(one.counts), one.said))  # fmt: skip
     sizes = [len(one.counts) for one in made]
     binary.put(
         cursor,

@@ -106,9 +106,9 @@ def make(database: Database, principal: Bearer) -> Report:
 def _read_texts(connection: Connection[Any]) -> Iterator[tuple[str, str]]:
     """Yield the memories that are compared: first those whose words several repositories have together, then the most important."""
     rows = connection.execute(
-        "with said as (select term_counts from record where kind = 'memory' group by term_counts having min(repo) < max(repo))"
-        " select p.name, r.name, r.line from record r join repo p on p.id = r.repo left join said s using (term_counts)"
-        " where r.kind = 'memory' order by s.term_counts is null, r.importance desc, r.id limit %s",
+        "with shared as (select said from record where kind = 'memory' group by said having min(repo) < max(repo))"
+        " select p.name, r.name, r.line from record r join repo p on p.id = r.repo left join shared s using (said)"
+        " where r.kind = 'memory' order by s.said is null, r.importance desc, r.id limit %s",
         [MOST],
     )
     for repository, name, line in rows:

@@ -127,7 +127,14 @@ update record set term_counts = p.keys || p.counts from (
 alter table record drop column terms, alter column term_counts drop default;
 """
 
-STEPS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
+# What texts of the same words have in common, whatever their tags and days (`ingest.prepare`); the next sync, which takes
+# all anew, writes it for the rows that are there.
+_SIXTH: Final = """
+alter table record add said bigint;
+update repo set made_by = '';
+"""
+
+STEPS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
 
 VECTORS: Final = """
 create table embedding (record bigint primary key references record on delete cascade, repo int not null, scale real not null, numbers halfvec({dim}) not null);

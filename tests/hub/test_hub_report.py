@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from filling import bring, give
 from helpers import memory_line
 
@@ -29,13 +30,16 @@ def test_what_one_repository_says_twice_is_no_agreement_and_no_clash_between_rep
     assert report.compare(found) == ([], [])
 
 
-def test_what_several_say_is_compared_before_what_is_important(hub, make, monkeypatch):
+@pytest.mark.parametrize(
+    "otherwise", [{}, {"created_at": "2024-03-09T08:00:00Z"}, {"tags": ["ci"]}, {"cues": ["containers"]}]
+)
+def test_what_several_say_is_compared_before_what_is_important(hub, make, monkeypatch, otherwise):
     monkeypatch.setattr(report, "MOST", 2)
     lone = memory_line("mm-a", "ports begin at 8000", importance=1.0)
     bring(
         hub,
         make("one", lone, "the tests need docker"),
-        make("two", "The tests need docker.", lone.replace("8000", "9000")),
+        make("two", memory_line("mm-b", "The tests need docker.", **otherwise), lone.replace("8000", "9000")),
     )
     made = report.make(hub.database, hub.owner("alice"))
     assert made.compared == 2
