@@ -110,25 +110,31 @@ else:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
         # A Ctrl-C may come at any moment: a bare lock takes it, an Event or a Thread that starts would let go of its own lock twice.
-        own, turn = os.dup(fd), _thread.allocate_lock()
+        own, turn, is_wanted = os.dup(fd), _thread.allocate_lock(), True
         turn.acquire()
 
         def stand_in_line() -> None:
             fcntl.flock(own, fcntl.LOCK_EX)
             turn.release()
-            os.close(own)  # and the lock with it, if nobody waits for it any more
+            if not is_wanted:
+                fcntl.flock(own, fcntl.LOCK_UN)  # even where a child has a copy of it
+            os.close(own)
 
         def is_mine(seconds: float) -> bool:
             return turn.acquire(timeout=max(0.0, start + min(seconds, wait) - time.monotonic()))
 
         # The queue is the kernel's, and knows no time limit.
         _thread.start_new_thread(stand_in_line, ())
-        is_silent = time.monotonic() < start + _SILENCE < start + wait
-        if is_mine(_SILENCE):
-            return True
-        if is_told and is_silent:
-            log.warning("waiting for another memsync that is writing%s", _name_holder(held))
-        return is_mine(wait)
+        is_silent, is_taken = time.monotonic() < start + _SILENCE < start + wait, False
+        try:
+            is_taken = is_mine(_SILENCE)
+            if not is_taken:
+                if is_told and is_silent:
+                    log.warning("waiting for another memsync that is writing%s", _name_holder(held))
+                is_taken = is_mine(wait)
+            return is_taken
+        finally:
+            is_wanted = is_taken
 
     def _note_holder(fd: int) -> None:
         with suppress(OSError):  # the disk is full, and only who waits would read it

@@ -83,6 +83,32 @@ def test_whoever_gave_up_waiting_does_not_get_the_lock_later(path, holder):
             pass
 
 
+FORKING = """
+import os, sys
+from pathlib import Path
+from memsync.errors import LockTimeout
+from memsync.store.lock import lock
+try:
+    with lock(Path({!r}), wait=0.0): pass
+except LockTimeout: os.fork()
+print(flush=True), sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing forks there")
+def test_whoever_gave_up_waiting_leaves_no_lock_to_a_child(path, holder):
+    words = [sys.executable, "-W", "ignore", "-c", FORKING.format(str(path))]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() + running.stdout.readline() == b"\n\n"
+        holder.stdin.close()
+        holder.wait()
+        for _ in range(3):
+            with lock(path, wait=5.0):
+                pass
+        running.communicate()
+
+
 GREEDY = """
 import sys, time
 from pathlib import Path
