@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from memsync.errors import ConfigError, MemsyncError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
+from memsync.memories.reach import locate_above
 from memsync.records import Clock, utc_now
 from memsync.store.debounce import Debouncer
 from memsync.store.files import stamp
-from memsync.store.places import locate
+from memsync.store.places import CONFIG, locate
 from memsync.store.trust import Approvals
 from memsync.system import heap, programs
 
@@ -135,9 +136,9 @@ class Live:
     def _appearance(self) -> Hashable:
         """Return what would be read differently by a process that starts now: where the stores are, and the settings."""
         layout = locate(self.start, self._env)
-        places = [place for place in (layout.global_, layout.project, layout.stealth) if place]
-        approved = Approvals(layout).stamp
-        return layout, approved, tuple((place.directory.is_dir(), stamp(place.config)) for place in places)
+        places = [place.directory for place in (layout.global_, layout.project, layout.stealth) if place]
+        seen = tuple((path.is_dir(), os.path.realpath(path), stamp(path / CONFIG)) for path in places)
+        return layout, locate_above(layout, self._env), Approvals(layout).stamp, seen
 
     def _shut(self) -> None:
         self._project, self._unscreened = None, None

@@ -7,7 +7,7 @@ for what is farther away: with the same id or text, and where it says that it su
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,7 +18,7 @@ from memsync.memories.filters import Filters, Order, as_hit, search, sort_by_imp
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import Scope, normal_form
 from memsync.store import files
-from memsync.store.places import locate
+from memsync.store.places import Layout, locate
 from memsync.system.dataclass import replace
 from memsync.system.home import find_own
 
@@ -34,16 +34,21 @@ _FOLDER: Final = "repositories"  # of the home store: one small file for each, s
 
 def find_above(project: Project) -> Project | None:
     """Return the project whose memories *project* inherits: that of the next store above, up to the top of the work tree."""
-    root, git = project.layout.root, project.layout.git
-    if root is None or git is None or root == git.root or project.layout.project is None:
-        return None
-    layout = locate(root.parent, project.env)
-    place = layout.project
-    if place is None or not (place.memories.exists() or place.pending.exists()):
+    if (layout := locate_above(project.layout, project.env)) is None:
         return None
     above = type(project)(layout, clock=project.clock, env=project.env)
     above.repo = str(layout.root)
     return above
+
+
+def locate_above(layout: Layout, env: Mapping[str, str]) -> Layout | None:
+    """Return where the next store above that of *layout* is, up to the top of the work tree; None: there is none."""
+    root, git = layout.root, layout.git
+    if root is None or git is None or root == git.root or layout.project is None:
+        return None
+    above = locate(root.parent, env)
+    place = above.project
+    return above if place and (place.memories.exists() or place.pending.exists()) else None
 
 
 def own(project: Project, entry: Entry) -> Project:

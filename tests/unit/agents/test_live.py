@@ -12,7 +12,7 @@ from helpers import until
 
 from memsync import Memsync
 from memsync.agents.live import Live
-from memsync.errors import ConfigError
+from memsync.errors import ConfigError, OutsideTree
 from memsync.poison.fingerprints import version_of_rules
 
 
@@ -190,3 +190,12 @@ def test_a_large_index_is_made_by_a_process_of_its_own_which_gives_its_memory_ba
     found = live.call(lambda project: [entry.id for entry in project.search("node of CI")])
     assert found == ["mm-aaaaaa"]
     assert live.call(lambda project: (len(project.finder.index), project.finder.is_made_anew)) == (1, False)
+
+
+def test_a_store_that_was_moved_out_of_the_tree_behind_a_link_is_refused_at_once(repo, live, line, tmp_path):
+    repo.write_memories(line("mm-tabs", "use tabs in Makefiles"))
+    assert live.call(lambda project: project.search("tabs").hits)
+    (repo.root / ".gobby").rename(tmp_path / "moved")
+    (repo.root / ".gobby").symlink_to(tmp_path / "moved")
+    with pytest.raises(OutsideTree):
+        live.call(lambda project: project.search("tabs"))
