@@ -147,8 +147,10 @@ class Endpoint:
                 log.info("a hook was not answered: %s", error)
 
     def _answer(self, project: Project, request: Any) -> Reply | None:
-        """Return the answer; None if the caller is of another version, in another project, or waits no more."""
+        """Return the answer; None if the caller is of another version, in another project or container, or waits no more."""
         if request["version"] != __version__ or time.time() > request["until"]:
+            return None
+        if request["is"] != wire.identify(request["cwd"]):
             return None
         asked = locate(Path(request["cwd"]), self._env)
         if (asked.project, asked.stealth) != (project.layout.project, project.layout.stealth):

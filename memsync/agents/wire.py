@@ -106,7 +106,7 @@ def ask(about: Mapping[str, Any], cwd: str, env: Mapping[str, str], seconds: flo
         if (there := connect(path, left)) is None:
             continue
         try:
-            request = {"version": __version__, **about, "cwd": cwd, "until": time.time() + left}
+            request = {"version": __version__, **about, "cwd": cwd, "is": identify(cwd), "until": time.time() + left}
             there.sendall(json.dumps(request).encode() + b"\n")
             reply = json.loads(read_line(there) or b"{}")
             if "out" in reply:
@@ -118,6 +118,16 @@ def ask(about: Mapping[str, Any], cwd: str, env: Mapping[str, str], seconds: flo
         finally:
             there.close()
     return False
+
+
+def identify(directory: str) -> list[int]:
+    """Return by what one *directory* is known from another: in another container the same path may be another one.
+
+    Raises:
+        OSError: there is none.
+    """
+    found = os.stat(directory)
+    return [found.st_dev, found.st_ino]
 
 
 def read_line(there: socket.socket) -> bytes:

@@ -150,7 +150,7 @@ def test_an_answer_that_nobody_used_is_not_noted(repo, live):
 
     payload = {"session_id": "s1", "prompt": ASK}
     about = {"version": __version__, "event": "prompt", "client": "claude", "cwd": str(repo.root)}
-    request = {**about, "payload": payload, "by": "1", "until": math.inf}
+    request = {**about, "payload": payload, "by": "1", "is": wire.identify(str(repo.root)), "until": math.inf}
     with Endpoint(live) as endpoint:
         there = wire.connect(str(endpoint.path), 60)
         assert there is not None
@@ -158,6 +158,20 @@ def test_an_answer_that_nobody_used_is_not_noted(repo, live):
             there.sendall(json.dumps(request).encode() + b"\n")
             assert FACT in json.loads(wire.read_line(there))["out"]
         assert FACT in hook(repo, prompt=f"{ASK} again")
+
+
+def test_who_has_another_directory_behind_the_path_is_not_answered(repo, live, tmp_path):
+    from memsync import __version__
+
+    about = {"version": __version__, "event": "prompt", "client": "claude", "cwd": str(repo.root)}
+    asked = {**about, "payload": {"session_id": "s1", "prompt": ASK}, "by": "1", "until": math.inf}
+    with Endpoint(live) as endpoint:
+        for place, is_answered in ((tmp_path, False), (repo.root, True)):  # as in a container with the same home
+            there = wire.connect(str(endpoint.path), 60)
+            assert there is not None
+            with there:
+                there.sendall(json.dumps({**asked, "is": wire.identify(str(place))}).encode() + b"\n")
+                assert (wire.read_line(there) != b"{}") == is_answered
 
 
 @pytest.mark.parametrize("sent", [b"garbage\n", b"[]\n", b"{}\n", b"", b'{"version": 1', b"\xff\xfe\n"])
