@@ -226,7 +226,7 @@ def run(words: Sequence[str]) -> int:
     """Run the command line *words* and return the exit code; the only place that catches errors."""
     as_json = "--json" in words
     try:
-        code = cli.main(list(words), prog_name="memsync", standalone_mode=False) or 0
+        code = _run(words)
         if sys.stdout is not None:  # it is None where the caller closed it
             sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
@@ -242,6 +242,16 @@ def run(words: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the boundary: the user gets a code and a way to report it
         code = _report_unexpected(error, as_json)
     return code
+
+
+def _run(words: Sequence[str]) -> int:
+    out = sys.stdout
+    try:
+        return cli.main(list(words), prog_name="memsync", standalone_mode=False) or 0
+    except SystemExit:
+        if sys.stdout is out:
+            raise
+        return 0  # click puts another one there, and exits with 1, when the reader (head, a pager) has seen enough
 
 
 def _report_unexpected(error: Exception, as_json: bool) -> int:

@@ -165,6 +165,18 @@ def test_a_change_of_the_file_and_of_the_settings_counts_at_once(repo, asked):
     assert None not in asked
 
 
+def test_a_store_that_appears_further_up_is_asked_at_once(repo, line):
+    below = repo.root / "src"
+    (below / ".gobby").mkdir(parents=True)
+    (below / ".gobby" / "memories.jsonl").write_text(line("mm-below", "Use tabs in Makefiles"))
+    with closing(Live(below)) as live, Endpoint(live, commands=served.answer):
+        assert "mm-below" in memsync("search", "tabs", cwd=below).out
+        repo.write_memories(line("mm-above", "Tabs are four wide"))
+        both = memsync("search", "tabs", cwd=below)
+        assert {"mm-below", "mm-above"} <= set(both.out.split())
+        assert both == memsync("search", "tabs", cwd=below, env=ALONE)
+
+
 def test_what_a_served_recall_returned_counts_as_used_at_once_and_for_its_session(repo, asked):
     memsync("recall", "staging", cwd=repo.root, env={"CLAUDE_CODE_SESSION_ID": "s9"})
     assert asked[0] is not None
@@ -188,7 +200,9 @@ def test_a_served_command_loads_next_to_nothing(repo, asked):
     } == set()
 
 
-def test_a_reader_that_has_seen_enough_is_no_failure(repo, asked):
+@pytest.mark.parametrize("env", [{}, ALONE])
+def test_a_reader_that_has_seen_enough_is_no_failure(repo, asked, env):
     shell = f"{sys.executable} -P -m memsync search tabs | true; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", shell], cwd=repo.root, capture_output=True, text=True, check=False)
+    both = {**os.environ, **env}
+    done = subprocess.run(["bash", "-c", shell], cwd=repo.root, env=both, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("0\n", "")
