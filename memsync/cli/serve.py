@@ -58,7 +58,7 @@ def serve(idle: float, as_json: bool) -> None:
         here.enter_context(redirect_stderr(nowhere))
 
     def answer(project: Project, request: Mapping[str, Any]) -> str | None:
-        found = served.answer(project, request)
+        found = None if ear.has_heard else served.answer(project, request)
         return None if ear.has_heard else found  # whoever asks would have been warned
 
     env = {name: value for name, value in os.environ.items() if name not in served.SESSION}

@@ -196,3 +196,13 @@ def test_a_folder_that_others_may_enter_is_not_listened_in(root):
     failed = memsync("serve", cwd=root)
     assert failed.code == 1
     assert f"{directory} is not this user's alone" in failed.err
+
+
+def test_a_recall_counts_once_where_the_server_has_warned_of_something_and_answers_no_more(root):
+    config = root / ".gobby" / "config.yaml"
+    with serving(root):
+        config.write_text("memory: [\n")
+        assert memsync("search", "staging", cwd=root).err
+        config.unlink()
+        assert FACT in memsync("recall", "staging", cwd=root).out
+        assert memsync("search", "staging", "--json", cwd=root).json["memories"][0]["access_count"] == 1
