@@ -107,7 +107,7 @@ def rank(
     weighed_pool.sort(key=_place)  # the same at each limit, because as many are read
     surest = max((*weighed_pool, *passed_over), key=attrgetter("confidence"), default=None)
     pool = [*_agreeing(query, weighed_pool, surest), *pool[weighed:]][:size]
-    has_passes = len(pool) > limit and len({match.memory.author for match in pool}) > 1
+    has_passes = len(pool) > limit and len({is_mine(match.memory) for match in pool}) > 1
     distinct = _copies_last(pool, _COMPARED if has_passes else min(limit, _COMPARED))
     chosen = _two_passes(distinct, limit, is_mine) if has_passes else distinct[:limit]
     return Ranking(

@@ -155,6 +155,16 @@ def test_my_own_memories_take_more_than_half_where_they_are_the_best():
     assert ids(found) == ["mine-0", "mine-1", "mine-2", "mine-3"]
 
 
+def test_where_all_are_my_own_or_none_is_the_authors_make_no_difference():
+    text = "the nightly backup runs at two and writes to the second bucket"
+    scored = [
+        named(0.9 - n / 100, f"m{n}", f"{text} {word}" if n < 2 else f"{word} is another", author=word)
+        for n, word in enumerate("too also often again daily still".split())
+    ]
+    answers = [ranked(*scored, limit=3, is_mine=is_mine) for is_mine in (nobody, lambda _: True)]
+    assert [ids(answer) for answer in answers] == [["m0", "m2", "m3"]] * 2
+
+
 def test_my_own_memories_do_not_enter_the_gate():
     scored = [named(0.9, "other", author="Bo"), named(0.2, "mine", author="Ann")]
     assert ranked(*scored, is_mine=lambda memory: memory.author == "Ann").gate == confidence(0.9)
