@@ -46,7 +46,8 @@ class Nominees:
     def near(self, text: str) -> list[str]:
         """Return the ids of the texts that share most words with *text*, the nearest first."""
         words, having, sizes = self._read(text), self._having, self._sizes
-        known = [numbers for word in words if (numbers := having.get(word))]
+        in_order = sorted(words)  # a set has another order in each process, and not all texts are looked at
+        known = [numbers for word in in_order if (numbers := having.get(word))]
         rare = [numbers for numbers in known if len(numbers) < _COMMON]
         size = len(words)
         most = len(known) - len(rare)  # that any text can have besides those it was found by

@@ -14,6 +14,13 @@ def test_the_six_nearest_are_nominated_the_nearest_first_and_ties_by_id():
     assert nominees.near(f"{TEXT} number5") == ["mm-5", "mm-same", "mm-0", "mm-1", "mm-2", "mm-3"]
 
 
+def test_which_of_many_texts_are_looked_at_does_not_depend_on_the_order_of_a_set():
+    words = "apple banana cherry damson elder grape hazel juniper".split()
+    ids = {word: [f"mm-{len(words) - place}-{n:02}" for n in range(40)] for place, word in enumerate(words)}
+    nominees = Nominees((id_, word) for word in words for id_ in ids[word])
+    assert nominees.near(" ".join(words)) == ids["apple"][:6]
+
+
 def test_a_text_that_was_put_again_is_found_by_its_new_words_only():
     nominees = Nominees([("mm-a", TEXT)])
     nominees.put("mm-a", "release notes are written by hand")
