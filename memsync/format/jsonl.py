@@ -181,6 +181,16 @@ def join_blocks(lines: Iterable[Line]) -> Iterator[bytes]:
     return (b"\n".join([*raws, b""]) for raws in _batches(lines))
 
 
+class Blocks:
+    """What `join_blocks` yields of *lines*, as often as it is asked for."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._lines = lines
+
+    def __iter__(self) -> Iterator[bytes]:
+        return join_blocks(self._lines)
+
+
 def _batches(lines: Iterable[Line]) -> Iterator[list[bytes]]:
     left = map(_get_raw, lines)
     while raws := list(islice(left, AT_ONCE)):

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -275,12 +276,12 @@ def replace(path: Path, data: bytes, *, was: bytes, temp: Path, private: bool, m
 
 
 def replace_blocks(
-    path: Path, data: Iterable[bytes], *, was: Sequence[bytes], temp: Path, private: bool, may_grow: bool = False
+    path: Path, data: Iterable[bytes], *, was: Iterable[bytes], temp: Path, private: bool, may_grow: bool = False
 ) -> bytes | None:
     """Put all of *data* in the place of *path* atomically, mode kept; readers see the old or the new file.
 
     Returns None, having done nothing, if the file is no longer what *data* was
-    made from: *was*, or where it *may_grow* that with lines appended, which are
+    made from: *was*, which is read more than once, or where it *may_grow* that with lines appended, which are
     taken over. Else returns the lines that somebody without the lock wrote to the old file in
     the very last moment, which the caller must add again (mostly none).
     *temp* is on the same disk and is overwritten.
@@ -291,11 +292,8 @@ def replace_blocks(
     try:
         _write_new(temp, data, _mode(path, private=private))
         with open(below.open_file(path, os.O_RDONLY) if path.exists() else os.devnull, "rb") as old:
-            seen = _stamp(os.fstat(old.fileno()))
-            if not all(begins_with(old, block) for block in was):
-                return None
-            late, is_whole = old.read(), b"".join(was[-1:])[-1:] in (b"", b"\n")
-            if late and not (may_grow and is_whole):
+            seen, late = _stamp(os.fstat(old.fileno())), _read_beyond(old, was)
+            if late is None or (late and not may_grow):
                 return None
             if late:
                 _append_once(temp, late, 0o600)
@@ -303,7 +301,7 @@ def replace_blocks(
                 return None  # an editor has just put another file there
             os.replace(temp, path)
             _sync_dir(path.parent)
-            return _find_late_lines(old.fileno(), [*was, late], seen)
+            return _find_late_lines(old.fileno(), chain(was, [late]), seen)
     except OSError as error:
         raise write_failed(path, error) from error
     finally:
@@ -356,12 +354,23 @@ def _write_new(temp: Path, data: Iterable[bytes], mode: int | None) -> None:
         os.chmod(temp, mode)
 
 
-def _find_late_lines(fd: int, before: Sequence[bytes], seen: Stamp) -> bytes:
+def _read_beyond(file: BinaryIO, was: Iterable[bytes]) -> bytes | None:
+    """Return what *file* has after *was*; None if it does not begin with that, or goes on in the middle of its last line."""
+    last = b"\n"
+    for block in filter(None, was):
+        if not begins_with(file, block):
+            return None
+        last = block[-1:]
+    late = file.read()
+    return None if late and last != b"\n" else late
+
+
+def _find_late_lines(fd: int, before: Iterable[bytes], seen: Stamp) -> bytes:
     now = _stamp(os.fstat(fd))
     if (now.size, now.mtime_ns) == (seen.size, seen.mtime_ns):
         return b""
     os.lseek(fd, 0, os.SEEK_SET)
-    known = set(b"".join(before).split(b"\n"))
+    known = {line for block in before for line in block.split(b"\n")}
     with open(fd, "rb", closefd=False) as old:
         late = [line for line in old.read().split(b"\n") if line not in known]
     return b"".join(line + b"\n" for line in late if line)

@@ -35,14 +35,14 @@ class Known(NamedTuple):
     current: Mapping[str, Line]
 
     def read_whole(
-        self, source: BinaryIO, raws: Mapping[bytes, Line], *, may_grow: bool
+        self, source: BinaryIO, find_raws: Callable[[], Mapping[bytes, Line]], *, may_grow: bool
     ) -> tuple[list[Line] | None, list[Line]]:
-        """Return the lines that *source* has after those we know, which are *raws* by their bytes; or None, and all that it has."""
+        """Return the lines that *source* has after those we know, which `find_raws` has by their bytes; or None, and all that it has."""
         source.seek(0)
         if may_grow and (added := self._find_added(source)) is not None:
             return added, []
         source.seek(0)
-        return None, jsonl.read_open(source, raws)
+        return None, jsonl.read_open(source, find_raws())
 
     def is_all(self, size: int) -> bool:
         """Tell whether what is known is all of the file that was read with it and has *size* bytes: nothing waits, and its last line has an end."""

@@ -13,7 +13,7 @@ from memsync.format import jsonl
 from memsync.format.codec import Line
 from memsync.format.jsonl import Problem
 from memsync.format.late import merge, pending, text_merges
-from memsync.records import Change, Memory
+from memsync.records import Change, Memory, content_hash
 from memsync.store import changes as diff
 from memsync.store import files, grown
 from memsync.store.places import Place
@@ -88,7 +88,7 @@ class Reading:
                 if (lines := self._recognise_all(source, found, held_seen)) is not None:
                     added = None
                 else:
-                    added, lines = self._known.read_whole(source, self.lines(), may_grow=was_whole and not held)
+                    added, lines = self._known.read_whole(source, self.lines, may_grow=was_whole and not held)
                 seen = found if found == files.ABSENT else found._replace(size=source.tell())
             if added is not None:
                 changes, self._stamp = self._take_in(added, waiting=False), (seen, held_seen)
@@ -190,7 +190,11 @@ class Reading:
         """Return a memory with that content hash, that of *text* if it is given, and another id than *besides*; an archived one only if there is no other."""
         with self._mutex:
             hashes = self.followers.hashes = self.followers.hashes or diff.Hashes(lambda: self._current)
-            found = (m for id_ in hashes.find(hash_, text) if id_ != besides and (m := self.get(id_)))
+            found = (
+                m
+                for id_ in hashes.find(hash_, text)
+                if id_ != besides and (m := self.get(id_)) and content_hash(m.content) == hash_
+            )
             return min(found, key=lambda memory: memory.archived_at is not None, default=None)
 
     def problems(self) -> list[Problem]:

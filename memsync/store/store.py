@@ -164,7 +164,7 @@ class Store(Reading):
             lines = (settle or merge.settle)(lines)
         lines, away = self._lay_waiting_over(lines)
         kept = jsonl.keep(lines, collapse=collapse)
-        if (lines is not read or kept == lines) and jsonl.spell(kept) == b"".join(was):
+        if (lines is not read or kept == lines) and _is_spelled(path, kept):
             return self._end_export(away, changed=False)
         diff.refuse_loss(path, lines, kept)
         if collapse:
@@ -182,11 +182,11 @@ class Store(Reading):
         finally:
             self._written = []
 
-    def _read_for_export(self, path: Path) -> tuple[list[Line], list[bytes]]:
+    def _read_for_export(self, path: Path) -> tuple[list[Line], Iterable[bytes]]:
         """Return the lines of the file as it is now, and its bytes in blocks; of one that was just read they are what we know."""
         seen = (self._stamp or NOWHERE)[0]
         if seen == files.stamp(path) != files.ABSENT and self._known.is_all(seen.size):
-            return [*self._lines], list(jsonl.join_blocks(self._lines))
+            return (lines := [*self._lines]), jsonl.Blocks(lines)  # what was read is not held a second time
         data, _ = files.read(path)
         added = self._known.find_added(data)
         return jsonl.read_lines(data, self.lines()) if added is None else [*self._lines, *added], [data]
@@ -251,3 +251,9 @@ class Store(Reading):
     def _keep_replaced(self, raws: list[bytes]) -> None:
         """Keep replaced lines in the local history before they can leave the file."""
         local_history.keep(self.place.local, raws, private=self.place.private)
+
+
+def _is_spelled(path: Path, lines: Sequence[Line]) -> bool:
+    """Tell whether the file at *path* is *lines* as an export spells them; it is read in blocks, because a large one is held already."""
+    with files.open_to_read(path) as (file, _):
+        return all(files.begins_with(file, block) for block in jsonl.spell_blocks(lines)) and not file.read(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -275,3 +276,19 @@ def test_an_export_that_would_lose_a_memory_is_refused_and_changes_nothing(store
     with pytest.raises(ExportRefused, match="would lose 1 memory"):
         store.export()
     assert store.place.memories.read_bytes() == before
+
+
+@ONE_FILE
+def test_an_export_holds_no_second_copy_of_a_large_file(store):
+    by_hand(store, "".join(memory_line(f"u{n:05}", f"{n} " + "x" * 2_000) for n in range(5_000)))
+    store.refresh()
+    update(store, "u00003", content="another text")
+    size = store.path.stat().st_size
+    tracemalloc.start()
+    try:
+        assert store.export().changed
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < size / 2
+    assert seen_by_others(store) == store.memories()
