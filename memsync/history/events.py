@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -119,6 +119,9 @@ def events(project: Project, ref: str | None = None, held: dict[str, bytes] | No
     try:
         return _select(ref, _read_events(project, files, ref, held=held))
     except MemoryNotFound:
+        if held:  # most that are on other branches alone have their id in their lines
+            with suppress(MemoryNotFound):
+                return _select(ref, _read_events(project, files, ref, everywhere=True, held=held))
         return _select(ref, _read_events(project, files, ref, everywhere=True))
 
 
@@ -162,7 +165,8 @@ def _read_events(
     since = [f"^{base}"] if base else []
     revs = [*([head] if head else []), *since, *(history.EVERYWHERE if everywhere else ())]
     matches = make_matcher(ref)
-    pick, born = narrow(project, ref, matches) if ref and not everywhere else (None, None)
+    is_narrow = held is not None or not everywhere
+    pick, born = narrow(project, ref, matches) if ref and is_narrow else (None, None)
     names = history.names_of(files.root, files.path, revs) if revs else []
     known = lines_known(project) if pick is None else {}
     raws = {line.raw: line.raw for line in known.values()}

@@ -40,6 +40,8 @@ def make_matcher(ref: str | None) -> Callable[[str], bool]:
 def reader(project: Project, ref: str) -> Callable[[dict[str, bytes]], None] | None:
     """Return what reads the lines of *ref* in all that led to HEAD into a dict, for `events`; it needs the project no more.
 
+    Where nothing that led to HEAD has one, those of every branch, tag and stash.
+
     None: its lines cannot be told from others without reading all.
 
     Raises:
@@ -50,10 +52,15 @@ def reader(project: Project, ref: str) -> Callable[[dict[str, bytes]], None] | N
     pick, born = narrow(project, ref, make_matcher(ref))
     if pick is None or not head:
         return None
+    is_here = project.store("project").get(ref) is not None
 
     def read(held: dict[str, bytes]) -> None:
-        names = history.names_of(files.root, files.path, [head])
-        for _ in history.steps(files.root, names, revs=[head], pick=pick, born=born, held=held):
-            pass
+        was_there = is_here
+        for revs in ([head], [head, *history.EVERYWHERE]):
+            names = history.names_of(files.root, files.path, revs)
+            for _ in history.steps(files.root, names, revs=revs, pick=pick, born=born, held=held):
+                was_there = True
+            if was_there:
+                return
 
     return read

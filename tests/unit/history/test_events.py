@@ -74,6 +74,22 @@ def test_what_was_read_of_the_versions_of_a_memory_is_not_read_again(repo, proje
         assert found
 
 
+def test_what_was_read_of_a_memory_that_is_on_other_branches_alone_is_not_read_again(repo, project, monkeypatch):
+    commit(repo, B1, "one")
+    repo.git("checkout", "-qb", "side")
+    commit(repo, A1 + B1, "two")
+    commit(repo, A2 + B1, "three")
+    repo.git("checkout", "-q", "-")
+    commit(repo, B1 + C1, "four")
+    held: dict[str, bytes] = {}
+    reader(project, "mm-aaaaaa")(held)
+    expected = events(project, "mm-aaaaaa")
+    monkeypatch.delattr(history._Versions, "_read")
+    found = events(project, "mm-aaaaaa", held)
+    assert found == expected
+    assert [(event.kind, event.commit.subject) for event in found] == [("changed", "three"), ("added", "two")]
+
+
 def test_what_is_not_committed_stands_on_top(repo, project):
     commit(repo, A1, "one")
     repo.write_memories(A2 + B1)
