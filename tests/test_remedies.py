@@ -95,7 +95,7 @@ PLACES = re.compile(rf"\b(?:{ANY}|ID…?|NAME|FILE|TEXT|QUERY|MODEL)(?!\w)|\{{\w
 # Needs a hub, or something to take back; it says so, and other tests run it where that is there.
 REFUSED = re.compile(r"hub|skill (?:approve|reject|restore)|janitor undo(?! --list)|dedup reverse")
 LAST = re.compile(r"(?:init|config|uninstall)\b")  # after these others would be refused
-ENDLESS = re.compile(r"ui|mcp|hub init")  # or making a database; each has tests of its own
+ENDLESS = re.compile(r"ui|mcp|serve|hub init")  # or making a database; each has tests of its own
 
 
 def test_every_command_that_somebody_is_told_to_run_does_it_when_it_is_pasted(repo, monkeypatch, capsys):

@@ -47,7 +47,7 @@ def serve(start: Path, *, idle: float, say: Callable[[Path], None], commands: Co
             live = Live(start.absolute(), env=env)
             _serve(live, Endpoint(live, env, kind="serve", commands=commands), told, idle, say)
     except LockTimeout as error:
-        raise MemsyncError(f"a `memsync serve` answers for this project already{_name(mark)}") from error
+        raise MemsyncError(f"another process answers for this project already{_name(mark)}") from error
 
 
 def _serve(live: Live, endpoint: Endpoint, told: socket.socket, idle: float, say: Callable[[Path], None]) -> None:

@@ -24,7 +24,7 @@ import memsync
 from memsync.cli import app
 
 SECONDS = 30
-SERVERS, SERVED = {"ui"}, 4  # what goes on until it is told to end, and the seconds after which it is
+SERVERS, SERVED = {"ui", "serve"}, 4  # what goes on until it is told to end, and the seconds after which it is
 # What git runs with files of its own making: base, ours and theirs of a merge, and a text to show.
 APART = {("git", "merge-driver"), ("git", "merge-skill"), ("git", "textconv")}
 VALUES = {

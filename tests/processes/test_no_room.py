@@ -33,8 +33,10 @@ def fill_store(directory: Path) -> None:
     store = directory / ".gobby"
     (store / "local" / "index").mkdir(parents=True)
     (store / "local" / "index" / "lock").touch()
+    (store / "local" / "index" / "lock.queue").touch()
     (store / "local" / ".gitignore").write_text("*\n")
     (store / "local" / "lock").touch()
+    (store / "local" / "lock.queue").touch()
     (store / "config.yaml").write_text("memory:\n  recall_limit: 5\n")
     (store / "memories.jsonl").write_text(
         memory_line("mm-bbbbbb", "two " * 800)

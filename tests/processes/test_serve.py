@@ -90,9 +90,7 @@ def test_of_two_that_start_at_once_one_stays(root):
     until(lambda: any(one.poll() is not None for one in both))
     (over,), (at_work,) = ([one for one in both if (one.poll() is not None) is ended] for ended in (True, False))
     assert over.returncode == 1
-    assert json.loads(over.stdout.read())["error"].startswith(
-        "a `memsync serve` answers for this project already (pid "
-    )
+    assert json.loads(over.stdout.read())["error"].startswith("another process answers for this project already (pid ")
     until(lambda: pids(root) == [at_work.pid])
     at_work.kill()
     for one in both:

@@ -164,4 +164,4 @@ def test_processes_that_all_make_the_cache_at_once_answer_alike_and_leave_a_whol
     assert said == [[[match[1], sum(match[3])] for match in expected.matches]] * 5
     stores, made = opened(place)
     assert (ask(made, "friday tests"), is_untouched(stores)) == (expected, True)
-    assert {path.name for path in made.path.parent.iterdir()} == {"index.bin", "lock"}
+    assert {path.name for path in made.path.parent.iterdir()} == {"index.bin", "lock", "lock.queue"}

@@ -67,7 +67,7 @@ def test_what_was_forgotten_can_be_restored_after_the_move(repo):
         assert texts(memsync) == [("stealth", "alpha"), ("stealth", "beta")]
 
 
-def test_a_move_there_and_back_leaves_one_of_each_and_nothing_to_restore(repo):
+def test_a_move_there_and_back_leaves_one_of_each_and_what_was_private_to_restore_there(repo):
     with again(repo) as memsync:
         memsync.remember("alpha")
         installing.turn_stealth(memsync, True, move=True)
@@ -75,11 +75,8 @@ def test_a_move_there_and_back_leaves_one_of_each_and_nothing_to_restore(repo):
         installing.turn_stealth(memsync, False, move=True)
     memsync = again(repo)
     assert texts(memsync) == [("project", "alpha")]
-    assert {scope: store.replaced() for scope, store in memsync.stores.items()} == {
-        "project": {},
-        "stealth": {},
-        "global": {},
-    }
+    replaced = {scope: len(store.replaced()) for scope, store in memsync.stores.items()}
+    assert replaced == {"project": 0, "stealth": 1, "global": 0}
 
 
 def test_a_move_takes_what_another_process_wrote_meanwhile(repo):
