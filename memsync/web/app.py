@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 
-def build(live: Live, keys: Keys, changes: Changes, checkup: Checkup | None = None) -> Gate:
+def build(live: Live, keys: Keys, changes: Changes, checkup: Checkup) -> Gate:
     """Return the application that shows the project of *live* to who has the *keys*."""
     desk, shelf = Desk(live, keys, changes), Shelf()
 
@@ -56,7 +56,7 @@ def build(live: Live, keys: Keys, changes: Changes, checkup: Checkup | None = No
         desk.reads("/sessions/one", sessions.show_session),
         desk.writes("/sessions/try", sessions.try_prompt),
         desk.reads("/map", partial(atlas.show, shelf)),
-        *health_routes(desk, checkup or Checkup(live.start)),
+        *health_routes(desk, checkup),
         Route("/events", stream, methods=["GET"]),
         Mount("/static", StaticFiles(directory=pages.STATIC)),
     ]

@@ -15,7 +15,7 @@ from memsync.setup import doctor
 from memsync.setup.doctor import Finding
 from memsync.system import programs
 
-_MANY: Final = 5_000  # memories, which are read in a second or two
+_MUCH: Final = 2_500_000  # bytes of memories, which are read in a second or two
 _FRESH: Final = 5.0  # seconds for which what was found is shown to whoever asks
 
 
@@ -39,7 +39,7 @@ class Checkup:
 
     def look(self, project: Project) -> Look:
         """Return what the doctor finds, or for how long he has been looking: the next call goes on from there."""
-        if sum(map(len, project.stores.values())) <= _MANY:
+        if self._process is None and _count_bytes(project) <= _MUCH:
             return Look(doctor.examine(project))
         if self._process is None and time.monotonic() - self._ended > _FRESH:
             self._begin()
@@ -51,9 +51,11 @@ class Checkup:
 
     def end(self) -> None:
         """Let nobody look any more."""
-        if self._process is not None and self._process.poll() is None:
+        if self._process is not None and self._said is not None:
             self._process.terminate()
             self._process.wait()
+            self._said.close()
+            self._process, self._said = None, None
 
     def _begin(self) -> None:
         self._said, self._began = tempfile.TemporaryFile(), time.monotonic()  # noqa: SIM115 - closed when it was read
@@ -72,3 +74,8 @@ class Checkup:
             self._found = [Finding(**one) for one in json.loads(data)["findings"]]
         except (ValueError, LookupError, TypeError):
             self._found = [Finding("error", "memsync doctor", "ended without an answer; run it in a terminal")]
+
+
+def _count_bytes(project: Project) -> int:
+    """Return how much there is to read; no store is read for that, the project may just have been opened."""
+    return sum(stamp.size for store in project.stores.values() for stamp in store.look())

@@ -124,12 +124,13 @@ def test_the_desk_shows_what_other_repositories_know_where_its_user_says_so(hub,
     from memsync.agents.live import Live
     from memsync.web.app import build
     from memsync.web.changes import Changes
+    from memsync.web.checkup import Checkup
     from memsync.web.keys import Keys
 
     here = make("here", DOCKER)
     bring(hub, here, make("payments", "docker runs as <b>root</b> in payments", DOCKER.replace("docker", "podman")))
     keys = Keys(17_000)
-    desk = TestClient(build(Live(here.root), keys, Changes()), base_url="http://127.0.0.1:17000")
+    desk = TestClient(build(Live(here.root), keys, Changes(), Checkup(here.root)), base_url="http://127.0.0.1:17000")
     desk.get(keys.url)
     assert "other repositories too" not in desk.get("/?q=docker").text
     served = serve()

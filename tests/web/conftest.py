@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from memsync.agents.live import Live
 from memsync.web.app import build
 from memsync.web.changes import Changes
+from memsync.web.checkup import Checkup
 from memsync.web.keys import Keys
 
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -53,8 +54,8 @@ class Browser:
     """What a browser does here: it keeps the cookie, sends the fields of a form, and follows where it is led."""
 
     def __init__(self, root: Path) -> None:
-        self.live, self.keys, self.changes = Live(root), Keys(17_000), Changes()
-        self.app = build(self.live, self.keys, self.changes)
+        self.live, self.keys, self.changes, self.checkup = Live(root), Keys(17_000), Changes(), Checkup(root)
+        self.app = build(self.live, self.keys, self.changes, self.checkup)
         self.client = TestClient(self.app, base_url="http://127.0.0.1:17000")
         self.client.get(self.keys.url)
         self.status = 0
@@ -102,6 +103,7 @@ def browse() -> Iterator[Callable[[Path], Browser]]:
     yield browse
     for one in opened:
         one.client.close()
+        one.checkup.end()
         one.live.close()
 
 

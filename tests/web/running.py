@@ -16,6 +16,7 @@ from memsync.store.places import locate
 from memsync.store.watch import Watcher
 from memsync.web.app import build
 from memsync.web.changes import Changes, find_watched
+from memsync.web.checkup import Checkup
 from memsync.web.keys import Keys
 from memsync.web.serve import listen
 
@@ -36,8 +37,8 @@ def serving(root: Path) -> Iterator[str]:
     """Serve the desk of *root* in a thread, and give out its address."""
     changes = Changes()
     with listen(root, 0) as listener, Watcher(find_watched(locate(root), changes.add)):
-        live, keys = Live(root), Keys(listener.getsockname()[1])
-        config = uvicorn.Config(build(live, keys, changes), log_level="warning", lifespan="off")
+        live, keys, checkup = Live(root), Keys(listener.getsockname()[1]), Checkup(root)
+        config = uvicorn.Config(build(live, keys, changes, checkup), log_level="warning", lifespan="off")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
@@ -45,4 +46,5 @@ def serving(root: Path) -> Iterator[str]:
         server.should_exit = True
         changes.end()
         thread.join()
+        checkup.end()
         live.close()
