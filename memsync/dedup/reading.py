@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from memsync.dedup import lexicon
 from memsync.system.late import late_pattern
+from memsync.system.memo import Memo
 from memsync.system.named import NamedTuple
 
 T = TypeVar("T")
@@ -64,7 +65,6 @@ _CODE: Final = late_pattern(r"[\d_/\\.:#@=*$~]|^--?\w|\w\(\)$")
 _LETTERED: Final = late_pattern(r"-[^\W\d_]$")
 _SIGNED: Final = late_pattern("[<>]=?(?=[\\w.])")
 _NAMES: Final = frozenset({"US", "IT"})  # and not the pronouns
-_TOLD_APART: Final = _NAMES | {"A"}
 _SERVICE_A: Final = late_pattern(r"(?<!\w)A(?!\w)", re.ASCII)  # letters without spaces between them may be beside it
 _NOTHING: Final = frozenset[str]()
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -165,29 +165,30 @@ def count_words(reading: Reading) -> Counter[str]:
 
 
 def hold_content(text: str) -> frozenset[str]:
-    """Return the forms of the content of *text*, of which no reading is kept: a whole file is read so.
+    """Return the forms of the content of *text*, of which no reading is kept: a whole file is read so."""
+    return frozenset().union(*hold_in_parts(text))
 
-    Each chunk is looked up, as most come again in a file.
-    """
+
+def hold_in_parts(text: str) -> list[frozenset[str]]:
+    """Return the forms of the content of *text*, part by part. Each chunk is looked up, as most come again in a file."""
     plain = strip_noise(text)
-    sets = [*map(_hold_chunk, plain.split())]
-    if None in sets:
-        return frozenset([t.form for t in chain.from_iterable(_list_clauses(plain)) if t.kind in CONTENT])
-    return frozenset().union(*sets)  # type: ignore[arg-type]
+    if "A" in plain and _SERVICE_A.search(plain):  # which is an article where it stands first in its clause
+        return [frozenset([t.form for t in chain.from_iterable(_list_clauses(plain)) if t.kind in CONTENT])]
+    return [*map(_chunks.__getitem__, plain.split())]
 
 
-@lru_cache(maxsize=65_536)
-def _hold_chunk(chunk: str) -> frozenset[str] | None:
-    """Return the forms of the content of *chunk*; None if they are others where it stands first in its clause."""
+def _hold_chunk(chunk: str) -> frozenset[str]:
+    """Return the forms of the content of *chunk*, wherever in its clause it stands."""
     word = chunk.rstrip(_CLOSING)
     is_word = word.isascii() and word.isalnum() and word[0].isalpha()
-    if is_word and word not in _TOLD_APART and "anno" not in (lower := word.lower()):
+    if is_word and word not in _NAMES and "anno" not in (lower := word.lower()):
         form, kind = _find_form(lower)
         return frozenset((form,)) if kind in CONTENT else _NOTHING
-    if "A" in chunk and _SERVICE_A.search(chunk):
-        return None
     pieces = chain.from_iterable(map(str.split, _split_plain(chunk)))
     return frozenset([form for piece in pieces for form, kind, _ in _list_marks(piece, False) if kind in CONTENT])
+
+
+_chunks: Final = Memo(_hold_chunk)
 
 
 @kept

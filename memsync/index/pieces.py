@@ -55,7 +55,7 @@ class Table(NamedTuple):
         return Table(found.flat, found.starts[self.starts])
 
 
-class _Numbers(dict[Any, int]):
+class Numbers(dict[Any, int]):
     """A number for each thing that is asked for, from 0."""
 
     def __missing__(self, thing: Any) -> int:
@@ -68,7 +68,7 @@ def number_pieces(memories: Iterable[Memory]) -> tuple[Table, list[Any]]:
 
     A piece is what stands between white space in the content, or all tags, or the cues with the day.
     """
-    numbers, flat, starts, some = _Numbers(), array("i"), array("q", [0]), list[int]()
+    numbers, flat, starts, some = Numbers(), array("i"), array("q", [0]), list[int]()
     number = numbers.__getitem__
     for memory in memories:
         made = memory.created_at

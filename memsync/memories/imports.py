@@ -94,8 +94,7 @@ def _plan(project: Project, scope: Scope, candidates: Iterable[Candidate], *, dr
         count=project.stores.count_ids(),
         now=tick(project.clock(), None),
     )
-    for candidate in candidates:
-        plan.take(candidate)
+    plan.take(candidates)
     return plan
 
 
@@ -107,7 +106,7 @@ def _list_fields(memory: Memory) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One item of a foreign file: a memory (its id may be empty), or why there is none."""
+    """One item of a foreign file: a memory (its id may be empty), or why there is none, or none that may be stored."""
 
     where: str
     memory: Memory | None
@@ -123,7 +122,7 @@ class Folded(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Plan:
-    """Decides on candidates one by one, as if each had been written already."""
+    """Decides on candidates one after another, as if those before had been written already."""
 
     get: Callable[[str], Memory | None]
     by_hash: Callable[[str], Memory | None]
@@ -151,14 +150,17 @@ class Plan:
             rejected = codec.encode(memory if into.verdict.relation == "contains" else new)
             yield into.as_decision(new.content, self.now, owner, decision=decision, reason=reason, rejected=rejected)
 
-    def take(self, candidate: Candidate) -> None:
-        """Decide on one candidate: a new memory, a newer version, a copy, or nothing to keep."""
-        if candidate.memory is None:
-            return self._end(candidate, "skipped", None, candidate.problem)
-        try:
-            memory = self._clean(candidate.memory)
-        except InvalidMemory as error:
-            return self._end(candidate, "skipped", candidate.memory.id or None, str(error))
+    def take(self, candidates: Iterable[Candidate]) -> None:
+        """Decide on each candidate: a new memory, a newer version, a copy, or nothing to keep."""
+        cleaned = [*map(self._clean, candidates)]
+        self.like.expect([one.memory.content for one in cleaned if one.memory and not one.problem])
+        for one in cleaned:
+            self._take(one)
+
+    def _take(self, candidate: Candidate) -> None:
+        memory = candidate.memory
+        if memory is None or candidate.problem:
+            return self._end(candidate, "skipped", (memory and memory.id) or None, candidate.problem)
         known = self._find(memory.id)
         hash_ = content_hash(memory.content)
         if known is not None:
@@ -252,18 +254,24 @@ class Plan:
     ) -> None:
         self.outcomes.append(Outcome(status=status, where=candidate.where, id=id_, reason=why))
 
-    def _clean(self, memory: Memory) -> Memory:
-        """Return *memory* as it may be stored, with missing times filled in."""
+    def _clean(self, candidate: Candidate) -> Candidate:
+        """Return *candidate* with its memory as it may be stored, missing times filled in, or with why it may not."""
+        memory = candidate.memory
+        if memory is None:
+            return candidate
         created = memory.created_at or self.now
-        cleaned = memory._replace(
-            content=clean_content(memory.content),
-            tags=clean_tags(memory.tags),
-            cues=clean_cues(memory.cues),
-            created_at=created,
-            updated_at=memory.updated_at or created,
-        )
-        check_size(cleaned)
-        return self.vet(cleaned)
+        try:
+            cleaned = memory._replace(
+                content=clean_content(memory.content),
+                tags=clean_tags(memory.tags),
+                cues=clean_cues(memory.cues),
+                created_at=created,
+                updated_at=memory.updated_at or created,
+            )
+            check_size(cleaned)
+            return Candidate(candidate.where, self.vet(cleaned))
+        except InvalidMemory as error:
+            return Candidate(candidate.where, memory, str(error))
 
     def _new_id(self, memory: Memory) -> str:
         def is_taken(id_: str) -> bool:

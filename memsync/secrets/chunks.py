@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 from typing import Final, Generic, TypeVar
@@ -18,6 +18,7 @@ from memsync.secrets.named import STEMS
 from memsync.secrets.rules import SHORTEST, Rule, hinted, may_hold_token
 from memsync.secrets.values import find_runs, is_odd, is_plain, may_be_odd
 from memsync.system.late import late_pattern
+from memsync.system.memo import Memo
 from memsync.system.patterns import compiled
 
 T = TypeVar("T")
@@ -48,24 +49,6 @@ _LOOSE: Final = ".,;`*[]{}"  # stand around a word and in no hint
 _BEGUN: Final = 3  # characters
 # Whichever a short chunk has, its marks are the same; 0x alone is read as more than its digits.
 _DIGITS: Final = str.maketrans("123456789", "000000000")
-_MOST: Final = 65_536  # chunks
-_LONGEST: Final = 256  # characters of a chunk that is kept
-
-
-class Memo(dict[str, T], Generic[T]):
-    """What *make* finds in each chunk, found once. Of more than _MOST chunks all are forgotten."""
-
-    def __init__(self, make: Callable[[str], T]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, chunk: str) -> T:
-        found = self._make(chunk)
-        if len(chunk) <= _LONGEST:
-            if len(self) >= _MOST:
-                self.clear()
-            self[chunk] = found
-        return found
 
 
 class _Pieces(Generic[T]):

@@ -49,8 +49,7 @@ def planned(
         count=len(by_id),
         now=NOW,
     )
-    for candidate in read_bytes(data.encode(), name):
-        plan.take(candidate)
+    plan.take(read_bytes(data.encode(), name))
     return plan, [(o.status, o.id, o.reason) for o in plan.report(dry_run=True).outcomes]
 
 
