@@ -152,7 +152,10 @@ def is_inside(path: str, root: Path) -> bool:
     parts = path.split("/")
     if not path or path.startswith(("/", "~")) or ".." in parts or "\0" in path or len(path) > _LONGEST:
         return False
-    if any(len(os.fsencode(part)) > _LONGEST_NAME for part in parts):
+    try:
+        if any(len(os.fsencode(part)) > _LONGEST_NAME for part in parts):
+            return False
+    except UnicodeEncodeError:  # half a character, as JSON can spell it: no file is called so
         return False
     return Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root))
 

@@ -142,3 +142,12 @@ def test_there_is_no_excerpt_of_what_is_not_a_text_of_the_repository(tmp_path):
     (root / "data.bin").write_bytes(b"a\0b")
     for anchor in ("../out.py", "link.py", "data.bin", "gone.py", "", str(tmp_path / "out.py")):
         assert anchors.read_excerpt(anchor, root) is None
+
+
+@pytest.mark.parametrize("anchor", [r"a\ud800", r"src/\udfff#MAX", r"src/client.py#\ud800"])
+def test_half_a_character_in_an_anchor_keeps_nobody_from_the_other_memories(code, repo, line, anchor):
+    repo.write_memories(
+        line("mm-aaaaaa", "CI needs Node 20") + f'{{"id": "mm-b", "content": "x", "anchors": ["{anchor}"]}}\n'
+    )
+    with Memsync.open(repo.root) as memory:
+        assert {entry.id for entry in memory.list()} == {"mm-aaaaaa", "mm-b"}
