@@ -107,7 +107,10 @@ class Project(Opened):
         stores, skills = self.stores.values(), self.skills.stores.values()
         # Not the pending files: beside them every write of ours is an event, and each question looks at them anyway.
         memories = {store.place.memories: store.refresh for store in stores}
-        return Watcher({**memories, **{store.directory: self.skills.refresh for store in skills}})
+        folders = {store.directory: self.skills.refresh for store in skills}
+        trees = {store.place.memories: store.place.tree for store in stores}
+        trees |= {store.directory: store.place.tree for store in skills}
+        return Watcher({**memories, **folders}, trees=trees)
 
     def get(self, ref: str, scope: Scope | None = None) -> Entry:
         """Return the memory that *ref* names: an id or an unambiguous prefix.

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, cast
 
 from memsync.errors import MemsyncError
@@ -43,8 +44,8 @@ class Watcher:
     seconds, at the latest *longest* after the first. All of them run in one
     thread, never two at once. A MemsyncError is logged, and watching goes on.
 
-    A directory is watched with all that is in it, so check first that a link
-    does not lead out of the repository (`files.resolve_inside`).
+    A directory is watched with all that is in it. So what has one of *trees* is passed over
+    as long as a link leads out of that: a repository could have the whole disk watched.
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class Watcher:
         longest: float = LONGEST,
         look: float = LOOK,
         observe: Callable[[], BaseObserver] | None = None,
+        trees: Mapping[Path, Path | None] = MappingProxyType({}),
     ) -> None:
         self._callbacks = {os.path.abspath(path): callback for path, callback in callbacks.items()}
+        self._trees = {os.path.abspath(path): tree for path, tree in trees.items()}
         self._real: Mapping[str, str] = {}  # path -> links followed
         self._last_seen: dict[str, Mapping[str, Stamp]] = {}  # path -> what it looked like when its callback last ran
         self._pending: Debouncer[str] = Debouncer(quiet=quiet, longest=longest)
@@ -116,17 +119,27 @@ class Watcher:
 
     def _look(self) -> None:
         """Watch the right directories, then note what looks different; those watched whole are left to their events."""
-        self._real = {path: os.path.realpath(path) for path in self._callbacks}
+        self._real = {path: real for path in self._callbacks if (real := self._follow(path))}
         posts = {path: _find_post(real) for path, real in self._real.items()}
         steady = self._events.watch({post for post in posts.values() if post})
-        for path, post in posts.items():
+        for path in self._callbacks:
+            post = posts.get(path)
             is_last_seen = post is not None and post.is_whole and post in steady
-            if not is_last_seen and self._last_seen.get(path) != _read_appearance(path):
+            if not is_last_seen and self._last_seen.get(path) != self._look_at(path):
                 self._pending.add(path)
+
+    def _follow(self, path: str) -> str | None:
+        """Return *path* with links followed; None where one leads out of its tree."""
+        real, tree = os.path.realpath(path), self._trees.get(path)
+        return real if tree is None or Path(real).is_relative_to(os.path.realpath(tree)) else None
+
+    def _look_at(self, path: str) -> Mapping[str, Stamp]:
+        """Return what *path* looks like; nothing where its link leads out of its tree."""
+        return _read_appearance(self._real[path]) if path in self._real else {}
 
     def _call_back(self, paths: Iterable[str]) -> None:
         for path in paths:
-            appearance = _read_appearance(path)
+            appearance = self._look_at(path)
             if self._last_seen.get(path) == appearance:
                 continue
             self._last_seen[path] = appearance  # before the call: what changes during it is another change

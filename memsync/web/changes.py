@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Final
 
 from memsync.store.places import Layout
+from memsync.store.watch import Watcher
 
 _PATIENCE: Final = 20.0  # seconds without a word, after which one shows whether somebody still listens
 
@@ -54,8 +54,12 @@ class Changes:
                 yield ": still here\n\n"
 
 
-def find_watched(layout: Layout, add: Callable[[], object]) -> dict[Path, Callable[[], object]]:
-    """Return what to watch so that *add* is called when anything that the pages show may have changed."""
+def make_watcher(layout: Layout, add: Callable[[], object]) -> Watcher:
+    """Return what calls *add* when anything that the pages show may have changed."""
     places = filter(None, (layout.project, layout.stealth, layout.global_))
-    paths = [(p.memories, p.pending, p.config, p.skills, p.local / "candidates") for p in places]
-    return {path: add for some in paths for path in some}
+    trees = {
+        path: place.tree
+        for place in places
+        for path in (place.memories, place.pending, place.config, place.skills, place.local / "candidates")
+    }
+    return Watcher(dict.fromkeys(trees, add), trees=trees)

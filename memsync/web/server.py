@@ -17,11 +17,10 @@ from memsync.agents.endpoint import Endpoint
 from memsync.agents.live import Live
 from memsync.errors import MemsyncError
 from memsync.poison.fingerprints import version_of_rules
-from memsync.store.watch import Watcher
 from memsync.system import programs
 from memsync.system.heap import give_back_what_is_freed
 from memsync.web.app import build
-from memsync.web.changes import Changes, find_watched
+from memsync.web.changes import Changes, make_watcher
 from memsync.web.checkup import Checkup
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def run(start: Path, layout: Layout, keys: Keys, listener: socket.socket) -> Non
     live, changes, checkup = Live(start, face="at the desk"), Changes(), Checkup(start)
     threading.Thread(target=read_ahead, args=(live,), daemon=True).start()
     try:
-        with Watcher(find_watched(layout, changes.add)), Endpoint(live, kind="ui"):
+        with make_watcher(layout, changes.add), Endpoint(live, kind="ui"):
             asyncio.run(_Server(build(live, keys, changes, checkup), changes).serve(sockets=[listener]))
     finally:
         checkup.end()

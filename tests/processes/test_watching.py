@@ -15,7 +15,10 @@ import pytest
 from helpers import GitRepo, memory_line
 
 from memsync import Memsync
+from memsync.memories.project import Project
+from memsync.store.places import locate
 from memsync.store.watch import QUIET, Watcher
+from memsync.web.changes import make_watcher
 
 BOUND = 20
 NEVER = 1000.0
@@ -293,3 +296,21 @@ def test_a_system_that_is_out_of_inotify_is_watched_by_looking(limit, tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, "told\n"), done.stderr
     assert done.stderr.count("no file events") == 1
+
+
+def count_watched() -> int:
+    """Return how many directories the system watches for this process."""
+    return sum(path.read_text().count("inotify wd") for path in Path("/proc/self/fdinfo").iterdir() if path.exists())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not say what it watches")
+@pytest.mark.parametrize("link", [".claude/skills", ".gobby/memories.jsonl", ".gobby/config.yaml"])
+def test_a_repository_cannot_have_the_disk_watched_by_a_link(repo, tmp_path, link):
+    for number in range(50):
+        (tmp_path / "outside" / str(number)).mkdir(parents=True)
+    (repo.root / link).parent.mkdir(exist_ok=True)
+    (repo.root / link).symlink_to(tmp_path / "outside")
+    with make_watcher(locate(repo.root), lambda: None):
+        assert count_watched() < 50
+    with Project.open(repo.root) as project, project.watcher():
+        assert count_watched() < 50

@@ -13,9 +13,8 @@ import uvicorn
 
 from memsync.agents.live import Live
 from memsync.store.places import locate
-from memsync.store.watch import Watcher
 from memsync.web.app import build
-from memsync.web.changes import Changes, find_watched
+from memsync.web.changes import Changes, make_watcher
 from memsync.web.checkup import Checkup
 from memsync.web.keys import Keys
 from memsync.web.serve import listen
@@ -36,7 +35,7 @@ def running(root: Path, *words: str) -> Iterator[tuple[subprocess.Popen, str]]:
 def serving(root: Path) -> Iterator[str]:
     """Serve the desk of *root* in a thread, and give out its address."""
     changes = Changes()
-    with listen(root, 0) as listener, Watcher(find_watched(locate(root), changes.add)):
+    with listen(root, 0) as listener, make_watcher(locate(root), changes.add):
         live, keys, checkup = Live(root), Keys(listener.getsockname()[1]), Checkup(root)
         config = uvicorn.Config(build(live, keys, changes, checkup), log_level="warning", lifespan="off")
         server = uvicorn.Server(config)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import until
 from watchdog import events
 
 from memsync.errors import StoreUnreadable
@@ -434,3 +435,21 @@ def test_a_path_that_cannot_be_looked_at_is_taken_for_absent(tmp_path, calls, ob
         circle.unlink()
         circle.write_text("a file at last\n")
         calls.wait_for(2)
+
+
+def test_nothing_is_watched_where_a_link_leads_out_of_the_tree_until_it_does_not(tmp_path):
+    tree, outside = tmp_path / "tree", tmp_path / "outside"
+    (tree / "own").mkdir(parents=True)
+    outside.mkdir()
+    folder, calls, observer = tree / "skills", Calls(), Observer()
+    folder.symlink_to(outside)
+    with Watcher({folder: calls}, quiet=0.001, look=0.001, observe=lambda: observer, trees={folder: tree}):
+        calls.wait_for(1)
+        folder.unlink()
+        folder.symlink_to(tree / "own")
+        until(lambda: f"whole {os.path.realpath(tree / 'own')}" in observer.log)
+        seen = calls.count
+        folder.unlink()
+        folder.symlink_to(outside)
+        calls.wait_for(seen + 1)
+    assert [line for line in observer.log if "outside" in line] == []
