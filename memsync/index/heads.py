@@ -74,7 +74,7 @@ class Heads:
     """The heads of a cache and of what came later, by slot."""
 
     def __init__(self, views: Mapping[str, Any], delta: Delta) -> None:
-        self._views, self._dead = views, frozenset(delta.dead)
+        self._views, self.dead = views, frozenset(delta.dead)
         self._late = [Head(*one) for one in delta.about.get("heads", ())]
 
     @cached_property
@@ -88,6 +88,14 @@ class Heads:
         else:
             own = (letters[part].decode("utf-8", "surrogatepass") for part in parts)
         return [*own, *(head.id for head in self._late)]
+
+    def id_at(self, slot: int) -> str:
+        """Return the id of *slot*; of a few, without those of all."""
+        ends = self._views["heads.ends"]
+        if slot >= len(ends):
+            return self._late[slot - len(ends)].id
+        letters = self._views["heads.letters"][ends[slot - 1] if slot else 0 : ends[slot]]
+        return bytes(letters).decode("utf-8", "surrogatepass")
 
     @cached_property
     def importance(self) -> Sequence[float]:
@@ -112,7 +120,7 @@ class Heads:
     def __iter__(self) -> Iterator[int]:
         """Yield the slots that live."""
         slots = range(len(self._views["heads.ends"]) + len(self._late))
-        return filterfalse(self._dead.__contains__, slots)
+        return filterfalse(self.dead.__contains__, slots)
 
 
 def all_heads(before: Sequence[Sequence[Any]], memories: Iterable[Memory]) -> list[Sequence[Any]]:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from memsync.index.core import Arrays, Index
     from memsync.index.oneshot import OneShot
     from memsync.index.rank import Record
+    from memsync.store.table import Table
 
 log = Log(__name__)
 T = TypeVar("T")
@@ -122,9 +123,9 @@ class Finder:
         if self._warm is None and self._spec in BUILT:
             self.file.keeps, store.recognise = True, partial(self._recognise, store)
 
-    def _recognise(self, store: Store, stamp: files.Stamp, file: BinaryIO) -> list[Line] | None:
+    def _recognise(self, store: Store, stamp: files.Stamp, file: BinaryIO) -> list[Line] | Table | None:
         held = None if self._warm is not None else self.file.load(self._cached)
-        return recognise(held, store.place.scope, (stamp, files.ABSENT), file) if held else None
+        return recognise(held, store, stamp, file) if held else None
 
     def note(self, scope: Scope) -> None:
         """Take down what the cache has of the store of *scope*, which is about to be written: the caller holds its lock.
@@ -291,10 +292,8 @@ class Finder:
         known, self._known = self._known, None
         self.file.let_go()
         try:
-            if (
-                known is None
-                or (since := find_delta(known, self._stores, self.meaning, stop_words=self._stop_words)) is None
-            ):
+            since = known and find_delta(known, self._stores, self.meaning, stop_words=self._stop_words)
+            if known is None or since is None:
                 return
             if len(since.dead) + len(since.late) > delta.MOST:
                 _ = self.index  # made anew, and saved

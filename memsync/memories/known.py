@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
+from itertools import chain
 from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -19,6 +20,7 @@ from memsync.records import SCOPES, Memory, Scope
 from memsync.store import files
 from memsync.store.changes import Span
 from memsync.store.reading import NOWHERE
+from memsync.store.table import Table
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
@@ -103,7 +105,7 @@ class Known(NamedTuple):
     """A cache that fits the files, and the lines of each store that may change, as it has them."""
 
     held: Held
-    before: dict[Scope, dict[str, Line]]
+    before: dict[Scope, dict[str, Line] | Table]
 
 
 def as_lists(stamps: Stamps) -> list[list[int]]:
@@ -115,32 +117,40 @@ def take_down(known: Known, store: Store) -> None:
     """Note the lines of *store*, if they are still what the cache has."""
     scope = store.place.scope
     if scope not in known.before and as_lists(store.stamp or NOWHERE) == known.held.about["stamps"][scope]:
-        known.before[scope] = store.current_lines()
+        known.before[scope] = store.known_lines()
 
 
 def describe_lines(stores: Mapping[Scope, Store], scopes: Iterable[Scope]) -> dict[str, dict[Scope, Any]]:
-    """Return what a cache says of the lines of each of *scopes*: its first problem, and whether all are plain records."""
+    """Return what a cache says of the lines of each of *scopes*: its first problem, whether all are plain records, and these in the order of an export."""
+    plain = {scope: stores[scope].is_plain() for scope in scopes}
     return {
         "problems": {scope: stores[scope].first_problem() for scope in scopes},
-        "plain": {scope: stores[scope].is_plain() for scope in scopes},
+        "plain": plain,
+        "ordered": {scope: plain[scope] and stores[scope].is_canonical() for scope in scopes},
     }
 
 
-def recognise(held: Held, scope: Scope, stamps: Stamps, file: BinaryIO) -> list[Line] | None:
-    """Return the lines of *file*, that of *scope* with these *stamps*, each with the id that *held* has of it, to be read late.
+def recognise(held: Held, store: Store, stamp: files.Stamp, file: BinaryIO) -> list[Line] | Table | None:
+    """Return the lines of *file*, that of *store* with this *stamp*, each with the id that *held* has of it, to be read late.
 
-    None: *held* fits another file, not all are plain records, or they are not where it has them.
+    All of them, or where they stand in the order of an export what finds them one by one. None: *held* fits another
+    file, not all are plain records, or they are not where it has them.
     """
-    seen, plain = held.about.get("stamps", {}).get(scope), held.about.get("plain", {}).get(scope)
-    if seen != as_lists(stamps) or plain is not True:
+    scope = store.place.scope
+    seen, plain, ordered = (held.about.get(name, {}).get(scope) for name in ("stamps", "plain", "ordered"))
+    if seen != as_lists((stamp, files.ABSENT)) or plain is not True:
         return None
     numbers, starts, ends = (list(held.delta.lines[at::3]) for at in range(3))
     number, found = SCOPES.index(scope), held.heads
-    slots = [slot for slot in found if numbers[slot] == number]
-    slots.sort(key=starts.__getitem__)
+    slots: Iterable[int] = range(len(numbers))
+    if found.dead or numbers.count(number) < len(numbers):
+        slots = [slot for slot in found if numbers[slot] == number]
+    slots = sorted(slots, key=starts.__getitem__)
+    if ordered is True and slots:
+        return Table(store.path, stamp, found, held.delta.lines, slots)
     firsts, behind = [*map(starts.__getitem__, slots)], [0, *(ends[slot] + 1 for slot in slots)]
     raws = [line[:-1] for line in file]
-    if [*firsts, stamps[0].size] != behind or [*map(len, raws)] != [*map(sub, behind[1:], map((1).__add__, firsts))]:
+    if [*firsts, stamp.size] != behind or [*map(len, raws)] != [*map(sub, behind[1:], map((1).__add__, firsts))]:
         return None
     said = (map(told.__getitem__, slots) for told in (found.forms, found.replaces))
     return [*codec.make_late(raws, map(found.ids.__getitem__, slots), *said)]
@@ -151,8 +161,13 @@ def find_delta(
 ) -> Delta | None:
     """Return what the cache lacks of *stores* now; None if it lacks nothing, or if nobody can tell without an index."""
     held, about = known.held, known.held.about
+    tables = {scope: table for scope in known.before if isinstance(table := stores[scope].known_lines(), Table)}
+    are_tables = tables.keys() == known.before.keys()
     spans, stamps = {}, dict(about["stamps"])
     for scope in known.before:
+        if are_tables:
+            stamps[scope] = as_lists(stores[scope].stamp or NOWHERE)
+            continue
         seen, spans[scope] = stores[scope].spans()
         if len(spans[scope]) != stores[scope].count_live():
             return None  # some were merged, and have no line
@@ -163,7 +178,8 @@ def find_delta(
         return None
     said = {name: {**about[name], **about_lines} for name, about_lines in describe_lines(stores, known.before).items()}
     said["stamps"] = stamps
-    return _compare(known, spans, said, _Maker(held.cached, meaning, stop_words=stop_words))
+    maker = _Maker(held.cached, meaning, stop_words=stop_words)
+    return _follow(known, tables, said, maker) if are_tables else _compare(known, spans, said, maker)
 
 
 class _Maker:
@@ -185,7 +201,8 @@ def _compare(known: Known, spans: Mapping[Scope, Mapping[str, Span]], said: dict
     numbers, starts, ends = (list(known.held.delta.lines[at::3]) for at in range(3))
     dead, memories = set(known.held.delta.dead), list[Memory]()
     slots = _find_slots(known)
-    for scope, before in known.before.items():
+    for scope, table_or_lines in known.before.items():
+        before = table_or_lines.before or {} if isinstance(table_or_lines, Table) else table_or_lines
         gone, first = slots[scope], SCOPES.index(scope)
         for id_, (file, start, end, line) in spans[scope].items():
             was = before.get(id_)
@@ -197,11 +214,28 @@ def _compare(known: Known, spans: Mapping[Scope, Mapping[str, Span]], said: dict
                     column.append(one)
                 memories.append(line.memory)
         dead.update(gone.values())
-    late = [*known.held.delta.late, *maker.make(memories)]
-    said["heads"] = heads.all_heads(known.held.about.get("heads", ()), memories)
     lines = [0] * (3 * len(numbers))
     lines[::3], lines[1::3], lines[2::3] = numbers, starts, ends
-    return Delta(said, lines, sorted(dead), late)
+    return _extend(known.held, said, lines, sorted(dead), memories, maker)
+
+
+def _follow(known: Known, tables: Mapping[Scope, Table], said: dict[str, Any], maker: _Maker) -> Delta:
+    """Return what `_compare` does where lines were added and nothing else was done."""
+    memories, lines = list[Memory](), known.held.delta.lines
+    for scope, table in tables.items():
+        came = [(place, line.memory) for place, line in table.list_new() if line.memory]
+        lines = table.list_places(lines)
+        memories += [memory for _, memory in came]
+        lines.extend(chain.from_iterable((SCOPES.index(scope), *place) for place, _ in came))
+    return _extend(known.held, said, lines, known.held.delta.dead, memories, maker)
+
+
+def _extend(
+    held: Held, said: dict[str, Any], lines: Sequence[int], dead: Sequence[int], memories: list[Memory], maker: _Maker
+) -> Delta:
+    """Return what *held* has beside the cache and what came after it, *memories*."""
+    said["heads"] = heads.all_heads(held.about.get("heads", ()), memories)
+    return Delta(said, lines, dead, [*held.delta.late, *maker.make(memories)])
 
 
 def _find_slots(known: Known) -> dict[Scope, dict[str, int]]:

@@ -114,11 +114,16 @@ class Hashes:
     All texts are hashed when a hash is asked for, or a text often: for a few texts it is quicker to look through them.
     """
 
-    def __init__(self, current: Callable[[], Mapping[str, Line]]) -> None:
-        self._current = current
+    def __init__(
+        self,
+        current: Callable[[], Mapping[str, Line]],
+        alike: Callable[[int], Iterable[Line]],
+        replacing: Callable[[], Iterable[Line]],
+    ) -> None:
+        self._current, self._alike = current, alike
         self._ids: dict[int, tuple[str, ...]] | None = None  # by the first half of the hash, in order
         self._asked = 0
-        self.superseded = Counter(old for memory in list_replacing(current()) for old in memory.supersedes)
+        self.superseded = Counter(old for memory in list_replacing(replacing()) for old in memory.supersedes)
 
     def find(self, hash_: str, text: str = "") -> Iterable[str]:
         """Return the ids of the memories that may have that hash, which *text* has if it is given; none without one."""
@@ -126,7 +131,8 @@ class Hashes:
             return ()
         self._asked += 1
         if self._ids is None and text and self._asked <= _FEW:
-            return _list_alike(self._current(), normal_form(text))
+            form = normal_form(text)
+            return _list_alike(self._alike(number := number_form(form)), number, form)
         if self._ids is None:
             self._ids = {}
             for line in self._current().values():
@@ -157,18 +163,18 @@ def _shorten(hash_: str) -> int:
     return int(hash_[:15] or "0", 16)
 
 
-def list_replacing(current: Mapping[str, Line]) -> list[Memory]:
-    """Return the memories that replace others."""
-    lines = [line for line in current.values() if not isinstance(line, LateLine) or line.replaces]
+def list_replacing(lines: Iterable[Line]) -> list[Memory]:
+    """Return those memories of *lines* that replace others."""
+    lines = [line for line in lines if not isinstance(line, LateLine) or line.replaces]
     return [line.memory for line in lines if line.memory and line.memory.supersedes]
 
 
-def _list_alike(current: Mapping[str, Line], form: str) -> list[str]:
-    """Return the ids of the texts with that normal *form*; most begin with another letter."""
-    first, number = form[:1], number_form(form)
+def _list_alike(lines: Iterable[Line], number: int, form: str) -> list[str]:
+    """Return the ids of those of *lines* whose texts have that normal *form*, which has this *number*; most begin with another letter."""
+    first = form[:1]
     return [
-        id_
-        for id_, line in current.items()
+        memory.id
+        for line in lines
         if (not isinstance(line, LateLine) or line.form == number)
         and (memory := line.memory)
         and memory.content.lstrip()[:1].lower()[:1] == first

@@ -51,6 +51,11 @@ def stamp(path: Path) -> Stamp:
         return ABSENT
 
 
+def stamp_of(file: BinaryIO) -> Stamp:
+    """Return the stamp of an open *file*."""
+    return _stamp(os.fstat(file.fileno()))
+
+
 def _stamp(status: os.stat_result) -> Stamp:
     return Stamp(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 

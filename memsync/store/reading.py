@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _thread import RLock  # the module of threads is for those who start one
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -17,6 +18,7 @@ from memsync.records import Change, Memory, content_hash
 from memsync.store import changes as diff
 from memsync.store import files, grown
 from memsync.store.places import Place
+from memsync.store.table import Moved, Table
 from memsync.system.late import late
 
 if TYPE_CHECKING:
@@ -33,17 +35,19 @@ class Reading:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        # Returns the lines of an open file with that stamp, to be read late, or None; nothing may wait.
-        self.recognise: Callable[[files.Stamp, BinaryIO], list[Line] | None] | None = None
+        # Returns the lines of an open file with that stamp, to be read late, all of them or one by one, or None; nothing may wait.
+        self.recognise: Callable[[files.Stamp, BinaryIO], list[Line] | Table | None] | None = None
         self._mutex = RLock()
         self._stamp: Stamps | None = None
-        self._lines: list[Line] = []  # of the file, then of the pending one, then what had to be merged
-        self._ends = (0, 0)  # where in _lines the two files end
-        self._current: dict[str, Line] = {}
+        self._table: Table | None = None  # stands for all lines until somebody wants them
+        self._all: list[Line] = []  # of the file, then of the pending one, then what had to be merged
+        self._ends = (0, 0)  # where in _all the two files end
+        self._by_id: dict[str, Line] = {}
         self._in_conflict = self._is_split = False  # by git; by a merge of text that left two versions of a record
         self.followers = diff.Followers()
         self._later = grown.Later(self._mutex)
         self._written: list[Line] = []  # by the export that just ends
+        self._ordered: Stamps = NOWHERE  # what the files looked like after the last export
 
     @property
     def path(self) -> Path:
@@ -53,6 +57,16 @@ class Reading:
             OutsideTree: a link leads out of the repository.
         """
         return files.resolve_inside(self.place.memories, self.place.tree)
+
+    @property
+    def _lines(self) -> list[Line]:
+        self._spread()
+        return self._all
+
+    @property
+    def _current(self) -> dict[str, Line]:
+        self._spread()
+        return self._by_id
 
     def follow(self, listener: Callable[[Sequence[Change]], None], since: Mapping[str, Memory]) -> None:
         """Call *listener* (the only one) with what changed *since*, and from now on with every change, in order.
@@ -76,6 +90,7 @@ class Reading:
         with self._mutex, self.followers.whole():
             if self._stamp is not None and self._looks_as_read() and not (whole and self._later.is_due):
                 return []
+            self._drop_table()
             if not whole and (changes := self._follow_growth()) is not None:
                 return changes
             self._later.cancel()
@@ -85,7 +100,12 @@ class Reading:
             with files.open_to_read(self.path) as (source, found):
                 if jsonl.is_utf16(source.read(jsonl.HEAD)):
                     raise StoreUnreadable(self.path, "is UTF-16", "save it as UTF-8")
-                if (lines := self._recognise_all(source, found, held_seen)) is not None:
+                lines = self._recognise_all(source, found, held_seen)
+                if isinstance(lines, Table):
+                    self._lay_table(lines)
+                    self._stamp = found, held_seen
+                    return []
+                if lines is not None:
                     added = None
                 else:
                     added, lines = self._known.read_whole(source, self.lines, may_grow=was_whole and not held)
@@ -103,18 +123,44 @@ class Reading:
     def _lay_out(self, lines: list[Line], held: bytes) -> None:
         """Take *lines* as those of the file, under those of the pending file *held*, and find what counts."""
         is_simple = jsonl.have_own_ids(lines)
-        self._lines, self._ends = pending.lay_over(lines, held) if held else (lines, (len(lines), len(lines)))
-        self._current = jsonl.current(lines) if is_simple else merge.current(lines)
-        self._current |= jsonl.current(self._lines[len(lines) :])
+        self._all, self._ends = pending.lay_over(lines, held) if held else (lines, (len(lines), len(lines)))
+        self._by_id = jsonl.current(lines) if is_simple else merge.current(lines)
+        self._by_id |= jsonl.current(self._all[len(lines) :])
         self._in_conflict = not is_simple and jsonl.in_conflict(lines)
         self._is_split = not (is_simple or self._in_conflict) and bool(text_merges.find(lines))
 
-    def _recognise_all(self, source: BinaryIO, seen: files.Stamp, held_seen: files.Stamp) -> list[Line] | None:
+    def _lay_table(self, table: Table) -> None:
+        self._table, self._all, self._by_id, self._ends = table, [], {}, (len(table), len(table))
+        self._in_conflict = self._is_split = False
+
+    def _spread(self) -> None:
+        """Hold all lines, if it was a table that stood for them."""
+        if self._table is None:
+            return
+        with self._mutex:
+            if (table := self._table) is None:
+                return
+            try:
+                lines = table.read_all()
+            except Moved:
+                self._drop_table()
+                self.refresh(whole=True)
+            else:
+                self._table = None
+                self._lay_out(lines, b"")
+
+    def _drop_table(self) -> None:
+        """Forget the table, if there is one, and who was told of what it has: the file is another."""
+        if self._table is not None:
+            self._table, self._stamp, self._ends = None, None, (0, 0)
+            self.followers.let_go()
+
+    def _recognise_all(self, source: BinaryIO, seen: files.Stamp, held_seen: files.Stamp) -> list[Line] | Table | None:
         """Return the lines of *source* if that is what was just written, or what a cache knows, which is asked once."""
         source.seek(0)
         if (new := self._written) and all(files.begins_with(source, block) for block in jsonl.join_blocks(new)):
             return None if source.read(1) else new
-        if self.recognise is None or self._lines or held_seen != files.ABSENT:
+        if self.recognise is None or self._all or not self.followers.are_none or held_seen != files.ABSENT:
             return None
         source.seek(0)
         return self.recognise(seen, source)
@@ -143,6 +189,15 @@ class Reading:
         """Return the stamps of both files as they are now."""
         return files.stamp(self.path), files.stamp(self.place.pending)
 
+    def _find(self, id_: str) -> Line | None:
+        """Return the line that counts for *id_*."""
+        if self._table is not None:
+            try:
+                return self._table.find(id_)
+            except Moved:
+                self._spread()
+        return self._by_id.get(id_)
+
     def memories(self) -> dict[str, Memory]:
         """Return the live memories by id; the caller may keep the dictionary."""
         with self._mutex:
@@ -160,11 +215,25 @@ class Reading:
 
     def replacing(self) -> list[Memory]:
         """Return the memories that replace others. Takes no lock, so that who holds another store's may ask."""
-        return diff.list_replacing(self.current_lines())
+        return diff.list_replacing(self._list_replacing())
+
+    def _list_replacing(self) -> Sequence[Line]:
+        """Return the lines that may replace others."""
+        if self._table is not None:
+            with suppress(Moved):
+                return list(self._table.find_replacing())
+        return list(self._current.values())
+
+    def _list_alike(self, form: int) -> Sequence[Line]:
+        """Return the lines whose texts may have the normal form with the number *form*."""
+        if self._table is not None:
+            with suppress(Moved):
+                return list(self._table.find_alike(form))
+        return list(self._current.values())
 
     def get(self, id_: str) -> Memory | None:
         """Return the live memory *id_*, by its whole id."""
-        return line.memory if (line := self._current.get(id_)) else None
+        return line.memory if (line := self._find(id_)) else None
 
     def raw(self, id_: str) -> bytes:
         """Return the bytes of the line that counts for *id_*."""
@@ -172,10 +241,14 @@ class Reading:
 
     def knows(self, id_: str) -> bool:
         """Tell whether a line has that id, be it a live memory or a removal."""
-        return id_ in self._current
+        return id_ in self._by_id if self._table is None else self._table.knows(id_)
 
     def __len__(self) -> int:
-        return len(self._current)
+        return len(self._by_id if self._table is None else self._table)
+
+    def known_lines(self) -> Table | dict[str, Line]:
+        """Return the line that counts for each id, or what stands for all lines as they are now, until it has changed."""
+        return self.current_lines() if self._table is None else self._table
 
     def current_lines(self) -> dict[str, Line]:
         """Return the line that counts for each id; the caller may keep the dictionary."""
@@ -184,12 +257,14 @@ class Reading:
 
     def count_live(self) -> int:
         """Return how many memories there are."""
-        return sum(line.is_record for line in self._current.values())
+        return sum(line.is_record for line in self._by_id.values()) if self._table is None else len(self._table)
 
     def by_hash(self, hash_: str, *, besides: str = "", text: str = "") -> Memory | None:
         """Return a memory with that content hash, that of *text* if it is given, and another id than *besides*; an archived one only if there is no other."""
         with self._mutex:
-            hashes = self.followers.hashes = self.followers.hashes or diff.Hashes(lambda: self._current)
+            hashes = self.followers.hashes = self.followers.hashes or diff.Hashes(
+                lambda: self._current, self._list_alike, self._list_replacing
+            )
             found = (
                 m
                 for id_ in hashes.find(hash_, text)
@@ -227,12 +302,16 @@ class Reading:
     def is_plain(self) -> bool:
         """Tell whether each line of the file is a record of its own, there is nothing to say of any, and nothing waits."""
         with self._mutex:
+            if self._table is not None:
+                return True
             lines, is_one_each = self._lines, self._ends[0] == len(self._lines) == len(self._current)
             return is_one_each and not self._is_split and all(line.is_record and not line.problem for line in lines)
 
     def is_canonical(self) -> bool:
         """Tell whether an export would change nothing, but for what waits, as of the last `refresh`."""
         with self._mutex:
+            if self._table is not None or self._ordered == self._stamp:
+                return self._table is None or not self._table.added
             lines, size = self._lines[: self._ends[0]], (self._stamp or NOWHERE)[0].size
         return jsonl.in_conflict(lines) or jsonl.is_in_order(lines, max(size, 0))
 
@@ -249,7 +328,11 @@ class Reading:
         """Add *lines* after the others, and return what they change."""
         latest = {line.id: line for line in lines if line.id is not None}
         changes = [Change(id_, self.get(id_), line.memory) for id_, line in latest.items()]
-        self._lines += lines
-        self._ends = (self._ends[0] if waiting else len(self._lines), len(self._lines))
-        self._current |= latest
+        if self._table is not None:
+            self._table.added += lines
+            self._ends = (len(self._table), len(self._table))
+        else:
+            self._all += lines
+            self._ends = (self._ends[0] if waiting else len(self._all), len(self._all))
+            self._by_id |= latest
         return [change for change in changes if change.before != change.after]

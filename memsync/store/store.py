@@ -24,6 +24,7 @@ from memsync.store.changes import Exported
 from memsync.store.lock import lock
 from memsync.store.places import Place
 from memsync.store.reading import NOWHERE, Reading
+from memsync.store.table import Before, Moved, Table
 from memsync.system.late import late
 
 if TYPE_CHECKING:
@@ -70,10 +71,13 @@ class Store(Reading):
                 self.before_write()
                 yield
 
+    def _count_lines(self) -> int:
+        return len(self._all if self._table is None else self._table)
+
     def is_due(self) -> bool:
         """Tell whether a change waits that belongs into the file, and not on another branch."""
         first, last = self._ends
-        return last != len(self._lines) or (
+        return last != self._count_lines() or (
             first != last and pending.is_due(self._lines[:first], self._lines[first:last])
         )
 
@@ -88,7 +92,7 @@ class Store(Reading):
     def write(self, memories: Iterable[Memory | bytes], edits: Mapping[str, Mapping[str, Any]]) -> list[Change]:
         """Append new *memories* (lines as they are) and new versions with one fsync: all of them, or on an error none."""
         old = [self._current[id_].raw for id_ in edits]
-        new = diff.edit_lines(self._lines, self._current, edits)
+        new = diff.edit_lines(self._lines, self._current, edits) if edits else []
         self._keep_replaced(old)
         memories = list(memories)
         self._close_log([m for m in memories if isinstance(m, bytes)])
@@ -155,7 +159,13 @@ class Store(Reading):
             raise StoreError(self.path, "kept changing during the export", "try again when the other writer is done")
 
     def _export_once(self, collapse: bool, settle: Callable[[list[Line]], list[Line]] | None) -> Exported | None:
-        path = self.path
+        if self._table is not None and settle is None and not collapse:
+            return self._export_table(self._table, self.path)
+        return self._export_lines(self.path, collapse, settle)
+
+    def _export_lines(
+        self, path: Path, collapse: bool, settle: Callable[[list[Line]], list[Line]] | None
+    ) -> Exported | None:
         lines, was = self._read_for_export(path)
         read = lines
         if settle is None and jsonl.in_conflict(lines) and checkout.is_unmerged(path):
@@ -182,6 +192,32 @@ class Store(Reading):
         finally:
             self._written = []
 
+    def _export_table(self, table: Table, path: Path) -> Exported | None:
+        """Put the lines that were added where they belong; None: the file is another by now."""
+        lines, temp = table.put_in_order(), self.place.local / "export.tmp"
+        if files.stamp(path) != table.stamp:
+            return None
+        if is_changed := not table.is_in_order(lines):
+            was = Before(temp, path, lines, table.added)
+            try:
+                late = files.replace_blocks(
+                    path, table.blocks_in_order(lines), was=was, temp=temp, private=self.place.private
+                )
+            except Moved:
+                late = None
+            if late is None:
+                self._spread()
+                return None
+            if late:
+                files.append(path, late, private=self.place.private)
+            now = files.stamp(path)
+            if now._replace(ctime_ns=0) != was.made._replace(ctime_ns=0):
+                self._drop_table()  # somebody wrote to it already
+            else:
+                table.stamp, self._stamp = now, (now, files.ABSENT)
+        table.settle(lines)
+        return self._end_export(b"", changed=is_changed)
+
     def _read_for_export(self, path: Path) -> tuple[list[Line], Iterable[bytes]]:
         """Return the lines of the file as it is now, and its bytes in blocks; of one that was just read they are what we know."""
         seen = (self._stamp or NOWHERE)[0]
@@ -206,13 +242,16 @@ class Store(Reading):
         elif not away:
             with blaming(self.place.pending):
                 self.place.pending.unlink(missing_ok=True)
+        before = self._stamp
         self.refresh()
+        if self._stamp is not None and (self._stamp == before or (self._written and self._all is self._written)):
+            self._ordered = self._stamp
         self.in_log_form = False
         return Exported(self.path, changed=changed)
 
     def _close_log(self, old: Sequence[object]) -> None:
         """Export before *old* lines are added where the log replaces something: none may follow what is later."""
-        if old and not self._waits and self._ends[0] != len(self._current):
+        if old and not self._waits and self._ends[0] != len(self):
             self._export_once(False, None)
             self.refresh()
 
@@ -237,15 +276,19 @@ class Store(Reading):
         seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in
         data = b"".join(raw + b"\n" for raw in new)
         lines = (pending.read if self._waits else jsonl.read_lines)(data)
+        if self._table is not None and (self._waits or not self._table.can_take(lines)):
+            self._spread()
         self.touched = {line.id: self.get(line.id) for line in lines if line.id is not None} | self.touched
         before, after = files.append(path, data, private=self.place.private)
         local_history.note(self.place.local, raws if keep else (), private=self.place.private)
         self.in_log_form = not self._waits
-        if before != seen[self._waits] or last != len(self._lines) or (self._waits and self.look()[0] != seen[0]):
+        if before != seen[self._waits] or last != self._count_lines() or (self._waits and self.look()[0] != seen[0]):
             return self.refresh()  # somebody without the lock wrote in between, or merged lines are in the way
         with self.followers.whole():
             changes = self._take_in(lines, waiting=self._waits)
             self._stamp = (seen[0], after) if self._waits else (after, seen[1])
+            if self._table is not None:
+                self._table.stamp = after
             return self.followers.tell(changes)
 
     def _keep_replaced(self, raws: list[bytes]) -> None:
