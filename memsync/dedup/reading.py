@@ -69,6 +69,7 @@ _SERVICE_A: Final = late_pattern(r"(?<!\w)A(?!\w)", re.ASCII)  # letters without
 _NOTHING: Final = frozenset[str]()
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _SCRIPTS: Final = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))  # the first and the last letter of each
+_VOWELS: Final = frozenset("aeiouy")
 _HIRAGANA: Final = late_pattern("[\u3040-\u309f]")
 _RUN: Final = late_pattern(f"(?:[{_UNSPACED}]|[ー々])+")
 _PLURALS: Final = {
@@ -321,7 +322,7 @@ def stem(word: str) -> str:
         word = word[:-1]
     for ending in ("ing", "ed"):
         root = word.removesuffix(ending)
-        if root != word and len(root) > 2 and re.search("[aeiouy]", root):
+        if root != word and len(root) > 2 and not _VOWELS.isdisjoint(root):
             word = root[:-1] if root[-1] == root[-2] and root[-1] not in "lsz" else root
             word = word[:-1] + "y" if ending == "ed" and word.endswith("i") else word
             break

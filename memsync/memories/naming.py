@@ -20,6 +20,7 @@ _PATH: Final = late_pattern(
     r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,8}|(?!Make)[A-Z][a-z]+file)(?![\w/])(?:#([\w.:]+\w))?"
 )
 _FOLDER: Final = late_pattern(r"(?<![\w/.:@~$*-])((?:[\w.@-]*\w/)+)(?![\w*])")
+_JOINED: Final = late_pattern(r"[a-z0-9][A-Z]|[a-z]\.[a-z]|[#]|::")
 _QUOTED: Final = late_pattern(r"`([^`\n]{2,120})`")
 _SYMBOL: Final = late_pattern(r"(?<![\w./#:-])(?:((?:[A-Za-z_]\w*(?:\.|::|\#))*[A-Za-z_]\w*)(\(\))?)(?![\w/]|\.\w)")
 _MOST: Final = 5
@@ -125,7 +126,7 @@ def _find_elsewhere(content: str, root: Path, known: Collection[str]) -> Iterato
 
 def _is_code(match: re.Match[str]) -> bool:
     name = match[1]
-    return bool(match[2]) or "_" in name.strip("_") or bool(re.search(r"[a-z0-9][A-Z]|[a-z]\.[a-z]|[#]|::", name))
+    return bool(match[2]) or "_" in name.strip("_") or bool(_JOINED.search(name))
 
 
 def _find_commands(content: str, root: Path) -> Iterator[str]:

@@ -11,18 +11,20 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Final
+from zlib import crc32
 
 from memsync.poison.fingerprints import texts_of
 from memsync.poison.guard import visible
-from memsync.poison.phrases import LATIN, LEET, LOOKALIKES, OTHER
+from memsync.poison.phrases import LATIN, LEET, LOOKALIKES, OTHER, Row
 from memsync.poison.reasons import TAG
 from memsync.poison.shapes import SHAPES, TAGS
 from memsync.records import TYPE_ORDER, Memory
 from memsync.secrets import unmasking
+from memsync.system.late import late_pattern
 from memsync.system.named import NamedTuple
-from memsync.system.patterns import compiled
+from memsync.system.patterns import compiled, kept
 
-_WORD: Final = re.compile(r"[^\W_]+")
+_WORD: Final = late_pattern(r"[^\W_]+")
 _KEY: Final = 4  # letters by which phrases are looked up
 _OURS: Final = frozenset((*TYPE_ORDER, "user", "agent", "session", "skill", "inferred", "import"))
 _BETWEEN: Final = str.maketrans("-',.:", "     ")
@@ -33,13 +35,11 @@ _LONGEST: Final = 200_000  # characters that are read, which no memory has
 
 
 class Phrase(NamedTuple):
-    """One line of the rules: its place among them, why, what excuses it, and its groups of words with the gaps between them."""
+    """One line of the rules: why, what excuses it, and its groups of words with the gaps between them."""
 
-    place: int
     why: str
     excuse: str
     text: str
-    groups: tuple[frozenset[str], ...]
 
 
 def suspicious(text: str) -> str:
@@ -76,7 +76,7 @@ def _why(text: str, *, is_whole: bool) -> str:
             return why
     if why := _tag(text):
         return why
-    if re.search(_SPELLED, lower):
+    if _compile(_SPELLED).search(lower):
         return "spells words letter by letter"
     return next(filter(None, (_why(part, is_whole=False) for part in _decode(text))), "") if is_whole else ""
 
@@ -87,7 +87,7 @@ def folded(text: str) -> str:
         return " ".join(text.lower().split())
     from unicodedata import normalize
 
-    plain = re.sub("[\u0300-\u036f]+", "", normalize("NFKD", text).casefold())
+    plain = _compile("[\u0300-\u036f]+").sub("", normalize("NFKD", text).casefold())
     return " ".join(normalize("NFC", plain).split())
 
 
@@ -99,9 +99,9 @@ def _readings(lower: str) -> Iterator[str]:
         if latin != lower:
             yield latin
             lower = latin
-    if any(mark in lower for mark in ("*", "`", "_", "~")) and re.search(r"[a-z][*`_~]+[a-z]", lower):
-        yield re.sub(r"[*`_~]+", "", lower)
-    if len(re.findall(r"[a-z][013457@$!]+[a-z]|\b[013457@$]+[a-z]{2}", lower)) > 1:
+    if any(mark in lower for mark in ("*", "`", "_", "~")) and _compile(r"[a-z][*`_~]+[a-z]").search(lower):
+        yield _compile(r"[*`_~]+").sub("", lower)
+    if len(_compile(r"[a-z][013457@$!]+[a-z]|\b[013457@$]+[a-z]{2}").findall(lower)) > 1:
         yield lower.translate(str.maketrans(*LEET))
 
 
@@ -122,10 +122,10 @@ def _why_in_reading(text: str) -> str:
 
 def _find_near(keys: set[str], *, is_latin: bool) -> list[Phrase]:
     """Return the phrases of which each group may have a word among *keys*."""
-    known = _phrases(is_latin=is_latin)
-    found = [phrase for key in keys & known.keys() for phrase in known.get(key, ())]
-    fits = {phrase for phrase in found if not any(map(keys.isdisjoint, phrase.groups))}
-    return sorted(fits, key=lambda phrase: phrase.place)
+    places, rows = _phrases(is_latin=is_latin)
+    near = sorted({place for key in keys & places.keys() for place in places[key]})
+    found = (Phrase(*rows[place]) for place in near)
+    return [phrase for phrase in found if not any(map(keys.isdisjoint, _told(phrase.text)))]
 
 
 def _holds(text: str, phrase: Phrase) -> bool:
@@ -153,31 +153,40 @@ def _is_excused(text: str, match: re.Match[str], excuse: str) -> bool:
     if not excuse:
         return False
     start = max(text.rfind(end, 0, match.start()) for end in (". ", "! ", "? ", "; "))
-    return re.search(excuse, text[start + 1 : match.start()][-120:]) is not None
+    return _compile(excuse).search(text[start + 1 : match.start()][-120:]) is not None
 
 
 def _is_quoted(text: str, match: re.Match[str]) -> bool:
     """Tell whether the *match* begins a short quotation in a sentence about such texts."""
     speaks = r"\b(?:text|texts|phrases?|strings?|inputs?|injections?|sanitiz\w+|filters?)\b[^.\"“„«]{0,60}[\"“„«]$"
     return (
-        re.search(speaks, text[max(0, match.start() - 100) : match.start()]) is not None
-        and re.match(r"[\w ,']{0,60}[\"”“»]", text[match.end() :]) is not None
+        _compile(speaks).search(text[max(0, match.start() - 100) : match.start()]) is not None
+        and _compile(r"[\w ,']{0,60}[\"”“»]").match(text[match.end() :]) is not None
     )
 
 
 @cache
-def _phrases(*, is_latin: bool) -> dict[str, list[Phrase]]:
-    """Return the phrases by the keys of one of their groups, the most telling."""
+def _phrases(*, is_latin: bool) -> tuple[dict[str, list[int]], list[tuple[str, str, str]]]:
+    """Return the places of the phrases by the keys of one of their groups, the most telling, and the phrases in their order."""
     rules = LATIN if is_latin else OTHER
-    parts = ((why, excuse, line) for why, excuse, lines in rules for line in _fold_lines(lines))
-    known: dict[str, list[Phrase]] = {}
-    for place, (why, excuse, line) in enumerate(parts):
-        groups = map(_keys, _split_groups(line))
-        told = sorted((group for group in groups if "" not in group), key=len)
-        phrase = Phrase(place, why, excuse, line, tuple(told))
-        for key in told[0] if told else {""}:
-            known.setdefault(key, []).append(phrase)
-    return known
+    name = f"phrases by {_KEY} letters {crc32(repr(rules).encode()):08x}"
+    return kept(name, lambda: _sort_phrases(rules))
+
+
+def _sort_phrases(rules: Iterable[Row]) -> tuple[dict[str, list[int]], list[tuple[str, str, str]]]:
+    rows = [(why, excuse, line) for why, excuse, lines in rules for line in _fold_lines(lines)]
+    places: dict[str, list[int]] = {}
+    for place, (_, _, line) in enumerate(rows):
+        for key in next(iter(_told(line)), {""}):
+            places.setdefault(key, []).append(place)
+    return places, rows
+
+
+@lru_cache(4096)
+def _told(line: str) -> tuple[frozenset[str], ...]:
+    """Return the keys of those groups of *line* that have any, the most telling first."""
+    groups = map(_keys, _split_groups(line))
+    return tuple(sorted((group for group in groups if "" not in group), key=len))
 
 
 def _fold_lines(lines: str) -> Iterable[str]:
@@ -245,7 +254,7 @@ def _tag(text: str) -> str:
     plain = text.lower() if text.isascii() else _compatible(text).lower()
     if not any(mark in plain for mark in ("<", "[", ":", "#", "begin", "end", "start")):
         return ""
-    plain = re.sub(r"`[^`\n]{1,200}`", "` `", plain)
+    plain = _compile(r"`[^`\n]{1,200}`").sub("` `", plain)
     for needed, pattern in TAGS:
         if any(mark in plain for mark in needed.split("|")) and any(
             not _is_spoken_of(plain, match) for match in _compile(pattern, re.VERBOSE).finditer(plain)
@@ -279,7 +288,7 @@ def _decode(text: str) -> Iterator[str]:
         yield unmasking.from_percent(text)
     if "\\" in text and len(re.findall(r"\\(?:u\{?[0-9a-fA-F]{2}|x[0-9a-fA-F]{2}|[01][0-7]{2})", text)) > 1:
         yield unmasking.from_escapes(text)
-    for word in re.findall(r"[A-Za-z0-9+/_-]{24,}={0,2}", text) if len(text) >= _ENCODED else ():
+    for word in _compile(r"[A-Za-z0-9+/_-]{24,}={0,2}").findall(text) if len(text) >= _ENCODED else ():
         is_hex = not word.strip("0123456789abcdefABCDEF")
         said = unmasking.from_hex(word) if is_hex else unmasking.from_base64(word)
         if " " in said:

@@ -60,6 +60,7 @@ _KNOWN_FOR: Final = late_pattern(
     r"|signature|request|build|tx|contract|project|client|account|session|version|name|file|url|path|did:\w{1,8})[\"'`]?(?: is)?[\s:=\"'`#/<(]{1,4}$"
     r"|; ?bh?=$|[\"'](?:n|x|y|x5c)[\"']\s?:\s?\[?[\"']$"  # a signed mail, a public JWK
 )
+_SLASHES: Final = late_pattern(r"[/\\]+")
 _UNNAMED: Final = "random-value"
 _CUT_OFF: Final = 60
 _VARIED: Final = 2.8  # bits a character, at least
@@ -183,7 +184,7 @@ def _homes(home: str, user: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return the pattern of each home, beside a word that is in every text with one, case folded."""
     found = []
     if len(home) > 1:
-        parts = re.split(r"[/\\]+", home)
+        parts = _SLASHES.split(home)
         found.append((parts[-1], _SLASH.join(map(re.escape, parts))))
     if user and user != "root":
         found.append((user, rf"(?:/mnt/[a-z]|/[a-z]|[A-Za-z]:)?{_SLASH}(?:Users|home){_SLASH}{re.escape(user)}"))

@@ -25,6 +25,7 @@ class Unmasked(NamedTuple):
 
 _BLANK: Final = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # are drawn as nothing
 _TAGS: Final = 0xE0000  # tag characters spell ASCII behind this
+_BETWEEN: Final = late_pattern(r"0x|[ :,-]")  # the digits of a run
 _PERCENT: Final = late_pattern(r"(?:[\w.~+/=:-]|%[0-9A-Fa-f]{2}){12,}")
 _ENTITIES: Final = late_pattern(r"(?:[\w.~+/=:-]|&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});){6,}")
 _ESCAPES: Final = late_pattern(
@@ -128,7 +129,7 @@ def from_escapes(run: str) -> str:
 
 def from_hex(run: str) -> str:
     """Return the text that pairs of hexadecimal digits spell; "" if it is not one."""
-    digits = re.sub(r"0x|[ :,-]", "", run)
+    digits = _BETWEEN.sub("", run)
     return _as_text(bytes.fromhex(digits)) if len(digits) % 2 == 0 else ""
 
 

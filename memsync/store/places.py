@@ -21,6 +21,7 @@ from memsync.system.home import find_home, find_own
 from memsync.system.late import late_pattern
 
 STORE_DIR: Final = ".gobby"
+_ODD: Final = late_pattern(r"[^a-z0-9]+")
 MEMORIES: Final = "memories.jsonl"
 CONFIG: Final = "config.yaml"
 SKILLS: Final = ".claude/skills"  # of a project: where Claude Code looks
@@ -313,7 +314,7 @@ def stealth_key(layout: Layout) -> str:
 
 
 def _make_key(named: Path, identity: str) -> str:
-    slug = re.sub(r"[^a-z0-9]+", "-", named.name.lower()).strip("-")[:40] or "project"
+    slug = _ODD.sub("-", named.name.lower()).strip("-")[:40] or "project"
     raw = identity.encode("utf-8", "surrogatepass")
     return f"{slug}-{crc32(raw):08x}{crc32(raw[::-1]):08x}"
 

@@ -18,13 +18,16 @@ from memsync.system.home import find_own
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from typing import Any, AnyStr
+    from collections.abc import Callable
+    from typing import Any, AnyStr, TypeVar
 
     # A pattern's flags, its code in words of four bytes, and its groups: how many, by name, and their names by number.
     Parts = tuple[int, bytes, int, dict[str, int], tuple[str | None, ...]]
+    T = TypeVar("T")
 
 _MOST = 1_000  # patterns, several times as many as there are: others come from older versions
 _CRC = 4  # bytes
+_NO_PATTERN = -1  # in the place of flags
 
 
 class _Kept:
@@ -47,6 +50,18 @@ def compiled(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
         made: re.Pattern[AnyStr] = _put_together(text, _find(text, int(flags)))
     except (AttributeError, ImportError, RuntimeError, TypeError, ValueError):
         return re.compile(text, flags)
+    return made
+
+
+def kept(name: str, make: Callable[[], T]) -> T:
+    """Return what *make* returns, or did in an earlier process: texts, numbers, tuples, lists and dictionaries made of our rules alone.
+
+    *name* tells them and their form from any others.
+    """
+    found = _kept()
+    if (name, _NO_PATTERN) not in found.table:
+        found.table[name, _NO_PATTERN], found.is_new = make(), True
+    made: T = found.table[name, _NO_PATTERN]
     return made
 
 
@@ -75,7 +90,7 @@ def _place() -> str:
     return os.path.join(find_own() or os.devnull, "local", f"patterns.{sys.implementation.cache_tag}")
 
 
-def _read() -> dict[tuple[str | bytes, int], Parts]:
+def _read() -> dict[tuple[str | bytes, int], Any]:
     from marshal import loads
 
     with suppress(OSError, ValueError, EOFError, TypeError):
@@ -84,7 +99,7 @@ def _read() -> dict[tuple[str | bytes, int], Parts]:
         if _sum(data[_CRC:]) == data[:_CRC]:
             made_by, table = loads(data[_CRC:])  # noqa: S302 - as private as what Python keeps of our modules
             if made_by == _made_by():
-                found: dict[tuple[str | bytes, int], Parts] = table
+                found: dict[tuple[str | bytes, int], Any] = table
                 return found
     return {}
 
@@ -105,11 +120,11 @@ def _sre() -> Any:
 
 
 def _find(text: str | bytes, flags: int) -> Parts:
-    kept = _kept()
-    parts = kept.table.get((text, flags))
+    found = _kept()
+    parts: Parts | None = found.table.get((text, flags))
     if parts is None:
-        parts = kept.table[text, flags] = _take_apart(text, flags)
-        kept.is_new = True
+        parts = found.table[text, flags] = _take_apart(text, flags)
+        found.is_new = True
     return parts
 
 
