@@ -14,7 +14,7 @@ import time
 from itertools import islice
 
 from memsync.agents import wire
-from memsync.system import deadline
+from memsync.system import deadline, standins
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from memsync.agents.injection import Reply
+    from memsync.store.config import Loaded
+    from memsync.store.places import Layout
 
 _SHARE = 0.25  # of the time, that servers may take to answer; then the hook answers itself
 _REST = 0.25  # of the time, for reading what others wrote, once the answer is out
@@ -47,6 +49,7 @@ def main(words: Sequence[str]) -> NoReturn:
         event, client = parse(words)
         wait = wire.longest_wait(os.environ, event)
         _start_clock(wait, own=wire.bound(os.environ), will_fork=event == "session-end")
+        standins.put_in()
         gc.disable()  # there is memory for two seconds, and a tenth of them to gain
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting others takes as long
         if os.environ.get("MEMSYNC_HOOKS") != "off":
@@ -234,10 +237,22 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
     sender = known.find(client)
     if (name := sender.output_event(event)) and event not in _TOOLS:  # else it would be said at each call
         _speaks.append(lambda text: sender.answer(name, text))
+    ground = None
+    if event == "prompt":
+        from memsync.agents import silence
+
+        ground = silence.find_ground(sender, payload, cwd, os.environ)
+        if ground and silence.is_unanswered(ground, sender, payload):
+            silence.note_down(ground, sender, payload)
+            _answered.append(event)
+            _start_another(event, ground.layout, ground.loaded)
+            keep_patterns()
+            return
+    standins.take_out()
     from memsync.agents.hooks import answer
     from memsync.memories.project import Project
 
-    with Project.open(cwd) as project:
+    with Project(ground.layout, loaded=ground.loaded, reader=ground.reader) if ground else Project.open(cwd) as project:
         project.be_brief()
         reply: Reply = answer(project, sender, event, payload, _NAME)
         try:
@@ -247,10 +262,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
             raise
         reply.used()
         _answered.append(event)
-        if event in _STARTING and project.settings.resident:
-            from memsync.agents import resident
-
-            resident.start(project.layout, os.environ)
+        _start_another(event, project.layout, project.loaded)
         if project.is_behind and _claim(cwd):
             if not project.screen_all(seconds=_REST * wire.bound(os.environ)):
                 from memsync.system import programs
@@ -260,6 +272,14 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
                 os.unlink(_claimed.pop())
     project.stores.close()
     keep_patterns()
+
+
+def _start_another(event: str, layout: Layout, loaded: Loaded) -> None:
+    """Start the process that answers the next hooks, where the user wants one."""
+    if event in _STARTING and loaded.settings.resident:
+        from memsync.agents import resident
+
+        resident.start(layout, os.environ)
 
 
 def _print(text: str) -> None:

@@ -28,6 +28,12 @@ def find_gist(prompt: str) -> str:
     return f"{prompt[:_HEAD]}\n\n{errors[:_ERRORS]}\n\n{prompt[-_TAIL:]}"
 
 
+def list_questions(prompt: str) -> list[str]:
+    """Return what is looked for at a *prompt*: what it is about, then its parts."""
+    gist = find_gist(prompt)
+    return [gist, *split_questions(gist)]
+
+
 def split_questions(gist: str) -> list[str]:
     """Return the parts of *gist* that are asked for one by one beside the whole; none of a short one."""
     if len(gist.split(None, _LONG)) <= _LONG:

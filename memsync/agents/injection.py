@@ -52,14 +52,6 @@ class Reply(NamedTuple):
     lost: Callable[[], None] = lambda: None
 
 
-class Matched(NamedTuple):
-    """What the last prompt was about: the ids that it was given, and those that the session had."""
-
-    turn: str = ""
-    given: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
-
-
 class Rules(NamedTuple):
     """Which memories a session may be given now. Pure.
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from memsync.agents.injection import Injection, Matched
+from memsync.agents.injection import Injection
+from memsync.agents.matched import HELPED, MATCHED, Matched, keep_matched
 from memsync.agents.notes import scope_of
 from memsync.memories.project import Project
 from memsync.records import format_time, parse_time
@@ -22,10 +23,8 @@ COMPACTED: Final = "compacted_at"
 _CLAIMS: Final = "claims"
 _GIVING: Final = "giving"
 _KEPT: Final = "kept"
-_MATCHED: Final = "matched"
 _STARTED: Final = "started"
 _TOLD: Final = "told"
-HELPED: Final = "helped"
 CLIENT: Final = "client_pids"  # of the processes that started the hook of a session's start, the nearest first
 _TWIN: Final = timedelta(seconds=3)  # a second hook for the same event comes at once, and no hook lives longer
 
@@ -67,12 +66,12 @@ class Ledger:
         """Keep what the prompt of *turn* was about, for the case that the context is compacted before it is answered."""
         given = [entry.id for found in injections for entry in found.entries]
         known = [id_ for found in injections for id_ in found.known]
-        if given or known or {_MATCHED, HELPED} & self.variables().keys():
-            self._change(lambda variables: {**variables, _MATCHED: [turn, given, known], HELPED: False})
+        if self._state and self.id:
+            keep_matched(self._state, self.id, self.project.clock(), Matched(turn, tuple(given), tuple(known)))
 
     def matched(self) -> Matched:
         """Return what the last prompt was about."""
-        match self.variables().get(_MATCHED):
+        match self.variables().get(MATCHED):
             case [str(turn), [*given], [*known]]:
                 return Matched(turn, tuple(map(str, given)), tuple(map(str, known)))
         return Matched()

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from memsync.agents import hooklog
 from memsync.agents.triage import small_talk
@@ -20,6 +20,8 @@ from memsync.store import config, workflow
 from memsync.store.places import Layout, locate
 from memsync.store.settings import Settings
 from memsync.system.limits import read_json
+
+NOTHING: Final = "nothing that fits"  # why a prompt was given nothing
 
 
 def session_id(payload: Mapping[str, Any]) -> str:
@@ -78,15 +80,29 @@ def pass_over(client: Client, payload: Mapping[str, Any], cwd: str, env: Mapping
     """Note a prompt that asks for nothing, and do no more; False where it may ask for something, or somebody else has to look at it."""
     payload = client.read(payload)
     why = small_talk(client.prompt(str(payload.get("prompt") or "")))
-    if not why or client.restates or client.triggers("prompt", payload) != ("prompt",):
-        return False
+    found = find_usual(client, payload, cwd, env) if why else None
+    if found:
+        note_nothing(client, payload, why, *found)
+    return found is not None
+
+
+def find_usual(
+    client: Client, payload: Mapping[str, Any], cwd: str, env: Mapping[str, str]
+) -> tuple[Layout, config.Loaded] | None:
+    """Return where a prompt, as *client* reads its *payload*, is asked, and the settings in force; None where more is to be done than to look for memories."""
+    if client.restates or client.triggers("prompt", payload) != ("prompt",):
+        return None
     with suppress(MemsyncError):  # the other way says what is wrong
         layout = locate(Path(cwd), env)
         loaded = config.load(layout)
         is_usual = loaded.settings.enabled and not (loaded.unreadable or layout.notes)
         if is_usual and not any(workflow.own_files(layout)):
-            note = describe(client, "prompt", session_id(payload), str(payload.get("source") or ""))
-            nothing = {"given": [], "filtered": 0, "reason": why, "errors": []}
-            hooklog.write(layout, scope_of(layout, loaded.settings), note | nothing)
-            return True
-    return False
+            return layout, loaded
+    return None
+
+
+def note_nothing(client: Client, payload: Mapping[str, Any], why: str, layout: Layout, loaded: config.Loaded) -> None:
+    """Note that a prompt was given nothing, and why."""
+    note = describe(client, "prompt", session_id(payload), str(payload.get("source") or ""))
+    nothing = {"given": [], "filtered": 0, "reason": why, "errors": []}
+    hooklog.write(layout, scope_of(layout, loaded.settings), note | nothing)

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from memsync.agents.actions import Past
 from memsync.agents.identity import find_parent
-from memsync.agents.injection import Matched
 from memsync.agents.ledger import Ledger
+from memsync.agents.matched import Matched
 from memsync.agents.notes import parent_id
 from memsync.agents.session import RecallSession
 from memsync.clients.facts import Client

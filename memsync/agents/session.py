@@ -8,9 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from memsync.agents.gist import find_gist, split_questions
+from memsync.agents.gist import list_questions
 from memsync.agents.injection import Injection, Rules, drop_copies, key_of
-from memsync.agents.ledger import COMPACTED, HELPED, LEDGER, Ledger, ledger_of
+from memsync.agents.ledger import COMPACTED, LEDGER, Ledger, ledger_of
+from memsync.agents.matched import HELPED
+from memsync.agents.notes import NOTHING
 from memsync.agents.triage import small_talk
 from memsync.memories.filters import SHOWN, Filters, least_confidence, sort_by_importance, together
 from memsync.memories.project import Project
@@ -206,8 +208,7 @@ class RecallSession(Ledger):
                 replaced.update(entry.memory.supersedes)
             return not refusal
 
-        gist, filters = find_gist(prompt), Filters(archived=True, keep=keep)
-        asked = [gist, *split_questions(gist)]
+        asked, filters = list_questions(prompt), Filters(archived=True, keep=keep)
         if self._finds_nothing(asked):
             return Recall(hits=(), query=prompt, floor=self.project.settings.recall_threshold), [], set()
         found = together([search_all(self.project, text, filters, limit=limit * _POOL) for text in asked])
@@ -237,7 +238,7 @@ class RecallSession(Ledger):
     ) -> Injection:
         """Return as many of *new* as are wanted and fit; *filtered* others the session has."""
         if not new:
-            return Injection(filtered=filtered, reason="all given before" if filtered else "nothing that fits")
+            return Injection(filtered=filtered, reason="all given before" if filtered else NOTHING)
         from memsync.agents import context
 
         budget = self.project.settings.injection_budget if budget is None else budget
@@ -250,7 +251,7 @@ class RecallSession(Ledger):
             is_new=lambda entry: own(self.project, entry).screening.is_new(entry),
             notes=notes,
         )
-        why = "too long for the budget" if block.left_out else "all given before" if filtered else "nothing that fits"
+        why = "too long for the budget" if block.left_out else "all given before" if filtered else NOTHING
         return Injection(
             text=block.text,
             entries=block.entries,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final, TypeVar
@@ -58,7 +58,6 @@ _SHARED: Final = 4_096  # values that many lines have
 _DIGITS: Final = 20  # of the longest number of 64 bits, with its sign
 # JSON allows these bare, but line-splitting tools and editors take them for line ends.
 _LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-
 
 T = TypeVar("T", tuple[str, ...], str | None)
 
@@ -127,8 +126,9 @@ def _number(text: str) -> int | float:
 
 
 _loads = partial(json.loads, parse_int=_number)
-_scan: Final = json.JSONDecoder(parse_int=_number).raw_decode
-_spell: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+# Made when they are needed: who reads a few lines needs neither.
+_scan = cache(lambda: json.JSONDecoder(parse_int=_number).raw_decode)
+_spell = cache(lambda: json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode)
 
 
 def _parse(raw: bytes) -> Any:
@@ -312,7 +312,7 @@ def encode(memory: Memory) -> bytes:
     """Spell *memory* canonically: sorted keys, no spaces, defaults left out, no newline."""
     fields = fields_of(memory)
     try:
-        return _escape(_spell(fields)).encode("utf-8")
+        return _escape(_spell()(fields)).encode("utf-8")
     except UnicodeEncodeError:  # a lone surrogate: its value alone is spelled with escapes
         return join(_pair(key, item) for key, item in fields.items())
 
@@ -366,8 +366,9 @@ def split_array(text: str) -> list[str]:
 
 def _scan_values(text: str, at: int) -> Iterator[tuple[Any, str]]:
     """Yield the values from *at* to the end of their array or object, each with its text; an object's keys are among them."""
+    scan = _scan()
     while (start := _GAP.match(text, at).end()) < len(text) and text[start] not in "]}":  # type: ignore[union-attr]
-        value, at = _scan(text, start)
+        value, at = scan(text, start)
         yield value, text[start:at]
 
 
@@ -383,7 +384,7 @@ def join(pairs: Iterable[Pair]) -> bytes:
 
 def spell(item: object) -> str:
     """Spell one JSON value: UTF-8, no spaces, line-end look-alikes and lone surrogates escaped."""
-    text = _spell(item)
+    text = _spell()(item)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

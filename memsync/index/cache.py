@@ -14,9 +14,11 @@ import sys
 import zlib
 from array import array
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from memsync.errors import StoreError
 from memsync.system import local
 from memsync.system.dataclass import dataclass
 
@@ -28,6 +30,8 @@ _ALIGN: Final = 64
 _LARGE: Final = 1 << 24  # bytes of a file that is large
 _BLOCK: Final = 1 << 22  # bytes of one that are looked at, and in memory, at once
 _HEAD: Final = len(MAGIC) + 8
+_MARKED: Final = 1 << 20  # bytes of a file from which on looking at all of it takes longer than a mark
+_LONGEST_MARK: Final = 1_000  # bytes
 _CODES: Final = {"<i8": "q", "<u8": "Q", "<i4": "i", "<f4": "f", "<f8": "d", "|i1": "b", "|u1": "B"}
 _KINDS: Final = {code: kind for kind, code in _CODES.items()}
 
@@ -85,9 +89,60 @@ def load(path: Path, known: Cached | None = None) -> Cached | None:
             if known and known.file == file:
                 return known
             mapped = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
-        return _read(mapped, memoryview(mapped), file)
+        mark = _Mark(path, status)
+        found = _read(mapped, memoryview(mapped), file, is_checked=mark.is_there())
     except Exception:  # noqa: BLE001 - whatever somebody wrote there, it is made anew
         return None
+    if found:
+        mark.leave()
+    return found
+
+
+class _Mark:
+    """What says that a process looked at all of a file as it is, so that the next one need not: a small file beside it.
+
+    A file with these times and this number was not written since, and what the system has of it in memory is what was
+    looked at, or comes from the same disk; after a crash it may not be, so the mark names the start of the system.
+    """
+
+    def __init__(self, path: Path, status: os.stat_result) -> None:
+        self._path = path.with_suffix(".checked")
+        self._said = b""
+        if status.st_size >= _MARKED and (boot := _read_boot()):
+            seen = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            self._said = json.dumps(seen).encode() + boot
+        self._is_there = False
+
+    def is_there(self) -> bool:
+        """Tell whether somebody left it."""
+        with suppress(OSError, StoreError):
+            if self._said:
+                with open(local.open_file(self._path, os.O_RDONLY), "rb") as file:
+                    self._is_there = file.read(_LONGEST_MARK) == self._said
+        return self._is_there
+
+    def leave(self) -> None:
+        """Leave it, where that can be, and where it is of use."""
+        if self._said and not self._is_there:
+            with suppress(OSError, StoreError):
+                local.put(self._path, [self._said], mode=local.file_mode(self._path, private=True))
+
+
+def _read_boot() -> bytes:
+    """Return what names the present start of the system; nothing where it does not say."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+            return file.read(_LONGEST_MARK)
+    except OSError:
+        return b""
+
+
+def _sum_up(file: mmap.mmap, body: memoryview) -> int:
+    check = 1
+    for start in range(0, len(body), _BLOCK):
+        check = zlib.adler32(body[start : start + _BLOCK], check)
+        _let_go(file)  # or all of it is this process's memory at once
+    return check
 
 
 def _let_go(file: mmap.mmap) -> None:
@@ -95,7 +150,7 @@ def _let_go(file: mmap.mmap) -> None:
         file.madvise(mmap.MADV_DONTNEED)
 
 
-def _read(file: mmap.mmap, mapped: memoryview, which: tuple[int, ...]) -> Cached | None:
+def _read(file: mmap.mmap, mapped: memoryview, which: tuple[int, ...], *, is_checked: bool) -> Cached | None:
     size = int.from_bytes(mapped[8:12], "little")
     raw = bytes(mapped[_HEAD : _HEAD + size])
     if (
@@ -109,11 +164,7 @@ def _read(file: mmap.mmap, mapped: memoryview, which: tuple[int, ...]) -> Cached
     body = mapped[-(-(_HEAD + size) // _ALIGN) * _ALIGN :]
     if len(body) != header["bytes"]:
         return None
-    check = 1
-    for start in range(0, len(body), _BLOCK):
-        check = zlib.adler32(body[start : start + _BLOCK], check)
-        _let_go(file)  # or all of it is this process's memory at once
-    if check != header["check"]:
+    if not is_checked and _sum_up(file, body) != header["check"]:
         return None
     views, shapes = {}, {}
     for name, kind, shape, place, length in header["table"]:

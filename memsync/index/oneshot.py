@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import nlargest
-from itertools import chain
+from itertools import chain, compress
 from math import sqrt
 from operator import mul
 from typing import Any, Final
@@ -260,11 +260,11 @@ class OneShot:
         late = b"".join(one.signs or nothing for one in self._late)
         raw, read = bytes(self._a["vectors.signs"]) + late, int.from_bytes
         far = [(read(raw[at : at + step], "big") ^ wanted).bit_count() for at in range(0, len(raw), step)]
-        live = sorted(x for slot, x in enumerate(far) if scales[slot])
+        live = sorted(compress(far, scales))
         if not live:
             return set()
         cut = live[min(SIEVED, len(live)) - 1]
-        return {slot for slot, x in enumerate(far) if x <= cut and scales[slot]}
+        return {slot for slot in compress(range(len(far)), map(cut.__ge__, far)) if scales[slot]}
 
 
 def multiply(vector: Sequence[int], rows: bytes) -> Sequence[int]:

@@ -46,7 +46,7 @@ _BLOCK: Final = 2048  # texts whose words are looked up together
 class FewWords:
     """The rows of a vocabulary, each looked up in a sorted file: a query has a dozen words, and a dictionary of 30,000 takes longer."""
 
-    def __init__(self, text: bytes, table: memoryview) -> None:
+    def __init__(self, text: memoryview, table: memoryview) -> None:
         count = len(table) // 3
         self._text = text
         self._checks, self._places, self._rows = table[:count], table[count : 2 * count], table[2 * count :]
@@ -58,7 +58,7 @@ class FewWords:
         at = bisect_left(self._checks, check)
         while at < len(self._checks) and self._checks[at] == check:
             place = self._places[at]
-            if self._text[place : place + len(raw) + 1].removesuffix(b"\n") == raw:
+            if bytes(self._text[place : place + len(raw) + 1]).removesuffix(b"\n") == raw:
                 return self._rows[at]
             at += 1
         return None
@@ -250,13 +250,13 @@ class StaticEmbedder:
         """The same for few texts; None where there is no file for it, or one of another model."""
         try:
             with self._words_path.open("rb") as file:
-                digest, table = file.read(len(self._digest)), file.read()
-        except OSError:
+                mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        except (OSError, ValueError):  # missing, or empty
             return None
-        text = self._map[self._text]
-        if digest != self._digest or len(table) != 12 * (text.count(b"\n") + 1) or sys.byteorder != "little":
+        digest, table = mapped[: len(self._digest)], mapped[len(self._digest) :]
+        if digest != self._digest or len(table) != 12 * self._rows or sys.byteorder != "little":
             return None
-        return WordPieces(FewWords(text, memoryview(table).cast("I")))
+        return WordPieces(FewWords(memoryview(self._map)[self._text], table.cast("I")))
 
     @cached_property
     def _tokens(self) -> WordPieces:

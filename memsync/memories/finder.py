@@ -14,25 +14,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
-from memsync.errors import ConfigError, StoreError
+from memsync.errors import StoreError
 from memsync.format.codec import Line
 from memsync.index import cache, delta
-from memsync.index.embed import Meaning, choose
 from memsync.index.rank import Allow, Ranking
-from memsync.index.scale import LEXICON
+from memsync.memories.asking import DELTA, CacheReader, Held, as_lists
 from memsync.memories.elsewhere import Elsewhere
 from memsync.memories.known import (
-    DELTA,
-    CacheFile,
-    Held,
     Known,
-    as_lists,
     describe_lines,
     find_delta,
     name_arrays,
-    open_files,
     read_arrays,
-    read_record,
     recognise,
     take_down,
 )
@@ -47,7 +40,6 @@ from memsync.system.logs import Log
 
 if TYPE_CHECKING:
     from memsync.index.core import Arrays, Index
-    from memsync.index.oneshot import OneShot
     from memsync.index.rank import Record
     from memsync.store.table import Table
 
@@ -55,18 +47,27 @@ log = Log(__name__)
 T = TypeVar("T")
 Read = Callable[[int], "Record | None"]
 
-BUILT: Final = frozenset({"builtin", "none"})  # the embedders without which nothing but the cache is needed
 _PATIENCE: Final = 60.0  # seconds; a hook's own clock is shorter
 
 
 class Finder:
     """Answers queries over *stores*. The first may be answered from the cache alone, without reading a store."""
 
-    def __init__(self, stores: Mapping[Scope, Store], place: Place | None, *, embedder: str, stop_words: bool) -> None:
+    def __init__(
+        self,
+        stores: Mapping[Scope, Store],
+        place: Place | None,
+        *,
+        embedder: str,
+        stop_words: bool,
+        reader: CacheReader | None = None,
+    ) -> None:
         self._stores = stores
         self._place = place
-        self._spec = embedder
         self._stop_words = stop_words
+        places = {scope: store.place for scope, store in stores.items()}
+        self.reader = reader or CacheReader(places, place, embedder=embedder, stop_words=stop_words)
+        self.path, self.file, self.meaning = self.reader.path, self.reader.file, self.reader.meaning
         self._index: Index | None = None
         self._asked = False
         self._mutex = RLock()
@@ -74,20 +75,9 @@ class Finder:
         self._cached: cache.Cached | None = None  # whose arrays the index has
         self.elsewhere = Elsewhere()
         self._known: Known | None = None
-        self.file = CacheFile(self.path)
         for scope, store in stores.items():
             store.before_write = partial(self.note, scope)
         self.is_made_anew = False  # of all memories, because there was no cache to begin with
-        self.problems: Mapping[str, Any] = {}
-        try:
-            self.meaning: Meaning | None = choose(embedder)
-        except ValueError as error:
-            raise ConfigError(f"memory.embedder: {error}") from None
-
-    @property
-    def path(self) -> Path | None:
-        """Where the cache is, if there is a place for one."""
-        return self._place.local / "index" / "index.bin" if self._place else None
 
     def search(self, text: str, *, limit: int, allow: Allow, is_mine: Callable[[Memory], bool]) -> Ranking:
         """Return the best *limit* of the allowed memories.
@@ -120,7 +110,7 @@ class Finder:
 
     def expect_write(self, store: Store) -> None:
         """Have *store* take its lines from the cache, where that fits, instead of reading all of them: it is about to be written."""
-        if self._warm is None and self._spec in BUILT:
+        if self._warm is None and self.reader.may_ask:
             self.file.keeps, store.recognise = True, partial(self._recognise, store)
 
     def _recognise(self, store: Store, stamp: files.Stamp, file: BinaryIO) -> list[Line] | Table | None:
@@ -132,7 +122,7 @@ class Finder:
 
         With that, `save` can say what came and went without an index.
         """
-        if self._warm is not None or self._spec not in BUILT:
+        if self._warm is not None or not self.reader.may_ask:
             return
         if self._known is None and self._is_fresh(held := self.file.load(self._cached)) and held:
             self._known = Known(held, {})
@@ -186,7 +176,7 @@ class Finder:
         with self._mutex:
             self._wait_for_another()
         with self._mutex, self._turn():
-            if self._warm is None and (self._spec not in BUILT or not self._is_fresh(self.file.load(self._cached))):
+            if self._warm is None and (not self.reader.may_ask or not self._is_fresh(self.file.load(self._cached))):
                 self._index = self._make_index(self._load_arrays())
                 self.save()
             return self._warm is not None
@@ -244,7 +234,7 @@ class Finder:
             "memories": held.delta.live if held else 0,
             "bytes": self.path.stat().st_size if held and self.path else 0,
             "fresh": self._is_fresh(held),
-            "embedder": self._describe_kind()["embedder"] or "none",
+            "embedder": self.reader.describe_kind()["embedder"] or "none",
             "vectors": bool(held and "vectors.numbers" in held.cached.views),
             "degraded": self.meaning.failed if self.meaning else "",
         }
@@ -253,7 +243,7 @@ class Finder:
         """Yield each file with lines that were left out: how many, and the number and the problem of the first."""
         for scope, store in self._stores.items():
             # A store that was not read is known by what the cache says of it.
-            first = store.first_problem() if store.stamp is not None else self.problems.get(scope)
+            first = store.first_problem() if store.stamp is not None else self.reader.problems.get(scope)
             if first:
                 yield store.place.memories, first
 
@@ -327,7 +317,7 @@ class Finder:
     def _describe(self, stamps: Mapping[Scope, Stamps]) -> str:
         """Return the header of a cache made now, as JSON."""
         about = {
-            **self._describe_kind(),
+            **self.reader.describe_kind(),
             "unrelated": self.meaning.unrelated if self.meaning and not self.meaning.failed else None,
             "made": self._warm.made if self._warm else None,
             "stamps": stamps,
@@ -335,25 +325,17 @@ class Finder:
         }
         return json.dumps(about, sort_keys=True)
 
-    def _describe_kind(self) -> dict[str, Any]:
-        return {"lexicon": LEXICON, "stop_words": self._stop_words, "embedder": self.meaning.id if self.meaning else ""}
-
-    def _is_made_alike(self, cached: cache.Cached, *names: str) -> bool:
-        """Tell whether *cached* was made as we would make it, in everything or in what *names* say."""
-        kind = self._describe_kind()
-        return all(cached.about.get(name) == kind[name] for name in names or kind)
-
     def _is_fresh(self, held: Held | None) -> bool:
         """Tell whether *held* was made as we would make it, and from the files as they are now."""
         stamps = {scope: as_lists(store.look()) for scope, store in self._stores.items()}
-        return held is not None and self._is_made_alike(held.cached) and held.about["stamps"] == stamps
+        return held is not None and self.reader.is_made_alike(held.cached) and held.about["stamps"] == stamps
 
     def _load_arrays(self, held: Held | None = None) -> Arrays | None:
         """Return the arrays of the cache, *held* or not, as far as they can be used: at least with the same terms."""
         held = held or self.file.load(self._cached)
-        if held is None or not self._is_made_alike(cached := held.cached, "lexicon", "stop_words"):
+        if held is None or not self.reader.is_made_alike(cached := held.cached, "lexicon", "stop_words"):
             return None
-        has_vectors = self._is_made_alike(cached, "embedder") and "vectors.numbers" in cached.views
+        has_vectors = self.reader.is_made_alike(cached, "embedder") and "vectors.numbers" in cached.views
         if has_vectors != (self.meaning is not None):
             return None
         if has_vectors and self.meaning:
@@ -367,33 +349,11 @@ class Finder:
 
     def with_cache(self, ask: Callable[[Held, Read], T]) -> T | None:
         """Return what *ask* makes of the cache and of what reads the record of a slot; None if the cache does not fit the files."""
-        held = self.file.load(self._cached) if self._spec in BUILT else None
-        if held is None or not self._is_made_alike(held.cached):
-            return None
-        try:
-            with ExitStack() as stack:
-                opened = {scope: open_files(store, stack) for scope, store in self._stores.items()}
-                if held.about["stamps"] != {scope: as_lists(stamps) for scope, (_, stamps) in opened.items()}:
-                    return None
-                self.problems = dict(held.about["problems"])
-                both = {scope: found for scope, (found, _) in opened.items()}
-                return ask(held, partial(read_record, held.delta.lines, both))
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with the cache, the files have it right
-            log.info("the cached index is of no use: %s", error)
-            return None
+        return self.reader.with_cache(ask, self._cached)
 
     def _ask_cached(self, text: str, how: dict[str, Any], held: Held, record: Read) -> Ranking:
-        return self._open(held, record).search(text, **how)
+        return self.reader.open(held, record).search(text, **how)
 
     def can_reach(self, text: str, floor: float) -> bool:
         """Tell whether any memory answers *text* with a confidence of *floor*; True in doubt."""
-        if self._warm is not None:
-            return True
-        return self.with_cache(lambda held, record: self._open(held, record).can_reach(text, floor)) is not False
-
-    def _open(self, held: Held, record: Read) -> OneShot:
-        if self.meaning:
-            self.meaning.calibrate(held.cached.about["unrelated"])
-        return held.ask(record, self.meaning, stop_words=self._stop_words)
+        return self._warm is not None or self.reader.can_reach(text, floor)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import sub
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from memsync.format import codec
-from memsync.index import cache, delta, heads
+from memsync.index import heads
 from memsync.index.cache import Cached
 from memsync.index.delta import Delta
-from memsync.index.rank import Record
-from memsync.index.sound import is_sound
+from memsync.memories.asking import Held, as_lists
 from memsync.records import SCOPES, Memory, Scope
 from memsync.store import files
 from memsync.store.changes import Span
@@ -27,78 +23,8 @@ if TYPE_CHECKING:
     from memsync.format.codec import Line
     from memsync.index.core import Arrays
     from memsync.index.embed import Meaning
-    from memsync.index.oneshot import OneShot
-    from memsync.store.reading import Stamps
+    from memsync.index.rank import Record
     from memsync.store.store import Store
-
-DELTA: Final = "delta.bin"
-
-
-Files = tuple[BinaryIO | None, BinaryIO | None]
-
-
-class Held:
-    """A cache and what changed since it was made, if anything did."""
-
-    def __init__(self, cached: Cached, since: Delta | None) -> None:
-        self.cached = cached
-        self.delta = since or Delta(cached.about, cached.views["lines"], (), ())
-        self._asked: OneShot | None = None
-
-    def ask(self, record: Callable[[int], Record | None], meaning: Meaning | None, *, stop_words: bool) -> OneShot:
-        """Return what answers queries by it, always the same; *record* reads the record of a slot from now on."""
-        if self._asked is None:
-            from memsync.index.oneshot import OneShot
-
-            self._asked = OneShot(self.cached, meaning, stop_words=stop_words, delta=self.delta)
-        self._asked.record = record
-        return self._asked
-
-    @cached_property
-    def heads(self) -> heads.Heads:
-        """The heads of all records."""
-        return heads.Heads(self.cached.views, self.delta)
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """From which files, with which problems, both together were made."""
-        return self.delta.about
-
-
-class CacheFile:
-    """The file of a cache, with what changed since beside it; it is mapped when somebody asks, and again when they ask again, unless it `keeps` it."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self.keeps = False
-        self._kept: tuple[object, Held | None] = None, None
-
-    def load(self, known: Cached | None = None) -> Held | None:
-        """Return the cache, if its arrays can be those of an index; what is *known* is not mapped again."""
-        if self._path is None:
-            return None
-        seen = files.stamp(self._path), files.stamp(self._path.with_name(DELTA))
-        if self._kept[0] == seen:
-            return self._kept[1]
-        found = _map(self._path, known)
-        self._kept = (seen, found) if self.keeps else (None, None)
-        return found
-
-    def let_go(self) -> None:
-        """Keep nothing any more."""
-        self.keeps, self._kept = False, (None, None)
-
-
-def _map(path: Path, known: Cached | None) -> Held | None:
-    if (found := cache.load(path, known)) is None:
-        return None
-    try:
-        is_whole = found is known or (is_sound(found.views, found.let_go) and _is_head_sound(found.about))
-        return Held(found, delta.load(path.with_name(DELTA), found)) if is_whole else None
-    except (LookupError, TypeError, ValueError):
-        return None  # not of our making
-    finally:
-        found.let_go()
 
 
 class Known(NamedTuple):
@@ -106,11 +32,6 @@ class Known(NamedTuple):
 
     held: Held
     before: dict[Scope, dict[str, Line] | Table]
-
-
-def as_lists(stamps: Stamps) -> list[list[int]]:
-    """Return *stamps* as they come out of JSON."""
-    return [list(stamp) for stamp in stamps]
 
 
 def take_down(known: Known, store: Store) -> None:
@@ -246,33 +167,6 @@ def _find_slots(known: Known) -> dict[Scope, dict[str, int]]:
         if (found := slots.get(numbers[slot] % len(SCOPES))) is not None:
             found[ids[slot]] = slot
     return {SCOPES[at]: found for at, found in slots.items()}
-
-
-def open_files(store: Store, stack: ExitStack) -> tuple[Files, Stamps]:
-    """Open both files of *store*, the pending one first as `refresh` does; return them with their stamps."""
-    (held, held_stamp), (file, stamp) = (files.open_stamped(path) for path in (store.place.pending, store.path))
-    for one in (held, file):
-        if one is not None:
-            stack.callback(one.close)
-    return (file, held), (stamp, held_stamp)
-
-
-def read_record(lines: Any, opened: Mapping[Scope, Files], slot: int) -> Record | None:
-    """Read the line of *slot* from its file, opened when the cache was found to fit it."""
-    number, start, end = lines[3 * slot : 3 * slot + 3]
-    which, at = divmod(number, len(SCOPES))
-    scope = SCOPES[at]
-    file = opened[scope][which]
-    if file is None:
-        return None
-    file.seek(start)
-    memory = codec.decode(file.read(end - start)).memory
-    return (scope, memory) if memory else None
-
-
-def _is_head_sound(about: Mapping[str, Any]) -> bool:
-    """Tell whether what a cache says about itself can be ours."""
-    return isinstance(about["stamps"], dict) and isinstance(about["unrelated"], float | int | None)
 
 
 def name_arrays(records: Sequence[Record], lines: list[int], arrays: Arrays) -> dict[str, Any]:

@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from memsync.errors import StoreError
-from memsync.memories.finder import BUILT
-from memsync.memories.known import as_lists
+from memsync.memories.asking import BUILT, as_lists
 from memsync.store import files
 from memsync.system import local, programs
 

@@ -18,6 +18,7 @@ from memsync.store.store import Store
 from memsync.system.dataclass import replace
 
 if TYPE_CHECKING:
+    from memsync.memories.asking import CacheReader
     from memsync.memories.screening import Screening
 
 # Whether a new and an old text say the same, and why; None: nobody could be asked.
@@ -34,6 +35,7 @@ class Opened:
         clock: Clock = utc_now,
         env: Mapping[str, str] = os.environ,
         loaded: config.Loaded | None = None,
+        reader: CacheReader | None = None,
     ) -> None:
         self.layout = layout
         self.clock = clock
@@ -45,7 +47,9 @@ class Opened:
         self.state = self.stores.state
         self.journal = Journal(self.state, env)
         self.vetting = Vetting(layout, env)
+        self._reader: CacheReader | None = None
         self._take_settings(loaded or config.load(layout))
+        self._reader = reader  # of the cache, which somebody has asked already by these settings
 
     @cached_property
     def screening(self) -> Screening:
@@ -72,6 +76,7 @@ class Opened:
         self.loaded, self.settings = loaded, loaded.settings
         self._author: str | None = None
         self._finder: Finder | None = None  # its cache may belong elsewhere now
+        self._reader = None
         self.vetting.use(loaded.settings.allow_secrets)
         self.stores.follow(loaded.settings)
 
@@ -127,6 +132,12 @@ class Opened:
         """
         if self._finder is None:
             settings, place = self.settings, self.stores.cache_place
-            self._finder = Finder(self.stores, place, embedder=settings.embedder, stop_words=settings.stop_words)
+            self._finder = Finder(
+                self.stores,
+                place,
+                embedder=settings.embedder,
+                stop_words=settings.stop_words,
+                reader=self._reader,
+            )
             self._finder.file.keeps = self.is_brief
         return self._finder

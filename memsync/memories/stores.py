@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsync.errors import MemoryNotFound, NoStore, Remedy, StoreError
+from memsync.memories.asking import find_cache_place
 from memsync.records import Memory, Scope, find_id
 from memsync.store.files import create, make_dirs
 from memsync.store.places import Layout, Place, key_file, under_way
@@ -24,7 +25,7 @@ class Stores(Mapping[Scope, Store]):
     """The project's store, its private one and the user's, as far as they exist in *layout*, in this order."""
 
     def __init__(self, layout: Layout) -> None:
-        places = [place for place in (layout.project, layout.stealth, layout.global_) if place]
+        places = layout.places
         self._layout = layout
         self._is_stealth = False
         self._stores = {place.scope: Store(place) for place in places}
@@ -89,9 +90,8 @@ class Stores(Mapping[Scope, Store]):
 
     @property
     def cache_place(self) -> Place | None:
-        """Where the index is kept: in the first store that has a directory, and never in the work tree under stealth."""
-        places = (store.place for store in self._stores.values())
-        return next((p for p in places if p.directory.is_dir() and (p.private or not self._is_stealth)), None)
+        """Where the index is kept."""
+        return find_cache_place(self._layout, stealth=self._is_stealth)
 
     def find(self, ref: str, scope: Scope | None = None) -> tuple[Scope, Memory]:
         """Return the memory that *ref* names, an id or an unambiguous prefix, and where it is.

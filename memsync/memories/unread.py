@@ -20,7 +20,7 @@ from memsync.records import SCOPES, find_id
 
 if TYPE_CHECKING:
     from memsync.index.rank import Record
-    from memsync.memories.known import Held
+    from memsync.memories.asking import Held
     from memsync.memories.project import Project
 
 _HASH: Final = 8  # digits of a UUID, that are shown of one

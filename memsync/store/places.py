@@ -122,6 +122,11 @@ class Layout:
         return Place("project", self.root / STORE_DIR, self.root, private=False, instead=self.instead)
 
     @property
+    def places(self) -> tuple[Place, ...]:
+        """The stores in reach: the project's, its private one and the user's, as far as they are."""
+        return tuple(place for place in (self.project, self.stealth, self.global_) if place)
+
+    @property
     def global_(self) -> Place | None:
         """The store of every project of this user."""
         return Place("global", self.home, None, private=True) if self.home else None

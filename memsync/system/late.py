@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from typing import Any, AnyStr
 
 
-class _Late:
+class Late:
+    """Stands for a module until something of it is used that it does not have itself."""
+
     __spec__ = None  # `import` asks for it where this stands for a module
 
     def __init__(self, name: str) -> None:
@@ -21,7 +23,7 @@ class _Late:
         if name == "__path__":  # `from module import name` asks for it
             raise AttributeError(name)
         module = sys.modules.get(self._late_name)
-        if module is None or isinstance(module, _Late):
+        if module is None or isinstance(module, Late):
             from importlib import import_module
 
             sys.modules.pop(self._late_name, None)
@@ -31,14 +33,14 @@ class _Late:
 
 def late(name: str) -> Any:
     """Return what stands for the module *name* until it is used."""
-    return _Late(name)
+    return Late(name)
 
 
 def import_light(name: str, **heavy: Mapping[str, Any]) -> None:
     """Import the module *name*, which imports *heavy* ones for little: it gets those when it needs more than what is given of each."""
     from importlib import import_module
 
-    absent: dict[str, Any] = {one: _Late(one) for one in heavy if one not in sys.modules}
+    absent: dict[str, Any] = {one: Late(one) for one in heavy if one not in sys.modules}
     for one, module in absent.items():
         vars(module).update(heavy[one])
         sys.modules[one] = module

@@ -44,11 +44,11 @@ def compiled(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     Raises:
         re.error: *text* is no regular expression.
     """
-    import re
-
     try:
         made: re.Pattern[AnyStr] = _put_together(text, _find(text, int(flags)))
     except (AttributeError, ImportError, RuntimeError, TypeError, ValueError):
+        import re
+
         return re.compile(text, flags)
     return made
 
@@ -130,9 +130,11 @@ def _find(text: str | bytes, flags: int) -> Parts:
 
 def _take_apart(text: str | bytes, flags: int) -> Parts:
     """Return what `re.compile` would make a pattern of."""
+    import re
     from array import array
     from importlib import import_module
 
+    _ = re.error  # what may stand in for the package becomes it
     read: Any = import_module("re._parser").parse(text, flags)
     code = array("I", import_module("re._compiler")._code(read, flags))  # noqa: SLF001 - `re.compile` shows it to nobody
     names: list[str | None] = [None] * read.state.groups

@@ -17,7 +17,7 @@ from strategies import MARKERS, files, plain_lines
 from memsync.index import cache, core, lexical, oneshot, vectors
 from memsync.index.core import Index
 from memsync.index.scale import LATE
-from memsync.memories.known import DELTA
+from memsync.memories.asking import DELTA
 from memsync.records import SCOPES, Change
 
 WORDS = (

@@ -296,7 +296,7 @@ def test_without_a_lookup_file_or_with_a_changed_store_the_memories_are_looked_a
 LIGHT = (
     "import os, sys; end = os._exit\n"
     "def told(code):\n"
-    "    os.write(2, ' '.join(sorted(sys.modules)).encode()); end(code)\n"
+    "    os.write(2, ' '.join(name for name, one in sys.modules.items() if one.__spec__).encode()); end(code)\n"
     "os._exit = told; sys.argv = ['memsync', 'hook', 'pre-tool']\n"
     "from memsync.cli import main; main()"
 )

@@ -155,7 +155,7 @@ def test_of_two_writers_in_one_process_one_wins_and_what_is_there_is_whole(tmp_p
     found = cache.load(path)
     assert found is not None
     assert set(found.views["big"].tolist()) == {found.about["by"]}
-    assert [left.name for left in tmp_path.iterdir()] == ["index.bin"]
+    assert {left.name for left in tmp_path.iterdir()} - {"index.checked"} == {"index.bin"}
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells how much is in memory")
@@ -171,3 +171,55 @@ def test_a_large_file_that_was_checked_is_not_kept_in_memory(tmp_path):
     assert resident() - before > 4_000
     found.let_go()
     assert resident() - before < 1_000
+
+
+@pytest.fixture
+def sums(monkeypatch) -> list[int]:
+    """Return a list that grows each time when somebody looks at all of a file; small ones are marked, too."""
+    looks, sum_up = [], cache._sum_up
+    monkeypatch.setattr(cache, "_MARKED", 1)
+    monkeypatch.setattr(cache, "_sum_up", lambda file, body: looks.append(len(body)) or sum_up(file, body))
+    return looks
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing names the start of the system")
+def test_a_file_that_somebody_looked_at_is_not_looked_at_again_until_it_is_another(path, sums):
+    first = shown(path)
+    assert (shown(path), len(sums)) == (first, 1)
+    os.utime(path, ns=(0, path.stat().st_mtime_ns))
+    assert (shown(path), len(sums)) == (first, 2)
+    cache.save(path, ARRAYS, ABOUT, private=True)
+    assert (shown(path), len(sums)) == (first, 3)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing names the start of the system")
+def test_after_a_start_of_the_system_a_file_is_looked_at_again(path, sums, monkeypatch):
+    shown(path)
+    monkeypatch.setattr(cache, "_read_boot", lambda: b"another")
+    shown(path)
+    assert len(sums) == 2
+
+
+@pytest.mark.parametrize("mark", [b"", b"x" * 9_000, None])
+def test_a_mark_that_says_something_else_or_cannot_be_left_costs_a_look(path, sums, mark):
+    place = path.with_suffix(".checked")
+    if mark is None:
+        place.mkdir()
+    else:
+        place.write_bytes(mark)
+    assert shown(path)
+    assert len(sums) == 1
+
+
+def test_a_damaged_file_leaves_no_mark(path, sums):
+    raw = bytearray(path.read_bytes())
+    raw[-70] ^= 1
+    path.write_bytes(raw)
+    assert (shown(path), shown(path), len(sums)) == (None, None, 2)
+
+
+def test_where_nothing_names_the_start_of_the_system_there_are_no_marks(path, sums, monkeypatch):
+    monkeypatch.setattr(cache, "_read_boot", bytes)
+    assert shown(path) == shown(path)
+    assert len(sums) == 2
+    assert [found.name for found in path.parent.iterdir()] == ["index.bin"]
