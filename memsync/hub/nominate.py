@@ -213,9 +213,10 @@ def _find_like(connection: Connection[Any], terms: Iterable[str]) -> list[str]:
 
 
 def by_words(
-    connection: Connection[Any], whole: Whole, terms: Sequence[str], reach: Reach, filters: Filters
+    connection: Connection[Any], whole: Whole, terms: Sequence[str], asked: int, reach: Reach, filters: Filters
 ) -> list[int]:
-    """Return the records with most of the rarest *terms*, each counted as the index counts it."""
+    """Return the records with most of the rarest *terms*, each counted as the index counts it in a query of *asked* words."""
+    damping = whole.damping(asked)
     chosen = choose_terms(whole, terms, share=reach.records / max(whole.live, 1))
     where, values = filters.where()
     lead = "p.repo" if reach.records <= max(FEW, _WIDE * whole.live) else "p.repo + 0"
@@ -234,8 +235,8 @@ def by_words(
             "terms": [key_of(reach.kind, term) for term in chosen],
             "weights": [whole.weight(term) for term in chosen],
             "repos": reach.repos,
-            "offset": whole.damping.offset,
-            "scale": whole.damping.scale,
+            "offset": damping.offset,
+            "scale": damping.scale,
             "postings": _POSTINGS,
             "most": BY_WORDS,
         },

@@ -145,7 +145,7 @@ def _ask(
     if not reach.number:
         return Nominees((), reach.kind), Ranking()
     whole, words = nominate.know_whole(connection, query, _SYNONYMS, reach)
-    ids = nominate.by_words(connection, whole, [*query.terms, *words], reach, filters)
+    ids = nominate.by_words(connection, whole, [*query.terms, *words], len(query.chunks), reach, filters)
     asked = meaning.query(text) if meaning else None
     if asked:
         ids = [*ids, *nominate.by_meaning(connection, asked[0], whole, reach, filters)]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memsync.index.lexical import saturate
 from memsync.index.scale import EXACT, PATIENCE, WIDENED
 from memsync.system.heap import give_back_nothing
 
@@ -52,7 +53,7 @@ def gather(
     PATIENCE unseen words: one matching word never looks like a full match,
     and a long prompt is not asked to match in full.
     """
-    tally = _Tally(lexical, slots)
+    tally = _Tally(lexical, slots, len(query.chunks))
     asked, exact = 0.0, 0
     alike: dict[str, Sequence[tuple[str, float]]] = {}
     called: dict[str, Sequence[tuple[Words, float]]] = {}
@@ -78,8 +79,9 @@ def gather(
 
 
 class _Tally:
-    def __init__(self, lexical: Lexical, slots: int) -> None:
+    def __init__(self, lexical: Lexical, slots: int, asked: int) -> None:
         self._lexical = lexical
+        self._norms = lexical.norms(asked)
         self.scores, self.exact, self._best = (np.zeros(slots) for _ in range(3))
 
     def add_exact(self, term: str, weight: float) -> None:
@@ -88,7 +90,7 @@ class _Tally:
     def add(self, term: str, weight: float) -> NDArray[np.int32]:
         """Add to each slot the gain that *term* has there, and return the slots."""
         slots, counts = self._lexical.postings(term)
-        self.scores[slots] += weight * self._lexical.saturated(slots, counts)
+        self.scores[slots] += weight * saturate(counts, self._norms[slots])
         return slots
 
     def add_best(self, others: Sequence[tuple[Words, float]]) -> None:
@@ -98,7 +100,7 @@ class _Tally:
         if not len(slots):
             return
         weights = np.repeat(np.array([weight for _, weight in others]), [len(found) for found, _ in postings])
-        gains = weights * self._lexical.saturated(slots, np.concatenate([counts for _, counts in postings]))
+        gains = weights * saturate(np.concatenate([counts for _, counts in postings]), self._norms[slots])
         np.maximum.at(self._best, slots, gains)
         self.scores[slots] = self.scores[slots] + self._best[slots]  # repeats write one value, so count once
         self._best[slots] = 0.0

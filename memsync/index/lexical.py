@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from memsync.index.damping import damping_of, weigh_term
+from memsync.index.damping import Damping, damping_of, weigh_term
 from memsync.index.pieces import Table
 from memsync.index.terms import term_key
 
@@ -84,7 +84,7 @@ class Lexical:
         self.live = len(base.lengths)
         self._total = float(base.lengths.sum(dtype=np.float64))
         self._squares = float((base.lengths.astype(np.float64) ** 2).sum())
-        self._norms: NDArray[np.float64] | None = None
+        self._norms: tuple[Damping, NDArray[np.float64]] | None = None
 
     @property
     def ceiling(self) -> float:
@@ -109,10 +109,12 @@ class Lexical:
             counts = np.concatenate((counts, np.array([c for _, c in late], np.float32)))
         return slots, counts
 
-    def saturated(self, slots: NDArray[np.int32], counts: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return BM25's damped counts, 0 to 1; long records are damped more."""
-        exact = counts.astype(np.float64)
-        return exact / (exact + self._length_norms()[slots])
+    def norms(self, asked: int) -> NDArray[np.float64]:
+        """Return what damps the counts of each slot in a query of *asked* words: the more, the longer its record; not to be changed."""
+        damping = damping_of(self.live, self._total, self._squares, asked)
+        if self._norms is None or self._norms[0] != damping:
+            self._norms = damping, damping.offset + damping.scale * self._lengths.astype(np.float64)
+        return self._norms[1]
 
     def add(self, slot: int, terms: Sequence[str]) -> None:
         """Index *terms* under *slot*, which must be new."""
@@ -177,12 +179,6 @@ class Lexical:
             return key, 0, 0
         return key, int(base.starts[at]), int(base.starts[at + 1])
 
-    def _length_norms(self) -> NDArray[np.float64]:
-        if self._norms is None:
-            damping = damping_of(self.live, self._total, self._squares)
-            self._norms = damping.offset + damping.scale * self._lengths.astype(np.float64)
-        return self._norms
-
     def _changed(self, records: int, terms: float) -> None:
         self.live += records
         self._total += terms
@@ -209,3 +205,9 @@ class Lexical:
 
 def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+
+
+def saturate(counts: NDArray[np.float32], norms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return BM25's damped *counts*: what one more word of the same record adds gets less."""
+    exact = counts.astype(np.float64)
+    return exact / (exact + norms)

@@ -17,7 +17,7 @@ from operator import mul
 from typing import Any, Final
 
 from memsync.index.cache import Cached
-from memsync.index.damping import damping_of, weigh_term
+from memsync.index.damping import Damping, damping_of, weigh_term
 from memsync.index.delta import UNCHANGED, Delta, postings_of
 from memsync.index.embed import Meaning
 from memsync.index.gate import Lens
@@ -68,9 +68,7 @@ class OneShot:
         for slot in self._dead:
             self._lengths[slot] = 0.0
         self._live = len(self._lengths) - len(self._dead)
-        self._offset, self._scale = damping_of(
-            self._live, sum(self._lengths), sum(map(mul, self._lengths, self._lengths))
-        )
+        self._sizes = self._live, sum(self._lengths), sum(map(mul, self._lengths, self._lengths))
         self._tokenizer = Tokenizer(stop_words=stop_words)
         self._synonyms = Synonyms(self._tokenizer.terms)
         self._found: dict[str, tuple[Query, Candidates]] = {}
@@ -128,11 +126,12 @@ class OneShot:
         scores: dict[int, float] = {}
         exact: dict[int, float] = {}
         asked, names = 0.0, 0
+        damping = damping_of(*self._sizes, len(query.chunks))
         for term in query.terms:
             seen = self._frequency(term)
             weight = weigh_term(seen, self._live)
             asked += weight
-            gains = dict(self._gains(term, weight))
+            gains = dict(self._gains(term, weight, damping))
             if term.startswith(EXACT):
                 names += 1
                 for slot in gains:
@@ -142,7 +141,7 @@ class OneShot:
                 called[term] = self._synonyms.find(term, query, self._frequency)
                 for words, share in (*(((word,), share) for word, share in alike[term]), *called[term]):
                     rarity = min(weigh_term(self._frequency(word), self._live) for word in words)
-                    for slot, gain in self._gains_of_all(words, share * min(weight, rarity)):
+                    for slot, gain in self._gains_of_all(words, share * min(weight, rarity), damping):
                         gains[slot] = max(gain, gains.get(slot, 0.0))
             for slot, gain in gains.items():
                 scores[slot] = scores.get(slot, 0.0) + gain
@@ -170,21 +169,22 @@ class OneShot:
         at = bisect_left(keys, key)
         return (starts[at], starts[at + 1]) if at < len(keys) and keys[at] == key else (0, 0)
 
-    def _gains_of_all(self, words: Words, weight: float) -> Iterator[tuple[int, float]]:
+    def _gains_of_all(self, words: Words, weight: float, damping: Damping) -> Iterator[tuple[int, float]]:
         """Yield the slots that have all of *words*, and what the rarest of them gains there."""
         if len(words) == 1:
-            return self._gains(words[0], weight)
-        first, *others = (dict(self._gains(word, weight)) for word in words)
+            return self._gains(words[0], weight, damping)
+        first, *others = (dict(self._gains(word, weight, damping)) for word in words)
         return (
             (slot, min(gain, *(other[slot] for other in others)))
             for slot, gain in first.items()
             if all(slot in other for other in others)
         )
 
-    def _gains(self, term: str, weight: float) -> Iterator[tuple[int, float]]:
+    def _gains(self, term: str, weight: float, damping: Damping) -> Iterator[tuple[int, float]]:
+        offset, scale = damping
         for slot, count in self._postings(term_key(term)):
             if slot not in self._dead:
-                yield slot, weight * (count / (count + (self._offset + self._scale * self._lengths[slot])))
+                yield slot, weight * (count / (count + (offset + scale * self._lengths[slot])))
 
     def _postings(self, key: int) -> Iterator[tuple[int, float]]:
         low, high = self._range(key)

@@ -40,10 +40,9 @@ class Whole(NamedTuple):
     seen: Mapping[str, int]
     searched: int
 
-    @property
-    def damping(self) -> Damping:
-        """How much long records are damped."""
-        return damping_of(self.live, self.total, self.squares)
+    def damping(self, asked: int) -> Damping:
+        """Return how much long records are damped in a query of *asked* words."""
+        return damping_of(self.live, self.total, self.squares, asked)
 
     def weight(self, term: str) -> float:
         """Return the weight of *term*, as `Lexical.weight` has it."""

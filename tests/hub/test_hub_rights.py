@@ -103,7 +103,7 @@ def test_row_level_security_holds_where_a_query_names_what_it_may_not_read(hub, 
     def look(principal):
         with hub.database.reading(principal) as connection:
             whole, _ = nominate.know_whole(connection, asked, search._SYNONYMS, reach)
-            yield nominate.by_words(connection, whole, asked.terms, reach, Filters())
+            yield nominate.by_words(connection, whole, asked.terms, len(asked.chunks), reach, Filters())
             yield nominate.by_meaning(connection, numbers, whole, reach, Filters())
             yield nominate.by_meaning(connection, numbers, whole, reach._replace(records=10**6), Filters())
             yield nominate.read(connection, records, reach, has_vectors=True)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from memsync.index import lexical as lexical_module
 from memsync.index.damping import damping_of
-from memsync.index.lexical import Base, Lexical, build_base, number_terms
-from memsync.index.scale import B_EVEN, B_MIXED, K1, UNSEEN
+from memsync.index.lexical import Base, Lexical, build_base, number_terms, saturate
+from memsync.index.scale import B_EVEN, B_MIXED, B_WORDY, K1, TERSE, UNSEEN
 
 TERMS = "abcdef"
 
@@ -26,6 +26,12 @@ def lexical(*documents: str) -> Lexical:
     return Lexical(made_of([document.split() for document in documents]))
 
 
+def saturated(made: Lexical, term: str, asked: int = 1) -> list[float]:
+    """Return what *term* counts in each record that has it, in a query of *asked* words."""
+    slots, counts = made.postings(term)
+    return saturate(counts, made.norms(asked)[slots]).tolist()
+
+
 def state(made: Lexical, alive: set[int]) -> dict[str, object]:
     """Return what *made* says of each term, on the live slots."""
     return {
@@ -35,7 +41,7 @@ def state(made: Lexical, alive: set[int]) -> dict[str, object]:
             {
                 slot: (count, gain)
                 for slot, count, gain in zip(
-                    *(x.tolist() for x in made.postings(term)), made.saturated(*made.postings(term)), strict=True
+                    *(x.tolist() for x in made.postings(term)), saturated(made, term), strict=True
                 )
                 if slot in alive
             },
@@ -47,7 +53,7 @@ def state(made: Lexical, alive: set[int]) -> dict[str, object]:
 def by_the_book(documents: dict[int, list[str]]) -> dict[str, object]:
     """Return the same, counted from nothing."""
     lengths = [float(len(text)) for text in documents.values()]
-    offset, scale = damping_of(len(lengths), sum(lengths), sum(length * length for length in lengths))
+    offset, scale = damping_of(len(lengths), sum(lengths), sum(length * length for length in lengths), 1)
     expected = {}
     for term in TERMS:
         counts = {slot: float(n) for slot, text in documents.items() if (n := Counter(text)[term])}
@@ -70,7 +76,7 @@ def test_a_term_that_few_records_hold_says_more_and_an_unseen_one_most():
 
 def test_repeats_count_less_and_less_and_long_records_less():
     made = lexical("a", "a a", "a a a", "a x x x x x x x")
-    one, two, three, long = made.saturated(*made.postings("a"))
+    one, two, three, long = saturated(made, "a")
     assert two - one > three - two > 0
     assert long < one < three < 1
 
@@ -117,9 +123,7 @@ def test_the_length_of_many_long_records_is_added_without_rounding():
     lengths = np.full(400_001, 101, np.float32)  # float32 is exact up to 2 ** 24 only
     base = made_of([])
     base = type(base)(keys=base.keys, starts=base.starts, slots=base.slots, counts=base.counts, lengths=lengths)
-    slots, counts = np.array([0], np.int32), np.array([1], np.float32)
-    expected = 1 / (1 + K1 * (1 - B_EVEN) + K1 * B_EVEN / 101.0 * 101.0)
-    assert Lexical(base).saturated(slots, counts).tolist() == [expected]
+    assert Lexical(base).norms(1)[0] == K1 * (1 - B_EVEN) + K1 * B_EVEN / 101.0 * 101.0
 
 
 def test_an_empty_index_and_an_empty_record_have_nothing():
@@ -128,8 +132,8 @@ def test_an_empty_index_and_an_empty_record_have_nothing():
 
 
 def test_long_records_are_damped_the_more_the_more_the_lengths_differ():
-    def share(*lengths: float) -> float:
-        offset, scale = damping_of(len(lengths), sum(lengths), sum(length * length for length in lengths))
+    def share(*lengths: float, asked: int = 1) -> float:
+        offset, scale = damping_of(len(lengths), sum(lengths), sum(length * length for length in lengths), asked)
         mean = sum(lengths) / len(lengths)
         assert offset + scale * mean == pytest.approx(K1)
         return scale * mean / K1
@@ -138,4 +142,21 @@ def test_long_records_are_damped_the_more_the_more_the_lengths_differ():
     assert B_EVEN < share(2, 10, 25) < share(1, 1, 10, 30)
     assert share(1, 1, 10, 30) == pytest.approx(B_MIXED)
     assert share(1, 1, 1, 1, 1000) == pytest.approx(B_MIXED)
-    assert damping_of(0, 0.0, 0.0) == (K1 * (1 - B_EVEN), K1 * B_EVEN)
+    assert damping_of(0, 0.0, 0.0, 0) == (K1 * (1 - B_EVEN), K1 * B_EVEN)
+
+
+def test_long_records_are_damped_the_more_the_more_words_are_asked_for():
+    made = lexical("a", "a x x x x x x x x x x x")
+    short, long = saturated(made, "a")
+    assert saturated(made, "a", TERSE) == [short, long]
+    wordy, wordier = (saturated(made, "a", asked) for asked in (TERSE + 4, 1000))
+    assert wordier[1] < wordy[1] < long
+    assert short < wordy[0] < wordier[0]
+    assert saturated(made, "a") == [short, long]
+
+
+@pytest.mark.parametrize("asked", [1, 13, 10**6])
+def test_no_record_however_short_counts_a_word_as_nothing_or_less(asked: int):
+    made = lexical("a", *["b " * 400] * 30)
+    (count,) = saturated(made, "a", asked)
+    assert 0 < count < 1 / (2 - B_WORDY) + 0.01
