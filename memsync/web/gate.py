@@ -65,7 +65,7 @@ def judge(keys: Keys, headers: Mapping[str, str], query: bytes) -> Verdict:
 def _has_pass(cookies: str, keys: Keys) -> bool:
     """Tell whether one of *cookies* is ours. The others come from whatever else this machine serves, spelled as it likes."""
     ours = f"{keys.cookie}={keys.pass_}".encode()
-    return any([compare_digest(one.strip().encode(), ours) for one in cookies.split(";")])
+    return any(compare_digest(one.strip().encode(), ours) for one in cookies.split(";"))
 
 
 class Gate:
