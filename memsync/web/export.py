@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,6 +41,7 @@ def write_report(project: Project, path: Path, *, against: str = "") -> int:
     if project.settings.stealth or _SCOPE not in project.stores:
         raise NoStore("the memories of this project are private, so there is nothing that a report may show")
     view = make_view(project, against)
+    writers.refuse_store(project, str(path))
     writers.write(path, pages.render("export.html", **view), project.layout.root)
     return len(view["entries"])
 
@@ -69,11 +71,24 @@ def _compare(project: Project, against: str) -> tuple[Difference | None, str]:
     if project.layout.git is None and not against:
         return None, "not in git"
     try:
-        return branch.compare(project, branch.find_base(project, against)), ""
+        return _leave_out_private(project, branch.compare(project, branch.find_base(project, against))), ""
     except MemsyncError as error:
         if against:
             raise
         return None, str(error)
+
+
+def _leave_out_private(project: Project, found: Difference) -> Difference:
+    """Return *found* without what was made private since: commits keep it, and a report would show it around."""
+    stores = [store for scope, store in project.stores.items() if scope != _SCOPE]
+    skills = {entry.name for entry in project.skills.list() if entry.scope != _SCOPE}
+    return replace(
+        found,
+        memories=tuple(
+            one for one in found.memories if one.kind != "removed" or not any(store.get(one.id) for store in stores)
+        ),
+        skills=tuple(one for one in found.skills if one.kind != "removed" or one.name not in skills),
+    )
 
 
 def _name_commit(project: Project) -> str:

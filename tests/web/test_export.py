@@ -8,6 +8,7 @@ from test_hostile import PAYLOADS, write
 
 from memsync import Memsync
 from memsync.cli.app import run
+from memsync.memories import sharing
 
 MARKER = "zebra-7-private"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -81,3 +82,24 @@ def test_what_cannot_be_written_or_compared_is_told(repo, export, capsys):
     assert "no/such/folder" in told
     assert "unknown revision 'nowhere'" in told
     assert not (repo.root / "report.html").exists()
+
+
+def test_what_was_made_private_since_is_no_removal_that_the_report_shows(repo, line, export):
+    repo.write_memories(line("mm-goes111", f"{MARKER} five") + line("mm-gone111", "CI needs Node 18"))
+    repo.git("add", ".gobby")
+    repo.git("commit", "-q", "-m", "both")
+    with Memsync.open(repo.root) as project:
+        sharing.unshare(project, ["mm-goes111"])
+        project.forget("mm-gone111")
+    page = export()
+    assert "0 added, 0 changed, 1 removed" in page.text
+    assert MARKER not in (repo.root / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_report_is_not_written_over_the_memories(repo, line, monkeypatch, capsys):
+    repo.write_memories(line("mm-shared1", "CI needs Node 20"))
+    monkeypatch.chdir(repo.root)
+    before = repo.memories.read_bytes()
+    assert run(["ui", "--export", ".gobby/memories.jsonl"]) == 2
+    assert ".gobby/memories.jsonl is a store itself" in capsys.readouterr().err
+    assert repo.memories.read_bytes() == before
