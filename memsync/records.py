@@ -346,14 +346,25 @@ def clean_type(name: str) -> str:
 def shown_id(id_: str) -> str:
     """Return *id_* as it may be shown: letters, digits and dashes; for another a name that `find_id` takes for it.
 
-    The id of a record is data: one that holds brackets or lines could pass for something that memsync says.
+    The id of a record is data: one that holds brackets or lines could pass for something that memsync says, and one
+    that begins with a dash for an option of a command that somebody copies.
     """
     plain = id_.replace("-", "")
-    if not id_ or (plain.isalnum() and plain.isascii() and len(id_) <= _LONGEST_ID):
+    if not id_ or (plain.isalnum() and plain.isascii() and len(id_) <= _LONGEST_ID and id_[0] != "-"):
         return id_
     from memsync.system.digests import sha256
 
     return _ODD + sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+def is_whole(text: str) -> bool:
+    """Tell whether *text* has no half of a character, which no file name, address or database holds."""
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def sent_id(id_: str) -> str:
+    """Return *id_* as a form or a command brings it back: one of other than plain letters on one line as it is shown."""
+    return id_ if id_.isprintable() and id_ == id_.strip() else shown_id(id_)
 
 
 def find_id(ref: str, ids: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from memsync.cli import render
 from memsync.errors import UsageError
 from memsync.memories.results import Entry
 from memsync.poison.guard import shown_label, shown_type
+from memsync.records import shown_id
 from memsync.system.named import NamedTuple
 
 GROUPS: Final = ("type", "tag", "scope", "author", "day")
@@ -45,7 +46,7 @@ class Form(NamedTuple):
 
     def _spell_some(self, found: Iterable[Entry], now: datetime) -> str:
         if self.ids:
-            return "\n".join(entry.id for entry in found)
+            return "\n".join(shown_id(entry.id) for entry in found)  # they go on to xargs: no blank, no line, no option
         if self.template is not None:
             return "\n".join(_fill(self.template, _list_values(entry)) for entry in found)
         if self.full:
@@ -107,7 +108,13 @@ def _list_values(entry: Entry) -> Mapping[str, Any]:
         "updated_at": "",
         "conflict_of": "",
     }
-    return {**empty, **entry.as_dict(), "type": memory.memory_type, "scope": render.scope(entry.scope)}
+    return {
+        **empty,
+        **entry.as_dict(),
+        "id": shown_id(entry.id),
+        "type": memory.memory_type,
+        "scope": render.scope(entry.scope),
+    }
 
 
 def _fill(template: str, values: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from memsync.records import (
     Memory,
     derive_id,
     format_time,
+    is_whole,
     parse_time,
 )
 from memsync.system.late import late_pattern
@@ -180,7 +181,7 @@ def bare(raw: bytes) -> bytes:
 
 def _read_object(raw: bytes, value: dict[str, Any]) -> Line:
     id_, content = value.get("id"), value.get("content")
-    if id_ is not None and (type(id_) is not str or not id_):
+    if id_ is not None and (type(id_) is not str or not id_ or not is_whole(id_)):
         return Line(raw, problem="the id is not text")
     deleted = value.get("deleted_at") or value.get("_deleted") is True
     if id_ and deleted and not content:

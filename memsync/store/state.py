@@ -321,7 +321,7 @@ class State:
         try:
             with db:
                 yield db
-        except sqlite3.OperationalError as error:
+        except (sqlite3.OperationalError, UnicodeEncodeError) as error:  # half a character, as JSON can spell it
             log.info("local state in %s was not used: %s", self.path, error)
         except sqlite3.DatabaseError as error:
             self._begin_anew(error)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
+from helpers import memsync
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -108,3 +111,12 @@ def test_a_document_changes_texts_tags_and_numbers_and_leaves_out_what_was_taken
 def test_a_mistake_in_a_document_is_said_with_its_line(old, new, said):
     with pytest.raises(UsageError, match=said):
         parse(spell([ONE]).replace(old, new), [ONE])
+
+
+@pytest.mark.parametrize("id_", ["x\nmm-victim1", "x mm-victim1", "--purge", "x'y", "\x1b[2J", "$(x)"])
+def test_an_id_that_goes_on_to_xargs_is_one_word_and_no_option(repo, id_):
+    repo.write_memories(json.dumps({"id": id_, "content": "deploy on Fridays"}) + "\n")
+    for form in ("--ids", "--format={id}"):
+        shown = memsync("list", form, cwd=repo.root).out.rstrip("\n")
+        assert re.fullmatch(r"odd-\w+", shown)
+        assert "deploy on Fridays" in memsync("show", shown, cwd=repo.root).out

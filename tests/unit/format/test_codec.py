@@ -171,6 +171,8 @@ def test_a_record_that_says_it_was_not_removed_is_alive(rest):
         (b'{"id":"a","content":7}', "the content is not text"),
         (b'{"id":7,"content":"x"}', "the id is not text"),
         (b'{"id":"","content":"x"}', "the id is not text"),
+        (b'{"id":"mm-\\ud800","content":"x"}', "the id is not text"),
+        (b'{"id":"mm-\\ud800","deleted_at":"2026-01-01T00:00:00Z"}', "the id is not text"),
         (b'{"id":"a","content":"caf\xe9"}', "not UTF-8: byte 0xe9 at byte 25"),
         (b"\xff\xfe{\x00", "not UTF-8: byte 0xff at byte 1"),
         (b"\x00\x01\x02", "not JSON: Expecting value at column 1"),

@@ -190,3 +190,10 @@ def test_tokens_are_summed_by_day_across_processes_and_can_be_given_back(state, 
         120,
     ]
     assert state.spend("2026-01-16", 7) == 7
+
+
+def test_half_a_character_is_not_noted_and_no_failure(state):
+    state.record_use([("mm-\ud800", NOON)])
+    assert state.uses_of("mm-\ud800") == []
+    state.record_use([("mm-a", NOON)])
+    assert set(state.usage()) == {"mm-a"}
