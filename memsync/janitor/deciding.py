@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.errors import Changed, MemsyncError, UsageError
+from memsync.errors import Changed, MemsyncError, Remedy, UsageError
 from memsync.format import codec, jsonl
 from memsync.janitor import review
 from memsync.janitor import undo as runs
@@ -104,7 +104,7 @@ def _decide_memory(project: Project, card: Card, action: Action, text: str, note
         sharing.unshare(project, [entry.id])
         note["moved"] = entry.id
         return f"{id_} is private now"
-    project.forget(entry.id, entry.scope)
+    project.forget(entry.id, entry.scope, was=entry.memory)
     return f"forgot {id_}"
 
 
@@ -128,7 +128,7 @@ def _decide_conflict(project: Project, card: Card, action: Action, text: str, no
         return f"{shown_id(entry.id)} stands for {shown_id(other.id)}, which is archived"
     if action == "merge" and other:
         project.update(other.id, content=text, scope=other.scope, was=other.memory)
-        project.forget(entry.id, entry.scope)
+        project.forget(entry.id, entry.scope, was=entry.memory)
         return f"{shown_id(other.id)} says both, and {shown_id(entry.id)} is forgotten"
     return _decide_memory(project, card, action, text, note)
 
@@ -260,8 +260,8 @@ def _write(project: Project, notes: list[Note]) -> None:
         files.rewrite(path, rows, was=was, temp=path.with_suffix(".tmp"), private=True)
 
 
-def undo(project: Project) -> Decision:
-    """Take back the last decision that was not taken back yet.
+def undo(project: Project, name: str = "") -> Decision:
+    """Take back the last decision that was not taken back yet; with *name*, only if it is about that card.
 
     Raises:
         MemsyncError: there is none, or it cannot be, such as when something of it was changed since: all stays
@@ -271,6 +271,9 @@ def undo(project: Project) -> Decision:
     if not notes:
         raise MemsyncError("there is no decision to take back")
     note = notes[-1]
+    if name not in ("", note["name"]):
+        why = "something else was decided since, so nothing was taken back; "
+        raise MemsyncError(why, Remedy("review", "--undo"), " takes back the last decision")
     _write(project, notes[:-1])
     _undo_memories(project, note.get("touched", []))
     _undo_rest(project, note)
@@ -320,7 +323,7 @@ def _undo_rest(project: Project, note: Note) -> None:
         project.state(known[0]).record_use([], {known[1]: ""})
     if note.get("approved"):
         _, scope, id_ = note["name"].split(":", 2)
-        if memory := project.stores[scope].get(id_):
+        if memory := project.stores[scope].get_sent(id_):
             project.screening.revoke(project.entry(scope, memory))
     if memory := jsonl.read_line(note.get("proposal", "").encode()).memory:
         Candidates(project).put_back(make_proposal(memory))

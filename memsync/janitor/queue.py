@@ -25,7 +25,7 @@ from memsync.learn.corrections import find_beside
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.records import SCOPES, shown_id
+from memsync.records import SCOPES, sent_id, shown_id
 from memsync.secrets import describe, redact, scan_memory
 
 Action = Literal["approve", "best", "edit", "merge", "supersede", "private", "reject"]
@@ -106,7 +106,12 @@ def walk(project: Project) -> Iterator[list[str]]:
     names += [f"skill:{name}" for name in waiting.skills()]
     yield [*names, *(f"rejection:{review.name(project, row)}" for row in review.rows(project) if row.is_waiting)]
     for entry in project.entries(Filters()):
-        yield [f"{kind}:{entry.scope}:{entry.id}" for kind in _find_kinds(project, project.mark(entry))]
+        yield [name_card(kind, entry) for kind in _find_kinds(project, project.mark(entry))]
+
+
+def name_card(kind: str, entry: Entry) -> str:
+    """Return the name of the card of *kind* about *entry*."""
+    return f"{kind}:{entry.scope}:{sent_id(entry.id)}"
 
 
 def _find_kinds(project: Project, entry: Entry) -> Iterator[str]:
@@ -128,11 +133,11 @@ def list_copies(project: Project, track: Track = untracked) -> list[str]:
 
 
 def _name_copies(ids: Iterable[str]) -> str:
-    return f"{COPIES}:{','.join(quote(id_, safe='') for id_ in ids)}"
+    return f"{COPIES}:{','.join(quote(id_, safe='', errors='surrogatepass') for id_ in ids)}"
 
 
 def _ids_of(name: str) -> list[str]:
-    return [unquote(part) for part in name.partition(":")[2].split(",")]
+    return [unquote(part, errors="surrogatepass") for part in name.partition(":")[2].split(",")]
 
 
 def is_same(one: str, other: str) -> bool:
@@ -171,7 +176,7 @@ def read_card(project: Project, name: str) -> Card | None:
     if where is None or kind not in _OF_MEMORY:
         return None
     project.stores.refresh()
-    memory = project.stores[where].get(id_)
+    memory = project.stores[where].get_sent(id_)
     if memory is None or memory.archived_at:
         return None
     return _OF_MEMORY[kind](project, name, project.mark(project.entry(where, memory)))

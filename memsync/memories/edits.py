@@ -229,7 +229,7 @@ def expect_edit(project: Project, scope: Scope | None) -> None:
         expect_write(project, store)
 
 
-def forget(project: Project, ref: str, scope: Scope | None, *, keep: bool = True) -> Entry:
+def forget(project: Project, ref: str, scope: Scope | None, *, keep: bool = True, was: Memory | None = None) -> Entry:
     """Remove the memory that *ref* names, and return it; `Project.forget` says more."""
     if keep:  # a cache that is only amended would hold the words of what is purged
         expect_edit(project, scope)
@@ -237,6 +237,8 @@ def forget(project: Project, ref: str, scope: Scope | None, *, keep: bool = True
     store = project.store_to_write(entry.scope)
     with store.writing():
         old = get_live(store, entry.id)
+        if was not in (None, old):
+            raise Changed(shown_id(old.id))
         store.remove([old.id], tick(project.clock(), old.written_at), keep=keep)
     return entry
 

@@ -290,13 +290,13 @@ class Project(Opened):
         given |= {"tags": tags, "cues": cues, "links": links}
         return update(self, ref, scope, given, supersedes, was, anchors)
 
-    def forget(self, ref: str, scope: Scope | None = None) -> Entry:
-        """Remove one memory, and return it; `restore` brings it back.
+    def forget(self, ref: str, scope: Scope | None = None, *, was: Memory | None = None) -> Entry:
+        """Remove one memory, and return it; `restore` brings it back. With *was*, what somebody has read, only if it is still that.
 
         Raises:
-            MemoryNotFound, AmbiguousId, StoreError: nothing was removed.
+            MemoryNotFound, AmbiguousId, Changed, StoreError: nothing was removed.
         """
-        return edits.forget(self, ref, scope)
+        return edits.forget(self, ref, scope, was=was)
 
     def purge(self, ref: str, scope: Scope | None = None) -> str:
         """Remove one memory and all that this machine's history keeps of it, and return its id; commits keep what they have.

@@ -68,7 +68,7 @@ def is_committed(project: Project, id_: str) -> bool:
     """Tell whether the last commit has the memory."""
     place = project.layout.place("project")
     data = checkout.read_committed(place.memories) if project.layout.git and place.directory.is_dir() else None
-    return id_.encode() in (data or b"")
+    return id_.encode("utf-8", "replace") in (data or b"")
 
 
 def _resolve(project: Project, refs: Sequence[str], to: Scope) -> list[Entry]:

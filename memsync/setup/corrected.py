@@ -41,9 +41,9 @@ def decide(project: Project, name: str, action: Action, *, was: str, text: str =
     return replace(done, said=done.said + said, also_in=also)
 
 
-def undo(project: Project) -> Decision:
+def undo(project: Project, name: str = "") -> Decision:
     """Take back the last decision as `deciding.undo` does; our blocks follow, and a corrected skill goes on waiting."""
-    done = deciding.undo(project)
+    done = deciding.undo(project, name)
     if done.corrected:
         _renew(project)
     return done

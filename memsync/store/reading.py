@@ -14,7 +14,7 @@ from memsync.format import jsonl
 from memsync.format.codec import Line
 from memsync.format.jsonl import Problem
 from memsync.format.late import merge, pending, text_merges
-from memsync.records import Change, Memory, content_hash
+from memsync.records import Change, Memory, content_hash, sent_id
 from memsync.store import changes as diff
 from memsync.store import files, grown
 from memsync.store.places import Place
@@ -258,6 +258,12 @@ class Reading:
     def count_live(self) -> int:
         """Return how many memories there are."""
         return sum(line.is_record for line in self._by_id.values()) if self._table is None else len(self._table)
+
+    def get_sent(self, sent: str) -> Memory | None:
+        """Return the memory whose id was *sent* by a form or a command, as `sent_id` has it; None if it is gone."""
+        if memory := self.get(sent):
+            return memory
+        return next((memory for id_, memory in self.memories().items() if sent_id(id_) == sent), None)
 
     def by_hash(self, hash_: str, *, besides: str = "", text: str = "") -> Memory | None:
         """Return a memory with that content hash, that of *text* if it is given, and another id than *besides*; an archived one only if there is no other."""

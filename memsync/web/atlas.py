@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
-from urllib.parse import urlencode
 
 from memsync.memories import anchors, citations
 from memsync.memories.project import Project
@@ -40,7 +39,7 @@ class Place:
     @property
     def url(self) -> str:
         """What is in the folder, or the memories about the file."""
-        return f"/map?{urlencode({'in': self.path})}" if self.is_folder else f"/?{urlencode({'file': self.path})}"
+        return spell.address("/map", {"in": self.path}) if self.is_folder else spell.address("/", {"file": self.path})
 
 
 class Node(NamedTuple):
@@ -77,7 +76,7 @@ def show(shelf: Shelf, project: Project, given: Given) -> Page:
     edges = draw([(ends[one], how, ends[other]) for one, how, other in links])
     view = {
         "folder": folder,
-        "above": [(name, f"/map?{urlencode({'in': path})}") for name, path in _list_above(folder)],
+        "above": [(name, spell.address("/map", {"in": path})) for name, path in _list_above(folder)],
         "places": places[:_PLACES],
         "left": len(places[_PLACES:]),
         "bare": sum(not memory.anchors for memory in live),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from difflib import unified_diff
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlencode
 
 from memsync.errors import Changed, MemsyncError, NoHistory
 from memsync.git import history, stage
@@ -15,6 +15,7 @@ from memsync.history import events
 from memsync.history.diff import Difference, SkillChange, difference
 from memsync.history.events import Event
 from memsync.history.lines import Files, files_of
+from memsync.janitor import queue
 from memsync.memories import sync
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
@@ -123,8 +124,10 @@ def _list_kept(project: Project) -> list[tuple[Entry, str]]:
     project.stores.refresh()
     kept = [(s, m) for s, store in project.stores.items() for m in store.memories().values() if m.conflict_of]
     found = [project.mark(project.entry(scope, memory)) for scope, memory in kept if not memory.archived_at]
-    names = [f"conflict:{entry.scope}:{entry.id}" for entry in found]
-    return [(e, f"/review?{urlencode({'at': name, 'kind': 'conflict'})}") for e, name in zip(found, names, strict=True)]
+    names = [queue.name_card("conflict", entry) for entry in found]
+    return [
+        (e, spell.address("/review", {"at": name, "kind": "conflict"})) for e, name in zip(found, names, strict=True)
+    ]
 
 
 def _is_torn(project: Project) -> bool:
@@ -176,7 +179,7 @@ def unstage(project: Project, given: Given) -> Done:
     checkout, store = _checkout(project), project.store("project")
     paths = stage.list_paths(checkout, store)
     checkout.do("reset", "-q", "--", *paths)
-    return Done("the memories are not staged any more", _link(given), [f"git reset -- {' '.join(paths)}"])
+    return Done("the memories are not staged any more", _link(given), [shlex.join(["git", "reset", "--", *paths])])
 
 
 def resolve(project: Project, given: Given) -> Done:
@@ -191,14 +194,15 @@ def take_back(project: Project, given: Given) -> Done:
     """Let one memory be again as it was where the branches parted; the file changes, and what is committed stays."""
     id_, base = given.raw("id"), given.get("base")
     project.stores.refresh()
-    memory = project.store("project").get(id_)
+    memory = project.store("project").get_sent(id_)
     if (version_of(memory) if memory else "") != given.get("was"):
         raise Changed(shown_id(id_))
     restore: Callable[[str], Undo] = lambda was: Undo(  # noqa: E731
         "/memory/restore", {"id": id_, "scope": "project", "was": was}
     )
     if given.get("kind") == "added":
-        project.forget(id_, "project")
+        assert memory
+        project.forget(memory.id, "project", was=memory)
         words: Sequence[str] = ("memory", "forget", *spell.content(id_))
         return Done(f"forgot {shown_id(id_)}", _link(given), [spell.command(*words)], restore(""))
     result = events.restore(project, id_, base)
@@ -210,4 +214,4 @@ def take_back(project: Project, given: Given) -> Done:
 
 def _link(given: Given) -> str:
     name = one_line(given.get("with"), 200)
-    return f"/branch?{urlencode({'with': name})}" if name else "/branch"
+    return spell.address("/branch", {"with": name}) if name else "/branch"

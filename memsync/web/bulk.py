@@ -71,19 +71,19 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "share": Action(
         "Share",
         lambda entry, _: "into the project, where it can be committed" if entry.scope != "project" else "",
-        lambda project, entry, _: sharing.share(project, [entry.id]),
+        lambda project, entry, _: sharing.bring(project, [entry]),
         lambda entry, _: ["memory", "share", *spell.content(entry.id)],
     ),
     "unshare": Action(
         "Make private",
         lambda entry, _: "out of the work tree" if entry.scope != "stealth" else "",
-        lambda project, entry, _: sharing.unshare(project, [entry.id]),
+        lambda project, entry, _: sharing.move(project, [entry], "stealth"),
         lambda entry, _: ["memory", "unshare", *spell.content(entry.id)],
     ),
     "forget": Action(
         "Forget",
         lambda *_: "removed; `memsync memory restore` brings it back",
-        lambda project, entry, _: project.forget(entry.id, entry.scope),
+        lambda project, entry, _: project.forget(entry.id, entry.scope, was=entry.memory),
         lambda entry, _: ["memory", "forget", *spell.content(entry.id)],
     ),
 }
@@ -147,7 +147,7 @@ def _read_picks(project: Project, given: Given) -> list[Entry]:
         scope, was, id_ = [*pick.split(" ", 2), "", ""][:3]
         where = next((one for one in SCOPES if one == scope), None)
         store = project.stores.get(where) if where else None
-        memory = store.get(id_) if store else None
+        memory = store.get_sent(id_) if store else None
         if where is None or memory is None or version_of(memory) != was:
             raise Changed(shown_id(id_))
         chosen.append(project.entry(where, memory))

@@ -80,7 +80,8 @@ class Given:
 
 def plain_lines(text: str) -> str:
     """Return *text* as it comes back from a browser's form when nobody has changed it."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    return lines.encode("utf-8", "replace").decode()  # nor does half a character arrive
 
 
 class Page(NamedTuple):
@@ -190,7 +191,8 @@ class Desk:
         }
         # A page that is read again by itself shows what became of it: to a browser an error is nothing to show.
         status = 200 if page.status == 404 and request.headers.get("hx-request") else page.status
-        return HTMLResponse(pages.render(page.template, frame=frame, **page.view), status)
+        text = pages.render(page.template, frame=frame, **page.view)
+        return HTMLResponse(text.encode("utf-8", "replace"), status)  # JSON can spell half a character
 
     async def refuse(self, request: Request, error: Exception) -> Response:
         """Answer where there is no such page, or where a form is refused."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
-from memsync.errors import Changed, InvalidMemory, MemoryNotFound, MemsyncError
+from memsync.errors import AmbiguousId, Changed, InvalidMemory, MemoryNotFound, MemsyncError
 from memsync.history import events
 from memsync.memories import sharing
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
-from memsync.records import DEFAULT_TYPE, Scope, shown_id
+from memsync.records import DEFAULT_TYPE, Scope, sent_id, shown_id
 from memsync.system.texts import one_line
 from memsync.web import spell
 from memsync.web.desk import Done, Given, Page, Undo, fail, status_of
@@ -103,12 +104,16 @@ def tell(said: str, result: Remembered, commands: Sequence[str], undo: str = "")
 
 def make_undo(path: str, entry: Entry) -> Undo:
     """Return the form that undoes a write, as long as *entry* stays what it became."""
-    return Undo(f"/memory/{path}", {"id": entry.id, "scope": entry.scope, "was": version_of(entry.memory)})
+    return Undo(f"/memory/{path}", {"id": sent_id(entry.id), "scope": entry.scope, "was": version_of(entry.memory)})
 
 
 def show_new(shelf: Shelf, project: Project, given: Given) -> Page:
-    """Return the form for a new memory."""
-    return _new_page(shelf, project, {name: given.raw(name) for name in _FIELDS})
+    """Return the form for a new memory, which begins as the one that it supersedes: no text is in an address, which browsers keep."""
+    said = {name: given.raw(name) for name in _FIELDS}
+    if said["supersedes"] and not said["content"]:
+        with suppress(MemoryNotFound, AmbiguousId):
+            said |= values_of(find_entry(project, given, "supersedes").memory) | {"importance": ""}
+    return _new_page(shelf, project, said)
 
 
 def _new_page(shelf: Shelf, project: Project, said: dict[str, str], error: str = "", status: int = 200) -> Page:
@@ -157,20 +162,30 @@ def supersede(project: Project, given: Given) -> Done:
 
 def forget(project: Project, given: Given) -> Done:
     """Remove a memory."""
-    gone = project.forget((entry := find_unchanged(project, given)).id, entry.scope)
-    undo = Undo("/memory/restore", {"id": gone.id, "scope": gone.scope, "was": ""})
+    entry = find_unchanged(project, given)
+    gone = project.forget(entry.id, entry.scope, was=entry.memory)
+    undo = Undo("/memory/restore", {"id": sent_id(gone.id), "scope": gone.scope, "was": ""})
     return Done(f"forgot {shown_id(gone.id)}", "/", [spell.command("memory", "forget", *spell.content(gone.id))], undo)
 
 
 def restore(project: Project, given: Given) -> Done:
     """Undo the last removal or change of a memory, or bring an archived one back."""
     ref, scope = given.raw("id"), given.get("scope")
+    where = next((one for one in project.stores if one == scope), None)
     if given.get("was"):
         find_unchanged(project, given)
-    where = next((one for one in project.stores if one == scope), None)
+    else:
+        _refuse_there(project, ref, where)
     result = events.undo(project, ref, where)
     command = spell.command("memory", "restore", *spell.content(ref))
     return tell(f"{shown_id(result.entry.id)}: {result.reason}", result, [command])
+
+
+def _refuse_there(project: Project, ref: str, scope: Scope | None) -> None:
+    """Refuse to bring back what is there: somebody else has brought it back, and perhaps changed it since."""
+    project.stores.refresh()
+    if any(store.get_sent(ref) for where, store in project.stores.items() if scope in (None, where)):
+        raise Changed(shown_id(ref))
 
 
 def share(project: Project, given: Given) -> Done:

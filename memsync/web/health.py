@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from memsync.errors import MemsyncError, Remedy, UsageError
+from memsync.errors import Changed, MemsyncError, Remedy, UsageError
 from memsync.memories.project import Project
 from memsync.setup import client_status, doctor, installing
 from memsync.setup.repository import set_value
@@ -105,9 +105,12 @@ def set_setting(project: Project, given: Given) -> Done | Page:
         if key in settings.KEYS and not _may_set(key, value):
             raise UsageError(f"{key} {value}: ", Remedy("config", key, value), " sets it, in a terminal")
         before = settings.spell(settings.get(project.settings, key))
+        if given.get("was", before) != before.strip():
+            raise Changed(key)
         path = set_value(project, key, value, is_global=is_global)
     except MemsyncError as error:
         return _page(project, key, value, str(error), status_of(error))
     command = spell.command("config", *(["--global"] if is_global else []), "--", key, value)
-    undo: Mapping[str, str] = {"key": key, "value": before, **({"global": "1"} if is_global else {})}
+    now = settings.spell(settings.get(project.settings, key))
+    undo: Mapping[str, str] = {"key": key, "value": before, "was": now, **({"global": "1"} if is_global else {})}
     return Done(f"{key} is {one_line(value, 100)} now, in {path}", "/health", [command], Undo("/health/set", undo))

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlencode
 
 from memsync.errors import HubError, NotInstalled
 from memsync.memories.project import Project
@@ -99,7 +98,7 @@ def show(questions: Questions, project: Project, given: Given) -> Page:
     if (found := one.found) is None:
         said = {name: given.get(name) for name in ("q", *FIELDS) if given.get(name)}
         seconds = time.monotonic() - one.began
-        waits = {"waits": seconds, "is_slow": seconds > _SLOW, "again": f"/hub?{urlencode(said)}"}
+        waits = {"waits": seconds, "is_slow": seconds > _SLOW, "again": spell.address("/hub", said)}
         return Page("hub.html", {**view, **waits})
     shown = {"hits": found.hits, "floor": found.floor, "degraded": found.degraded}
     return Page("hub.html", {**view, **shown, "looked": (found.repositories, found.records)})

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count, islice
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlencode
 
 from memsync.errors import MemsyncError
 from memsync.memories import anchors, citations
@@ -18,7 +17,7 @@ from memsync.memories.links import links_of
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Hit
 from memsync.poison.fingerprints import mark
-from memsync.records import SCOPES, Memory
+from memsync.records import SCOPES, Memory, sent_id, shown_id
 from memsync.web import spell
 from memsync.web.desk import Given, Page, plain_lines
 from memsync.web.shelf import Shelf
@@ -57,8 +56,8 @@ def version_of(memory: Memory) -> str:
 
 
 def link_to(entry: Entry, path: str = "/memory") -> str:
-    """Return the address of the page of *entry*. An id may hold anything, so it is no part of the path."""
-    return f"{path}?{urlencode({'id': entry.id, 'scope': entry.scope})}"
+    """Return the address of the page of *entry*. An id may hold nearly anything, so it is no part of the path."""
+    return spell.address(path, {"id": sent_id(entry.id), "scope": entry.scope})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class Row:
     @property
     def pick(self) -> str:
         """What a form sends of a chosen row: which memory, and which version of it was on the screen."""
-        return f"{self.entry.scope} {version_of(self.entry.memory)} {self.entry.id}"
+        return f"{self.entry.scope} {version_of(self.entry.memory)} {sent_id(self.entry.id)}"
 
 
 def has_hub() -> bool:
@@ -123,11 +122,11 @@ def show_list(shelf: Shelf, project: Project, given: Given) -> Page:
             "scopes": [scope for scope in SCOPES if scope in project.stores],
             "ages": {name: text for name, (text, _) in _AGES.items()},
             "sorts": {name: text for name, (text, _) in SORTS.items()},
-            "next": f"/?{urlencode({**said, 'offset': str(offset + limit)})}" if found.more else "",
+            "next": spell.address("/", {**said, "offset": str(offset + limit)}) if found.more else "",
             "command": _spell_list(said),
             "problems": shelf.problems(project),
             "has_hub": has_hub(),
-            "beside": f"/hub?{urlencode(said)}" if given.get("hub") and query else "",
+            "beside": spell.address("/hub", said) if given.get("hub") and query else "",
         },
     )
 
@@ -216,15 +215,20 @@ class Relative(NamedTuple):
     how: str
     entry: Entry
 
+    @property
+    def url(self) -> str:
+        """The page of the other."""
+        return link_to(self.entry)
 
-def find_entry(project: Project, given: Given) -> Entry:
-    """Return the memory that a page or a form names.
+
+def find_entry(project: Project, given: Given, name: str = "id") -> Entry:
+    """Return the memory that a page or a form names, in the field *name*.
 
     Raises:
         MemoryNotFound, AmbiguousId, NoStore
     """
     scope = given.get("scope")
-    return project.get(given.raw("id"), next((one for one in SCOPES if one == scope), None))
+    return project.get(given.raw(name), next((one for one in SCOPES if one == scope), None))
 
 
 def show_record(shelf: Shelf, project: Project, given: Given) -> Page:
@@ -256,8 +260,9 @@ def record_page(
             "relatives": list(_find_relatives(shelf, project, entry)),
             "given": project.state(entry.scope).uses_of(entry.id) if entry.scope in project.stores else [],
             "ref": memory.id,
+            "successor": spell.address("/memory/new", {"supersedes": shown_id(entry.id), "scope": entry.scope}),
             "has_history": entry.scope == "project" and project.layout.git is not None,
-            "history": f"/memory/history?{urlencode({'id': entry.id})}",
+            "history": spell.address("/memory/history", {"id": sent_id(entry.id)}),
         },
         status,
     )
@@ -267,9 +272,9 @@ def values_of(memory: Memory) -> dict[str, str]:
     """Return what the form of *memory* holds before anybody types."""
     return {
         "content": plain_lines(memory.content),
-        "type": memory.memory_type,
+        "type": plain_lines(memory.memory_type),
         "importance": f"{memory.importance:g}",
-        "tags": ", ".join(memory.tags),
+        "tags": plain_lines(", ".join(memory.tags)),
     }
 
 

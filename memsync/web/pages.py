@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -15,8 +16,9 @@ from markupsafe import Markup
 from memsync.format import worddiff
 from memsync.memories.results import Entry
 from memsync.poison.guard import shown_type
-from memsync.records import age, shown_id
+from memsync.records import age, sent_id, shown_id
 from memsync.system.texts import one_line, printable
+from memsync.web import spell
 
 STATIC: Final = Path(__file__).parent / "static"
 _TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -40,13 +42,15 @@ def _environment() -> Environment:
         "label": lambda text: one_line(text, _LABEL),
         "kind": shown_type,
         "id": shown_id,
+        "sent": sent_id,
+        "argument": lambda text: one_line(shlex.join(spell.content(text))),
         "marks": list_marks,
         "words": lambda pair: worddiff.compare(printable(pair[0]), printable(pair[1])),
         "scope": lambda scope: "private" if scope == "stealth" else scope,
         "day": lambda moment: f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment else "",
         "markdown": render_markdown,
     }
-    environment.globals["age"] = _age
+    environment.globals |= {"age": _age, "address": spell.address}
     return environment
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
-from urllib.parse import urlencode
 
 from memsync.errors import MemsyncError
 from memsync.janitor import queue
@@ -76,7 +75,7 @@ def _draft_merge(card: Card) -> str:
 
 
 def _link(name: str, kind: str) -> str:
-    return f"/review?{urlencode({'at': name, **({'kind': kind} if kind else {})})}"
+    return spell.address("/review", {"at": name, **({"kind": kind} if kind else {})})
 
 
 def decide(waiting: Waiting, project: Project, given: Given) -> Done | Page:
@@ -93,7 +92,7 @@ def decide(waiting: Waiting, project: Project, given: Given) -> Done | Page:
     waiting.drop(project, name)
     following = [*names[at + 1 :], *names[:at]]
     url = _link(following[0], kind) if following else "/review"
-    return Done(done.said, url, [_spell(name, done.action)], Undo("/review/undo", {"kind": kind}))
+    return Done(done.said, url, [_spell(name, done.action)], Undo("/review/undo", {"kind": kind, "card": name}))
 
 
 def _spell(name: str, action: Action) -> str:
@@ -103,7 +102,7 @@ def _spell(name: str, action: Action) -> str:
 
 
 def undo(waiting: Waiting, project: Project, given: Given) -> Done:
-    """Take back the last decision, and show its card again."""
-    done = corrected.undo(project)
+    """Take back the last decision, if it is the one that the form was made for, and show its card again."""
+    done = corrected.undo(project, given.raw("card"))
     waiting.put_back(project, done.name)
     return Done(done.said, _link(done.name, given.get("kind")), [spell.command("review", "--undo")])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from memsync.agents.explain import MEANINGS, explain
 from memsync.agents.session import RecallSession
 from memsync.agents.sessions import Event, find_session, list_sessions
 from memsync.memories.project import Project
-from memsync.records import parse_time
+from memsync.records import parse_time, sent_id
 from memsync.web import spell
 from memsync.web.desk import Given, Page
 from memsync.web.memories import link_to
@@ -22,7 +21,9 @@ _LONGEST: Final = 20_000  # characters of a prompt that is tried
 def show(project: Project, _: Given) -> Page:
     """Return the sessions, the latest first."""
     found = list_sessions(project)
-    rows = [(one, f"/sessions/one?{urlencode({'id': one.id})}", parse_time(one.events[-1].at)) for one in found[:_ROWS]]
+    rows = [
+        (one, spell.address("/sessions/one", {"id": one.id}), parse_time(one.events[-1].at)) for one in found[:_ROWS]
+    ]
     return _page(rows=rows, total=len(found), command=spell.command("sessions"))
 
 
@@ -32,7 +33,7 @@ def show_session(project: Project, given: Given) -> Page:
     ids = {memory.id: scope for scope, store in project.stores.items() for memory in store.memories().values()}
 
     def link(event: Event) -> str:
-        return f"/memory?{urlencode({'id': event.id, 'scope': ids[event.id]})}" if event.id in ids else ""
+        return spell.address("/memory", {"id": sent_id(event.id), "scope": ids[event.id]}) if event.id in ids else ""
 
     rows = [(event, parse_time(event.at), link(event)) for event in one.events[-_EVENTS:]]
     view = {"session": one, "rows": rows, "command": spell.command("sessions", "show", *spell.content(one.id))}

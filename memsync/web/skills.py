@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hashlib import sha256
 from typing import Final
-from urllib.parse import urlencode
 
 from memsync.errors import Changed, MemsyncError
 from memsync.learn.candidates import Candidates
@@ -37,7 +36,7 @@ def show_list(project: Project, given: Given) -> Page:
 
 def link_to(entry: SkillEntry) -> str:
     """Return the address of the page of *entry*."""
-    return f"/skills/one?{urlencode({'name': entry.name, 'scope': entry.scope})}"
+    return spell.address("/skills/one", {"name": entry.name, "scope": entry.scope})
 
 
 def find_skill(project: Project, given: Given) -> SkillEntry:
@@ -105,7 +104,7 @@ def _write_edit(project: Project, entry: SkillEntry, said: dict[str, str], was: 
     words = [*spell.option("name", changed.get("name")), *spell.option("description", changed.get("description"))]
     words += [*spell.option("trigger", changed.get("trigger_pattern")), *spell.option("tags", changed.get("tags"))]
     words += ["--instructions", "-"] if "instructions" in changed else []
-    command = spell.command("skill", "update", *words, "--was", was, entry.name)
+    command = spell.command("skill", "update", *words, "--was", was, *spell.content(entry.name))
     undo = _make_undo(new) if changed and new.name == entry.name else None
     return Done(f"{', '.join(changed) or 'nothing'} changed in {new.name}", link_to(new), [command], undo)
 
@@ -146,7 +145,12 @@ def delete(project: Project, given: Given) -> Done:
     _refuse_changed(entry, given)
     project.skills.delete(entry.name, entry.scope)
     undo = Undo("/skills/restore", {"name": entry.name, "scope": entry.scope, "was": ""})
-    return Done(f"deleted the skill {entry.name}", "/skills", [spell.command("skill", "delete", entry.name)], undo)
+    return Done(
+        f"deleted the skill {entry.name}",
+        "/skills",
+        [spell.command("skill", "delete", *spell.content(entry.name))],
+        undo,
+    )
 
 
 def restore(project: Project, given: Given) -> Done:
@@ -154,11 +158,13 @@ def restore(project: Project, given: Given) -> Done:
     name = given.get("name")
     if given.get("was"):
         _refuse_changed(find_skill(project, given), given)
+    elif any(entry.name == name for entry in project.skills.list() if entry.scope == given.get("scope")):
+        raise Changed(one_line(name, 64))  # somebody else has made one of that name since
     entry = project.skills.restore(name, _read_scope(given))
     return Done(
         f"{entry.name} is as it was before",
         link_to(entry),
-        [spell.command("skill", "restore", name)],
+        [spell.command("skill", "restore", *spell.content(name))],
         _make_undo(entry),
     )
 
@@ -173,7 +179,9 @@ def approve(project: Project, given: Given) -> Done:
     waiting, name = Candidates(project), given.get("name")
     _refuse_other(waiting, given)
     entry = waiting.approve_skill(name)
-    return Done(f"approved the skill {entry.name}", link_to(entry), [spell.command("skill", "approve", name)])
+    return Done(
+        f"approved the skill {entry.name}", link_to(entry), [spell.command("skill", "approve", *spell.content(name))]
+    )
 
 
 def reject(project: Project, given: Given) -> Done:
@@ -181,7 +189,9 @@ def reject(project: Project, given: Given) -> Done:
     waiting, name = Candidates(project), given.get("name")
     _refuse_other(waiting, given)
     waiting.reject_skill(name)
-    return Done(f"rejected the skill {one_line(name, 64)}", "/skills", [spell.command("skill", "reject", name)])
+    return Done(
+        f"rejected the skill {one_line(name, 64)}", "/skills", [spell.command("skill", "reject", *spell.content(name))]
+    )
 
 
 def _refuse_other(waiting: Candidates, given: Given) -> None:

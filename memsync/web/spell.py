@@ -1,9 +1,10 @@
-"""The command that does the same as a button."""
+"""The command that does the same as a button, and the addresses of pages."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
 
 
 def command(*words: str) -> str:
@@ -14,6 +15,11 @@ def command(*words: str) -> str:
 def option(name: str, value: str | None) -> Sequence[str]:
     """Return an option with its value; nothing where it was not given."""
     return () if value is None else (f"--{name}", value)
+
+
+def address(path: str, said: Mapping[str, str]) -> str:
+    """Return the address of *path* with what is *said*; for half a character, which none can hold, stands a question mark."""
+    return f"{path}?{urlencode(said, errors='replace')}"
 
 
 def content(text: str) -> Sequence[str]:

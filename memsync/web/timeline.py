@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from memsync.errors import MemsyncError
 from memsync.history import events, timeline
@@ -39,4 +38,4 @@ def show(project: Project, given: Given) -> Page:
 
 
 def _link(tip: str, skip: int) -> str:
-    return f"/timeline?{urlencode({'tip': tip, 'skip': str(skip)})}" if skip else "/timeline"
+    return spell.address("/timeline", {"tip": tip, "skip": str(skip)}) if skip else "/timeline"

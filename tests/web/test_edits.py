@@ -9,8 +9,10 @@ import pytest
 
 from memsync import Memsync
 from memsync.cli import app
+from memsync.errors import Changed
 from memsync.memories import undoing
 from memsync.memories.filters import Filters
+from memsync.web.bulk import ACTIONS
 
 
 @pytest.fixture
@@ -365,3 +367,38 @@ def test_the_earlier_versions_of_a_shared_memory_stay_out_of_the_work_tree(repo,
     assert not [path for path in repo.root.rglob("*") if path.is_file() and b"port 8080" in path.read_bytes()]
     page = desk.post("/memory/restore", **desk.names(entry.id))
     assert (desk.status, memory(repo, entry.id).content) == (404, "Staging listens on port 9090"), said(page)
+
+
+def test_undoing_a_removal_leaves_alone_what_somebody_brought_back_and_changed(repo, one):
+    removed = one.post("/memory/forget", **one.names("mm-aaaaaa"))
+    with Memsync.open(repo.root) as project:
+        project.restore("mm-aaaaaa")
+        project.update("mm-aaaaaa", content="CI needs Node 24")
+    page = press_undo(one, removed)
+    assert (one.status, memory(repo).content) == (409, "CI needs Node 24"), said(page)
+    assert "mm-aaaaaa was changed since you read it" in said(page)
+
+
+def test_many_are_forgotten_only_as_they_were_on_the_screen(repo, one):
+    forget = ACTIONS["forget"].do
+    with Memsync.open(repo.root) as project, Memsync.open(repo.root) as other:
+        seen = project.get("mm-aaaaaa")
+        other.update("mm-aaaaaa", content="CI needs Node 24")
+        with pytest.raises(Changed):
+            forget(project, seen, "")
+    assert memory(repo).content == "CI needs Node 24"
+
+
+def test_what_supersedes_a_memory_begins_as_that_and_no_address_holds_its_text(repo, one, line):
+    repo.write_memories(line("mm-aaaaaa", "word " * 20_000 + "\nlast", tags=["ci", "node"], memory_type="pattern"))
+    (link,) = one.get("/memory", id="mm-aaaaaa").every("a", **{"data-key": "s"})
+    assert len(link["href"]) < 100
+    text = one.client.get(link["href"]).text
+    assert re.search(r"<textarea[^>]*>\n(.*?)</textarea>", text, re.DOTALL)[1] == "word " * 20_000 + "\nlast"
+    page = one.get(link["href"])
+    assert [page.every("input", name=name)[0]["value"] for name in ("type", "tags", "importance", "supersedes")] == [
+        "pattern",
+        "ci, node",
+        "",
+        "mm-aaaaaa",
+    ]

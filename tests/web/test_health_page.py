@@ -7,6 +7,7 @@ import time
 import pytest
 
 from memsync import Memsync
+from memsync.setup.repository import set_value
 
 
 def test_the_stores_the_index_git_and_the_doctor_are_shown(repo, desk, line):
@@ -75,3 +76,18 @@ def test_what_nobody_has_screened_is_screened_a_little_with_each_look(repo, desk
     repo.write_memories(line("mm-aaaaaa", order) + line("mm-bbbbbb", f"{order}?"))
     assert ["still reading" in desk.get("/health").text for _ in range(3)] == [True, True, False]
     assert "2 flagged" in desk.get("/health").text
+
+
+def test_a_setting_that_somebody_else_has_set_meanwhile_is_left_alone(repo, desk):
+    page = desk.get("/health")
+    form = {"key": "memory.recall_limit", "was": "15"}
+    assert "15" in [one["value"] for one in page.every("input", name="was")]
+    desk.post("/health/set", **form, value="7")
+    undo = {one["name"]: one["value"] for one in desk.get("/health?done=1").every("input", type="hidden")[:4]}
+    with Memsync.open(repo.root) as project:
+        set_value(project, "memory.recall_limit", "33", is_global=False)
+    for sent in (form | {"value": "8"}, undo):
+        page = desk.post("/health/set", **sent)
+        assert (desk.status, "memory.recall_limit was changed since you read it" in page.text) == (409, True)
+    with Memsync.open(repo.root) as project:
+        assert project.settings.recall_limit == 33

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import urlencode
+
+import pytest
+
+from memsync.records import sent_id
 
 PAYLOADS = [
     "<script>alert(1)</script>",
@@ -96,3 +101,76 @@ def test_a_forged_id_or_type_cannot_pass_for_something_that_memsync_says(repo, d
     text = desk.get("/").text
     assert "odd-" in text
     assert "other ·" in text
+
+
+IDS = [
+    "mm-cr\rlf",
+    "mm-nl\nx",
+    "mm-nul\0x",
+    " mm-space ",
+    "mm-bidi\u202e",
+    "--purge",
+    "a,b",
+    "x" * 300,
+]
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_a_memory_can_be_opened_and_removed_whatever_its_id(repo, desk, id_):
+    repo.write_memories(
+        "".join(
+            json.dumps({"id": one, "content": f"the port is {n}"}) + "\n" for n, one in enumerate([id_, "mm-other1"])
+        )
+    )
+    (url,) = [one["href"] for one in desk.get("/").every("a") if "odd-" in one["href"] or sent(id_) in one["href"]]
+    assert "the port is 0" in desk.get(url).text
+    card = desk.get("/review", kind="new")
+    assert card.every("input", name="name")[0]["value"] == f"new:project:{sent_id(id_)}"
+    picks = [one["value"] for one in desk.get("/").every("input", name="pick")]
+    assert "2 of 2 done" in desk.post("/bulk/do", do="forget", value="", pick=picks).text
+
+
+def sent(id_: str) -> str:
+    return urlencode({"id": sent_id(id_)})
+
+
+HALF = [
+    {"id": "mm-\ud800"},
+    {"content": "half \ud800"},
+    {"memory_type": "x\ud800"},
+    {"tags": ["x\ud800"]},
+    {"author": "x\ud800"},
+    {"anchors": ["x\ud800/y"]},
+    {"extra\ud800": "x\ud800"},
+]
+
+
+@pytest.mark.parametrize("said", HALF, ids=lambda said: next(iter(said)).rstrip("\ud800"))
+def test_half_a_character_takes_no_page_away(repo, desk, said):
+    records = [{"id": "mm-aaaaaa", "content": "the port is 1"}, {"id": "mm-bbbbbb", "content": "the port is 2", **said}]
+    repo.write_memories("".join(json.dumps(one) + "\n" for one in records))
+    for path in (
+        "/",
+        "/?q=port",
+        "/memory?id=mm-aaaaaa",
+        "/review",
+        "/review?kind=copies",
+        "/branch",
+        "/timeline",
+        "/map",
+        "/health/doctor",
+    ):
+        desk.get(path)
+        assert (path, desk.status) == (path, 200)
+    rows = [one["href"] for one in desk.get("/").every("a", **{"class": "what"})]
+    assert {desk.status for row in rows if desk.get(row)} == {200}
+    assert len(rows) == (1 if "id" in said else 2)
+
+
+def test_a_skill_of_a_telling_name_is_quoted_in_the_commands_to_copy(repo, desk):
+    folder = repo.root / ".claude" / "skills" / "x;touch pwned"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: x\ndescription: d\n---\ntext\n")
+    page = desk.get("/skills/one", name="x;touch pwned", scope="project")
+    assert "memsync skill show 'x;touch pwned'" in page.text
+    assert "skill show x;" not in page.text + "".join(page.said)

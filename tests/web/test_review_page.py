@@ -160,3 +160,16 @@ def test_a_large_store_is_read_a_slice_a_page_and_all_of_it_in_the_end(repo, som
     assert pages == 4
     assert "Read like orders 1" in page.text
     assert "Out of date 1" in page.text
+
+
+def test_the_line_of_a_decision_takes_back_that_one_alone_and_the_key_then_the_one_before(repo, some):
+    first = some.get("/review").every("article", id="card")[0]["data-name"]
+    page = press(some, some.get("/review"), "approve")
+    assert [one["value"] for one in page.every("input", name="card")] == [first]
+    press(some, some.get("/review"), "approve")  # in another tab
+    waiting = names(repo)
+    page = some.post("/review/undo", kind="", card=first)
+    assert (some.status, "something else was decided since" in page.text) == (422, True)
+    assert names(repo) == waiting
+    page = some.post("/review/undo", kind="")
+    assert page.every("form", action="/review/undo")

@@ -127,3 +127,14 @@ def test_a_skill_that_waits_is_shown_with_what_it_would_change_and_decided_as_sh
     assert skill(repo, "deploy").description == "How to deploy"
     one.post("/skills/reject", name="clean", was=versions["clean"])
     assert "Waiting" not in one.get("/skills").text
+
+
+def test_undoing_a_removal_leaves_alone_a_skill_that_somebody_made_since(one, repo):
+    one.post("/skills/delete", name="run-tests", scope="project", was=fields(one)["was"])
+    file = repo.root / ".claude" / "skills" / "run-tests" / "SKILL.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("---\nname: run-tests\ndescription: Another\n---\n\nNew work.\n")
+    before = file.read_bytes()
+    page = one.post("/skills/restore", name="run-tests", scope="project", was="")
+    assert (one.status, "run-tests was changed since you read it" in page.text) == (409, True)
+    assert file.read_bytes() == before
