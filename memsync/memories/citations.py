@@ -15,7 +15,7 @@ from memsync.store.places import find_git
 
 _PATIENCE: Final = 0.4  # seconds that git may take for one question: a hook waits for the answer
 _COMMITS: Final = 20  # in which the one that made the difference is looked for
-_ASKED: Final = 3  # anchors of one memory for which git is asked where they went
+_ASKED: Final = 3  # anchors of one memory for which git is asked where they went, or since when they differ
 _MOVES: Final = 4  # one after the other
 
 
@@ -54,17 +54,13 @@ def pin_now(texts: Iterable[str], root: Path) -> tuple[str, ...]:
 
 
 def find_stale(texts: Iterable[str], root: Path) -> tuple[str, ...]:
-    """Return what has changed in the repository since the anchors *texts* were set."""
-    return tuple(
-        filter(
-            None,
-            (
-                explain(anchor, root)
-                for anchor in map(anchors.parse, texts)
-                if anchors.is_inside(anchors.fixed_path(anchor), root)
-            ),
-        )
-    )
+    """Return what has changed in the repository since the anchors *texts* were set; git is asked about the first of them alone."""
+    found: list[str] = []
+    for anchor in map(anchors.parse, texts):
+        if anchors.is_inside(anchors.fixed_path(anchor), root):
+            tell = explain if len(found) < _ASKED else anchors.explain_change
+            found += filter(None, [tell(anchor, root)])
+    return tuple(found)
 
 
 def is_gone(texts: Iterable[str], root: Path) -> bool:

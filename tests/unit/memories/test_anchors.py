@@ -151,3 +151,13 @@ def test_half_a_character_in_an_anchor_keeps_nobody_from_the_other_memories(code
     )
     with Memsync.open(repo.root) as memory:
         assert {entry.id for entry in memory.list()} == {"mm-aaaaaa", "mm-b"}
+
+
+def test_git_is_asked_about_a_few_anchors_of_one_memory_alone(code, project, repo):
+    gone = [f"gone/{number}.py" for number in range(3)]
+    memory = project.remember("Retries are capped").entry.memory._replace(anchors=(*gone, "src/client.py"))
+    repo.git("add", ".")
+    repo.git("commit", "-q", "-m", "one")
+    repo.git("mv", "src/client.py", "src/wire.py")
+    assert citations.find_stale(memory.anchors[3:], repo.root) == ("src/client.py is now src/wire.py",)
+    assert citations.find_stale(memory.anchors, repo.root)[3] == "src/client.py is gone"
