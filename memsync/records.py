@@ -378,8 +378,8 @@ def find_id(ref: str, ids: Iterable[str]) -> str:
     fits = sorted({id_ for id_ in known if lower and id_.lower().startswith((lower, f"mm-{lower}"))})
     if not fits and lower.startswith(_ODD):
         fits = sorted({id_ for id_ in known if shown_id(id_).startswith(lower)})
-    if len(fits) == 1 or ref in fits:
-        return ref if ref in fits else fits[0]
+    if len(fits) == 1 or ref in known:
+        return ref if ref in known else fits[0]
     if fits:
         raise AmbiguousId(ref, fits)
     bare = {id_.removeprefix(_ID_PREFIX): id_ for id_ in known}

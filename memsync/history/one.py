@@ -34,7 +34,7 @@ def make_matcher(ref: str | None) -> Callable[[str], bool]:
     if ref is None:
         return bool
     lower = ref.strip().lower()
-    return lambda id_: id_.lower().startswith((lower, f"mm-{lower}"))
+    return lambda id_: id_ == ref or id_.lower().startswith((lower, f"mm-{lower}"))
 
 
 def reader(project: Project, ref: str) -> Callable[[dict[str, bytes]], None] | None:

@@ -78,7 +78,9 @@ class Readings:
 
 def show_history(readings: Readings, project: Project, given: Given) -> Page:
     """Return what became of one memory in git, with who set each field; or how far that was read."""
-    ref = given.raw("id")
+    ref, store = given.raw("id"), project.stores.get("project")
+    if store and (memory := store.get_sent(ref)):
+        ref = memory.id
     view: dict[str, Any] = {"ref": ref, "events": [], "blame": [], "notes": [], "error": "", "reading": None}
     try:
         one = readings.look(project, ref)

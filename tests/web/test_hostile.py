@@ -124,6 +124,8 @@ def test_a_memory_can_be_opened_and_removed_whatever_its_id(repo, desk, id_):
     )
     (url,) = [one["href"] for one in desk.get("/").every("a") if "odd-" in one["href"] or sent(id_) in one["href"]]
     assert "the port is 0" in desk.get(url).text
+    (history,) = [one["hx-get"] for one in desk.get(url).every("section") if "hx-get" in one]
+    assert (desk.get(history).every("p", role="alert"), desk.status) == ([], 200)
     card = desk.get("/review", kind="new")
     assert card.every("input", name="name")[0]["value"] == f"new:project:{sent_id(id_)}"
     picks = [one["value"] for one in desk.get("/").every("input", name="pick")]
