@@ -37,10 +37,17 @@ class Head(NamedTuple):
 
 def head_of(memory: Memory) -> Head:
     """Return the head of *memory*."""
-    updated, created = memory.updated_at, memory.created_at
-    last = max(updated, created) if updated and created else updated or created
     form = number_form(normal_form(memory.content))
-    return Head(memory.id, memory.importance, count_moment(last) if last else NEVER, form, bool(memory.supersedes))
+    moment = _last_moment(memory.updated_at, memory.created_at)
+    return Head(memory.id, memory.importance, moment, form, bool(memory.supersedes))
+
+
+def _last_moment(updated: datetime | None, created: datetime | None) -> int:
+    """Return the microseconds to when a record was last written."""
+    if updated is not created and updated and created:
+        updated = max(updated, created)
+    last = updated or created
+    return count_moment(last) if last else NEVER
 
 
 def number_form(form: str) -> int:
@@ -56,17 +63,15 @@ def count_moment(moment: datetime) -> int:
 
 def name_arrays(memories: Iterable[Memory]) -> dict[str, array[Any]]:
     """Return the heads of *memories* as arrays, by name."""
-    ids, importance, moments, forms, replaces = list(zip(*map(head_of, memories), strict=True)) or [()] * len(
-        Head._fields
-    )
-    letters = [id_.encode("utf-8", "surrogatepass") for id_ in ids]
+    memories = list(memories)
+    letters = [memory.id.encode("utf-8", "surrogatepass") for memory in memories]
     return {
         "heads.letters": array("B", b"".join(letters)),
         "heads.ends": array("i", accumulate(map(len, letters))),
-        "heads.importance": array("d", importance),
-        "heads.moments": array("q", moments),
-        "heads.forms": array("q", forms),
-        "heads.replaces": array("B", replaces),
+        "heads.importance": array("d", [memory.importance for memory in memories]),
+        "heads.moments": array("q", [_last_moment(memory.updated_at, memory.created_at) for memory in memories]),
+        "heads.forms": array("q", [number_form(normal_form(memory.content)) for memory in memories]),
+        "heads.replaces": array("B", [bool(memory.supersedes) for memory in memories]),
     }
 
 

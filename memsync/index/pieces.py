@@ -77,9 +77,9 @@ def number_pieces(memories: Iterable[Memory]) -> tuple[Table, list[Any]]:
         some.append(number((memory.cues, made and made.date())))
         starts.append(len(flat) + len(some))
         if len(some) > _SOME:
-            flat.frombytes(np.array(some, np.int32).tobytes())
+            flat.fromlist(some)
             some.clear()
-    flat.frombytes(np.array(some, np.int32).tobytes())
+    flat.fromlist(some)
     return Table(np.frombuffer(flat, np.int32), np.frombuffer(starts, np.int64)), list(numbers)
 
 

@@ -261,7 +261,7 @@ class Finder:
             if self.elsewhere.may_save and self._is_for_another():
                 self._save_elsewhere(index, wanted)
                 return
-            found = self._snapshot(index)
+            found = self._snapshot(index, now, wanted)
             if found is not None:
                 self.make_room(self._place, self.path)
                 cache.save(self.path, found[1], json.loads(found[0]), private=self._place.private)
@@ -298,8 +298,8 @@ class Finder:
         files.make_local(place.local, private=place.private, tree=place.tree)
         files.make_dirs(path.parent, private=place.private)
 
-    def _snapshot(self, index: Index) -> tuple[str, dict[str, Any]] | None:
-        """Return the header of a cache and its arrays; None if a write is under way."""
+    def _snapshot(self, index: Index, now: Mapping[Scope, Stamps], wanted: str) -> tuple[str, dict[str, Any]] | None:
+        """Return the header of a cache, that is *wanted* of the stores as they are *now*, and its arrays; None if a write is under way."""
         records, arrays = index.snapshot()
         spans = {scope: store.spans() for scope, store in self._stores.items()}
         if len(records) != sum(len(found) for _, found in spans.values()):
@@ -310,9 +310,8 @@ class Finder:
             if span is None or ((found := span[3].memory) is not memory and found != memory):
                 return None
             lines += [SCOPES.index(scope) + len(SCOPES) * span[0], *span[1:3]]
-        return self._describe({scope: stamp for scope, (stamp, _) in spans.items()}), name_arrays(
-            records, lines, arrays
-        )
+        stamps = {scope: stamp for scope, (stamp, _) in spans.items()}
+        return wanted if stamps == now else self._describe(stamps), name_arrays(records, lines, arrays)
 
     def _describe(self, stamps: Mapping[Scope, Stamps]) -> str:
         """Return the header of a cache made now, as JSON."""

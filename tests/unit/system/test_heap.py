@@ -29,3 +29,17 @@ def test_who_pauses_within_a_pause_does_not_end_it() -> None:
         with collector_paused():
             pass
         assert not gc.isenabled()
+
+
+def test_what_was_made_meanwhile_counts_as_old_and_can_still_be_collected() -> None:
+    class Ring:
+        """Holds itself."""
+
+    with collector_paused():
+        ring = Ring()
+        ring.itself = ring  # type: ignore[attr-defined]
+    assert any(one is ring for one in gc.get_objects(generation=2))
+    del ring
+    gc.collect()
+    assert not any(type(one) is Ring for one in gc.get_objects())
+    assert gc.get_freeze_count() == 0
