@@ -37,7 +37,6 @@ _TOLD: Final = {
     "contains": "perhaps more of",
     "contained": "perhaps part of",
 }
-_PARTS: Final = ("lexical", "semantic", "identifier", "phrase", "wording")
 _SHOWN: Final = 20
 _GUESSES: Final = 2  # at most so many texts are named that may be like a new one
 _LEVELS: Final = {"error": "red", "warning": "yellow", "note": "cyan"}
@@ -116,11 +115,9 @@ def recall(found: Recall, now: datetime, *, explain: bool) -> str:
         copy = f" (nearly the same as {short_id(hit.copy_of)})" if hit.copy_of else ""
         lines.append(entry_line(hit, now, mark=copy))
         if explain and hit.parts:
-            parts = " + ".join(f"{name} {hit.parts[name]:.3f}" for name in _PARTS if hit.parts[name])
-            boost = f", moved by importance x {hit.parts['boost']:.2f}"
-            lines.append(
-                click.style(f"    confidence {hit.confidence:.2f}, score {hit.score:.3f} = {parts}{boost}", dim=True)
-            )
+            from memsync.cli.render_why import explain_hit  # asked for seldom
+
+            lines += [click.style(f"    {line}", dim=True) for line in explain_hit(found, hit)]
     lines = lines or ["no memory fits"]
     if explain and found.query:
         verdict = "would be" if found.gate >= found.floor else "nothing would be"

@@ -22,6 +22,7 @@ _ROUNDING: Final = 1e-6
 _BLANK: Final = frozenset({""})
 
 Record = tuple[Scope, Memory]
+Words = tuple[str, ...]
 # What a record is worth beside its match, 0 to 1; None: it does not count at all.
 Allow = Callable[[Scope, Memory], float | None]
 
@@ -66,7 +67,7 @@ class Ranking:
     """Matches best first; the *gate* is the confidence in the surest of them.
 
     `refused` are the ids that were not allowed, with the confidence in them; `weight_of_meaning` is what meaning
-    counted beside words, 0 without any.
+    counted beside words, 0 without any; `called` is what else rare words of the query are called.
     """
 
     matches: tuple[Match, ...] = ()
@@ -74,6 +75,7 @@ class Ranking:
     degraded: str = ""
     refused: Mapping[str, float] = field(default_factory=dict)
     weight_of_meaning: float = 0.0
+    called: Mapping[str, Sequence[tuple[Words, float]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +118,7 @@ def rank(
         degraded=found.degraded,
         refused={match.memory.id: match.confidence for match in passed_over},
         weight_of_meaning=found.lens.weight_of_meaning,
+        called=found.lens.called,
     )
 
 

@@ -93,7 +93,15 @@ def search(project: Project, query: str, filters: Filters, *, limit: int) -> Rec
     found = project.finder.search(query, limit=limit, allow=allow, is_mine=is_mine)
     hits = tuple(as_hit(entries[match.scope, match.memory.id], match) for match in found.matches)
     floor = project.settings.recall_threshold
-    return Recall(hits=hits, query=query, gate=found.gate, floor=floor, degraded=found.degraded, refused=found.refused)
+    return Recall(
+        hits=hits,
+        query=query,
+        gate=found.gate,
+        floor=floor,
+        degraded=found.degraded,
+        refused=found.refused,
+        called=found.called,
+    )
 
 
 def together(found: Sequence[Recall]) -> Recall:

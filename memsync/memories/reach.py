@@ -134,7 +134,8 @@ def join(found: Sequence[Recall], limit: int) -> Recall:
     first = found[0]
     refused = {id_: sure for one in reversed(found) for id_, sure in one.refused.items()}
     degraded = next((one.degraded for one in found if one.degraded), "")
-    return replace(first, hits=tuple(hits.values()), gate=gate, refused=refused, degraded=degraded)
+    called = {term: others for one in reversed(found) for term, others in one.called.items()}
+    return replace(first, hits=tuple(hits.values()), gate=gate, refused=refused, degraded=degraded, called=called)
 
 
 def _order(hit: Hit) -> float:

@@ -125,10 +125,14 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall(Answered, Sequence[Hit]):
-    """The hits of one recall; a sequence of them. `refused` are the ids that the filters left out, with the confidence in each."""
+    """The hits of one recall; a sequence of them. `refused` are the ids that the filters left out, with the confidence in each.
+
+    `called` is what else rare words of the query are called, as terms, and what each counts of the rarity.
+    """
 
     hits: tuple[Hit, ...]
     refused: Mapping[str, float] = field(default_factory=dict)
+    called: Mapping[str, Sequence[tuple[tuple[str, ...], float]]] = field(default_factory=dict)
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...
@@ -143,6 +147,13 @@ class Recall(Answered, Sequence[Hit]):
     def is_weak(self, hit: Hit) -> bool:
         """Tell whether *hit* only shares words with the query, as far as can be told; without one nothing is weak."""
         return self.query is not None and hit.confidence < self.floor
+
+    def find_called(self, hit: Hit) -> dict[str, tuple[str, ...]]:
+        """Return by each rare term of the query that *hit* lacks the terms that it has in its place, of several the longest name."""
+        held = {
+            term: [words for words, _ in others if hit.terms.issuperset(words)] for term, others in self.called.items()
+        }
+        return {term: max(names, key=len) for term, names in held.items() if names and term not in hit.terms}
 
 
 Status = Literal["created", "updated", "exists", "superseded", "blocked"]
