@@ -18,6 +18,7 @@ from memsync.errors import UsageError
 from memsync.memories import imports
 from memsync.memories.project import Project
 from memsync.records import Scope
+from memsync.system.heap import collector_paused
 from memsync.transfer import readers, sources, writers
 
 _BAR_FROM = 500
@@ -53,6 +54,7 @@ def import_(
       memsync import notes.md
       memsync import dump.json --map content=text --map tags=labels
     """
+    click.get_current_context().with_resource(collector_paused())
     mapping = _parse_mapping(pairs)
     found = [c for path in paths for c in _read_candidates(project, path, how["source"], mapping, how["named"])]
     project.vetting.allows_secrets = how["allow_secret"]

@@ -58,8 +58,9 @@ _GAP: Final = late_pattern(r"[ \t\r\n,:]*")  # between two values
 _SHARED: Final = 4_096  # values that many lines have
 _DIGITS: Final = 20  # of the longest number of 64 bits, with its sign
 # JSON allows these bare, but line-splitting tools and editors take them for line ends.
-_LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
+_PLACED: Final = tuple((Memory._fields.index(name), name, default) for name, default in _DEFAULTS.items())
 T = TypeVar("T", tuple[str, ...], str | None)
 
 
@@ -299,9 +300,9 @@ def _texts(value: object, name: str, notes: list[str]) -> tuple[str, ...]:
 
 def fields_of(memory: Memory) -> dict[str, Any]:
     """Return *memory* as JSON values under our names, defaults left out."""
-    out: dict[str, Any] = dict(memory.extra) | {"id": memory.id, "content": memory.content}
-    for name, default in _DEFAULTS.items():
-        if (value := getattr(memory, name)) != default:
+    out: dict[str, Any] = {**memory.extra, "id": memory.id, "content": memory.content}
+    for place, name, default in _PLACED:
+        if (value := memory[place]) != default:
             out[name] = list(value) if isinstance(value, tuple) else value
     for name in ("created_at", "updated_at", "archived_at"):
         if moment := getattr(memory, name):
@@ -394,6 +395,6 @@ def spell(item: object) -> str:
 
 
 def _escape(text: str) -> str:
-    for bare, escaped in () if text.isascii() else _LINE_ENDS.items():
+    for bare, escaped in () if text.isascii() else LINE_ENDS.items():
         text = text.replace(bare, escaped)
     return text

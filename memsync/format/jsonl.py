@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import islice
 from operator import attrgetter, itemgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from memsync.format.codec import Line, bare, decode, is_canonical
+from memsync.format.codec import Line, bare, decode, encode, is_canonical
 from memsync.format.markers import read_marker
 from memsync.system.late import import_light
 from memsync.system.named import NamedTuple
+
+if TYPE_CHECKING:
+    from memsync.records import Memory
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 HEAD: Final = 64  # bytes that tell the encoding of a file
@@ -94,6 +97,16 @@ def _import_parser() -> Callable[[bytes], Any]:
     from orjson import loads
 
     return loads
+
+
+def encode_all(memories: Sequence[Memory]) -> list[bytes]:
+    """Spell each of *memories* canonically; many by a quicker speller."""
+    if len(memories) < _FEW:
+        return [encode(memory) for memory in memories]
+    _import_parser()
+    from memsync.format.many import encode_many
+
+    return encode_many(memories)
 
 
 def current(lines: Sequence[Line]) -> dict[str, Line]:

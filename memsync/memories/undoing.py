@@ -7,13 +7,13 @@ was changed by somebody else since is left alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from memsync.errors import MemsyncError, Remedy, StoreError
-from memsync.format import codec
+from memsync.format.jsonl import encode_all
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, format_time, shown_id, tick
@@ -70,15 +70,14 @@ Stack = Literal["done", "undone"]
 
 def note_steps(project: Project, words: str) -> None:
     """Note what the command *words* wrote with *project* since the last note, so that it can be taken back; never fails."""
-    steps = tuple(
-        Step(scope, id_, before, after)
-        for scope, store in project.stores.items()
-        for id_, old in store.touched.items()
-        if (before := _hash(old)) != (after := _hash(store.get(id_)))
-    )
+    steps = list[Step]()
+    for scope, store in project.stores.items():
+        ids, olds = store.touched.keys(), store.touched.values()
+        hashes = zip(_hash_all(olds), _hash_all(map(store.get, ids)), strict=True)
+        steps += [Step(scope, id_, *both) for id_, both in zip(ids, hashes, strict=True) if both[0] != both[1]]
     if steps and (path := _find_path(project)):
         stacks = _read(path)
-        done = [*stacks["done"], Command(words, format_time(project.clock()), steps)][-_KEPT:]
+        done = [*stacks["done"], Command(words, format_time(project.clock()), tuple(steps))][-_KEPT:]
         _write(path, {"done": done, "undone": []})
     for store in project.stores.values():
         store.touched.clear()
@@ -190,9 +189,13 @@ def _find_line(project: Project, command: Command, step: Step) -> bytes:
 
 
 def _hash(memory: Memory | None) -> str:
-    if memory is None:
-        return ""
-    return sha256(codec.encode(memory._replace(updated_at=None))).hexdigest()[:20]
+    return _hash_all([memory])[0]
+
+
+def _hash_all(memories: Iterable[Memory | None]) -> list[str]:
+    known = [*memories]
+    lines = iter(encode_all([memory._replace(updated_at=None) for memory in known if memory]))
+    return [sha256(next(lines)).hexdigest()[:20] if memory else "" for memory in known]
 
 
 def _find_path(project: Project) -> Path | None:

@@ -96,7 +96,8 @@ class Store(Reading):
         self._keep_replaced(old)
         memories = list(memories)
         self._close_log([m for m in memories if isinstance(m, bytes)])
-        return self._append([m if isinstance(m, bytes) else codec.encode(m) for m in memories] + new, old)
+        spelled = iter(jsonl.encode_all([m for m in memories if not isinstance(m, bytes)]))
+        return self._append([m if isinstance(m, bytes) else next(spelled) for m in memories] + new, old)
 
     def adopt(self, other: Store, only: Collection[str] | None = None, *, history: bool = True) -> list[str]:
         """Append the live lines and the *history* of *other* (of *only* these ids); return the ids that both now have."""
