@@ -51,7 +51,8 @@ class Vetting:
         home = find_home(self._env)
         user = self._env.get("USER") or self._env.get("USERNAME")
         content, *cues = (secrets.tidy(text, home=home, user=user or "") for text in (memory.content, *memory.cues))
-        memory = memory._replace(content=content, cues=tuple(cues))
+        if content != memory.content or cues != [*memory.cues]:
+            memory = memory._replace(content=content, cues=tuple(cues))
         found = [] if scope == "stealth" else secrets.scan_memory(memory, self.allowed)
         if not found:
             return memory

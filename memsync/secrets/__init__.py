@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Final
 
@@ -66,11 +67,12 @@ _CUT_OFF: Final = 60
 _VARIED: Final = 2.8  # bits a character, at least
 _SHORT: Final = 64  # characters: a tag, an author, a session, as many memories have
 _MANY: Final = 4096
-_clean: Final[set[str]] = set()  # short texts that hold nothing, whatever is allowed
+_clean: Final[set[str | tuple[str, tuple[str, ...]]]] = set()  # short texts and rows of them that hold nothing, whatever is allowed
 _last: Final = [""]  # and the last that was longer
 _SPACED: Final = late_pattern(
     r"\d(?:[ :-](?:[0-9A-Fa-f]{2}[ :-]){3}|(?<=0)x[0-9A-Fa-f]{2},)"
 )  # cheap: sixteen pairs hold one such
+_WORDLESS: Final = frozenset({float, int, datetime})
 _OURS: Final = frozenset({"id", "memory_type", "source_type"})  # which mostly hold what we write there
 _PLAIN: Final = late_pattern(r"[a-z]{1,16}|mm-[a-z0-9]{6,10}")
 _IDS: Final = frozenset({"id", "source_session_id", "conflict_of"})
@@ -117,9 +119,24 @@ def scan_memory(memory: Memory, allow: Allow = NOTHING) -> list[Secret]:
     """Return what looks like a secret in any field of *memory*. Places count in the content."""
     found = scan(memory.content, allow)
     for name, value in zip(Memory._fields, memory, strict=True):
-        if value and name != "content" and not (isinstance(value, str) and is_ours(name, value)):
+        if not value or name == "content" or type(value) in _WORDLESS:
+            continue
+        if isinstance(value, tuple):
+            found += _scan_words(name, value, allow)
+        elif not (isinstance(value, str) and is_ours(name, value)):
             for text in _texts(value, "" if name == "extra" else name):
                 found += scan(text, allow)
+    return found
+
+
+def _scan_words(name: str, words: tuple[str, ...], allow: Allow) -> list[Secret]:
+    """Return what looks like a secret in *words*, such as the tags that many memories have."""
+    if (name, words) in _clean:
+        return []
+    texts = [*_texts(words, name)]
+    found = [secret for text in texts for secret in scan(text, allow)]
+    if all(map(_clean.__contains__, texts)):
+        _clean.add((name, words))
     return found
 
 
@@ -256,8 +273,9 @@ def _decode(text: str, marks: int) -> Iterator[tuple[str, int, int]]:
     """Yield what decodes to a secret, or is one when it is put together."""
     is_encoded = "&" in text or "\\" in text or "%" in text
     is_long = marks & PLACES and marks & LONG
-    if is_encoded or (marks & (CODED | LENGTHY) and (is_long or _SPACED.search(text))):
-        for found in decoded(text):
+    has_chunks = bool(marks & (CODED | LENGTHY))
+    if is_encoded or (has_chunks and (is_long or _SPACED.search(text))):
+        for found in decoded(text, with_chunks=has_chunks):
             for rule, start, end in _candidates(found.text, find_marks(found.text)):
                 yield rule, *found.where(start, end)
     if marks & PLACES:

@@ -16,7 +16,7 @@ from typing import Final, Generic, TypeVar
 from memsync.secrets.formats import FORMATS, SEEDS, Format
 from memsync.secrets.named import STEMS
 from memsync.secrets.rules import SHORTEST, Rule, hinted, may_hold_token
-from memsync.secrets.values import find_runs, is_odd, is_plain, may_be_odd
+from memsync.secrets.values import is_odd, is_plain, list_runs, may_be_odd
 from memsync.system.late import late_pattern
 from memsync.system.memo import Memo
 from memsync.system.patterns import compiled
@@ -142,7 +142,7 @@ def _mark_signs(chunk: str) -> int:
     marks = 0
     if may_be_odd(chunk):
         marks |= _ODD if is_odd(chunk) else 0
-        if runs := find_runs(chunk):
+        if runs := list_runs(chunk):
             marks |= _HELD | (LONG if any(end - start >= SHORTEST for start, end in runs) else 0)
     if "-" in chunk or ":" in chunk:
         for pattern, mark in _patterns():

@@ -75,20 +75,38 @@ def in_names(
     """Yield the rule, begin and end of each of the *possible* values that a name with one of *stems* in *text* is given."""
     ends = [end for _, end in possible]
     seen = set[int]()
+    empty: dict[int, list[int]] = {}  # where a name ends behind which nothing was found, and from where it may be no secret's
     for stem, is_password_name in stems:
-        place = lower.find(stem)
-        while place >= 0:
+        for place in _find_all(lower, stem):
             near = bisect(ends, place - _NEAR)
             if near == len(ends) or possible[near][0] > place + 2 * _NEAR:
-                place = lower.find(stem, place + len(stem))
                 continue
             begin, end = _name(text, place, place + len(stem))
             is_reference = text[begin - 2 : begin] == "${" and text[end : end + 1] == "}"
             said = max(0, begin - _SAID_BEFORE, text.rfind(";", 0, begin))  # beyond it is another setting
-            if end not in seen and not is_reference and not _NO_SECRET.search(text, said, min(len(text), end + 12)):
+            if any(_may_name_secret(text, earlier, end) for earlier in empty.pop(end, ())):
                 seen.add(end)
-                yield from _given(text, begin, end, place + len(stem), is_password_name=is_password_name)
-            place = lower.find(stem, place + len(stem))
+            if end in seen or is_reference:
+                continue
+            found = [*_given(text, begin, end, place + len(stem), is_password_name=is_password_name)]
+            if not found:
+                empty.setdefault(end, []).append(said)  # which takes longer to tell, and seldom matters
+            elif _may_name_secret(text, said, end):
+                seen.add(end)
+                yield from found
+
+
+def _may_name_secret(text: str, said: int, end: int) -> bool:
+    """Tell whether nothing from *said* on says that the name which ends at *end* is none of a secret."""
+    return not _NO_SECRET.search(text, said, min(len(text), end + 12))
+
+
+def _find_all(lower: str, stem: str) -> Iterator[int]:
+    """Yield where *stem* stands in *lower*."""
+    place = lower.find(stem)
+    while place >= 0:
+        yield place
+        place = lower.find(stem, place + len(stem))
 
 
 _LEFT: Final = late_pattern(r"[\w-]{0,40}$")
@@ -106,21 +124,27 @@ def _given(text: str, begin: int, end: int, stem_end: int, *, is_password_name: 
     limit = stop.start() if stop else end + _NEAR
     rule = "password" if is_password_name else "assigned-secret"
     is_bare = stem_end == end or _BARE.fullmatch(text, stem_end, end) is not None
-    place, count = end, 0
+    place, count, gap = end, 0, ""
     while count < _MOST and (match := _VALUE.search(text, place)) and match.start() < limit:
         first, last = _trim(text, *match.span())
         gap = text[end:first]
-        if _DIGEST.search(gap):
-            return
-        is_given = _GIVEN.fullmatch(gap) is not None
-        is_plain = is_given or _TOLD.fullmatch(gap) is not None
-        if _fits(
-            text[first:last], is_password_name=is_password_name, is_given=is_given, is_plain=is_plain, is_bare=is_bare
-        ):
-            yield rule, first, last
+        if _is_given(text[first:last], gap, is_password_name=is_password_name, is_bare=is_bare):
+            if not _DIGEST.search(gap):
+                yield rule, first, last
             return
         place, count = match.end(), count + 1
-    yield from _before(text, begin, rule, is_password_name=is_password_name)
+    for found in _before(text, begin, rule, is_password_name=is_password_name):
+        if not _DIGEST.search(gap):
+            yield found
+
+
+def _is_given(value: str, gap: str, *, is_password_name: bool, is_bare: bool) -> bool:
+    """Tell whether *value*, with *gap* between it and a name, is a secret of that name."""
+    if not is_password_name and not is_key(value, 16) and not is_random(value, 16):
+        return False  # as nearly all, and told at once
+    is_given = _GIVEN.fullmatch(gap) is not None
+    is_plain = is_given or _TOLD.fullmatch(gap) is not None
+    return _fits(value, is_password_name=is_password_name, is_given=is_given, is_plain=is_plain, is_bare=is_bare)
 
 
 def _trim(text: str, first: int, last: int) -> tuple[int, int]:
@@ -143,8 +167,14 @@ def _before(text: str, begin: int, rule: str, *, is_password_name: bool) -> Iter
 
 
 def _fits(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool, is_bare: bool) -> bool:
-    if len(value) < 6 or is_shown(value) or _NUMBER.fullmatch(value) or _SENTENCE.match(value):
+    if len(value) < 6 or not _looks_secret(
+        value, is_password_name=is_password_name, is_given=is_given, is_plain=is_plain, is_bare=is_bare
+    ):
         return False
+    return not (is_shown(value) or _NUMBER.fullmatch(value) or _SENTENCE.match(value))
+
+
+def _looks_secret(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool, is_bare: bool) -> bool:
     if is_password_name:
         return (
             is_password(value, is_given=is_given)

@@ -31,6 +31,8 @@ _ENTITIES: Final = late_pattern(r"(?:[\w.~+/=:-]|&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1
 _ESCAPES: Final = late_pattern(
     r"(?:[\w.~+/=:-]|\\u[0-9A-Fa-f]{4}|\\[uU]\{?[0-9A-Fa-f]{1,8}\}?|\\x[0-9A-Fa-f]{2}|\\[0-7]{3}){6,}"
 )
+_PERCENT_SIGN: Final = late_pattern("%[0-9A-Fa-f]{2}")
+_ENTITY: Final = late_pattern("&(?:#\\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});")
 _ESCAPE: Final = late_pattern(r"\\(?:u([0-9A-Fa-f]{4})|[uU]\{?([0-9A-Fa-f]{1,8})\}?|x([0-9A-Fa-f]{2})|([0-7]{3}))")
 _HEX: Final = late_pattern(r"(?<![0-9A-Za-z])(?:0x)?(?:[0-9A-Fa-f]{2}(?:[ :-]|, ?0x| 0x)?){16,}(?![0-9A-Za-z])")
 _BASE64: Final = late_pattern(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,}={0,2}")
@@ -75,17 +77,18 @@ def _is_selector(code: int) -> bool:
     return 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF or 0x180B <= code <= 0x180F
 
 
-def decoded(text: str) -> Iterator[Unmasked]:
-    """Yield what the encoded parts of *text* say when they are decoded once."""
-    for sign, pattern, decode in (
-        ("%", _PERCENT, from_percent),
-        ("&", _ENTITIES, from_entities),
-        ("\\", _ESCAPES, from_escapes),
-        ("", _HEX, from_hex),
-        ("", _BASE64, from_base64),
+def decoded(text: str, *, with_chunks: bool = True) -> Iterator[Unmasked]:
+    """Yield what the encoded parts of *text* say when they are decoded once; of whole chunks only *with_chunks*."""
+    for sign, letter, pattern, decode in (
+        ("%", _PERCENT_SIGN, _PERCENT, from_percent),
+        ("&", _ENTITY, _ENTITIES, from_entities),
+        ("\\", _ESCAPE, _ESCAPES, from_escapes),
     ):
-        if sign in text:
+        if sign in text and letter.search(text):
             yield from _decode_runs(text, pattern, sign, decode)
+    if with_chunks:
+        yield from _decode_runs(text, _HEX, "", from_hex)
+        yield from _decode_runs(text, _BASE64, "", from_base64)
 
 
 def _decode_runs(text: str, pattern: re.Pattern[str], sign: str, decode: Callable[[str], str]) -> Iterator[Unmasked]:

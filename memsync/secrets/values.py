@@ -10,6 +10,7 @@ from math import log2
 from typing import Final
 
 from memsync.system.late import late_pattern
+from memsync.system.memo import Memo
 
 _WEAK: Final = frozenset(
     "password passwd pass postgres postgresql mysql mariadb mongo mongodb redis root admin administrator user username"
@@ -107,11 +108,27 @@ def is_odd(word: str) -> bool:
 
 def find_runs(text: str) -> list[tuple[int, int]]:
     """Return where in *text* runs of characters stand that could be secrets, or hold some. A text without an odd word has none."""
+    found, place = list[tuple[int, int]](), 0
+    for chunk in text.split():  # no run goes beyond a blank
+        place = text.find(chunk, place)
+        for start, end in _runs[chunk]:
+            found.append((place + start, place + end))
+        place += len(chunk)
+    return found
+
+
+def list_runs(chunk: str) -> list[tuple[int, int]]:
+    """Return where in *chunk*, a text without blanks, runs of characters stand that could be secrets."""
+    if not may_be_odd(chunk):
+        return []
     return [
         match.span()
-        for match in RUN.finditer(text)
+        for match in RUN.finditer(chunk)
         if _MARK.search(run := match[0]) and _ODD.search(run) and may_be(run)
     ]
+
+
+_runs: Final = Memo(list_runs)
 
 
 def find_drawn(text: str) -> Iterator[re.Match[str]]:
