@@ -22,6 +22,7 @@ __all__ = [
     "decide",
     "find_doubt",
     "find_lost",
+    "may_merge",
     "on_scale",
 ]
 
@@ -80,6 +81,14 @@ def decide(new: str, old: str, similarity: float, *, thresholds: Thresholds = DE
     return _judge_merge(one, other, close, (new, old), thresholds) or _judge_unmerged(
         one, other, close, (new, old), thresholds
     )
+
+
+def may_merge(new: str, old: str) -> bool:
+    """Tell whether `decide` may come to a merge, which takes a part of its time; True if it does."""
+    if normal_form(new) == normal_form(old):
+        return True
+    one, other = read(new), read(old)
+    return holds_all(one, other) or holds_all(other, one) or bool(is_same(one, other)) or is_reordered(one, other)
 
 
 def find_doubt(new: str, old: str) -> str:

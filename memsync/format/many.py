@@ -24,7 +24,7 @@ def encode_many(memories: Sequence[Memory]) -> list[bytes]:
             raw = encode(memory)
         for bare, escaped in () if raw.isascii() else _ESCAPED:
             raw = raw.replace(bare, escaped)
-        lines.append(raw)
+        lines.append(memoryview(raw).tobytes())  # orjson's own keep the room in which they were made, kilobytes each
     return lines
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from memsync.dedup import MERGED, Thresholds, decide
+from memsync.dedup import MERGED, Thresholds, decide, may_merge
 from memsync.dedup.nominate import Nominees
 from memsync.errors import InvalidMemory
 from memsync.format import codec, versions
@@ -95,6 +95,7 @@ def _plan(project: Project, scope: Scope, candidates: Iterable[Candidate], *, dr
         now=tick(project.clock(), None),
     )
     plan.take(candidates)
+    plan.like = Nominees()  # what was decided needs no words, and what is written needs room
     return plan
 
 
@@ -185,7 +186,7 @@ class Plan:
         """Return the memory that says the same as *memory*, or less, decided as when a text is remembered."""
         for id_ in self.like.near(memory.content):
             known = self._find(id_)
-            if not known or known.conflict_of is not None:
+            if not known or known.conflict_of is not None or not may_merge(memory.content, known.content):
                 continue
             verdict = decide(memory.content, known.content, 1.0, thresholds=self.thresholds)
             is_same = verdict.decision in MERGED and not (known.archived_at and verdict.relation == "contains")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync.dedup import MERGED, decide, find_lost, on_scale
+from memsync.dedup import MERGED, decide, find_lost, may_merge, on_scale
 from memsync.dedup.nominate import Nominees
 from memsync.dedup.reading import read
 
@@ -26,6 +26,11 @@ def test_a_verdict_turned_round_is_the_same_verdict(one, other, similarity):
     if here.decision in MERGED:
         turned = {"contains": "contained", "contained": "contains"}
         assert there.relation == turned.get(here.relation, here.relation)
+
+
+@given(sentences | anything, sentences | anything)
+def test_no_pair_is_merged_that_was_told_apart_before(one, other):
+    assert may_merge(one, other) or decide(one, other, 1.0).decision not in MERGED
 
 
 @given(anything)
