@@ -67,7 +67,8 @@ _CUT_OFF: Final = 60
 _VARIED: Final = 2.8  # bits a character, at least
 _SHORT: Final = 64  # characters: a tag, an author, a session, as many memories have
 _MANY: Final = 4096
-_clean: Final[set[str | tuple[str, tuple[str, ...]]]] = set()  # short texts and rows of them that hold nothing, whatever is allowed
+# Short texts, and rows of them, that hold nothing, whatever is allowed.
+_clean: Final[set[str | tuple[str, tuple[str, ...]]]] = set()
 _last: Final = [""]  # and the last that was longer
 _SPACED: Final = late_pattern(
     r"\d(?:[ :-](?:[0-9A-Fa-f]{2}[ :-]){3}|(?<=0)x[0-9A-Fa-f]{2},)"

@@ -75,7 +75,7 @@ def in_names(
     """Yield the rule, begin and end of each of the *possible* values that a name with one of *stems* in *text* is given."""
     ends = [end for _, end in possible]
     seen = set[int]()
-    empty: dict[int, list[int]] = {}  # where a name ends behind which nothing was found, and from where it may be no secret's
+    empty: dict[int, list[int]] = {}  # ends of names behind which nothing is, and from where of each is told
     for stem, is_password_name in stems:
         for place in _find_all(lower, stem):
             near = bisect(ends, place - _NEAR)
