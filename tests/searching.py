@@ -24,7 +24,9 @@ def record(id_: str, content: str, scope: Scope = "project", **fields: Any) -> R
 
 
 def change(id_: str, content: str | None, **fields: Any) -> Change:
-    return Change(id_, None, None if content is None else Memory(id=id_, content=content, **fields))
+    return Change(
+        id_, Memory(id=id_, content="before"), None if content is None else Memory(id=id_, content=content, **fields)
+    )
 
 
 def everything(_scope: Scope, _memory: Memory) -> float:

@@ -59,12 +59,16 @@ def _leave(code: int) -> None:
 
 
 def _import_click() -> None:
-    """Import click without what takes longer to load than click itself: its words have no translations, we no option that is a UUID."""
+    """Import click without what takes longer to load than click itself: its words have no translations, we no option that is a UUID, and no threads."""
+    from _thread import _local  # of threading, where it has the same name without the line
+
     from memsync.system.late import import_light, import_pathlib
 
     import_pathlib()
     words = {"gettext": lambda text: text, "ngettext": lambda one, many, count: one if count == 1 else many}
-    import_light("click", inspect={"cleandoc": _clean}, gettext=words, uuid={"UUID": object})
+    import_light(
+        "click", inspect={"cleandoc": _clean}, gettext=words, uuid={"UUID": object}, threading={"local": _local}
+    )
 
 
 def _clean(text: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from memsync.store import files
 from memsync.store.marks import MARK
 from memsync.store.trust import Instruction
 from memsync.system.home import find_own
+from memsync.system.patterns import kept
 
 _KEY: Final = "key"
 _NOBODYS: Final = os.urandom(32)  # in place of a key that is not made yet
@@ -46,14 +48,25 @@ def version_of_rules(*, to_note: bool = False) -> str:
 
 @cache
 def read_rules() -> bytes:
-    """Return all that the rules about secrets and orders are made of, the same on every machine."""
-    told = []
+    """Return all that the rules about secrets and orders are made of, the same on every machine.
+
+    The files are read again when one has another size or time than when that was kept, as Python does with modules.
+    """
+    paths, stamps = [], []
     for directory in _RULES:
         with os.scandir(directory) as entries:
-            paths = sorted(entry.path for entry in entries if entry.is_file())
-        for path in paths:
-            with open(path, "rb") as file:
-                told += [os.path.basename(path).encode(), _digest(file.read())]
+            for entry in sorted((entry for entry in entries if entry.is_file()), key=attrgetter("path")):
+                status = entry.stat()
+                paths.append(entry.path)
+                stamps.append((entry.name, status.st_size, status.st_mtime_ns))
+    return kept(f"rules of {stamps}", lambda: _read_files(paths))
+
+
+def _read_files(paths: Iterable[str]) -> bytes:
+    told = []
+    for path in paths:
+        with open(path, "rb") as file:
+            told += [os.path.basename(path).encode(), _digest(file.read())]
     return b"\0".join(told)
 
 

@@ -30,7 +30,7 @@ _OURS: Final = frozenset((*TYPE_ORDER, "user", "agent", "session", "skill", "inf
 _BETWEEN: Final = str.maketrans("-',.:", "     ")
 _SPELLED: Final = r"(?<!\w)(?:(?:[^\W\d_][ ._*-]{1,2}){7,}|(?:[^\W\d_][._*-]){5,})[^\W\d_](?!\w)"
 _ENCODED: Final = 24  # characters of the shortest word that may be base64
-_NAME: Final = 24  # characters of a tag, a type or a name
+_NAME: Final = 36  # characters of a tag, a type, a name or the id of a session
 _LONGEST: Final = 200_000  # characters that are read, which no memory has
 
 

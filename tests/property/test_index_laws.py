@@ -98,7 +98,7 @@ def test_arrays_that_grew_record_by_record_are_those_of_all_at_once(meaning, hel
     records = records_of(held)
     grown = Index(records[:first], meaning)
     for scope, memory in records[first:]:
-        grown.apply(scope, [Change(memory.id, None, memory)])
+        grown.apply(scope, [Change(memory.id, memory, memory)])
     assert flat(grown.arrays()) == flat(Index(records, meaning).arrays())
 
 

@@ -629,7 +629,7 @@ def test_an_empty_store_grows_with_a_server(repo, server):
 def test_an_index_without_its_embedder_finds_by_words_and_says_so(server, tiny):
     server.stop()
     made = Index([("project", Memory(id="a", content="use tabs"))], Meaning(tiny))
-    made.apply("project", [Change("b", None, Memory(id="b", content="tabs again"))])
+    made.apply("project", [Change("b", Memory(id="b", content="before"), Memory(id="b", content="tabs again"))])
     ranking = made.search("tabs", limit=5, allow=lambda *_: 0.5)
     assert {match.memory.id for match in ranking.matches} == {"a", "b"}
     assert "cannot be reached" in ranking.degraded
