@@ -16,7 +16,7 @@ _COMMON: Final = 64  # texts from which a word says nothing; only texts made of 
 _LOOKED_AT: Final = 32  # texts whose words are compared
 _MOST: Final = 6  # texts nominated
 _ALIKE: Final = 0.8  # share of the shorter text's words that must be in the other
-_MANY: Final = 2_000  # texts for which it pays to import numpy
+_MANY: Final = 2_000  # texts to be looked for, for which it pays to import numpy
 
 
 class Nominees:
@@ -35,11 +35,10 @@ class Nominees:
 
     def expect(self, texts: Sequence[str]) -> None:
         """Prepare for *texts*, if they are many, each of which is looked for and may then be put, in their order."""
-        known = [text for _, text in self._waiting]
-        if not self._numbers and len(known) + len(texts) >= _MANY:
+        if not self._numbers and len(texts) >= _MANY:
             from memsync.dedup.alone import Batch
 
-            self._batch = Batch([*known, *texts], _ALIKE)
+            self._batch = Batch([*(text for _, text in self._waiting), *texts], _ALIKE)
             self._alone = self._batch.alone
 
     def put(self, id_: str, text: str) -> None:
