@@ -333,7 +333,7 @@ def test_a_call_that_nothing_is_anchored_to_loads_next_to_nothing(project, code,
         *(f"memsync.{name}" for name in ("agents", "cli", "memories", "system")),
         *(f"memsync.agents.{name}" for name in ("entry", "quick", "toolcall", "wire")),
         *(f"memsync.memories.{name}" for name in ("commands", "lookup")),
-        *(f"memsync.system.{name}" for name in ("deadline", "home")),
+        *(f"memsync.system.{name}" for name in ("deadline", "home", "late", "standins")),
     }
 
 
