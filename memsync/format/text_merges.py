@@ -10,11 +10,11 @@ not appended to the others of its record here
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from memsync.format.codec import NEVER, Line, bare
+from memsync.format.jsonl import repeated_ids
 from memsync.system.dataclass import dataclass, field
 
 
@@ -57,13 +57,10 @@ class _Record:
 
 def find(lines: Sequence[Line]) -> dict[str, list[list[Line]]]:
     """Return, by id, the lines of each side where a merge of text put two versions of a record into one file."""
-    if len({line.id for line in lines}) == len(lines):
-        return {}  # each has an id of its own, or at most one has none
-    named = [line for line in lines if line.id is not None]
-    counts = Counter(line.id for line in named)
-    if len(counts) == len(named):
+    if not (repeated := repeated_ids(lines)):
         return {}
-    found = {line.id: _Record() for line in named if line.id and counts[line.id] > 1}
+    named = [line for line in lines if line.id is not None]
+    found = {line.id: _Record() for line in named if line.id in repeated}
     inside = _find_inside(named, found)
     for number, (line, after) in enumerate(zip(named, [*named[1:], None], strict=True)):
         if record := found.get(line.id or ""):
@@ -75,7 +72,8 @@ def _find_inside(lines: Sequence[Line], repeated: Collection[str]) -> set[int]:
     """Return which of the sorted last *lines* have a record behind them that was written earlier."""
     inside: set[int] = set()
     oldest, after = None, None
-    for number, line in reversed([*enumerate(lines)]):
+    for number in reversed(range(len(lines))):
+        line = lines[number]
         if after is not None and (line.id or "") >= after:
             break
         after = line.id or ""

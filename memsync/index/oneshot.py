@@ -59,6 +59,7 @@ class OneShot:
         delta: Delta = UNCHANGED,
     ) -> None:
         self._a: Any = cached.views
+        self._let_go = cached.let_go
         self.record: Callable[[int], Record | None] = lambda _: None  # reads the record of a slot; whoever asks sets it
         self._meaning = meaning if "vectors.numbers" in cached.views else None
         self._lengths: list[float] = list(self._a["base.lengths"])
@@ -96,11 +97,13 @@ class OneShot:
         alike: dict[str, list[tuple[str, float]]] = {}
         called: dict[str, list[tuple[Words, float]]] = {}
         lexical, exact = self._lexical(query, alike, called)
+        self._let_go()  # of what was read of a large file, part by part, as the warm index does
         identifier = {slot: IDENTIFIER * share for slot, share in exact.items()} if query.led else {}
         wordy = {slot: x + identifier.get(slot, 0.0) for slot, x in lexical.items()}
         asked = self._meaning.query(text) if self._meaning else None
         weight = self._meaning.weight(len(query.chunks)) if asked and self._meaning else 0.0
         semantic = self._semantic(asked, wordy, weight) if asked else {}
+        self._let_go()
         total = {slot: wordy.get(slot, 0.0) + semantic.get(slot, 0.0) for slot in wordy.keys() | semantic.keys()}
         return Candidates(
             ordered=sorted(((x, slot) for slot, x in total.items() if x > 0), reverse=True),

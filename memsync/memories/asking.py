@@ -76,6 +76,7 @@ class CacheFile:
         self._path = path
         self.keeps = False
         self._kept: tuple[object, Held | None] = None, None
+        self._last: Cached | None = None  # that was loaded since the last rest
 
     def load(self, known: Cached | None = None) -> Held | None:
         """Return the cache, if its arrays can be those of an index; what is *known* is not mapped again."""
@@ -86,7 +87,14 @@ class CacheFile:
             return self._kept[1]
         found = _map(self._path, known)
         self._kept = (seen, found) if self.keeps else (None, None)
+        self._last = found.cached if found else self._last
         return found
+
+    def rest(self, known: Cached | None) -> None:
+        """Have the pages that were read of what is *known*, and of what was loaded since, count as this process's memory no longer."""
+        for cached in filter(None, (known, self._last)):
+            cached.let_go()
+        self._last = None
 
     def let_go(self) -> None:
         """Keep nothing any more."""

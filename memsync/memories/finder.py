@@ -160,8 +160,7 @@ class Finder:
 
     def rest(self) -> None:
         """Have a large index count as this process's memory no longer, until somebody asks again."""
-        if self._cached:
-            self._cached.let_go()
+        self.file.rest(self._cached)
 
     def _wait_for_another(self) -> None:
         """Have a large index made by a process of its own, where this one stays."""

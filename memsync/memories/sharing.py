@@ -67,8 +67,7 @@ def unshare(project: Project, refs: Sequence[str], to: Scope = "stealth") -> lis
 def is_committed(project: Project, id_: str) -> bool:
     """Tell whether the last commit has the memory."""
     place = project.layout.place("project")
-    data = checkout.read_committed(place.memories) if project.layout.git and place.directory.is_dir() else None
-    return id_.encode("utf-8", "replace") in (data or b"")
+    return bool(project.layout.git) and place.directory.is_dir() and checkout.has_committed(place.memories, id_)
 
 
 def _resolve(project: Project, refs: Sequence[str], to: Scope) -> list[Entry]:

@@ -7,8 +7,8 @@ Short questions go to the git program: one call costs 4 ms, importing GitPython
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -86,7 +86,7 @@ class Checkout:
             return Done(255, b"", str(error))
         return Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
-    def stream(self, *words: str) -> Iterator[bytes]:
+    def stream(self, *words: str) -> Generator[bytes]:
         """Yield the lines that `git WORDS` prints, as they come; closed, it ends git.
 
         Raises:
@@ -338,22 +338,37 @@ def had(path: Path, id_: str, commit: str) -> bool:
     A record that *commit* itself has not stood only in the work tree. It counts as had, but for as long as something
     may bring it back: a stash, or the hook manager of the commit that runs us, which has put changes aside.
     """
-    from memsync.format.jsonl import current, read_lines
-
     git, _ = _find_checkout(path)
     if git.run("merge-base", "--is-ancestor", commit, "HEAD").code != 0:
         return False
-    if id_ in current(read_lines(_read_object(path, f"{commit}:{{}}") or b"")):
+    if _has_record(path, id_, f"{commit}:{{}}"):
         return True
     return "GIT_INDEX_FILE" not in os.environ and git.ask("rev-parse", "--quiet", "--verify", "refs/stash") is None
 
 
 def has_removed(path: Path, id_: str) -> bool:
     """Tell whether HEAD has the memory file *path*, but no record *id_* in it: others may know that it is gone."""
-    from memsync.format.jsonl import current, read_lines
+    return _has_record(path, id_, "HEAD:{}") is False
 
-    data = read_committed(path)
-    return data is not None and id_ not in current(read_lines(data))
+
+def has_committed(path: Path, id_: str) -> bool:
+    """Tell whether HEAD has the record *id_* in the memory file *path*."""
+    return _has_record(path, id_, "HEAD:{}") is True
+
+
+def _has_record(path: Path, id_: str, object_: str) -> bool | None:
+    """Tell whether *object_*, spelled as for `_read_object`, has a line of the record *id_*; None if there is no such file.
+
+    Of a large file only those lines are read that may be its, and it is never held as a whole.
+    """
+    from memsync.format.jsonl import may_be_of, read_line
+
+    git, name = _find_checkout(path)
+    try:
+        with closing(git.stream("cat-file", "blob", object_.replace("{}", name))) as lines:
+            return any(may_be_of(raw, id_) and read_line(raw.removesuffix(b"\n")).id == id_ for raw in lines)
+    except (GitRefused, OSError):
+        return None
 
 
 def list_files(directory: Path) -> list[str] | None:

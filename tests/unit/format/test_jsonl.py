@@ -8,7 +8,7 @@ import pytest
 from helpers import memory_line
 
 from memsync.format.codec import encode, encode_tombstone
-from memsync.format.jsonl import current, export, in_conflict, is_utf16, problems, read_line, read_lines
+from memsync.format.jsonl import current, export, in_conflict, is_utf16, may_be_of, problems, read_line, read_lines
 from memsync.records import Memory, derive_id
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -217,3 +217,26 @@ def test_a_file_without_markers_is_not_in_conflict():
 def test_one_line_reads_as_it_would_in_a_file():
     raw = foreign("a", "x").rstrip(b"\n")
     assert read_line(raw) == read_lines(raw)[0]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"content":"x","id":"mm-aaaaaa"}',
+        b'{"id" : "\\u006dm-aaaaaa", "content": "x"}',
+        b'{"\\u0069d":"mm-aaaaaa","content":"x"}',
+        encode_tombstone("mm-aaaaaa", datetime(2026, 1, 1, tzinfo=UTC)),
+    ],
+)
+def test_a_line_of_a_record_may_be_of_it_however_its_id_is_spelled(raw):
+    assert read_line(raw).id == "mm-aaaaaa"
+    assert may_be_of(raw, "mm-aaaaaa")
+
+
+@pytest.mark.parametrize("raw", [b'{"content":"no id"}', b'{"content":"no id","more":{"id":"mm-bbbbbb"}}'])
+def test_a_record_without_an_id_may_be_of_the_one_that_is_derived(raw):
+    assert may_be_of(raw, read_line(raw).id)
+
+
+def test_a_line_with_another_id_is_not_of_a_record():
+    assert not may_be_of(b'{"content":"x","id":"mm-bbbbbb"}', "mm-aaaaaa")
