@@ -7,10 +7,10 @@ was changed by somebody else since is left alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from memsync.errors import MemsyncError, Remedy, StoreError
 from memsync.format.jsonl import encode_all
@@ -22,6 +22,9 @@ from memsync.system.dataclass import dataclass
 from memsync.system.digests import sha256
 from memsync.system.logs import Log
 from memsync.system.named import NamedTuple
+
+if TYPE_CHECKING:
+    from memsync.store.store import Store
 
 _FILE: Final = "undo.json"
 _KEPT: Final = 50  # commands
@@ -137,7 +140,7 @@ def _go(project: Project, command: Command, steps: Sequence[Step], others: Seque
     moved = {step.id: step.scope for step in steps if step.after and any(_is_same_moved(step, o) for o in steps)}
     rest = [step for step in steps if step.id not in moved]
     gone = [project.get(step.id, step.scope) for step in rest if not step.after]
-    lines = {step: _find_line(project, command, step) for step in rest if step.after}
+    lines = _find_lines(project, command, [step for step in rest if step.after])
     for id_, scope in moved.items():
         project.store_to_write(scope)
         from memsync.memories import sharing
@@ -148,16 +151,21 @@ def _go(project: Project, command: Command, steps: Sequence[Step], others: Seque
     with ExitStack() as held:
         for scope in (scope for scope in SCOPES if any(step.scope == scope for step in rest)):
             held.enter_context(project.store_to_write(scope).writing())
-        for step in rest:
-            store = project.store(step.scope)
-            now = store.get(step.id)
-            moment = tick(project.clock(), now.written_at if now else None)
-            if step.after:
-                store.restore(step.id, moment, raw=lines[step])
-            elif now:
-                store.remove([step.id], moment)
+        for scope in SCOPES:
+            if steps_here := [step for step in rest if step.scope == scope]:
+                _write_steps(project, project.store(scope), steps_here, lines)
     brought = tuple(project.get(step.id, step.scope) for step in steps if step.after)
     return Undone(command.words, command.at, brought, tuple(gone))
+
+
+def _write_steps(project: Project, store: Store, steps: Sequence[Step], lines: Mapping[Step, bytes]) -> None:
+    """Bring the memories of *store*, which is being written, to what they are after *steps*, all at once."""
+    held = {step.id: store.get(step.id) for step in steps}
+    moments = {id_: tick(project.clock(), now.written_at if now else None) for id_, now in held.items()}
+    if brought := {step.id: lines[step] for step in steps if step.after}:
+        store.restore_lines(brought, {id_: moments[id_] for id_ in brought})
+    if gone := [id_ for id_, now in held.items() if now and id_ not in brought]:
+        store.remove(gone, max(moments[id_] for id_ in gone))
 
 
 def _keep_versions(project: Project, entry: Entry, scope: Scope, others: Sequence[Command]) -> None:
@@ -179,13 +187,19 @@ def _is_same_moved(one: Step, other: Step) -> bool:
     return one.id == other.id and one.scope != other.scope and not other.after
 
 
-def _find_line(project: Project, command: Command, step: Step) -> bytes:
-    versions = local_history.find_versions(project.store(step.scope).place.local, step.id)
-    line = next((line for line in versions if _hash(line.memory) == step.after), None)
-    if line is None:
-        why = f"this machine no longer keeps {shown_id(step.id)} as it was before {command.name}; "
-        raise MemsyncError(why, Remedy("memory history", step.id), " shows what git has of it")
-    return line.raw
+def _find_lines(project: Project, command: Command, steps: Sequence[Step]) -> dict[Step, bytes]:
+    """Return the line of each of *steps* as it is after it."""
+    found: dict[Step, bytes] = {}
+    for scope in SCOPES:
+        wanted = {(step.id, step.after): step for step in steps if step.scope == scope}
+        ids = {id_ for id_, _ in wanted}
+        for line in local_history.find_versions(project.store(scope).place.local, *ids) if ids else ():
+            if step := wanted.get((line.id or "", _hash(line.memory))):
+                found.setdefault(step, line.raw)
+    if absent := next((step for step in steps if step not in found), None):
+        why = f"this machine no longer keeps {shown_id(absent.id)} as it was before {command.name}; "
+        raise MemsyncError(why, Remedy("memory history", absent.id), " shows what git has of it")
+    return found
 
 
 def _hash(memory: Memory | None) -> str:

@@ -40,9 +40,9 @@ def read(local: Path, get: Callable[[str], Memory | None]) -> dict[str, bytes]:
     }
 
 
-def find_versions(local: Path, id_: str) -> list[Line]:
-    """Return every version of *id_* that the local history has, the last first."""
-    return [line for line in _read_lines(local) if line.id == id_ and line.memory][::-1]
+def find_versions(local: Path, *ids: str) -> list[Line]:
+    """Return every version of *ids* that the local history has, the last first."""
+    return [line for line in _read_lines(local) if line.id in ids and line.memory][::-1]
 
 
 def find_last(local: Path) -> dict[str, Line]:

@@ -128,15 +128,26 @@ class Store(Reading):
         """
         if (raw := raw or self.replaced().get(id_)) is None:
             raise MemoryNotFound(id_, " that was changed or removed on this machine")
-        self._close_log([raw])
-        line = self._current.get(id_)
-        live = [line.raw] if line and line.memory else []
-        self._keep_replaced(live)
-        is_older = line is not None and not live and all(known.raw != raw for known in self._lines)  # than its removal
-        if live or is_older or (not self.place.private and checkout.has_removed(self.path, id_)):
-            dated = diff.date_after(self._lines, self._current, {id_: now})
-            raw = codec.edit(raw, {"id": id_, "updated_at": format_time(dated[id_])})
-        return self._append([raw], live)
+        return self.restore_lines({id_: raw}, {id_: now})
+
+    def restore_lines(self, raws: Mapping[str, bytes], moments: Mapping[str, datetime]) -> list[Change]:
+        """Append the lines *raws* of records again, by id, as `restore` does with one, all of them at once: each may need an export before."""
+        self._close_log([*raws.values()])
+        live = {id_: line.raw for id_ in raws if (line := self._current.get(id_)) and line.memory}
+        self._keep_replaced([*live.values()])
+        dated = diff.date_after(self._lines, self._current, moments)
+        others = [id_ for id_ in raws if id_ not in live]
+        new = {*live, *filter(lambda id_: self._is_known_gone(id_, raws[id_]), others)}
+        spelled = {
+            id_: codec.edit(raws[id_], {"id": id_, "updated_at": format_time(dated[id_])}) if id_ in new else raws[id_]
+            for id_ in (*others, *live)
+        }
+        return self._append([*spelled.values()], [*live.values()])
+
+    def _is_known_gone(self, id_: str, raw: bytes) -> bool:
+        """Tell whether *raw* is older than the removal of *id_* in the file, or others may know of that."""
+        is_older = id_ in self._current and all(known.raw != raw for known in self._lines)
+        return is_older or (not self.place.private and checkout.has_removed(self.path, id_))
 
     def export(self, *, collapse: bool = False, settle: Callable[[list[Line]], list[Line]] | None = None) -> Exported:
         """Bring the file to canonical form by atomic replace, with what waited; a second time changes no byte.

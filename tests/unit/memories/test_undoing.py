@@ -66,6 +66,34 @@ def test_what_replaced_another_goes_and_the_other_is_no_longer_archived(repo, co
     assert texts(repo) == {("project", "uploads are limited to 25 MB")}
 
 
+def test_a_command_that_added_changed_and_removed_many_is_taken_back_in_one_write_of_each_kind(repo, command):
+    def write(project):
+        return [
+            project.remember(text).entry
+            for text in ("prices are in cents", "uploads end at 10 MB", "staging is in Oslo")
+        ]
+
+    def change(project):
+        project.forget(kept[0].id)
+        project.update(kept[1].id, content="uploads end at 25 MB")
+        project.update(kept[2].id, content="staging is in Bergen")
+        project.remember("the linter is strict")
+
+    kept = command("import", write)
+    before = texts(repo)
+    command("(a change of many)", change)
+    after = texts(repo)
+    with Project.open(repo.root) as project:
+        undo(project)
+        appended = repo.memories.read_bytes().count(b"\n")
+    assert texts(repo) == before
+    go(repo, again=True)
+    assert texts(repo) == after
+    assert appended == 3 + 1 + 2 * 2 + 2, (
+        "the file, a line brought back, two with what they replace, and a removal with it"
+    )
+
+
 def test_what_was_moved_is_moved_back(repo, command):
     one = command("remember", lambda p: p.remember("the client is Acme", scope="stealth")).entry
     command("share", lambda p: sharing.share(p, [one.id]))
