@@ -61,6 +61,7 @@ class Live:
         self._project: Project | None = None
         self._opened: Hashable = None  # what `_appearance` was then
         self._resources = ExitStack()
+        self._stops: list[Callable[[], object]] = []
         self._quiet = quiet
         self._rest: Debouncer[str] = _debouncer(quiet or 0)
         self._wake = threading.Event()
@@ -96,6 +97,10 @@ class Live:
             from memsync.memories.undoing import note_steps
 
             note_steps(project, f"(a change {self._face})")
+
+    def when_shut(self, stop: Callable[[], object]) -> None:
+        """Call *stop* each time the project is closed, be it for one that is opened anew: who goes on with it holds all of it."""
+        self._stops.append(stop)
 
     def close(self) -> None:
         """Put in order what was written, and end all threads. A later call opens it again."""
@@ -142,6 +147,8 @@ class Live:
 
     def _shut(self) -> None:
         self._project, self._unscreened = None, None
+        for stop in self._stops:
+            stop()
         self._resources.close()
 
     def _tidy_when_quiet(self) -> None:

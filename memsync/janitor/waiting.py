@@ -10,8 +10,10 @@ from memsync.janitor import queue
 from memsync.janitor.queue import Card
 from memsync.memories.project import Project
 from memsync.store.files import stamp
+from memsync.system.beside import Beside, is_much
 
 _SLICE: Final = 0.25  # seconds of collecting for one look
+_PAUSES: Final = 20  # times as long as it took, until all is looked through again
 _FRESH: Final = 30.0  # seconds after which the files that memories speak of are looked at again
 
 
@@ -19,10 +21,10 @@ class Waiting:
     """The names of the cards that wait, collected again when a file that they come from has changed.
 
     That goes on for as long as a page may take, and with the next page from there: what no process has screened yet
-    takes a while. Copies are looked for when they are asked for.
+    takes a while. Copies are looked for when they are asked for; among many memories by *beside*, a command that lists them, if there is one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, beside: Beside | None = None) -> None:
         self._seen: Hashable = None
         self._until = 0.0
         self._walk: Iterator[list[str]] | None = None
@@ -30,24 +32,49 @@ class Waiting:
         self._names: list[str] = []  # by the one before it
         self._took = 0.0
         self._copies: tuple[Hashable, list[str]] = (None, [])
+        self._beside = beside
+        self._answers = 0  # of it that were taken
 
     @property
     def is_reading(self) -> bool:
         """Whether more may come."""
         return self._walk is not None
 
+    @property
+    def seconds(self) -> float | None:
+        """For how long copies have been looked for beside us; None if they are not."""
+        return self._beside.seconds if self._beside and self._beside.is_going else None
+
+    def stop(self) -> None:
+        """Let go of the project, of which the next walk is another."""
+        self._walk = self._seen = None
+
     def names(self, project: Project, kind: str = "") -> list[str]:
         """Return the names, as far as they are known; some may be decided by now."""
         seen = _look(project)
         if kind == queue.COPIES:
-            if self._copies[0] != seen:
-                self._copies = seen, queue.list_copies(project)
-            return self._copies[1]
+            return self._list_copies(project, seen)
         if self._walk is None and (self._seen != seen or time.monotonic() > self._until):
             self._walk, self._found, self._took, self._seen = queue.walk(project), [], 0.0, seen
         if self._walk is not None:
             self._go_on(project, self._walk)
         return queue.sort_names([*self._found, *self._names])
+
+    def _list_copies(self, project: Project, seen: Hashable) -> list[str]:
+        """Return the names of copies; of many memories those that were found before, as long as others are looked for."""
+        beside, is_old = self._beside, self._copies[0] != seen
+        if beside is None or not is_much(stamp.size for store in project.stores.values() for stamp in store.look()):
+            if is_old:
+                self._copies = seen, queue.list_copies(project)
+            return self._copies[1]
+        if not beside.is_going and self._answers != beside.count:
+            self._answers = beside.count
+            names, beside.answer = [card["name"] for card in (beside.answer or {}).get("cards", ())], None
+            self._copies = self._copies[0], names
+        elif not beside.is_going and is_old and (not beside.count or beside.age > _PAUSES * beside.seconds):
+            self._copies = seen, self._copies[1]
+            beside.begin()
+        return self._copies[1]
 
     def _go_on(self, project: Project, walk: Iterator[list[str]]) -> None:
         began = time.monotonic()
@@ -64,7 +91,7 @@ class Waiting:
             self._walk, self._names, self._found = None, self._found, []
             project.screening.save()  # what has changed since this walk began is found by the next one
         self._took += time.monotonic() - began
-        self._until = time.monotonic() + max(_FRESH, 20 * self._took)
+        self._until = time.monotonic() + max(_FRESH, _PAUSES * self._took)
 
     def drop(self, project: Project, name: str) -> None:
         """Take out a card that was decided here, without collecting the others again."""

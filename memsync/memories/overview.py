@@ -81,3 +81,17 @@ def survey_store(project: Project, store: Store, flagged: Iterable[Entry]) -> St
         new=project.screening.count_new(scope, memories),
         flagged=sum(entry.scope == scope for entry in flagged),
     )
+
+
+def glance_at(store: Store) -> StoreStatus:
+    """Return how many memories *store* has, and what else is known of it without looking at any."""
+    return StoreStatus(
+        scope=store.place.scope,
+        path=store.place.memories,
+        memories=store.count_live(),
+        problems=0,
+        pending=store.in_log_form,
+        waiting=store.waiting,
+        new=0,
+        flagged=0,
+    )

@@ -9,7 +9,7 @@ from memsync.clients.facts import Entry
 from memsync.memories.filters import sort_by_importance
 from memsync.memories.project import Project
 from memsync.poison.guard import quoted
-from memsync.records import Memory, Scope, shown_id
+from memsync.records import Scope, shown_id
 
 PIN: Final = "pinned"  # the tag of a memory that is to be in the block
 BEGIN: Final = "<!-- memsync: begin"
@@ -44,13 +44,10 @@ def _list_pinned(project: Project) -> list[tuple[str, str]]:
     scope: Scope = "project"
     project.stores.refresh()
     store = project.stores.get(scope)
-    pinned = (
-        [project.entry(scope, memory) for memory in store.memories().values() if _is_pinned(memory)] if store else []
-    )
+    memories = store.memories().values() if store else ()
+    # Most have tags that many have, which are looked at once.
+    pinning = {tags for tags in {one.tags for one in memories} if any(tag.lower() == PIN for tag in tags)}
+    pinned = [project.entry(scope, one) for one in memories if one.tags in pinning and one.archived_at is None]
     found = [entry for entry in pinned if not (rules.refusal(entry) or session.why_withheld(entry))]
     texts = [(entry.id, quoted(entry.memory.content).replace("<!--", "&lt;!--")) for entry in sort_by_importance(found)]
     return [(id_, text) for id_, text in texts if len(text) <= _LONGEST][:_MOST]
-
-
-def _is_pinned(memory: Memory) -> bool:
-    return memory.archived_at is None and any(tag.lower() == PIN for tag in memory.tags)

@@ -42,14 +42,15 @@ if TYPE_CHECKING:
 
 def build(live: Live, keys: Keys, changes: Changes, checkup: Checkup) -> Gate:
     """Return the application that shows the project of *live* to who has the *keys*."""
-    desk, shelf = Desk(live, keys, changes), Shelf()
+    desk, shelf, waiting = Desk(live, keys, changes), Shelf(), Waiting(checkup.copies)
+    live.when_shut(waiting.stop)
 
     async def stream(_: Request) -> StreamingResponse:
         return StreamingResponse(changes.listen(), media_type="text/event-stream")
 
     routes = [
         *memory_routes(desk, shelf),
-        *review_routes(desk),
+        *review_routes(desk, waiting),
         *git_routes(desk),
         *skill_routes(desk),
         desk.reads("/sessions", sessions.show),
@@ -117,16 +118,15 @@ def skill_routes(desk: Desk) -> list[Route]:
 def health_routes(desk: Desk, checkup: Checkup) -> list[Route]:
     """Return the page about health and settings, and its forms."""
     return [
-        desk.reads("/health", health.show),
+        desk.reads("/health", partial(health.show, checkup)),
         desk.reads("/health/doctor", partial(health.show_findings, checkup)),
         desk.writes("/health/fix", health.fix),
-        desk.writes("/health/set", health.set_setting),
+        desk.writes("/health/set", partial(health.set_setting, checkup)),
     ]
 
 
-def review_routes(desk: Desk) -> list[Route]:
+def review_routes(desk: Desk, waiting: Waiting) -> list[Route]:
     """Return the page of the queue, and its forms."""
-    waiting = Waiting()
     return [
         desk.reads("/review", partial(review.show, waiting)),
         desk.writes("/review/decide", partial(review.decide, waiting)),

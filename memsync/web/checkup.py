@@ -1,22 +1,20 @@
-"""The doctor beside the desk: where there is much to read a process of its own looks, so that no page waits for it."""
+"""What is asked of all memories, beside the desk: where there is much to read a process of its own looks, so that no page waits for it."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from memsync.memories.overview import StoreStatus, glance_at
 from memsync.memories.project import Project
 from memsync.setup import doctor
 from memsync.setup.doctor import Finding
-from memsync.system import programs
+from memsync.store.reading import Stamps
+from memsync.system.beside import Beside, is_much
 
-_MUCH: Final = 2_500_000  # bytes of memories, which are read in a second or two
 _FRESH: Final = 5.0  # seconds for which what was found is shown to whoever asks
+_SLICE: Final = 0.25  # seconds of screening for one look; the next one goes on from there
 
 
 class Look(NamedTuple):
@@ -26,56 +24,69 @@ class Look(NamedTuple):
     seconds: float = 0.0
 
 
+class Count(NamedTuple):
+    """Each store at a glance, and whether more may be found."""
+
+    stores: Sequence[StoreStatus]
+    is_reading: bool
+
+
 class Checkup:
-    """Looks for problems in the project at *start*, for one page after the other."""
+    """Looks for problems in the project at *start*, and counts what its stores hold, for one page after the other."""
 
     def __init__(self, start: Path) -> None:
-        self._start = start
-        self._process: subprocess.Popen[bytes] | None = None
-        self._said: IO[bytes] | None = None
-        self._began = 0.0
-        self._found: list[Finding] = []
-        self._ended = -_FRESH
+        self._doctor, self._status = Beside(start, "doctor"), Beside(start, "status")
+        self.copies = Beside(start, "review", "--kind", "copies")
+        self._counted: object = None  # the files, as they were then
 
     def look(self, project: Project) -> Look:
         """Return what the doctor finds, or for how long he has been looking: the next call goes on from there."""
-        if self._process is None and _count_bytes(project) <= _MUCH:
+        beside = self._doctor
+        if not beside.is_going and not has_much(project):
             return Look(doctor.examine(project))
-        if self._process is None and time.monotonic() - self._ended > _FRESH:
-            self._begin()
-        if self._process is not None:
-            if self._process.poll() is None:
-                return Look(None, time.monotonic() - self._began)
-            self._end()
-        return Look(self._found)
+        if not beside.is_going and (not beside.count or beside.age > _FRESH):
+            beside.begin()
+        return Look(None, beside.seconds) if beside.is_going else Look(_read_findings(beside.answer))
+
+    def count(self, project: Project) -> Count:
+        """Return each store at a glance, as far as that is known: of many memories first how many there are."""
+        if not has_much(project):
+            began = project.screening.took
+            return Count(project.status(seconds=_SLICE), project.screening.took - began > _SLICE)
+        beside, seen = self._status, look_at(project)
+        if not beside.is_going and seen != self._counted:
+            self._counted = seen
+            beside.begin()
+        if beside.count == 0:
+            return Count([*map(glance_at, project.stores.values())], True)
+        return Count(_read_stores(beside.answer) or project.status(seconds=_SLICE), beside.is_going)
 
     def end(self) -> None:
         """Let nobody look any more."""
-        if self._process is not None and self._said is not None:
-            self._process.terminate()
-            self._process.wait()
-            self._said.close()
-            self._process, self._said = None, None
-
-    def _begin(self) -> None:
-        self._said, self._began = tempfile.TemporaryFile(), time.monotonic()  # noqa: SIM115 - closed when it was read
-        words = programs.own("-C", str(self._start.absolute()), "doctor", "--json")
-        self._process = subprocess.Popen(
-            words, env=programs.child_env(), stdin=subprocess.DEVNULL, stdout=self._said, stderr=subprocess.DEVNULL
-        )
-
-    def _end(self) -> None:
-        assert self._said
-        self._said.seek(0)
-        with self._said as said:
-            data = said.read()
-        self._process, self._said, self._ended = None, None, time.monotonic()
-        try:
-            self._found = [Finding(**one) for one in json.loads(data)["findings"]]
-        except (ValueError, LookupError, TypeError):
-            self._found = [Finding("error", "memsync doctor", "ended without an answer; run it in a terminal")]
+        for beside in (self._doctor, self._status, self.copies):
+            beside.end()
 
 
-def _count_bytes(project: Project) -> int:
-    """Return how much there is to read; no store is read for that, the project may just have been opened."""
-    return sum(stamp.size for store in project.stores.values() for stamp in store.look())
+def has_much(project: Project) -> bool:
+    """Tell whether there is much to read; no store is read for that, the project may just have been opened."""
+    return is_much(stamp.size for stamps in look_at(project) for stamp in stamps)
+
+
+def look_at(project: Project) -> list[Stamps]:
+    """Return what the files of all stores look like now."""
+    return [store.look() for store in project.stores.values()]
+
+
+def _read_findings(answer: Any) -> list[Finding]:
+    try:
+        return [Finding(**one) for one in answer["findings"]]
+    except (LookupError, TypeError):
+        return [Finding("error", "memsync doctor", "ended without an answer; run it in a terminal")]
+
+
+def _read_stores(answer: Any) -> list[StoreStatus]:
+    """Return what the command has counted; nothing where it failed."""
+    try:
+        return [StoreStatus(**{**one, "path": Path(one["path"])}) for one in answer["stores"]]
+    except (LookupError, TypeError):
+        return []

@@ -17,7 +17,6 @@ from memsync.web.checkup import Checkup
 from memsync.web.desk import Done, Given, Page, Undo, status_of
 
 _SHOWN: Final = 300  # findings
-_SLICE: Final = 0.25  # seconds of screening for one look; the next one goes on from there
 
 
 class Setting(NamedTuple):
@@ -41,12 +40,14 @@ class Setting(NamedTuple):
         return f"{spell.command('config', self.key)} VALUE"
 
 
-def show(project: Project, given: Given) -> Page:
+def show(checkup: Checkup, project: Project, given: Given) -> Page:
     """Return the page *Health*, but for what the doctor finds, which takes a while."""
-    return _page(project, given.get("key"))
+    return _page(checkup, project, given.get("key"))
 
 
-def _page(project: Project, key: str, said: str | None = None, error: str = "", status: int = 200) -> Page:
+def _page(
+    checkup: Checkup, project: Project, key: str, said: str | None = None, error: str = "", status: int = 200
+) -> Page:
     loaded = project.loaded
     rows = [
         Setting(
@@ -57,10 +58,10 @@ def _page(project: Project, key: str, said: str | None = None, error: str = "", 
         )
         for one in settings.KEYS
     ]
-    began = project.screening.took
+    stores, is_reading = checkup.count(project)
     view = {
-        "stores": project.status(seconds=_SLICE),
-        "is_reading": project.screening.took - began > _SLICE,
+        "stores": stores,
+        "is_reading": is_reading,
         "index": project.finder.status(),
         "hooks": installing.read_hook_states(project),
         "mode": project.settings.mode,
@@ -98,7 +99,7 @@ def _may_set(key: str, value: str) -> bool:
     return not trust.acts(key, parsed) and not trust.what_leaves(key, parsed)
 
 
-def set_setting(project: Project, given: Given) -> Done | Page:
+def set_setting(checkup: Checkup, project: Project, given: Given) -> Done | Page:
     """Set one setting, in the file in which the command sets it."""
     key, value, is_global = given.get("key"), given.raw("value"), bool(given.get("global"))
     try:
@@ -109,7 +110,7 @@ def set_setting(project: Project, given: Given) -> Done | Page:
             raise Changed(key)
         path = set_value(project, key, value, is_global=is_global)
     except MemsyncError as error:
-        return _page(project, key, value, str(error), status_of(error))
+        return _page(checkup, project, key, value, str(error), status_of(error))
     command = spell.command("config", *(["--global"] if is_global else []), "--", key, value)
     now = settings.spell(settings.get(project.settings, key))
     undo: Mapping[str, str] = {"key": key, "value": before, "was": now, **({"global": "1"} if is_global else {})}

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import time
+import weakref
+
 import pytest
 
 from memsync import Memsync
@@ -173,3 +177,32 @@ def test_the_line_of_a_decision_takes_back_that_one_alone_and_the_key_then_the_o
     assert names(repo) == waiting
     page = some.post("/review/undo", kind="")
     assert page.every("form", action="/review/undo")
+
+
+def test_among_many_copies_are_looked_for_by_a_process_of_its_own_and_decided_here(repo, some, monkeypatch):
+    with Memsync.open(repo.root) as project:
+        for text in ("Run make fmt before each commit; CI rejects unformatted Go.", "Before every commit run make fmt, since CI rejects unformatted Go files."):  # fmt: skip
+            project.remember(text)
+    here = some.get("/review", kind="copies").every("article", id="card")[0]["data-name"]
+    monkeypatch.setattr("memsync.system.beside._MUCH", 0)
+    repo.write_memories(repo.memories.read_text())  # so that it is looked at again
+    page = some.get("/review", kind="copies")
+    assert "Looking for copies among all memories" in page.text
+    end = time.monotonic() + 60
+    while "Looking for copies" in page.text and time.monotonic() < end:
+        page = some.get("/review", kind="copies")
+    assert page.every("article", id="card")[0]["data-name"] == here
+    press(some, page, "best")
+    after = some.get("/review", kind="copies")
+    assert not after.every("article", id="card")
+    assert "Looking for copies" not in after.text, "what we decided is nothing new"
+
+
+def test_a_project_that_is_opened_anew_is_not_held_by_what_waits(repo, some, monkeypatch):
+    monkeypatch.setattr("memsync.janitor.waiting._SLICE", -1.0)
+    assert "still reading" in some.get("/review").text
+    old = some.live.call(weakref.ref)
+    (repo.root / ".gobby" / "config.yaml").write_text("memory:\n  recall_limit: 7\n")
+    assert "still reading" in some.get("/review").text
+    gc.collect()
+    assert old() is None
