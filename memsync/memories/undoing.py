@@ -164,8 +164,8 @@ def _write_steps(project: Project, store: Store, steps: Sequence[Step], lines: M
     moments = {id_: tick(project.clock(), now.written_at if now else None) for id_, now in held.items()}
     if brought := {step.id: lines[step] for step in steps if step.after}:
         store.restore_lines(brought, {id_: moments[id_] for id_ in brought})
-    if gone := [id_ for id_, now in held.items() if now and id_ not in brought]:
-        store.remove(gone, max(moments[id_] for id_ in gone))
+    if gone := {id_: moments[id_] for id_, now in held.items() if now and id_ not in brought}:
+        store.remove_dated(gone)
 
 
 def _keep_versions(project: Project, entry: Entry, scope: Scope, others: Sequence[Command]) -> None:

@@ -113,7 +113,11 @@ class Store(Reading):
 
     def remove(self, ids: Iterable[str], now: datetime, *, keep: bool = True) -> list[Change]:
         """Append removals. The local history keeps the lines, from which `restore` takes them; or else it is left alone."""
-        moments = diff.date_after(self._lines, self._current, dict.fromkeys(ids, now))
+        return self.remove_dated(dict.fromkeys(ids, now), keep=keep)
+
+    def remove_dated(self, moments: Mapping[str, datetime], *, keep: bool = True) -> list[Change]:
+        """Append removals, each with its date, as `remove` does."""
+        moments = diff.date_after(self._lines, self._current, moments)
         old = [self._current[id_].raw for id_ in moments]
         self._keep_replaced(old if keep else [])
         return self._append([codec.encode_tombstone(*one) for one in moments.items()], old, keep=keep)

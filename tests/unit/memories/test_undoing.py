@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from datetime import timedelta
+
 import pytest
 
 from memsync.errors import MemsyncError
 from memsync.memories import sharing
+from memsync.memories.imports import Candidate
 from memsync.memories.project import Project
 from memsync.memories.undoing import forget_steps, list_commands, note_steps, undo
+from memsync.records import Memory, parse_time, utc_now
 
 
 @pytest.fixture
@@ -92,6 +97,21 @@ def test_a_command_that_added_changed_and_removed_many_is_taken_back_in_one_writ
     assert appended == 3 + 1 + 2 * 2 + 2, (
         "the file, a line brought back, two with what they replace, and a removal with it"
     )
+
+
+def test_a_removal_is_not_dated_by_another_memory_that_a_wrong_clock_has_put_into_the_future(repo, command):
+    late = utc_now() + timedelta(days=300)
+    texts = {"plain": None, "late": late}
+
+    def bring(project):
+        project.import_(Candidate(id_, Memory(id=id_, content=id_, created_at=at)) for id_, at in texts.items())
+
+    command("import", bring)
+    with Project.open(repo.root) as project:
+        undo(project)
+        lines = map(json.loads, repo.memories.read_text("utf-8").splitlines())
+        gone = {line["id"]: parse_time(line["deleted_at"]) for line in lines if "deleted_at" in line}
+    assert gone["plain"] < late < gone["late"]
 
 
 def test_what_was_moved_is_moved_back(repo, command):
