@@ -375,10 +375,19 @@ def _find_late_lines(fd: int, before: Iterable[bytes], seen: Stamp) -> bytes:
     if (now.size, now.mtime_ns) == (seen.size, seen.mtime_ns):
         return b""
     os.lseek(fd, 0, os.SEEK_SET)
-    known = {line for block in before for line in block.split(b"\n")}
+    known = {*_split_lines(before)}
     with open(fd, "rb", closefd=False) as old:
         late = [line for line in old.read().split(b"\n") if line not in known]
     return b"".join(line + b"\n" for line in late if line)
+
+
+def _split_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of *blocks*, which may end within one."""
+    rest = b""
+    for block in blocks:
+        *lines, rest = (rest + block).split(b"\n")
+        yield from lines
+    yield rest
 
 
 def _sync_dir(path: Path) -> None:

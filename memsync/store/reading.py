@@ -40,6 +40,7 @@ class Reading:
         self._mutex = RLock()
         self._stamp: Stamps | None = None
         self._table: Table | None = None  # stands for all lines until somebody wants them
+        self._is_dropped = False  # it was, and the lines are not there yet: who asks without the lock waits
         self._all: list[Line] = []  # of the file, then of the pending one, then what had to be merged
         self._ends = (0, 0)  # where in _all the two files end
         self._by_id: dict[str, Line] = {}
@@ -126,33 +127,33 @@ class Reading:
         self._all, self._ends = pending.lay_over(lines, held) if held else (lines, (len(lines), len(lines)))
         self._by_id = jsonl.current(lines) if is_simple else merge.current(lines)
         self._by_id |= jsonl.current(self._all[len(lines) :])
+        self._is_dropped = False
         self._in_conflict = not is_simple and jsonl.in_conflict(lines)
         self._is_split = not (is_simple or self._in_conflict) and bool(text_merges.find(lines))
 
     def _lay_table(self, table: Table) -> None:
         self._table, self._all, self._by_id, self._ends = table, [], {}, (len(table), len(table))
-        self._in_conflict = self._is_split = False
+        self._in_conflict = self._is_split = self._is_dropped = False
 
     def _spread(self) -> None:
         """Hold all lines, if it was a table that stood for them."""
-        if self._table is None:
+        if self._table is None and not self._is_dropped:
             return
         with self._mutex:
-            if (table := self._table) is None:
-                return
-            try:
-                lines = table.read_all()
-            except Moved:
-                self._drop_table()
-                self.refresh(whole=True)
-            else:
-                self._table = None
-                self._lay_out(lines, b"")
+            while (table := self._table) is not None:
+                try:
+                    lines = table.read_all()
+                except Moved:  # a cache may know the file that is there now, too
+                    self._drop_table()
+                    self.refresh(whole=True)
+                else:
+                    self._lay_out(lines, b"")
+                    self._table = None  # who asks without the lock finds one or the other
 
     def _drop_table(self) -> None:
         """Forget the table, if there is one, and who was told of what it has: the file is another."""
         if self._table is not None:
-            self._table, self._stamp, self._ends = None, None, (0, 0)
+            self._is_dropped, self._table, self._stamp, self._ends = True, None, None, (0, 0)
             self.followers.let_go()
 
     def _recognise_all(self, source: BinaryIO, seen: files.Stamp, held_seen: files.Stamp) -> list[Line] | Table | None:
@@ -191,12 +192,10 @@ class Reading:
 
     def _find(self, id_: str) -> Line | None:
         """Return the line that counts for *id_*."""
-        if self._table is not None:
-            try:
-                return self._table.find(id_)
-            except Moved:
-                self._spread()
-        return self._by_id.get(id_)
+        if (table := self._table) is not None:
+            with suppress(Moved):
+                return table.find(id_)
+        return self._current.get(id_)
 
     def memories(self) -> dict[str, Memory]:
         """Return the live memories by id; the caller may keep the dictionary."""
@@ -219,16 +218,16 @@ class Reading:
 
     def _list_replacing(self) -> Sequence[Line]:
         """Return the lines that may replace others."""
-        if self._table is not None:
+        if (table := self._table) is not None:
             with suppress(Moved):
-                return list(self._table.find_replacing())
+                return list(table.find_replacing())
         return list(self._current.values())
 
     def _list_alike(self, form: int) -> Sequence[Line]:
         """Return the lines whose texts may have the normal form with the number *form*."""
-        if self._table is not None:
+        if (table := self._table) is not None:
             with suppress(Moved):
-                return list(self._table.find_alike(form))
+                return list(table.find_alike(form))
         return list(self._current.values())
 
     def get(self, id_: str) -> Memory | None:
@@ -241,14 +240,14 @@ class Reading:
 
     def knows(self, id_: str) -> bool:
         """Tell whether a line has that id, be it a live memory or a removal."""
-        return id_ in self._by_id if self._table is None else self._table.knows(id_)
+        return id_ in self._current if (table := self._table) is None else table.knows(id_)
 
     def __len__(self) -> int:
-        return len(self._by_id if self._table is None else self._table)
+        return len(self._current if (table := self._table) is None else table)
 
     def known_lines(self) -> Table | dict[str, Line]:
         """Return the line that counts for each id, or what stands for all lines as they are now, until it has changed."""
-        return self.current_lines() if self._table is None else self._table
+        return self.current_lines() if (table := self._table) is None else table
 
     def current_lines(self) -> dict[str, Line]:
         """Return the line that counts for each id; the caller may keep the dictionary."""
@@ -257,7 +256,7 @@ class Reading:
 
     def count_live(self) -> int:
         """Return how many memories there are."""
-        return sum(line.is_record for line in self._by_id.values()) if self._table is None else len(self._table)
+        return sum(line.is_record for line in self._current.values()) if (table := self._table) is None else len(table)
 
     def get_sent(self, sent: str) -> Memory | None:
         """Return the memory whose id was *sent* by a form or a command, as `sent_id` has it; None if it is gone."""

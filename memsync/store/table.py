@@ -242,7 +242,8 @@ class Before:
     def __iter__(self) -> Iterator[bytes]:
         path = next(filter(os.path.exists, self._paths))
         with open(below.open_file(path, os.O_RDONLY), "rb", _BLOCK) as source:
-            self.made = files.stamp_of(source)
+            if path == self._paths[0]:  # what is in its place by now, somebody may have put there
+                self.made = files.stamp_of(source)
             for one in self._lines:
                 yield from _read_until(source, one.start - source.tell())
                 source.seek(_size(one.line), os.SEEK_CUR)

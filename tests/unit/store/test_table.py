@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from itertools import accumulate, chain
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from hypothesis import given
@@ -102,6 +104,20 @@ def test_a_file_that_somebody_wrote_to_is_another(table):
         table.find("mm-0004")
 
 
+def test_what_somebody_puts_in_the_place_of_what_was_made_is_not_taken_for_that(table):
+    append(table, [spell("mm-0001", "between them")])
+    temp = table.path.with_name("temp")
+    temp.write_bytes(b"".join(table.blocks_in_order(lines := table.put_in_order())))
+    before = Before(temp, table.path, lines, table.added)
+    was = b"".join(before)
+    made = files.stamp(temp)
+    assert before.made == made
+    temp.replace(table.path)
+    table.path.write_bytes(table.path.read_bytes() + b"\n")
+    assert b"".join(before) != was
+    assert before.made == made
+
+
 @pytest.mark.parametrize(
     "raw", [spell("mm-0004", "an edit"), b"{torn", b'{"id":"mm-0001","deleted_at":"2026-01-01"}', b""]
 )
@@ -178,3 +194,56 @@ def test_what_somebody_writes_before_the_export_is_kept(project, edit):
     assert sorted(path.read_bytes().splitlines()) == sorted(edited.splitlines())
     with project() as again:
         assert again.get(new).memory.content == "the kiosk waits for a new printer"
+
+
+def test_a_table_of_another_file_is_read_whole_too(project):
+    with project() as one:
+        store = one.stores["project"]
+        one.finder.expect_write(store)
+        store.refresh()
+        assert isinstance(store.known_lines(), Table)
+        store.path.write_bytes(store.path.read_bytes() + spell("mm-9999", "by hand") + b"\n")
+        with project() as other:
+            other.search("note")  # makes a cache that fits again
+        assert store.ids() == [*RECORDS, "mm-9999"]
+
+
+def test_who_asks_while_another_file_is_read_waits_for_it(project):
+    with project() as one:
+        store, found = one.stores["project"], []
+        one.finder.expect_write(store)
+        store.refresh()
+        asker = Thread(target=lambda: found.append((store.get("mm-0004"), len(store), store.knows("mm-0006"))))
+
+        def recognise(*_: object) -> None:
+            asker.start()
+            asker.join(0.1)  # it has its answer by then, unless it waits
+
+        store.recognise = recognise
+        store.path.write_bytes(store.path.read_bytes() + spell("mm-9999", "by hand") + b"\n")
+        store.refresh()
+        asker.join()
+        assert found == [(store.get("mm-0004"), len(RECORDS) + 1, True)]
+        assert found[0][0] is not None
+
+
+def test_a_line_that_comes_in_the_last_moment_of_an_export_brings_no_other_one_twice(project, monkeypatch):
+    with project() as one:
+        path = one.stores["project"].path
+        with path.open("ab") as file:
+            file.writelines(spell(f"nn-{number:03d}", f"{number} {'x' * 1_000}") + b"\n" for number in range(200))
+        one.search("note")
+    swap, late = os.replace, spell("zz", "late")
+
+    def swap_late(*paths: Path) -> None:
+        if Path(paths[1]) == path:
+            with open(path, "ab") as editor:
+                editor.write(late + b"\n")
+        swap(*paths)
+
+    monkeypatch.setattr(os, "replace", swap_late)
+    with project() as one:
+        one.remember("the kiosk waits for a new printer")
+        assert isinstance(one.stores["project"].known_lines(), Table)
+    lines = path.read_bytes().splitlines()
+    assert (len(lines), lines.count(late)) == (len(RECORDS) + 202, 1)
