@@ -50,7 +50,8 @@ def version_of_rules(*, to_note: bool = False) -> str:
 def read_rules() -> bytes:
     """Return all that the rules about secrets and orders are made of, the same on every machine.
 
-    The files are read again when one has another size or time than when that was kept, as Python does with modules.
+    The files are read again when one has another size or time than when that was kept, also that of its installation:
+    reproducible builds give every version of a file the same time.
     """
     paths, stamps = [], []
     for directory in _RULES:
@@ -58,7 +59,7 @@ def read_rules() -> bytes:
             for entry in sorted((entry for entry in entries if entry.is_file()), key=attrgetter("path")):
                 status = entry.stat()
                 paths.append(entry.path)
-                stamps.append((entry.name, status.st_size, status.st_mtime_ns))
+                stamps.append((entry.name, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     return kept(f"rules of {stamps}", lambda: _read_files(paths))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -115,6 +116,11 @@ def test_whatever_changes_in_the_rules_makes_them_others(room, monkeypatch, tmp_
         before, data = compute(), path.read_bytes()
         path.write_bytes(data + b"\n")
         assert compute() != before, path
+        path.write_bytes(data)
+        before, times = compute(), path.stat()
+        path.write_bytes(data[:-1] + b"#")
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        assert compute() != before, f"{path} of the same size and time"
         path.write_bytes(data)
     (tmp_path / room / "more.txt").touch()
     assert compute() != version_of_rules()
