@@ -357,6 +357,11 @@ def shown_id(id_: str) -> str:
     return _ODD + sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
+def may_be_shown(ref: str) -> bool:
+    """Tell whether *ref* may be what `shown_id` made of another id, or begin so."""
+    return ref.strip().lower().startswith(_ODD)
+
+
 def is_whole(text: str) -> bool:
     """Tell whether *text* has no half of a character, which no file name, address or database holds."""
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
@@ -376,7 +381,7 @@ def find_id(ref: str, ids: Iterable[str]) -> str:
     lower = ref.strip().lower()
     known = list(ids)
     fits = sorted({id_ for id_ in known if lower and id_.lower().startswith((lower, f"mm-{lower}"))})
-    if not fits and lower.startswith(_ODD):
+    if not fits and may_be_shown(ref):
         fits = sorted({id_ for id_ in known if shown_id(id_).startswith(lower)})
     if len(fits) == 1 or ref in known:
         return ref if ref in known else fits[0]

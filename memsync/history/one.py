@@ -10,6 +10,7 @@ from typing import Final
 from memsync.git import history
 from memsync.history.lines import files_of
 from memsync.memories.project import Project
+from memsync.records import may_be_shown, shown_id
 
 _CLOCKS_DIFFER: Final = timedelta(days=1)
 
@@ -20,8 +21,8 @@ def narrow(
     """Return what picks the lines of *ref* from a version of the file, and when it was not there yet; None: unknown."""
     store = project.store("project")
     store.refresh()
-    if any(map(matches, store.nameless())):
-        return None, None  # no line has its id
+    if may_be_shown(ref) or any(map(matches, store.nameless())):
+        return None, None  # no line has its id as it is written here
     memory = store.get(ref)
     if memory is None:
         return partial(history.rows_with, [ref.strip().removeprefix("mm-")]), None
@@ -34,7 +35,10 @@ def make_matcher(ref: str | None) -> Callable[[str], bool]:
     if ref is None:
         return bool
     lower = ref.strip().lower()
-    return lambda id_: id_ == ref or id_.lower().startswith((lower, f"mm-{lower}"))
+    is_meant: Callable[[str], bool] = lambda id_: id_ == ref or id_.lower().startswith((lower, f"mm-{lower}"))  # noqa: E731
+    if may_be_shown(ref):
+        return lambda id_: is_meant(id_) or shown_id(id_).startswith(lower)
+    return is_meant
 
 
 def reader(project: Project, ref: str) -> Callable[[dict[str, bytes]], None] | None:

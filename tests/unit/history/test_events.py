@@ -15,6 +15,7 @@ from memsync.git import history
 from memsync.history.diff import difference
 from memsync.history.events import at, blame, events, restore
 from memsync.history.one import reader
+from memsync.records import shown_id
 
 
 def commit(repo: GitRepo, text: str, message: str = "change") -> str:
@@ -273,6 +274,17 @@ def test_a_record_without_an_id_has_a_story_too(repo, project):
     commit(repo, '{"content":"written by hand"}\n', "by hand")
     (id_,) = project.store("project").memories() or [project.memories()[0].id]
     assert told(project, id_) == [(id_, "added", "by hand")]
+
+
+@pytest.mark.parametrize("id_", ["-rf", "two words", "日本"])
+def test_a_memory_is_found_by_what_stands_for_its_odd_id(repo, project, id_):
+    commit(repo, A1 + memory_line(id_, "use spaces"), "one")
+    commit(repo, A1 + memory_line(id_, "use tabs"), "two")
+    expected = [(id_, "changed", "two"), (id_, "added", "one")]
+    assert told(project, shown_id(id_)) == expected
+    commit(repo, A1, "three")
+    assert told(project, shown_id(id_)) == [(id_, "removed", "three"), *expected]
+    assert restore(project, shown_id(id_)).entry.id == id_
 
 
 def test_a_shallow_clone_tells_what_it_has_and_says_so(repo, tmp_path):
