@@ -69,8 +69,11 @@ class Waiting:
             return self._copies[1]
         if not beside.is_going and self._answers != beside.count:
             self._answers = beside.count
-            names, beside.answer = [card["name"] for card in (beside.answer or {}).get("cards", ())], None
-            self._copies = self._copies[0], names
+            said, beside.answer = beside.answer or {}, None
+            if "cards" in said:
+                self._copies = self._copies[0], [card["name"] for card in said["cards"]]
+            else:  # it failed, and is tried again after a while
+                self._copies = None, self._copies[1]
         elif not beside.is_going and is_old and (not beside.count or beside.age > _PAUSES * beside.seconds):
             self._copies = seen, self._copies[1]
             beside.begin()
