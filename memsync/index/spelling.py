@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MEMO_LIMIT: Final = 4096
+_RANKED: Final = 64  # words that are spelled out at first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,22 +122,25 @@ class Spelling:
         shared = np.diff(np.append(first, len(places)))
         places = places[first]
         likeness = shared / np.sqrt(self._size_of(places).astype(np.float64) * len(grams))
-        best = {self._word(p): float(x) for p, x in _pairs(places, likeness, likeness >= ALIKE)}
-        if len(word) >= TYPO_LETTERS and not live(word):
-            self._add_typos(word, places, likeness, best)
-        ranked = sorted((-x, w) for w, x in best.items() if w != word)
-        return [(w, -x) for x, w in ranked if live(w)][:KEPT]
+        typos = self._find_typos(word, places, likeness) if len(word) >= TYPO_LETTERS and not live(word) else {}
+        most = _RANKED
+        while True:  # 100,000 words may be as like it, and few of them are taken
+            edge = float(np.partition(likeness, -most)[-most]) if most < len(likeness) else 0.0
+            best = {self._word(p): x for p, x in _pairs(places, likeness, likeness >= max(edge, ALIKE))}
+            best |= {other: max(x, best.get(other, 0.0)) for other, x in typos.items()}
+            ranked = sorted((-x, other) for other, x in best.items() if other != word)
+            found = list(islice(((other, -x) for x, other in ranked if live(other)), KEPT))
+            if edge <= ALIKE or (len(found) == KEPT and found[-1][1] >= edge):
+                return found
+            most *= 8
 
-    def _add_typos(
-        self, word: str, places: NDArray[np.int32], likeness: NDArray[np.float64], best: dict[str, float]
-    ) -> None:
+    def _find_typos(self, word: str, places: NDArray[np.int32], likeness: NDArray[np.float64]) -> dict[str, float]:
+        """Return the words that differ from *word* by few letters, with their nearness."""
         from rapidfuzz.distance import OSA  # 15 ms to import; most queries have no unknown word
 
-        for place, _ in _pairs(places, likeness, likeness >= NOMINATED):
-            other = self._word(place)
-            nearness = OSA.normalized_similarity(word, other, score_cutoff=TYPO)
-            if nearness:
-                best[other] = max(nearness, best.get(other, 0.0))
+        others = (self._word(place) for place, _ in _pairs(places, likeness, likeness >= NOMINATED))
+        pairs = ((other, OSA.normalized_similarity(word, other, score_cutoff=TYPO)) for other in others)
+        return {other: nearness for other, nearness in pairs if nearness}
 
     def _postings(self, grams: Iterable[int]) -> list[NDArray[np.int32]]:
         base, wanted = self._base, np.fromiter(grams, np.int64)

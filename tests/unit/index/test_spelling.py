@@ -118,3 +118,26 @@ def test_early_or_late_makes_no_difference(early, late, word):
     every = {*early, *late}
     one, other = spelling(tuple(early), tuple(late)), spelling(tuple(every))
     assert one.alike(word, every.__contains__) == other.alike(word, every.__contains__)
+
+
+def test_of_thousands_of_words_that_are_alike_few_are_asked_for():
+    words = {f"record{number}" for number in range(3_000)}
+    asked = []
+
+    def is_live(word):
+        asked.append(word)
+        return word in words
+
+    found = Spelling(build_grams(sorted(words))).alike("record1234", is_live)
+
+    assert len(found) == KEPT
+    assert len(asked) <= 2 * KEPT  # whoever is asked remembers each
+
+
+def test_words_that_are_gone_make_room_for_those_that_are_less_alike():
+    words = [f"record{number}" for number in range(3_000)]
+    left = {"record7", "record2999", "record1500"}
+
+    found = Spelling(build_grams(sorted(words))).alike("record1234", {"record1234", *left}.__contains__)
+
+    assert {word for word, _ in found} == left
