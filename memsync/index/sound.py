@@ -6,7 +6,7 @@ finds what is zeroed, cut or of another kind, not what somebody forges with care
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
@@ -25,71 +25,59 @@ _LOOKS: Final = 64  # at each array
 def is_sound(views: Mapping[str, Any], let_go: Callable[[], object] = bool) -> bool:
     """Tell whether *views* fit together; an array that is missing is a KeyError, what is no text a ValueError.
 
-    Each number that is looked at maps 64 KB around it: *let_go* of a part before the next.
+    Each number that is looked at maps 64 KB around it: *let_go* of those before the next look.
     """
     wanted = KINDS if _VECTORS[0] in views else [name for name in KINDS if name not in _VECTORS]
-    return all(views[name].format == KINDS[name] for name in wanted) and all(
-        (is_part_sound(views), let_go())[0]
-        for is_part_sound in (_is_base_sound, _are_grams_sound, _are_heads_sound, _are_vectors_sound)
-    )
+    looks = (look for looks in (_at_base, _at_heads, _at_grams, _at_vectors) for look in looks(views))
+    return all(views[name].format == KINDS[name] for name in wanted) and all((look, let_go())[0] for look in looks)
 
 
-def _is_base_sound(views: Mapping[str, Any]) -> bool:
+def _at_base(views: Mapping[str, Any]) -> Iterator[bool]:
     count, lengths, slots, counts = len(views["keys"]), views["base.lengths"], views["base.slots"], views["base.counts"]
     lines, starts = views["lines"], views["base.starts"]
-    return (
-        len(lines) == 3 * count
-        and len(views["texts"]) == len(lengths) == count
-        and len(counts) == len(slots)
-        and _is_table(views["base.keys"], starts, slots)
-        and all(0 <= lines[3 * at + 1] < lines[3 * at + 2] for at in _places(count))
-        and all(0 <= slots[at] < count and 0 < counts[at] <= lengths[slots[at]] for at in _places(len(slots)))
-        and all(_rise(slots[starts[at] : starts[at + 1]][:_LOOKS].tolist()) for at in _places(len(starts) - 1))
-    )
+    yield len(lines) == 3 * count and len(views["texts"]) == len(lengths) == count and len(counts) == len(slots)
+    yield from _at_table(views["base.keys"], starts, slots)
+    yield all(0 <= lines[3 * at + 1] < lines[3 * at + 2] for at in _places(count))
+    yield all(0 <= slots[at] < count for at in _places(len(slots)))
+    yield all(0 < counts[at] <= lengths[slots[at]] for at in _places(len(slots)))
+    yield all(_rise(slots[starts[at] : starts[at + 1]][:_LOOKS].tolist()) for at in _places(len(starts) - 1))
 
 
-def _are_heads_sound(views: Mapping[str, Any]) -> bool:
+def _at_heads(views: Mapping[str, Any]) -> Iterator[bool]:
     ends, count = views["heads.ends"], len(views["keys"])
-    return (
-        all(len(views[f"heads.{name}"]) == count for name in ("ends", "importance", "moments", "forms", "replaces"))
-        and (ends[-1] if count else 0) == len(views["heads.letters"])
-        and _rise(_looks(ends))
-        and all(0 <= one <= 1 for one in _looks(views["heads.importance"]))
-    )
+    yield all(len(views[f"heads.{name}"]) == count for name in ("ends", "importance", "moments", "forms", "replaces"))
+    yield (ends[-1] if count else 0) == len(views["heads.letters"])
+    yield _rise(_looks(ends))
+    yield all(0 <= one <= 1 for one in _looks(views["heads.importance"]))
 
 
-def _are_grams_sound(views: Mapping[str, Any]) -> bool:
+def _at_grams(views: Mapping[str, Any]) -> Iterator[bool]:
     ends, sizes, places = views["grams.ends"], views["grams.sizes"], views["grams.places"]
     bytes(views["grams.letters"]).decode()
-    return (
-        len(ends) == len(sizes)
-        and (ends[-1] if len(ends) else 0) == len(views["grams.letters"])
-        and _rise(_looks(ends))
-        and _is_table(views["grams.keys"], views["grams.starts"], places)
-        and all(0 <= place < len(ends) for place in _looks(places))
-        and all(size > 0 for size in _looks(sizes))
-    )
+    yield len(ends) == len(sizes) and (ends[-1] if len(ends) else 0) == len(views["grams.letters"])
+    yield _rise(_looks(ends))
+    yield from _at_table(views["grams.keys"], views["grams.starts"], places)
+    yield all(0 <= place < len(ends) for place in _looks(places))
+    yield all(size > 0 for size in _looks(sizes))
 
 
-def _are_vectors_sound(views: Mapping[str, Any]) -> bool:
+def _at_vectors(views: Mapping[str, Any]) -> Iterator[bool]:
     """A row that has a scale has numbers: the largest of them made the scale."""
     if _VECTORS[0] not in views:
-        return True
+        return
     count, scales, numbers = len(views["keys"]), views["vectors.scales"], views["vectors.numbers"]
     width = len(numbers) // count if count else 0
-    return (
-        len(scales) == count
-        and len(numbers) == count * width
-        and len(views["vectors.signs"]) == count * -(-width // 8)
-        and all(any(numbers[at * width : (at + 1) * width]) for at in _places(count) if scales[at])
-        and (not count or any(scales) or not any(numbers[:width]))
-    )
+    yield len(scales) == count and len(numbers) == count * width
+    yield len(views["vectors.signs"]) == count * -(-width // 8)
+    yield all(any(numbers[at * width : (at + 1) * width]) for at in _places(count) if scales[at])
+    yield not count or any(scales) or not any(numbers[:width])
 
 
-def _is_table(keys: Any, starts: Any, values: Any) -> bool:
-    """Tell whether *starts* cut *values* into a piece for each of the sorted *keys*, none of them empty."""
-    fits = len(starts) == len(keys) + 1 and starts[0] == 0 and starts[-1] == len(values)
-    return fits and _rise(_looks(keys)) and _rise(_looks(starts))
+def _at_table(keys: Any, starts: Any, values: Any) -> Iterator[bool]:
+    """Look whether *starts* cut *values* into a piece for each of the sorted *keys*, none of them empty."""
+    yield len(starts) == len(keys) + 1 and starts[0] == 0 and starts[-1] == len(values)
+    yield _rise(_looks(keys))
+    yield _rise(_looks(starts))
 
 
 def _places(count: int) -> Iterable[int]:
