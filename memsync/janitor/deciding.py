@@ -193,12 +193,28 @@ def _decide_skill(project: Project, card: Card, action: Action, _text: str, note
 
 
 def _decide_rejection(project: Project, card: Card, action: Action, _text: str, note: Note) -> str:
+    if action == "approve":
+        _confirm(project, card, note)
+        return "confirmed"
     row = review.find(project, card.name.partition(":")[2])
     note["row"] = [row.scope, row.decision.number]
-    if action == "approve":
-        review.confirm(project, [row])
-        return "confirmed"
     return review.reverse(project, row).reason
+
+
+def _decide_contradiction(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
+    entry, other = card.subject, card.neighbour
+    assert entry
+    assert other
+    if action != "approve":
+        return _decide_conflict(project, card, action, text, note)
+    _confirm(project, card, note)
+    return f"{shown_id(entry.id)} and {shown_id(other.id)} both hold"
+
+
+def _confirm(project: Project, card: Card, note: Note) -> None:
+    row = review.find(project, card.name.partition(":")[2])
+    note["row"] = [row.scope, row.decision.number]
+    review.confirm(project, [row])
 
 
 def _decide_copies(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
@@ -225,6 +241,7 @@ _DO: Final[Mapping[str, Callable[[Project, Card, Action, str, Note], str]]] = {
     "candidate": _decide_candidate,
     "skill": _decide_skill,
     "rejection": _decide_rejection,
+    "contradiction": _decide_contradiction,
     COPIES: _decide_copies,
 }
 

@@ -13,6 +13,8 @@ from itertools import combinations
 from typing import Final, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
+from memsync.dedup.contradictions import find_contradiction
+from memsync.dedup.reading import read
 from memsync.errors import MemsyncError
 from memsync.history import audit
 from memsync.janitor import review
@@ -20,12 +22,13 @@ from memsync.janitor.candidates import Track, untracked
 from memsync.janitor.clusters import Kept, list_losses, make_merge
 from memsync.janitor.likely import find_clusters, find_settled, make_key
 from memsync.janitor.plan import Merge
+from memsync.janitor.review import Row
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.corrections import find_beside
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.records import SCOPES, sent_id, shown_id
+from memsync.records import SCOPES, content_hash, sent_id, shown_id
 from memsync.secrets import describe, redact, scan_memory
 
 Action = Literal["approve", "best", "edit", "merge", "supersede", "private", "reject"]
@@ -39,7 +42,7 @@ KEYS: Final[Mapping[Action, str]] = {
     "reject": "x",
 }
 # What is dangerous first. Copies are looked for only when somebody asks, because that takes a while.
-KINDS: Final = ("secret", "flagged", "conflict", "candidate", "skill", "rejection", "stale", "new")
+KINDS: Final = ("secret", "flagged", "conflict", "contradiction", "candidate", "skill", "rejection", "stale", "new")
 COPIES: Final = "copies"
 _WITH_TEXT: Final = ("edit", "merge")
 
@@ -105,6 +108,8 @@ def walk(project: Project) -> Iterator[list[str]]:
     names = [f"candidate:{one.memory.id}" for one in waiting.memories()]
     names += [f"skill:{name}" for name in waiting.skills()]
     yield [*names, *(f"rejection:{review.name(project, row)}" for row in review.rows(project) if row.is_waiting)]
+    for row in review.rows(project):
+        yield [f"contradiction:{review.name(project, row)}"] if _find_contradicting(project, row) else []
     for entry in project.entries(Filters()):
         yield [name_card(kind, entry) for kind in _find_kinds(project, project.mark(entry))]
 
@@ -210,13 +215,17 @@ def _read_conflict(project: Project, name: str, entry: Entry) -> Card | None:
         return None
     memory = project.stores[entry.scope].get(entry.memory.conflict_of)
     other = project.mark(project.entry(entry.scope, memory)) if memory else None
+    return _make_pair(name, "a merge kept both texts", entry, other)
+
+
+def _make_pair(name: str, why: str, entry: Entry, other: Entry | None) -> Card:
     actions: dict[Action, str] = {"approve": "keep both", "edit": _EDIT, "reject": f"keep the other alone: {_FORGET}"}
     if other:
         actions |= {"supersede": "let it stand for the other, which is archived", "merge": "make one text of both"}
     return Card(
         name=name,
-        kind="conflict",
-        why="a merge kept both texts",
+        kind=name.partition(":")[0],
+        why=why,
         text=entry.content,
         actions=actions,
         other=other.content if other else "",
@@ -304,6 +313,40 @@ def _read_rejection(project: Project, name: str, ref: str) -> Card | None:
     )
 
 
+def _read_contradiction(project: Project, name: str, ref: str) -> Card | None:
+    try:
+        row = review.find(project, ref)
+    except MemsyncError:
+        return None
+    found = _find_contradicting(project, row)
+    if found is None:
+        return None
+    new, old, why = found
+    return _make_pair(
+        name, f"they contradict each other: {why}", *(project.mark(project.entry(*each)) for each in (new, old))
+    )
+
+
+def _find_contradicting(project: Project, row: Row) -> tuple[Kept, Kept, str] | None:
+    """Return the new and the stored memory of which *row* kept both, and what they contradict each other in.
+
+    None: they do not, somebody has decided, or one of them has another text by now.
+    """
+    said = row.decision
+    if said.decision != "fallback_keep" or said.review_status != "unreviewed":
+        return None
+    project.stores.refresh()
+    new = project.stores[row.scope].by_hash(content_hash(said.new_text), text=said.new_text)
+    old = _find_kept(project, said.existing_id)
+    if new is None or old is None or new.archived_at or old.memory.archived_at:
+        return None
+    if old.memory.content != said.existing_text or old.memory.id == new.id:
+        return None
+    texts = said.new_text, said.existing_text
+    why = find_contradiction(read(texts[0]), read(texts[1]), texts, said.similarity or 0.0)
+    return (Kept(row.scope, new), old, why) if why else None
+
+
 def _read_copies(project: Project, name: str, _: str) -> Card | None:
     project.stores.refresh()
     found = [_find_kept(project, id_) for id_ in dict.fromkeys(_ids_of(name))]
@@ -349,5 +392,6 @@ _OF_STORE: Final[Mapping[str, Callable[[Project, str, str], Card | None]]] = {
     "candidate": _read_candidate,
     "skill": _read_skill,
     "rejection": _read_rejection,
+    "contradiction": _read_contradiction,
     COPIES: _read_copies,
 }

@@ -197,7 +197,7 @@ class Candidates:
             scope = _choose_scope(replaces, folder.place.scope)
             vetted = self._project.vetting.vet(memory, scope)
             is_chosen = folder is not self._here or scope != folder.place.scope
-            draft = Draft(vetted, scope, memory.importance, replaces, is_chosen=is_chosen)
+            draft = Draft(vetted, scope, memory.importance, replaces, is_chosen=is_chosen, is_approved=True)
             done.append(store_draft(self._project, draft))
             self._drop({memory.id})
         return done

@@ -75,7 +75,7 @@ Answers = dict[tuple[str, str], "tuple[bool, str] | None"]
 class Draft(NamedTuple):
     """What somebody wants stored. `importance`: what they said it is, if they did; `replaces`: what it supersedes.
 
-    `is_chosen`: they said in which scope.
+    `is_chosen`: they said in which scope. `is_approved`: they have seen it beside what it may contradict.
     """
 
     memory: Memory
@@ -83,6 +83,7 @@ class Draft(NamedTuple):
     importance: float | None
     replaces: tuple[Entry, ...]
     is_chosen: bool = True
+    is_approved: bool = False
 
 
 def clean(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,13 +277,18 @@ class _Write:
     def _create(self) -> Remembered:
         memory = self._give_id()._replace(supersedes=tuple(entry.id for entry in self.draft.replaces))
         self.store.write([memory], plan_archiving(self.project, self.store, self.draft.replaces))
-        low = self.project.settings.gray_zone_low
         for each in self.look.found:
-            if each.verdict.decision == "gray" and each.verdict.similarity >= low:
+            if self._is_noted(each):
                 answer = self.answers.get((memory.content, each.memory.content))
                 self._log(each, "llm_keep" if answer else "fallback_keep", answer[1] if answer else each.verdict.reason)
         ids = ", ".join(memory.supersedes)
         return self._result("superseded" if ids else "created", memory, "created", f"instead of {ids}" if ids else "")
+
+    def _is_noted(self, found: Found) -> bool:
+        """Tell whether the log says that both are kept: nearly the same, or contradicting each other where nobody meant that."""
+        if found.verdict.relation == "contradicts":
+            return not self.draft.is_approved and found.memory.id not in {entry.id for entry in self.draft.replaces}
+        return found.verdict.decision == "gray" and found.verdict.similarity >= self.project.settings.gray_zone_low
 
     def _give_id(self) -> Memory:
         project, memory = self.project, self.draft.memory

@@ -20,6 +20,7 @@ _WORDS: Final = {
     "secret": "Secrets",
     "flagged": "Read like orders",
     "conflict": "Conflicts",
+    "contradiction": "Contradictions",
     "candidate": "Learned",
     "skill": "Skills learned",
     "rejection": "Left out as copies",

@@ -21,6 +21,8 @@ RECORDS = [
     {"id": "mm-twoside", "content": "Retries are capped at seven", "conflict_of": "mm-oneside", "author": "Test User"},
     {"id": "mm-stale11", "content": "Prices are integers", "anchors": ["README#CENTS", "src/gone.py", "README"], "author": "Test User"},
     {"id": "mm-brought", "content": "The staging box is in Oslo", "author": "Somebody"},
+    {"id": "mm-contra1", "content": "Deploys wait for the smoke test", "author": "Test User"},
+    {"id": "mm-contra2", "content": "Deploys never wait for the smoke test", "author": "Test User"},
     {"id": "mm-dublin1", "content": "The region of the deployment is Dublin", "author": "Test User"},
 ]  # fmt: skip
 CANDIDATE = Proposal(
@@ -51,7 +53,14 @@ def full(project):
         None,
         left_out,
     )
-    project.state("project").log_dedup([row])
+    kept = row._replace(
+        new_text="Deploys never wait for the smoke test",
+        existing_id="mm-contra1",
+        existing_text="Deploys wait for the smoke test",
+        decision="fallback_keep",
+        rejected=None,
+    )
+    project.state("project").log_dedup([row, kept])
     return project
 
 
@@ -94,7 +103,17 @@ def everything(project) -> list:
 
 def test_every_kind_is_there_with_what_is_dangerous_first(full):
     kinds = [name.partition(":")[0] for name in queue.list_names(full)]
-    assert kinds == ["secret", "flagged", "conflict", "candidate", "skill", "rejection", "stale", "new"]
+    assert kinds == [
+        "secret",
+        "flagged",
+        "conflict",
+        "contradiction",
+        "candidate",
+        "skill",
+        "rejection",
+        "stale",
+        "new",
+    ]
 
 
 def test_a_card_shows_both_sides_and_never_a_secret(full):
@@ -104,6 +123,8 @@ def test_a_card_shows_both_sides_and_never_a_secret(full):
         "Retries are capped at seven",
         "Retries are capped at five",
     )
+    assert (cards["contradiction"].subject.id, cards["contradiction"].neighbour.id) == ("mm-contra2", "mm-contra1")
+    assert "not" in cards["contradiction"].why
     assert cards["candidate"].neighbour.id == "mm-dublin1"
     assert "somebody said so" in cards["candidate"].why
     assert "+description: How to deploy" in cards["skill"].text
@@ -116,12 +137,31 @@ CHOICES = [
     ("secret", "private"), ("secret", "edit"), ("secret", "reject"),
     ("flagged", "approve"), ("flagged", "edit"), ("flagged", "reject"),
     ("conflict", "approve"), ("conflict", "edit"), ("conflict", "reject"), ("conflict", "supersede"), ("conflict", "merge"),
+    ("contradiction", "approve"), ("contradiction", "edit"), ("contradiction", "reject"),
+    ("contradiction", "supersede"), ("contradiction", "merge"),
     ("candidate", "approve"), ("candidate", "edit"), ("candidate", "supersede"), ("candidate", "merge"), ("candidate", "reject"),
     ("skill", "approve"), ("skill", "reject"),
     ("rejection", "approve"), ("rejection", "reject"),
     ("stale", "approve"), ("stale", "edit"), ("stale", "reject"),
     ("new", "approve"), ("new", "edit"), ("new", "reject"),
 ]  # fmt: skip
+
+
+def test_what_was_remembered_against_what_is_stored_waits_until_one_of_them_goes(project):
+    first = project.remember("Deploys wait for the smoke test.").entry
+    second = project.remember("Deploys never wait for the smoke test.").entry
+    (name,) = queue.list_names(project)
+    card = queue.read_card(project, name)
+    assert (card.kind, card.subject.id, card.neighbour.id) == ("contradiction", second.id, first.id)
+    project.update(first.id, content="Nightly builds wait for the smoke test.")
+    assert queue.list_names(project) == []
+
+
+def test_what_replaces_what_it_contradicts_leaves_nothing_to_decide(project):
+    first = project.remember("Deploys wait for the smoke test.").entry
+    project.remember("Deploys never wait for the smoke test.", supersedes=[first.id])
+    assert queue.list_names(project) == []
+    assert list(review.rows(project)) == []
 
 
 def test_the_choices_are_those_that_are_tried_here(full):
