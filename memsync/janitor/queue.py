@@ -107,9 +107,10 @@ def walk(project: Project) -> Iterator[list[str]]:
     waiting = Candidates(project)
     names = [f"candidate:{one.memory.id}" for one in waiting.memories()]
     names += [f"skill:{name}" for name in waiting.skills()]
-    yield [*names, *(f"rejection:{review.name(project, row)}" for row in review.rows(project) if row.is_waiting)]
+    yield names
     for row in review.rows(project):
-        yield [f"contradiction:{review.name(project, row)}"] if _find_contradicting(project, row) else []
+        kind = "rejection" if row.is_waiting else "contradiction" if _find_contradicting(project, row) else ""
+        yield [f"{kind}:{review.name(project, row)}"] if kind else []
     for entry in project.entries(Filters()):
         yield [name_card(kind, entry) for kind in _find_kinds(project, project.mark(entry))]
 
@@ -294,12 +295,16 @@ def _read_skill(project: Project, name: str, ref: str) -> Card | None:
     return Card(name=name, kind="skill", why=f"the skill {ref}", text=waiting.skill_diff(ref), actions=actions)
 
 
-def _read_rejection(project: Project, name: str, ref: str) -> Card | None:
+def _find_row(project: Project, ref: str) -> Row | None:
     try:
-        row = review.find(project, ref)
+        return review.find(project, ref)
     except MemsyncError:
         return None
-    if not row.is_waiting:
+
+
+def _read_rejection(project: Project, name: str, ref: str) -> Card | None:
+    row = _find_row(project, ref)
+    if row is None or not row.is_waiting:
         return None
     said = row.decision
     like = "" if said.similarity is None else f", likeness {said.similarity:.2f}"
@@ -314,12 +319,8 @@ def _read_rejection(project: Project, name: str, ref: str) -> Card | None:
 
 
 def _read_contradiction(project: Project, name: str, ref: str) -> Card | None:
-    try:
-        row = review.find(project, ref)
-    except MemsyncError:
-        return None
-    found = _find_contradicting(project, row)
-    if found is None:
+    row = _find_row(project, ref)
+    if row is None or (found := _find_contradicting(project, row)) is None:
         return None
     new, old, why = found
     return _make_pair(
