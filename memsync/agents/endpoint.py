@@ -47,7 +47,7 @@ class Endpoint:
         env: Mapping[str, str] = os.environ,
         *,
         kind: str = "mcp",
-        commands: Callable[[Project, Mapping[str, Any]], str | None] | None = None,
+        commands: Callable[[Project, Mapping[str, Any]], Reply | None] | None = None,
     ) -> None:
         self._live = live
         self._env = env
@@ -140,7 +140,7 @@ class Endpoint:
                     caller.sendall(b"{}\n")
                     return
                 self.asked_at = time.monotonic()
-                caller.sendall(json.dumps({"out": reply.out}).encode() + b"\n")
+                caller.sendall(json.dumps({"out": reply.out, "err": reply.err}).encode() + b"\n")
                 is_used = wire.read_line(caller) == wire.USED.strip()
                 self._live.call(lambda _: reply.used() if is_used else reply.lost())
             except Exception as error:  # noqa: BLE001 - the boundary of the thread: the caller answers for itself
@@ -158,8 +158,7 @@ class Endpoint:
         if request["event"] == wire.COMMAND:
             if self._commands is None or asked != project.layout:
                 return None
-            out = self._commands(project, request)
-            return None if out is None else Reply(out, lambda: None)
+            return self._commands(project, request)
         return answer(project, known.find(request["client"]), request["event"], request["payload"], request["by"])
 
 

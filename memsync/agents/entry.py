@@ -224,7 +224,7 @@ def _leave() -> None:
 def _ask_server(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> bool:
     """Let a running server of the project answer; return whether one did in time."""
     about = {"event": event, "client": client, "payload": payload, "by": _NAME}
-    return wire.ask(about, cwd, os.environ, _SHARE * wire.bound(os.environ), _print)
+    return wire.ask(about, cwd, os.environ, _SHARE * wire.bound(os.environ), lambda reply: _print(reply["out"]))
 
 
 def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:

@@ -45,11 +45,15 @@ class Injection(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a hook prints ("" for nothing), and what is to be done when it was printed, or nobody took it."""
+    """What a hook or a command prints ("" for nothing), and what is to be done when it was printed, or nobody took it.
+
+    `err`: what it says on standard error.
+    """
 
     out: str
     used: Callable[[], None]
     lost: Callable[[], None] = lambda: None
+    err: str = ""
 
 
 class Rules(NamedTuple):

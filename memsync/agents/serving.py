@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from memsync.agents import wire
 from memsync.agents.endpoint import Endpoint
+from memsync.agents.injection import Reply
 from memsync.agents.live import Live
 from memsync.agents.resident import find_mark
 from memsync.errors import LockTimeout, MemsyncError
@@ -30,7 +31,7 @@ _PATIENCE: Final = 1.5  # seconds for what is being done when we are told to end
 _LOOK: Final = 0.3  # seconds that a server may take to say what it is
 
 
-Commands = Callable[[Project, Mapping[str, Any]], "str | None"]
+Commands = Callable[[Project, Mapping[str, Any]], "Reply | None"]
 
 
 def serve(start: Path, *, idle: float, say: Callable[[Path], None], commands: Commands, env: Mapping[str, str]) -> None:

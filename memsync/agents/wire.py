@@ -90,8 +90,10 @@ def is_own(there: socket.socket) -> bool:
     return int.from_bytes(said[4:8], sys.byteorder) == os.geteuid()
 
 
-def ask(about: Mapping[str, Any], cwd: str, env: Mapping[str, str], seconds: float, use: Callable[[str], None]) -> bool:
-    """Have a running server of the project that *cwd* is in answer *about*; return whether *use* took what it said.
+def ask(
+    about: Mapping[str, Any], cwd: str, env: Mapping[str, str], seconds: float, use: Callable[[Mapping[str, str]], None]
+) -> bool:
+    """Have a running server of the project that *cwd* is in answer *about*; return whether *use* took its reply, of "out" and "err".
 
     All servers together are given *seconds*, so that one that hangs costs no more beside another.
     """
@@ -110,7 +112,7 @@ def ask(about: Mapping[str, Any], cwd: str, env: Mapping[str, str], seconds: flo
             there.sendall(json.dumps(request).encode() + b"\n")
             reply = json.loads(read_line(there) or b"{}")
             if "out" in reply:
-                use(reply["out"])
+                use(reply)
                 there.sendall(USED)
                 return True
         except (OSError, ValueError, RecursionError):

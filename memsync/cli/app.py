@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LOG_FORMAT: Final = "memsync: %(message)s"
 _UNEXPECTED: Final = 3
 _INTERRUPTED: Final = 130
 _MANY: Final = 5_000  # memories whose first index takes long enough to show that it goes on
@@ -219,7 +220,7 @@ def _configure_logs(verbose: bool) -> None:
     import logging
 
     level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(level=level, stream=sys.stderr, format="memsync: %(message)s")
+    logging.basicConfig(level=level, stream=sys.stderr, format=LOG_FORMAT)
 
 
 def run(words: Sequence[str]) -> int:

@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
+from memsync.agents.injection import Reply
 from memsync.agents.resident import IDLE
 from memsync.cli import render
-from memsync.cli.app import cli
+from memsync.cli.app import LOG_FORMAT, cli
 from memsync.memories.project import Project
 
 
@@ -46,7 +47,8 @@ def serve(idle: float, as_json: bool) -> None:
     from memsync.cli import served
 
     ear = _Ear(logging.WARNING)
-    logging.getLogger("memsync").addHandler(ear)
+    logging.getLogger().addHandler(ear)
+    logging.captureWarnings(True)
 
     def say(path: Path) -> None:
         told = {"pid": os.getpid(), "path": str(path), "idle": idle}
@@ -57,9 +59,9 @@ def serve(idle: float, as_json: bool) -> None:
         here.enter_context(redirect_stdout(nowhere))  # from now on commands of others are rendered, for no terminal
         here.enter_context(redirect_stderr(nowhere))
 
-    def answer(project: Project, request: Mapping[str, Any]) -> str | None:
-        found = None if ear.has_heard else served.answer(project, request)
-        return None if ear.has_heard else found  # whoever asks would have been warned
+    def answer(project: Project, request: Mapping[str, Any]) -> Reply | None:
+        reply = served.answer(project, request)
+        return reply and ear.tell(reply)
 
     env = {name: value for name, value in os.environ.items() if name not in served.SESSION}
     with open(os.devnull, "w", encoding="utf-8") as nowhere, ExitStack() as here:
@@ -67,10 +69,30 @@ def serve(idle: float, as_json: bool) -> None:
 
 
 class _Ear(logging.Handler):
-    """Notes whether anything was warned of."""
+    """Keeps what was warned of, at most the last `MOST`, until a command that is answered has told it."""
 
-    has_heard = False
+    MOST = 20
 
-    def emit(self, _: logging.LogRecord) -> None:
-        """Note it."""
-        self.has_heard = True
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.setFormatter(logging.Formatter(LOG_FORMAT))
+        self._heard: dict[str, None] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep it, unless it is of an open project: such a command is not answered, and says that itself."""
+        if record.name == Project.__module__:
+            return
+        self._heard[self.format(record).rstrip("\n")] = None
+        while len(self._heard) > self.MOST:
+            del self._heard[next(iter(self._heard))]
+
+    def tell(self, reply: Reply) -> Reply:
+        """Return *reply* with what is to be told."""
+        told = list(self._heard)
+
+        def forget() -> None:
+            reply.used()
+            for text in told:
+                self._heard.pop(text, None)
+
+        return reply._replace(err="".join(f"{text}\n" for text in told), used=forget)

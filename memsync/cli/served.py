@@ -1,11 +1,12 @@
 """Short reading commands that a `memsync serve` of the project may answer: the same bytes, or the command does it itself.
 
 Whatever is not certainly the same is not asked, or not answered: a terminal, colours, another environment, directory,
-version or installation, what looks further than the open stores, and all that warns or fails. Imports next to nothing.
+version or installation, what looks further than the open stores, and all that fails. Imports next to nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Final
 
+    from memsync.agents.injection import Reply
     from memsync.memories.project import Project
 
 NAMES: Final = frozenset({"recall", "search", "show"})
@@ -51,16 +53,20 @@ def fingerprint(env: Mapping[str, str]) -> str:
     return sha256(os.fsencode("\0".join([__file__, sys.version, *sorted(rows)]))).hexdigest()
 
 
-def _print(text: str) -> None:
+def _print(reply: Mapping[str, str]) -> None:
+    with contextlib.suppress(OSError):  # closed
+        _write(2, reply["err"])
+    with contextlib.suppress(BrokenPipeError):  # the reader (head, a pager) has seen enough
+        _write(1, reply["out"])
+
+
+def _write(number: int, text: str) -> None:
     data = text.encode()
-    try:
-        while data:
-            data = data[os.write(1, data) :]
-    except BrokenPipeError:  # the reader (head, a pager) has seen enough
-        pass
+    while data:
+        data = data[os.write(number, data) :]
 
 
-def answer(project: Project, request: Mapping[str, Any]) -> str | None:
+def answer(project: Project, request: Mapping[str, Any]) -> Reply | None:
     """Return what the command that *request* has the words of prints, after noting what it uses; None: it has to do that itself.
 
     Raises:
@@ -71,6 +77,7 @@ def answer(project: Project, request: Mapping[str, Any]) -> str | None:
         return None
     import click
 
+    from memsync.agents.injection import Reply
     from memsync.cli import finding
     from memsync.cli.render import to_json
 
@@ -88,7 +95,7 @@ def answer(project: Project, request: Mapping[str, Any]) -> str | None:
             project.is_brief = is_brief  # it ends soon, this process does not
             project.journal.write()
     text = to_json(found.value) if as_json else click.unstyle(found.text)
-    return f"{text}\n" if _is_plain(project) else None
+    return Reply(f"{text}\n", lambda: None) if _is_plain(project) else None
 
 
 def _is_plain(project: Project) -> bool:

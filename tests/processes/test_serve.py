@@ -196,7 +196,34 @@ def test_a_folder_that_others_may_enter_is_not_listened_in(root):
     assert f"{directory} is not this user's alone" in failed.err
 
 
-def test_a_recall_counts_once_where_the_server_has_warned_of_something_and_answers_no_more(root):
+def test_what_the_server_is_warned_of_is_told_by_one_command_and_it_goes_on_answering(root):
+    state = root / ".gobby" / "local" / "state.db"
+    alone = memsync("recall", "staging", cwd=root)
+    with serving(root):
+        broken = state.with_name("broken")
+        broken.write_text("no database")
+        broken.replace(state)
+        told = memsync("recall", "staging", cwd=root)
+        assert (told.code, told.out) == (0, alone.out)
+        assert [line.partition(" (")[0] for line in told.err.splitlines()] == [f"memsync: {state} is damaged"]
+        assert state.read_bytes()[:6] == b"SQLite"
+        assert memsync("recall", "staging", cwd=root) == alone
+        code = "import sys; from memsync.cli.served import ask; sys.exit(not ask(['recall', 'staging']))"
+        served = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
+        assert (served.returncode, served.stdout, served.stderr) == (0, alone.out, "")
+
+
+def test_settings_that_could_not_be_read_are_told_by_each_command_until_they_can(root):
+    config = root / ".gobby" / "config.yaml"
+    with serving(root):
+        config.write_text("memory: [\n")
+        assert "not YAML" in memsync("search", "staging", cwd=root).err
+        assert "not YAML" in memsync("search", "staging", cwd=root).err
+        config.unlink()
+        assert memsync("search", "staging", cwd=root).err == ""
+
+
+def test_a_recall_counts_once_where_the_server_was_warned_of_something(root):
     config = root / ".gobby" / "config.yaml"
     with serving(root):
         config.write_text("memory: [\n")
