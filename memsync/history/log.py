@@ -60,24 +60,23 @@ def read_log(
     others = [where for where in project.stores if where != "project" and scope in (None, where)]
     rest = [row for where in others for row in _read_store(project, where)]
     if scope not in (None, "project"):
-        return _cut(rest, since, limit, None)
+        return _cut(rest, since, limit)
     most: float = _FIRST * limit if limit else inf
     while True:
         found, left = _read_project(project, most)
-        rows, is_more = _cut([*found, *rest], since, limit, left)
+        rows, is_more = _cut([*found, *rest], since, limit)
         if left is None or (since is not None and left < since):
             return rows, is_more
-        if limit and len(rows) == limit and (rows[-1].when or _NEVER) >= left:
+        if is_more and (rows[-1].when or _NEVER) >= left:  # one row more, because the other commits may hold none
             return rows, is_more
         most *= _MORE
 
 
-def _cut(found: list[Row], since: datetime | None, limit: int | None, left: datetime | None) -> tuple[list[Row], bool]:
-    """Return the newest of what was *found*, and whether others were, or may be in commits that were *left*."""
+def _cut(found: list[Row], since: datetime | None, limit: int | None) -> tuple[list[Row], bool]:
+    """Return the newest of what was *found*, and whether others were."""
     kept = [row for row in found if since is None or (row.when and row.when >= since)]
     rows = sorted(kept, key=lambda row: row.when or _NEVER, reverse=True)
-    is_left = left is not None and (since is None or left >= since)
-    return rows[:limit], is_left or len(rows) > len(rows[:limit])
+    return rows[:limit], len(rows) > len(rows[:limit])
 
 
 def _read_project(project: Project, most: float) -> tuple[list[Row], datetime | None]:

@@ -95,3 +95,17 @@ def test_the_command_says_that_there_is_more(repo):
     told = memsync("log", "-n", "2", "--json", cwd=repo.root).json
     assert (told["count"], told["more"], len(told["changes"])) == (2, True, 2)
     assert memsync("log", "--scope", "global", cwd=repo.root).out == "nothing changed\n"
+
+
+def test_where_the_older_commits_changed_no_memory_nothing_more_is_announced(repo):
+    for number in range(12):
+        commit(repo, ["\n"] * number, number)
+    for number in range(3):
+        commit(repo, [memory_line("mm-aaaaaa", f"text {number}")], 12 + number)
+    found = {limit: memsync("log", "-n", str(limit), "--json", cwd=repo.root).json for limit in (2, 3, 4)}
+    assert {limit: (said["count"], said["more"]) for limit, said in found.items()} == {
+        2: (2, True),
+        3: (3, False),
+        4: (3, False),
+    }
+    assert "more" not in memsync("log", "-n", "3", cwd=repo.root).out
