@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.janitor import queue
 from memsync.janitor.queue import Card
@@ -15,6 +15,14 @@ from memsync.system.beside import Beside, is_much
 _SLICE: Final = 0.25  # seconds of collecting for one look
 _PAUSES: Final = 20  # times as long as it took, until all is looked through again
 _FRESH: Final = 30.0  # seconds after which the files that memories speak of are looked at again
+
+
+class Failure(NamedTuple):
+    """A search for copies that failed: why, how many seconds ago, and in how many whoever asks begins another one."""
+
+    why: str
+    age: float
+    left: float
 
 
 class Waiting:
@@ -45,6 +53,14 @@ class Waiting:
         """For how long copies have been looked for beside us; None if they are not."""
         return self._beside.seconds if self._beside and self._beside.is_going else None
 
+    @property
+    def failure(self) -> Failure | None:
+        """What became of the last search for copies beside us, if it failed and no other one runs."""
+        beside = self._beside
+        if beside is None or beside.is_going or not beside.failure:
+            return None
+        return Failure(beside.failure, beside.age, max(0.0, _PAUSES * beside.seconds - beside.age))
+
     def stop(self) -> None:
         """Let go of the project, of which the next walk is another."""
         self._walk = self._seen = None
@@ -66,6 +82,8 @@ class Waiting:
         if beside is None or not is_much(stamp.size for store in project.stores.values() for stamp in store.look()):
             if is_old:
                 self._copies = seen, queue.list_copies(project)
+            if beside:
+                beside.failure = ""
             return self._copies[1]
         if not beside.is_going and self._answers != beside.count:
             self._answers = beside.count

@@ -31,6 +31,7 @@ class Beside:
         self._said: IO[bytes] | None = None
         self._began = self._ended = 0.0
         self.answer: Any = None  # of the last one that has ended; None if it had no answer
+        self.failure = ""  # why that one had none
         self.count = 0  # of those that have ended
 
     @property
@@ -72,8 +73,19 @@ class Beside:
         with self._said as said:
             said.seek(0)
             data = said.read()
+        code = self._process.returncode if self._process else 0
         self._process, self._said, self._ended, self.count = None, None, time.monotonic(), self.count + 1
         try:
             self.answer = json.loads(data)
         except ValueError:
             self.answer = None
+        self.failure = _describe_failure(code, self.answer)
+
+
+def _describe_failure(code: int, answer: Any) -> str:
+    """Return why a process that ended with *code* and said *answer* failed; "" if it did not."""
+    if isinstance(answer, dict) and "error" in answer:
+        return str(answer["error"])
+    if answer is not None:
+        return ""
+    return f"it was killed by signal {-code}" if code < 0 else f"it ended without an answer, with exit code {code}"

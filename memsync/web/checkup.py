@@ -46,7 +46,7 @@ class Checkup:
             return Look(doctor.examine(project))
         if not beside.is_going and (not beside.count or beside.age > _FRESH):
             beside.begin()
-        return Look(None, beside.seconds) if beside.is_going else Look(_read_findings(beside.answer))
+        return Look(None, beside.seconds) if beside.is_going else Look(_read_findings(beside))
 
     def count(self, project: Project) -> Count:
         """Return each store at a glance, as far as that is known: of many memories first how many there are."""
@@ -77,11 +77,12 @@ def look_at(project: Project) -> list[Stamps]:
     return [store.look() for store in project.stores.values()]
 
 
-def _read_findings(answer: Any) -> list[Finding]:
+def _read_findings(beside: Beside) -> list[Finding]:
     try:
-        return [Finding(**one) for one in answer["findings"]]
+        return [Finding(**one) for one in beside.answer["findings"]]
     except (LookupError, TypeError):
-        return [Finding("error", "memsync doctor", "ended without an answer; run it in a terminal")]
+        why = beside.failure or "its answer cannot be read"
+        return [Finding("error", "memsync doctor", f"no answer: {why}; run it in a terminal")]
 
 
 def _read_stores(answer: Any) -> list[StoreStatus]:

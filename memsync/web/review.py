@@ -59,6 +59,7 @@ def _page(
         "head": _link(queue.turn(project, card), kind) if card and card.copies else "",
         "is_reading": waiting.is_reading,
         "seconds": waiting.seconds if kind == queue.COPIES else None,
+        "failure": waiting.failure if kind == queue.COPIES else None,
         "subject": link_to(card.subject) if card and card.subject else "",
         "neighbour": link_to(card.neighbour) if card and card.neighbour else "",
         "error": error,

@@ -198,6 +198,30 @@ def test_among_many_copies_are_looked_for_by_a_process_of_its_own_and_decided_he
     assert "Looking for copies" not in after.text, "what we decided is nothing new"
 
 
+def test_a_search_for_copies_that_failed_is_told_with_what_to_do_until_one_succeeds(repo, some, monkeypatch):
+    monkeypatch.setattr("memsync.system.beside._MUCH", 0)
+    with monkeypatch.context() as broken:
+        broken.setenv("PYTHONHOME", "/nowhere")
+        page = look_for_copies(some)
+        assert "The last search for copies failed" in page.text
+        assert "without an answer, with exit code 1" in page.text
+        assert "memsync review --kind copies" in page.text
+        assert "Nothing waits for a decision" not in page.text
+        assert "search for copies failed" not in some.get("/review").text
+    monkeypatch.setattr("memsync.janitor.waiting._PAUSES", 0)
+    page = look_for_copies(some)
+    assert "search for copies failed" not in page.text
+    assert "Nothing waits for a decision" in page.text
+
+
+def look_for_copies(desk):
+    """Open the page of copies until none are looked for any more, and return it."""
+    page, end = desk.get("/review", kind="copies"), time.monotonic() + 60
+    while "Looking for copies" in page.text and time.monotonic() < end:
+        page = desk.get("/review", kind="copies")
+    return page
+
+
 def test_a_project_that_is_opened_anew_is_not_held_by_what_waits(repo, some, monkeypatch):
     monkeypatch.setattr("memsync.janitor.waiting._SLICE", -1.0)
     assert "still reading" in some.get("/review").text

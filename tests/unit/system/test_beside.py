@@ -24,6 +24,19 @@ def test_a_command_that_fails_has_no_answer_to_use(repo):
     beside.begin()
     until(lambda: not beside.is_going)
     assert beside.answer is None or "cards" not in beside.answer
+    assert "candidate:mm-aaaaaa" in beside.failure
+
+
+def test_one_that_dies_is_said_to_have_and_the_next_that_answers_is_not(repo, monkeypatch):
+    beside = Beside(repo.root, "status")
+    with monkeypatch.context() as broken:
+        broken.setenv("PYTHONHOME", "/nowhere")
+        beside.begin()
+        until(lambda: not beside.is_going)
+    assert beside.failure == "it ended without an answer, with exit code 1"
+    beside.begin()
+    until(lambda: not beside.is_going)
+    assert beside.failure == ""
 
 
 def test_one_that_runs_is_ended_with_us_and_leaves_none_behind(repo):
