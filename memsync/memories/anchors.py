@@ -23,6 +23,7 @@ _LARGEST: Final = 2_000_000
 # Characters of a path, and bytes of a name in it: the system takes no more.
 _LONGEST: Final = 4_000
 _LONGEST_NAME: Final = 255
+_DEEPEST: Final = 100  # folders, each of which is looked at for a link, by a path that grows with it
 # Lines of an excerpt, those of them that come before the symbol, and characters of one.
 _EXCERPT: Final = 12
 _BEFORE: Final = 2
@@ -151,6 +152,8 @@ def is_inside(path: str, root: Path) -> bool:
     """Tell whether *path* is in the repository, links followed; what is elsewhere is not looked at."""
     parts = path.split("/")
     if not path or path.startswith(("/", "~")) or ".." in parts or "\0" in path or len(path) > _LONGEST:
+        return False
+    if len(parts) > _DEEPEST:
         return False
     try:
         if any(len(os.fsencode(part)) > _LONGEST_NAME for part in parts):

@@ -161,3 +161,14 @@ def test_git_is_asked_about_a_few_anchors_of_one_memory_alone(code, project, rep
     repo.git("mv", "src/client.py", "src/wire.py")
     assert citations.find_stale(memory.anchors[3:], repo.root) == ("src/client.py is now src/wire.py",)
     assert citations.find_stale(memory.anchors, repo.root)[3] == "src/client.py is gone"
+
+
+def test_what_is_deeper_than_a_hundred_folders_is_not_looked_at(tmp_path):
+    text = "f/" * 99 + "x.py"
+    (tmp_path / text).parent.mkdir(parents=True)
+    (tmp_path / text).write_text("one\n")
+    assert anchors.read_excerpt(text, tmp_path).text == "one"
+    (tmp_path / f"f/{text}").parent.mkdir()
+    (tmp_path / f"f/{text}").write_text("one\n")
+    assert anchors.read_excerpt(f"f/{text}", tmp_path) is None
+    assert citations.find_stale([f"f/{text}@000000000000"], tmp_path) == ()
