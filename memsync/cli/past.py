@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from difflib import unified_diff
 from typing import Final
 
 import click
@@ -15,6 +14,7 @@ from memsync.cli.app import Answer, command
 from memsync.cli.memory import memory
 from memsync.cli.naming import find_ref
 from memsync.format import worddiff
+from memsync.format.linediff import diff_lines
 from memsync.history import diff as difference
 from memsync.history import events
 from memsync.history.diff import Difference, SkillChange
@@ -138,8 +138,8 @@ def _format_difference(found: Difference) -> str:
 
 
 def _list_rows(skill: SkillChange) -> list[str]:
-    rows = unified_diff(skill.before.splitlines(), skill.after.splitlines(), n=1, lineterm="")
-    return [row for row in rows if not row.startswith(("---", "+++", "@@"))]
+    rows = diff_lines(skill.before.splitlines(), skill.after.splitlines(), context=1)
+    return [row for row in rows if not row.startswith("@@")]
 
 
 def _summarize(found: Difference) -> str:

@@ -36,8 +36,8 @@ def _compare_by(split: re.Pattern[str], old: str, new: str) -> list[Piece] | Non
     before, after = split.findall(old), split.findall(new)
     if _count_pairs(before, after) <= _MOST:
         return list(_find_pieces(before, after))
-    head = _count_same(before, after)
-    tail = _count_same(reversed(before[head:]), reversed(after[head:]))
+    head = count_same(before, after)
+    tail = count_same(reversed(before[head:]), reversed(after[head:]))
     one, two = before[head : len(before) - tail], after[head : len(after) - tail]
     if _count_pairs(one, two) > _MOST:
         return None
@@ -45,8 +45,8 @@ def _compare_by(split: re.Pattern[str], old: str, new: str) -> list[Piece] | Non
     return [same[0], *_find_pieces(one, two), same[1]]
 
 
-def _count_same(before: Iterable[str], after: Iterable[str]) -> int:
-    """Return with how many of the same both begin."""
+def count_same(before: Iterable[str], after: Iterable[str]) -> int:
+    """Return with how many of the same *before* and *after* begin."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from memsync.errors import AmbiguousId, InvalidSkill, MemoryNotFound, Remedy, SkillNotFound, closest
 from memsync.format import codec, jsonl
+from memsync.format.linediff import diff_lines
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
 from memsync.records import ALLOW_TAG, Memory, Scope, clean_content, content_hash, derive_id
@@ -102,7 +102,9 @@ class Candidates:
             old, _ = store.read(name)
             new = file.edit(old, _read_fields(new, name))
         before, after = (text.decode("utf-8", "replace").splitlines(keepends=True) for text in (old, new))
-        return "".join(difflib.unified_diff(before, after, f"{name}/{SKILL_FILE} (now)", f"{name}/{SKILL_FILE}"))
+        rows = diff_lines(before, after, context=3)
+        heads = f"--- {name}/{SKILL_FILE} (now)\n+++ {name}/{SKILL_FILE}\n" if rows else ""
+        return heads + "".join(f"{row}\n" if row.startswith("@") else row for row in rows)
 
     def _read_skill(self, name: str) -> bytes:
         found = self.skills().get(name)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from difflib import unified_diff
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from memsync.errors import Changed, MemsyncError, NoHistory
+from memsync.format.linediff import diff_lines
 from memsync.git import history, stage
 from memsync.history import events
 from memsync.history.diff import Difference, SkillChange, difference
@@ -28,6 +28,7 @@ from memsync.web.memories import link_to, version_of
 from memsync.web.shelf import tell_problem
 
 _ROWS: Final = 200
+_LINES: Final = 2_000  # of a skill
 _BRANCHES: Final = 100
 _USUAL: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk")
 _UNKNOWN: Final = "not in git yet"
@@ -116,7 +117,9 @@ def make_card(project: Project, event: Event) -> Card:
 
 def list_rows(change: SkillChange) -> list[str]:
     """Return the lines of a skill that differ."""
-    return list(unified_diff(change.before.splitlines(), change.after.splitlines(), n=2, lineterm=""))[2:]
+    rows = diff_lines(change.before.splitlines(), change.after.splitlines(), context=2)
+    left = len(rows) - _LINES
+    return [*rows[:_LINES], f"… and {left:,} more lines; memsync diff shows them"] if left > 0 else rows
 
 
 def _list_kept(project: Project) -> list[tuple[Entry, str]]:

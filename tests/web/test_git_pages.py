@@ -49,6 +49,21 @@ def test_a_branch_shows_what_it_teaches_beside_the_one_that_it_left(parted, desk
     assert [one["value"] for one in page.every("option")] == ["main", "topic"] or page.every("option", value="main")
 
 
+def test_of_a_large_skill_a_branch_shows_the_first_lines_that_differ(parted, desk):
+    folder = parted.root / ".claude" / "skills" / "large"
+    folder.mkdir(parents=True)
+    file = folder / "SKILL.md"
+    for kinds in (150, 151):
+        rows = "".join(f"line {number % kinds}\n" for number in range(400_000))
+        file.write_text(f"---\nname: large\ndescription: Large.\n---\n{rows}")
+        parted.git("add", ".claude")
+        parted.git("commit", "-q", "-m", f"{kinds} kinds")
+    page = desk.get("/branch", **{"with": "HEAD~1"})
+    assert "skill large" in page.text
+    assert "more lines; memsync diff shows them" in page.text
+    assert len(page.text) < 200_000
+
+
 def test_a_branch_that_does_not_exist_is_told_and_is_no_page(parted, desk):
     page = desk.get("/branch", **{"with": "zz"})
     assert desk.status == 404
