@@ -194,7 +194,7 @@ class StaticEmbedder:
         """Yield the vectors of *documents*, which are rows of the table, or what *rows* has for their numbers; of none one empty block."""
         import numpy as np
 
-        scales, table = self._arrays()
+        scales, table = self._arrays
         used = np.flatnonzero(np.bincount((rows or documents).flat, minlength=self._rows))
         place = np.zeros(self._rows, np.int64)
         place[used] = np.arange(len(used))
@@ -212,10 +212,10 @@ class StaticEmbedder:
 
         Both ways add the same numbers in the same order, so they agree to the last bit.
         """
-        has_numpy = "numpy" in sys.modules
-        rows = (self._tokens if has_numpy else self._few_tokens or self._tokens).rows(text)
-        total = self._summed_by_numpy(rows) if has_numpy else self._summed(rows)
-        length = sum(map(mul, total, total)) ** 0.5
+        if "numpy" in sys.modules:
+            return self._query_by_numpy(text)
+        total = self._summed((self._few_tokens or self._tokens).rows(text))
+        length = _length_of(total)
         return [x / length for x in total] if length else total
 
     def _summed(self, rows: list[int]) -> list[float]:
@@ -228,16 +228,18 @@ class StaticEmbedder:
             total = [a + scale * b for a, b in zip(total, numbers, strict=True)]
         return total
 
-    def _summed_by_numpy(self, rows: list[int]) -> list[float]:
+    def _query_by_numpy(self, text: str) -> list[float]:
         import numpy as np
 
-        scales, table = self._arrays()
-        total = np.zeros(self.dim)
-        for row in rows:
-            total += float(scales[row]) * table[row].astype(np.float64)
-        numbers: list[float] = total.tolist()
+        rows, (scales, table) = self._tokens.rows(text), self._arrays
+        total = (scales[rows, None].astype(np.float64) * table[rows]).sum(
+            axis=0
+        )  # of the first axis: one after the other
+        length = _length_of(total.tolist())
+        numbers: list[float] = (total / (length or 1.0)).tolist()
         return numbers
 
+    @cached_property
     def _arrays(self) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
         import numpy as np
 
@@ -262,6 +264,10 @@ class StaticEmbedder:
     def _tokens(self) -> WordPieces:
         words = str(self._map[self._text], "utf-8").split("\n")
         return WordPieces(dict(zip(words, range(len(words)), strict=True)))
+
+
+def _length_of(vector: Sequence[float]) -> float:
+    return float(sum(map(mul, vector, vector)) ** 0.5)
 
 
 def _sum_each(vectors: NDArray[np.float64], flat: NDArray[np.int64], starts: list[int]) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memsync.index.embed import whole
 from memsync.index.static import BUILTIN, HASHED, HEAD, WORDS, StaticEmbedder, WordPieces
 
 EMBEDDER = StaticEmbedder()
@@ -36,6 +37,16 @@ def cosine(one: str, other: str) -> float:
 @pytest.mark.parametrize("text", TEXTS + NOTHING)
 def test_a_query_in_plain_python_is_the_vector_that_numpy_makes(text):
     assert np.abs(np.array(EMBEDDER.query(text)) - EMBEDDER.embed([text])[0]).max() < 1e-5
+
+
+@pytest.mark.parametrize("text", (*TEXTS, " ".join(TEXTS)))
+def test_a_query_has_the_same_numbers_without_numpy(text, monkeypatch):
+    by_numpy = EMBEDDER.query(text)
+    monkeypatch.delitem(sys.modules, "numpy")
+    assert EMBEDDER.query(text) == by_numpy
+    assert (found := whole(by_numpy))
+    monkeypatch.undo()
+    assert whole(by_numpy) == found
 
 
 @settings(max_examples=60)
