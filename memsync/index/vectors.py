@@ -146,9 +146,8 @@ class Vectors:
         """Say which live slots are among the SIEVED nearest by sign bits, ties included."""
         parts = self._parts() if self._used else (self._rows,)
         far = np.concatenate([_distances(rows, signs) for rows in parts])
-        nowhere = 8 * len(signs) + 1
-        within = np.cumsum(np.bincount(far, minlength=nowhere)[:nowhere])
-        cut = min(int(within.searchsorted(SIEVED)), nowhere - 1)
+        furthest = 8 * len(signs)  # of what lives
+        cut = min(int(np.partition(far, SIEVED - 1)[SIEVED - 1]), furthest) if len(far) >= SIEVED else furthest
         return np.asarray(far <= cut)
 
 
@@ -166,12 +165,15 @@ def _scaled_dots(
     rows: Rows, slots: NDArray[np.int64], vector: NDArray[np.float32], let_go: Callable[[], object]
 ) -> NDArray[np.float64]:
     """Return the product of *vector* with the row of each of *slots*, which rise; what is read is *let_go* part by part."""
-    step, found = _BLOCK // len(vector) + 1, [np.zeros(0)]
-    for part in np.split(slots, slots.searchsorted(np.arange(step, len(rows.scales), step))) if len(slots) else ():
-        dots = rows.numbers[part].astype(np.float32) @ vector
-        found.append(dots.astype(np.float64) * rows.scales[part])
+    step = _BLOCK // len(vector) + 1
+    is_small = len(rows.scales) <= step
+    parts = [slots] if is_small else np.split(slots, slots.searchsorted(np.arange(step, len(rows.scales), step)))
+    found = []
+    for part in parts:
+        dots = rows.numbers.take(part, 0).astype(np.float32) @ vector
+        found.append(dots.astype(np.float64) * rows.scales.take(part))
         let_go()
-    return np.concatenate(found)
+    return found[0] if is_small else np.concatenate(found)
 
 
 def _sieve_edge(scores: NDArray[np.float64]) -> float:
