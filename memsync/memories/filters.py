@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from memsync.index.rank import Match
+from memsync.memories.decay import effective_importance
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import SCOPES, Memory, Scope
 from memsync.system.dataclass import dataclass, field, replace
@@ -39,15 +40,18 @@ class Filters:
 
     def allow(self, entry: Entry) -> bool:
         """Tell whether *entry* passes every filter."""
-        memory = entry.memory
+        is_let_in = self.let_in(entry.scope, entry.memory, entry.effective_importance)
+        return is_let_in and (self.keep is None or self.keep(entry))
+
+    def let_in(self, scope: Scope, memory: Memory, worth: float) -> bool:
+        """Tell whether *memory*, which is *worth* so much after decay, passes every filter but `keep`."""
         return (
-            entry.scope in self.scopes
+            scope in self.scopes
             and memory.id not in self.exclude
             and (self.archived or memory.archived_at is None)
             and (self.memory_type is None or memory.memory_type == self.memory_type)
             and self._has_tags(memory)
-            and entry.effective_importance >= self.min_importance
-            and (self.keep is None or self.keep(entry))
+            and worth >= self.min_importance
         )
 
     def _has_tags(self, memory: Memory) -> bool:
@@ -59,15 +63,22 @@ class Filters:
         return tags >= all_ and not tags & none and (not any_ or bool(tags & any_))
 
 
-def as_hit(entry: Entry, match: Match | None = None) -> Hit:
-    """Return *entry* as a hit; without a *match*, because there was no query, its score is 0."""
-    if match is None:
-        return Hit(**entry.fields(), score=0.0, parts={})
-    parts = match.parts._asdict() | {"boost": match.order / (match.parts.score or 1.0)}
+def as_hit(entry: Entry) -> Hit:
+    """Return *entry* as a hit without a query: its score is 0."""
+    return Hit(**entry.fields(), score=0.0, parts={})
+
+
+def hit_of(match: Match, count: int = 0, repo: str = "") -> Hit:
+    """Return *match*, which was used *count* times, as a hit: what boosts it is what it is worth after decay."""
+    score = match.parts.score
     return Hit(
-        **entry.fields(),
-        score=match.parts.score,
-        parts=parts,
+        memory=match.memory,
+        scope=match.scope,
+        effective_importance=match.boost,
+        access_count=count,
+        repo=repo,
+        score=score,
+        parts=match.parts._asdict() | {"boost": match.order / (score or 1.0)},
         copy_of=match.copy_of,
         confidence=match.confidence,
         terms=match.terms,
@@ -80,24 +91,30 @@ def search(project: Project, query: str, filters: Filters, *, limit: int) -> Rec
     Raises:
         ConfigError, StoreUnreadable, OutsideTree
     """
-    entries: dict[tuple[Scope, str], Entry] = {}
     usage = {scope: project.state(scope).usage() for scope in project.stores}
+    settings, now = project.settings, project.clock()  # one moment for all: what differs is how long they lay idle
 
     def allow(scope: Scope, memory: Memory) -> float | None:
-        entry = entries[scope, memory.id] = project.entry(scope, memory, usage[scope])
-        return entry.effective_importance if filters.allow(entry) else None
+        used = usage[scope].get(memory.id)
+        worth = effective_importance(memory, used.last_accessed_at if used else None, now, settings)
+        if not filters.let_in(scope, memory, worth):
+            return None
+        is_kept = filters.keep is None or filters.keep(project.entry(scope, memory, usage[scope]))
+        return worth if is_kept else None
+
+    def show(match: Match) -> Hit:
+        used = usage[match.scope].get(match.memory.id)
+        return hit_of(match, used.access_count if used else 0, project.repo)
 
     def is_mine(memory: Memory) -> bool:
         return memory.author is not None and memory.author == project.author  # as far as it says
 
     found = project.finder.search(query, limit=limit, allow=allow, is_mine=is_mine)
-    hits = tuple(as_hit(entries[match.scope, match.memory.id], match) for match in found.matches)
-    floor = project.settings.recall_threshold
     return Recall(
-        hits=hits,
+        hits=tuple(map(show, found.matches)),
         query=query,
         gate=found.gate,
-        floor=floor,
+        floor=settings.recall_threshold,
         degraded=found.degraded,
         refused=found.refused,
         called=found.called,

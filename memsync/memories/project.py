@@ -219,7 +219,7 @@ class Project(Opened):
         if self.above:
             from memsync.memories.reach import search_all as look
         found = look(self, query, filters, limit=self.settings.recall_limit if limit is None else limit)
-        return replace(found, hits=tuple(map(self.mark, found)))
+        return replace(found, hits=tuple(map(self.mark, found.hits)))
 
     def limit_of(self, unset: int) -> int:
         """Return memory.recall_limit where it is set, else *unset*."""

@@ -39,7 +39,9 @@ class Screening:
         self.clean: set[str] = (
             set()
         )  # texts of what was screened and holds no secret: who shows one need not look again
-        self._names: dict[int, tuple[Memory, bytes]] = {}  # marks of what an index that stays has shown, by identity
+        self._shown: dict[
+            int, tuple[Memory, bytes, str]
+        ] = {}  # what an index that stays has shown, by identity, with its mark and flaw
         self._new: dict[Scope, dict[bytes, str]] = {}
         self.took = 0.0  # seconds, for what nobody had noted
 
@@ -64,22 +66,19 @@ class Screening:
 
     def _screened(self, entry: Entry) -> tuple[bytes, str]:
         """Have *entry* screened, unless it was, and return its mark and flaw. What holds a secret is never noted, so that no list of those is."""
-        name = self._mark(entry.memory)
+        known = self._shown.get(id(entry.memory))
+        if known is not None and known[0] is entry.memory:
+            return known[1:]
+        name = mark(entry.memory)
         flaw = self._flaws.get(name)
         if flaw is None:
             flaw = self._find_kept(name, entry.scope)
         if flaw is None:
             flaw = self._flaws[name] = self._read(name, entry)
+        if len(self._shown) >= _MARKS:
+            self._shown.clear()
+        self._shown[id(entry.memory)] = entry.memory, name, flaw
         return name, flaw
-
-    def _mark(self, memory: Memory) -> bytes:
-        """Return the mark of *memory*, made once for the same object."""
-        known = self._names.get(id(memory))
-        if known is None or known[0] is not memory:
-            if len(self._names) >= _MARKS:
-                self._names.clear()
-            known = self._names[id(memory)] = memory, mark(memory)
-        return known[1]
 
     def _find_kept(self, name: bytes, scope: Scope) -> str | None:
         """Return what was noted of the mark *name*, be it by another process; each other note makes the state read anew."""

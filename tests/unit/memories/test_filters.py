@@ -8,7 +8,7 @@ import pytest
 
 from memsync.index.rank import Match, Parts
 from memsync.index.scale import BOOST
-from memsync.memories.filters import Filters, as_hit, sort_by_importance
+from memsync.memories.filters import Filters, as_hit, hit_of, sort_by_importance
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import Memory
 
@@ -53,7 +53,7 @@ def test_a_hit_explains_its_score_and_what_moved_it():
     found = entry("b", effective=0.5)
     match = Match("project", found.memory, Parts(0.3, 0.1, 0.0, 0.2), 0.5, copy_of="a")
     parts = {"lexical": 0.3, "semantic": 0.1, "identifier": 0.0, "phrase": 0.2, "wording": 0.0, "boost": 1 + BOOST / 2}
-    assert as_hit(found, match) == Hit(
+    assert hit_of(match) == Hit(
         memory=found.memory,
         scope="project",
         effective_importance=0.5,
