@@ -82,8 +82,9 @@ class Tokenizer:
         self._stemmer = Stemmer.Stemmer("english")
         self._stemmer.maxCacheSize = 0
         self._memo = Memo(self._read_chunk, _MEMO_LIMIT)
+        self._tags = Memo(self._read_tags, _RECORDS)  # sets of them, which many records share
         self._records: dict[Any, Said] = {}
-        self._days: dict[date, list[str]] = {}
+        self._days: dict[date, tuple[list[str], frozenset[str]]] = {}
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of *text* in order, repeats kept."""
@@ -94,7 +95,7 @@ class Tokenizer:
         key = (memory.content, memory.tags, memory.cues, memory.created_at)
         if (said := self._records.get(key)) is None:
             terms = self.record_terms(memory)
-            said = Said(terms, frozenset(terms), frozenset(self.hidden_terms(memory)))
+            said = Said(terms, frozenset(terms), self._hidden_words(memory))
             if len(self._records) >= _RECORDS:
                 self._records.clear()
             self._records[key] = said
@@ -102,7 +103,10 @@ class Tokenizer:
 
     def record_terms(self, memory: Memory) -> list[str]:
         """Return the terms of the content of *memory*, then each tag's terms once."""
-        return self.terms(memory.content) + self._tag_terms(memory.tags)
+        terms = self.terms(memory.content)
+        if memory.tags:
+            terms += self._tags[memory.tags]
+        return terms
 
     def hidden_terms(self, memory: Memory) -> list[str]:
         """Return what *memory* is found by though it does not say it, each term once: its cues, and the day it was made."""
@@ -113,23 +117,28 @@ class Tokenizer:
         """Return the terms of a piece of a memory (`pieces.number_pieces`); all of them are what it is found by."""
         if isinstance(piece, str):
             return self._memo[piece]
-        return self._hidden_terms(*piece) if piece and isinstance(piece[0], tuple) else self._tag_terms(piece)
+        return self._hidden_terms(*piece) if piece and isinstance(piece[0], tuple) else self._tags[piece]
 
-    def _tag_terms(self, tags: Sequence[str]) -> list[str]:
-        return list(chain.from_iterable(dict.fromkeys(self.terms(tag)) for tag in tags))
+    def _read_tags(self, tags: Sequence[str]) -> tuple[str, ...]:
+        return tuple(chain.from_iterable(dict.fromkeys(self.terms(tag)) for tag in tags))
+
+    def _hidden_words(self, memory: Memory) -> frozenset[str]:
+        """Return `hidden_terms` as a set, of records of one day without cues the same."""
+        made = memory.created_at
+        return self._read_day(made.date())[1] if made and not memory.cues else frozenset(self.hidden_terms(memory))
 
     def _hidden_terms(self, cues: Sequence[str], day: date | None) -> list[str]:
         terms = self.terms(" ".join(cues)) if cues else []
-        return list(dict.fromkeys(terms + self._day_terms(day) if day else terms))
+        return list(dict.fromkeys(terms + self._read_day(day)[0] if day else terms))
 
-    def _day_terms(self, day: date) -> list[str]:
-        """Return the terms of a *day*, which many records share."""
-        if (terms := self._days.get(day)) is None:
+    def _read_day(self, day: date) -> tuple[list[str], frozenset[str]]:
+        """Return the terms of a *day*, which many records share, in order and as a set."""
+        if (found := self._days.get(day)) is None:
             if len(self._days) >= _RECORDS:
                 self._days.clear()
             terms = [str(day.year), *self._word(_MONTHS[day.month - 1]), f"{EXACT}{day:%Y-%m-%d}"]
-            self._days[day] = terms
-        return terms
+            found = self._days[day] = terms, frozenset(terms)
+        return found
 
     def _read_chunk(self, chunk: str) -> tuple[str, ...]:
         bare = chunk.strip(_PUNCTUATION)
