@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import lru_cache, wraps
-from itertools import chain, repeat, starmap
+from functools import lru_cache, partial, wraps
+from itertools import chain, starmap
 from typing import Any, Final, Literal, TypeVar
 
 from memsync.dedup import lexicon
@@ -57,7 +57,8 @@ _CONTRACTED: Final = (
     (late_pattern(r"\bwon't\b", re.IGNORECASE), "will not"),
     (late_pattern(r"n't\b", re.IGNORECASE), " not"),
 )
-_BREAK: Final = late_pattern(r"[—–…]|\s-\s|[.;:,!?)(](?=\s|$)|[(\[]|[。、；：，！？（）「」]|\n")
+_LINE: Final = late_pattern(r"\s-\s|\n")  # where a clause ends between chunks
+_BREAK: Final = late_pattern(r"[—–…]|[.;:,!?)(]$|[(\[]|[。、；：，！？（）「」]")  # and in one
 _CLOSING: Final = ".;:,!?)"  # of what _BREAK finds at the end of a chunk
 _QUOTES: Final = "`'\"“”‘’«»[](){}<>,;!?*"
 _AMOUNT: Final = late_pattern(r"([+-]?\d[\d.,]*)([a-zµ%°]+)$")
@@ -102,6 +103,9 @@ class Token(NamedTuple):
     raw: str
 
 
+Tokens = tuple[Token, ...]
+
+
 class Reading:
     """A text in tokens, clause by clause; *content* are the forms that carry meaning, in order.
 
@@ -110,7 +114,7 @@ class Reading:
 
     __slots__ = ("clauses", "content", "derived", "tokens")
 
-    def __init__(self, clauses: tuple[tuple[Token, ...], ...]) -> None:
+    def __init__(self, clauses: tuple[Tokens, ...]) -> None:
         self.clauses = clauses
         self.tokens = tuple(chain.from_iterable(clauses))
         self.content = tuple([token.form for token in self.tokens if token.kind in CONTENT])
@@ -136,9 +140,28 @@ def read(text: str) -> Reading:
     return Reading(tuple(filter(None, _list_clauses(strip_noise(text)))))
 
 
-def _list_clauses(plain: str) -> Iterator[tuple[Token, ...]]:
-    for part in _split_plain(plain):
-        yield tuple(chain.from_iterable(map(_split_marks, part.split(), chain((True,), repeat(False)))))
+def _list_clauses(plain: str) -> Iterator[Tokens]:
+    """Yield the tokens of each clause of *plain*, which is without noise. Each chunk is looked up, as most come again."""
+    for line in _LINE.split(_expand(plain)):
+        clause, is_new = list[Token](), True
+        for chunk in line.split():
+            tokens, others, is_new = (_first_chunks if is_new else _later_chunks)[chunk]
+            clause += tokens
+            for other in others:
+                yield tuple(clause)
+                clause = [*other]
+        yield tuple(clause)
+
+
+def _read_chunk(chunk: str, *, is_first: bool) -> tuple[Tokens, tuple[Tokens, ...], bool]:
+    """Return the tokens of *chunk*, then those of each clause that begins in it, and whether the next chunk is the first of its clause."""
+    first, *others = _BREAK.split(chunk)
+    tokens = [tuple(starmap(Token, _list_marks(part, True))) for part in others]
+    return tuple(starmap(Token, _list_marks(first, is_first))), tuple(tokens), bool(others) and not others[-1]
+
+
+_first_chunks: Final = Memo(partial(_read_chunk, is_first=True))
+_later_chunks: Final = Memo(partial(_read_chunk, is_first=False))
 
 
 @kept
@@ -185,7 +208,7 @@ def _hold_chunk(chunk: str) -> frozenset[str]:
     if is_word and word not in _NAMES and "anno" not in (lower := word.lower()):
         form, kind = _find_form(lower)
         return frozenset((form,)) if kind in CONTENT else _NOTHING
-    pieces = chain.from_iterable(map(str.split, _split_plain(chunk)))
+    pieces = chain.from_iterable(map(_BREAK.split, _expand(chunk).split()))
     return frozenset([form for piece in pieces for form, kind, _ in _list_marks(piece, False) if kind in CONTENT])
 
 
@@ -224,19 +247,12 @@ def strip_evidence(text: str) -> str:
     return _EVIDENCE.sub(" ", unicodedata.normalize("NFKC", text))
 
 
-def _split_plain(text: str) -> list[str]:
-    """Return the parts of *text*, which is without noise, between the marks that end a clause."""
+def _expand(text: str) -> str:
+    """Return *text* with "not" where it is contracted."""
     if "'" in text or "anno" in text or "anno" in text.lower():
         for pattern, plain in _CONTRACTED:
             text = pattern.sub(plain, text)
-    parts: list[str] = _BREAK.split(text)
-    return parts
-
-
-@lru_cache(maxsize=65_536)
-def _split_marks(chunk: str, is_first: bool) -> tuple[Token, ...]:
-    """Return each token of *chunk*, which may stand first in its clause."""
-    return tuple(starmap(Token, _list_marks(chunk, is_first)))
+    return text
 
 
 def _list_marks(chunk: str, is_first: bool) -> list[tuple[str, Kind, str]]:
