@@ -177,10 +177,10 @@ class StaticEmbedder:
         """Return one row per text; a text without a known word is all zeros."""
         import numpy as np
 
-        from memsync.index.pieces import Table
-
-        rows = Table.of([self._tokens.rows(text) for text in texts])
-        return np.concatenate([np.zeros((0, self.dim), np.float32), *self._sum_up(rows)])
+        totals = np.zeros((len(texts), self.dim))
+        for total, text in zip(totals, texts, strict=True):
+            total[:] = self._summed_by_numpy(text)
+        return _scale(totals)
 
     def read_pieces(self, documents: Table, pieces: Iterable[Any]) -> Iterator[NDArray[np.float32]]:
         """Yield what `embed` returns for *documents*, the numbers of their *pieces*, some at a time; each piece is read once."""
@@ -190,22 +190,18 @@ class StaticEmbedder:
         found = [read(piece) if isinstance(piece, str) else rows(text_of(piece)) for piece in pieces]
         return self._sum_up(documents, Table.of(found))
 
-    def _sum_up(self, documents: Table, rows: Table | None = None) -> Iterator[NDArray[np.float32]]:
-        """Yield the vectors of *documents*, which are rows of the table, or what *rows* has for their numbers; of none one empty block."""
+    def _sum_up(self, documents: Table, rows: Table) -> Iterator[NDArray[np.float32]]:
+        """Yield the vectors of *documents*, which are what *rows* has for their numbers; of none one empty block."""
         import numpy as np
 
         scales, table = self._arrays
-        used = np.flatnonzero(np.bincount((rows or documents).flat, minlength=self._rows))
+        used = np.flatnonzero(np.bincount(rows.flat, minlength=self._rows))
         place = np.zeros(self._rows, np.int64)
         place[used] = np.arange(len(used))
         vectors = scales[used, None].astype(np.float64) * table[used]
         for start in range(0, max(len(documents.sizes), 1), _BLOCK):
-            part = documents.cut(start, start + _BLOCK)
-            part = part.through(rows) if rows else part
-            totals = _sum_each(vectors, place[part.flat], part.starts.tolist())
-            lengths = np.sqrt(np.einsum("ij,ij->i", totals, totals))
-            lengths[lengths == 0] = 1.0
-            yield (totals / lengths[:, None]).astype(np.float32)
+            part = documents.cut(start, start + _BLOCK).through(rows)
+            yield _scale(_sum_each(vectors, place[part.flat], part.starts.tolist()))
 
     def query(self, text: str) -> list[float]:
         """Return the vector of one text, as `embed` does before it rounds to single precision, without numpy where that is not loaded: its import costs more.
@@ -229,15 +225,17 @@ class StaticEmbedder:
         return total
 
     def _query_by_numpy(self, text: str) -> list[float]:
-        import numpy as np
-
-        rows, (scales, table) = self._tokens.rows(text), self._arrays
-        total = (scales[rows, None].astype(np.float64) * table[rows]).sum(
-            axis=0
-        )  # of the first axis: one after the other
+        total = self._summed_by_numpy(text)
         length = _length_of(total.tolist())
         numbers: list[float] = (total / (length or 1.0)).tolist()
         return numbers
+
+    def _summed_by_numpy(self, text: str) -> NDArray[np.float64]:
+        import numpy as np
+
+        rows, (scales, table) = np.array(self._tokens.rows(text), np.intp), self._arrays
+        total: NDArray[np.float64] = np.einsum("i,ij->j", scales[rows].astype(np.float64), table[rows])
+        return total
 
     @cached_property
     def _arrays(self) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
@@ -268,6 +266,16 @@ class StaticEmbedder:
 
 def _length_of(vector: Sequence[float]) -> float:
     return float(sum(map(mul, vector, vector)) ** 0.5)
+
+
+def _scale(totals: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the rows of *totals* with length 1; what is zero stays so."""
+    import numpy as np
+
+    lengths = np.sqrt(np.einsum("ij,ij->i", totals, totals))
+    lengths[lengths == 0] = 1.0
+    scaled: NDArray[np.float32] = (totals / lengths[:, None]).astype(np.float32)
+    return scaled
 
 
 def _sum_each(vectors: NDArray[np.float64], flat: NDArray[np.int64], starts: list[int]) -> NDArray[np.float64]:
