@@ -114,7 +114,7 @@ class Layout:
     refused: str = ""
     notes: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def project(self) -> Place | None:
         """The store in the work tree."""
         if self.root is None or _is_same(self.root / STORE_DIR, self.home):

@@ -294,7 +294,8 @@ class Store(Reading):
         lines = (pending.read if self._waits else jsonl.read_lines)(data)
         if self._table is not None and (self._waits or not self._table.can_take(lines)):
             self._spread()
-        self.touched = {line.id: self.get(line.id) for line in lines if line.id is not None} | self.touched
+        new_ids = (line.id for line in lines if line.id is not None and line.id not in self.touched)
+        self.touched |= {id_: self.get(id_) for id_ in new_ids}
         before, after = files.append(path, data, private=self.place.private)
         local_history.note(self.place.local, raws if keep else (), private=self.place.private)
         self.in_log_form = not self._waits
