@@ -145,8 +145,9 @@ class _Writing:
             return
         runs.append(self._project, self._scope, self._run, self._backup)
         self._store.update(self._edits)
-        written = [old.written_at for id_ in self._dropped if (old := self._store.get(id_)) and old.written_at]
-        self._store.remove(self._dropped, tick(self._now, max(written, default=None)))
+        self._store.remove(
+            self._dropped, tick(self._now, None)
+        )  # each later than its own lines, whatever another's say
 
     def _follow_links(self) -> None:
         """Let what links to a record that was merged away link to what stands for it. Not an edit of what it says."""

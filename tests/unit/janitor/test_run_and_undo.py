@@ -14,6 +14,7 @@ from memsync.janitor.plan import Archive, Confirm, Merge, Reverse
 from memsync.janitor.run import apply
 from memsync.janitor.survey import survey
 from memsync.janitor.undo import undo
+from memsync.records import format_time
 from memsync.store.state import Dedup
 
 RICH = "Run make fmt before every commit; CI rejects unformatted Go. Use version 1.2."
@@ -47,6 +48,18 @@ def test_what_is_kept_takes_over_tags_and_the_larger_importance_and_what_was_sup
     assert (kept.tags, kept.importance, kept.supersedes) == (("go", "ci"), 0.9, ("mm-x", "mm-y"))
     assert kept.source_type == "user"
     assert live(project) == {"mm-a": RICH}
+
+
+def test_a_removal_is_not_dated_by_another_record_that_a_wrong_clock_has_put_into_the_future(repo, project, put):
+    put(RICH)
+    put(POOR, start="b")
+    put("The API listens on port 8080; it logs to stdout and to syslog.", start="c")
+    put("The API listens on port 8080.", start="d", updated_at="2090-01-01T00:00:00Z")
+    apply(project, survey(project, ["dedup"]).steps)
+    lines = map(json.loads, repo.memories.read_text().splitlines())
+    gone = {row["id"]: row["deleted_at"] for row in lines if "deleted_at" in row}
+    assert gone.keys() == {"mm-b", "mm-d"}
+    assert gone["mm-b"] <= format_time(project.clock()) < "2090" < gone["mm-d"]
 
 
 def test_links_to_what_is_merged_away_lead_to_what_stands_for_it_until_that_is_taken_back(project, put):
