@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import nlargest
 from itertools import chain, compress
 from math import sqrt
@@ -21,14 +21,13 @@ from memsync.index.damping import Damping, damping_of, weigh_term
 from memsync.index.delta import UNCHANGED, Delta, postings_of
 from memsync.index.embed import Meaning
 from memsync.index.gate import Lens
-from memsync.index.nearness import find_nearness
+from memsync.index.nearness import find_nearness, take_alike
 from memsync.index.query import Query, parse
 from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, can_reach, rank
 from memsync.index.scale import (
     ALIKE,
     EXACT,
     IDENTIFIER,
-    KEPT,
     NOMINATED,
     PATIENCE,
     SIEVED,
@@ -204,15 +203,20 @@ class OneShot:
                 shared.update(places[starts[at] : starts[at + 1]].tolist())
         sizes = self._a["grams.sizes"]
         likeness = {place: count / sqrt(sizes[place] * len(grams)) for place, count in shared.items()}
-        least = NOMINATED if len(word) >= TYPO_LETTERS and not known else ALIKE
-        near = {self._word(place): x for place, x in likeness.items() if x >= least} | self._late_alike(grams, least)
-        found = {other: x for other, x in near.items() if x >= ALIKE}
-        if least < ALIKE:
-            _add_typos(word, near, found)
-        if self._dead:
-            found = {other: x for other, x in found.items() if self._frequency(other)}
-        ranked = sorted((-x, other) for other, x in found.items() if other != word)
-        return [(other, -x) for x, other in ranked[:KEPT]]
+        may_be_typo = len(word) >= TYPO_LETTERS and not known
+        late = self._late_alike(grams, NOMINATED if may_be_typo else ALIKE)
+        typos = dict[str, float]()
+        if may_be_typo:
+            near = {self._word(place) for place, x in likeness.items() if x >= NOMINATED} | late.keys()
+            typos = {other: nearness for other in near if (nearness := find_nearness(word, other))}
+
+        def read(most: int) -> tuple[float, dict[str, float]]:
+            edge = nlargest(most, likeness.values())[-1] if most < len(likeness) else 0.0
+            least = max(edge, ALIKE)
+            found = {self._word(place): x for place, x in likeness.items() if x >= least}
+            return edge, found | {other: x for other, x in late.items() if x >= ALIKE}
+
+        return take_alike(word, read, typos, self._frequency if self._dead else bool)
 
     def _late_alike(self, grams: set[int], least: float) -> dict[str, float]:
         """Return the words that only late records have and that have at *least* that likeness to the word of *grams*."""
@@ -290,10 +294,3 @@ def multiply(vector: Sequence[int], rows: bytes) -> Sequence[int]:
     both = (memoryview(one.to_bytes(4 * count, sys.byteorder)).cast("I") for one in (above, below))
     too_much = _RAISED[0] * sum(vector)
     return [one - other - too_much for one, other in zip(*both, strict=True)]
-
-
-def _add_typos(word: str, near: Mapping[str, float], found: dict[str, float]) -> None:
-    for other in near:
-        nearness = find_nearness(word, other)
-        if nearness:
-            found[other] = max(nearness, found.get(other, 0.0))

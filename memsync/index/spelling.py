@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from memsync.index.scale import ALIKE, GRAM_BITS, KEPT, NOMINATED, TYPO, TYPO_LETTERS
+from memsync.index.nearness import take_alike
+from memsync.index.scale import ALIKE, GRAM_BITS, NOMINATED, TYPO, TYPO_LETTERS
 from memsync.index.terms import trigrams
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MEMO_LIMIT: Final = 4096
-_RANKED: Final = 64  # words that are spelled out at first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,16 +122,12 @@ class Spelling:
         places = places[first]
         likeness = shared / np.sqrt(self._size_of(places).astype(np.float64) * len(grams))
         typos = self._find_typos(word, places, likeness) if len(word) >= TYPO_LETTERS and not live(word) else {}
-        most = _RANKED
-        while True:  # 100,000 words may be as like it, and few of them are taken
+
+        def read(most: int) -> tuple[float, dict[str, float]]:
             edge = float(np.partition(likeness, -most)[-most]) if most < len(likeness) else 0.0
-            best = {self._word(p): x for p, x in _pairs(places, likeness, likeness >= max(edge, ALIKE))}
-            best |= {other: max(x, best.get(other, 0.0)) for other, x in typos.items()}
-            ranked = sorted((-x, other) for other, x in best.items() if other != word)
-            found = list(islice(((other, -x) for x, other in ranked if live(other)), KEPT))
-            if edge <= ALIKE or (len(found) == KEPT and found[-1][1] >= edge):
-                return found
-            most *= 8
+            return edge, {self._word(p): x for p, x in _pairs(places, likeness, likeness >= max(edge, ALIKE))}
+
+        return take_alike(word, read, typos, live)
 
     def _find_typos(self, word: str, places: NDArray[np.int32], likeness: NDArray[np.float64]) -> dict[str, float]:
         """Return the words that differ from *word* by few letters, with their nearness."""
