@@ -67,6 +67,7 @@ _CUT_OFF: Final = 60
 _VARIED: Final = 2.8  # bits a character, at least
 _SHORT: Final = 64  # characters: a tag, an author, a session, as many memories have
 _MANY: Final = 4096
+_ROW: Final = 16  # texts in a row that is kept
 # Short texts, and rows of them, that hold nothing, whatever is allowed.
 _clean: Final[set[str | tuple[str, tuple[str, ...]]]] = set()
 _last: Final = [""]  # and the last that was longer
@@ -104,9 +105,7 @@ def scan(text: str, allow: Allow = NOTHING) -> list[Secret]:
     if not spans and len(text) > _SHORT:
         _last[0] = text  # a write looks at its text twice: before it is stored, and to note that it may be shown
     elif not spans:
-        if len(_clean) >= _MANY:
-            _clean.clear()
-        _clean.add(text)
+        _keep_clean(text)
     spans.sort(key=lambda found: (found[1], -found[2], found[0] == _UNNAMED))
     secrets: list[Secret] = []
     for rule, start, end, value in spans:
@@ -130,14 +129,21 @@ def scan_memory(memory: Memory, allow: Allow = NOTHING) -> list[Secret]:
     return found
 
 
+def _keep_clean(found: str | tuple[str, tuple[str, ...]]) -> None:
+    """Keep what was *found* to hold nothing; of more than _MANY all are forgotten."""
+    if len(_clean) >= _MANY:
+        _clean.clear()
+    _clean.add(found)
+
+
 def _scan_words(name: str, words: tuple[str, ...], allow: Allow) -> list[Secret]:
     """Return what looks like a secret in *words*, such as the tags that many memories have."""
     if (name, words) in _clean:
         return []
     texts = [*_texts(words, name)]
     found = [secret for text in texts for secret in scan(text, allow)]
-    if all(map(_clean.__contains__, texts)):
-        _clean.add((name, words))
+    if len(words) <= _ROW and all(map(_clean.__contains__, texts)):
+        _keep_clean((name, words))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from base64 import b64encode
 from contextlib import suppress
+from itertools import permutations
 
 import pytest
 import secret_shapes as shapes
@@ -253,6 +254,19 @@ FIELDS = {
 def test_no_field_of_a_memory_hides_a_token(field):
     token = shapes.value("github classic", 7)
     assert secrets.scan_memory(Memory("mm-a", "a text")._replace(**{field: FIELDS[field](token)}))
+
+
+def test_what_is_kept_of_rows_that_hold_nothing_has_bounds(monkeypatch):
+    monkeypatch.setattr(secrets, "_clean", kept := set())
+    monkeypatch.setattr(secrets, "_MANY", 50)
+    tags = [f"tag{letter}" for letter in "abcdefgh"]
+    rows = list(permutations(tags, 3))
+    for row in rows:
+        secrets.scan_memory(Memory(id="mm-1", content="plain", tags=row))
+        assert len(kept) <= 50
+    assert ("tags", rows[-1]) in kept
+    secrets.scan_memory(Memory(id="mm-1", content="plain", tags=(long := tuple(tags * 5))))
+    assert ("tags", long) not in kept
 
 
 def test_a_value_is_read_with_the_names_of_all_that_encloses_it():
