@@ -82,7 +82,10 @@ def find_delta(
 ) -> Delta | None:
     """Return what the cache lacks of *stores* now; None if it lacks nothing, or if nobody can tell without an index."""
     held, about = known.held, known.held.about
-    tables = {scope: table for scope in known.before if isinstance(table := stores[scope].known_lines(), Table)}
+    before = {scope: was for scope, was in known.before.items() if isinstance(was, Table)}
+    tables = {scope: was for scope, was in before.items() if stores[scope].known_lines() is was}
+    if any(was.before is None for scope, was in before.items() if scope not in tables):
+        return None  # others have written since, and it was dropped unread
     are_tables = tables.keys() == known.before.keys()
     spans, stamps = {}, dict(about["stamps"])
     for scope in known.before:

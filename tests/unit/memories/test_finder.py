@@ -16,6 +16,7 @@ import pytest
 from helpers import memory_line
 from searching import BUILTIN, HELD, ask, finder, fresh, index, is_untouched, opened, stores_in, write
 
+from memsync import Memsync
 from memsync.errors import ConfigError, OutsideTree, StoreUnreadable
 from memsync.format.versions import copy_id
 from memsync.index import cache
@@ -155,6 +156,24 @@ def test_what_was_written_and_put_in_order_by_one_process_is_cached_for_the_next
     later = type(project).open(repo.root)
     assert [hit.content for hit in later.recall("friday")] == ["deploy on friday"]
     assert [store.stamp for store in later.stores.values()] == [None, None, None]
+
+
+def test_what_another_process_has_written_and_cached_between_two_looks_of_one_is_found(repo, clock):
+    def opened() -> Memsync:
+        return Memsync.open(repo.root, clock=clock)
+
+    with opened() as project:
+        for name in ("Alder", "Birch", "Cedar"):
+            project.remember(f"{name} is released by the {name.lower()} crew", scope="project")
+    with opened() as project:
+        project.finder.rebuild()
+    with opened() as first:
+        assert first.remember("Alder is released by the alder crew", scope="project").status == "exists"
+        with opened() as second:
+            second.remember("The quota of the archive is 40 GB", scope="project")
+        first.remember("Nightly jobs start at two", scope="project")
+    with opened() as project:
+        assert [hit.content for hit in project.recall("quota of the archive")] == ["The quota of the archive is 40 GB"]
 
 
 def test_a_process_that_asks_once_loads_no_numpy(project, repo):
