@@ -197,10 +197,11 @@ def _find_replaced(mine: list[Token], theirs: list[Token]) -> str:
 
 def find_change(new: str, old: str) -> str:
     """Find words in *new* that tell of a change, and that *old* does not have."""
-    known = _list_changes(old)
-    return next((f"it tells of a change ({word!r})" for word in _list_changes(new) if word not in known), "")
+    known = list_changes(old)
+    return next((f"it tells of a change ({word!r})" for word in list_changes(new) if word not in known), "")
 
 
 @lru_cache(maxsize=2048)
-def _list_changes(text: str) -> tuple[str, ...]:
+def list_changes(text: str) -> tuple[str, ...]:
+    """Return the words in *text* that tell of a change, in order."""
     return tuple([match[0].lower() for match in _CHANGES.finditer(text)])

@@ -5,11 +5,19 @@ Stricter than `find_conflict`, which holds back a merge: what is told must be pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Final
 
-from memsync.dedup.conflicts import BESIDE, CONDITIONS, are_alike, find_change, find_negation, find_opposite
+from memsync.dedup.conflicts import (
+    BESIDE,
+    CONDITIONS,
+    are_alike,
+    find_change,
+    find_negation,
+    find_opposite,
+    list_changes,
+)
 from memsync.dedup.lexicon import MODALS
 from memsync.dedup.reading import CONTENT, Reading, Token, hold, kept, list_raws, read, split_clauses, strip_questions
 from memsync.dedup.swaps import find_swap
@@ -29,6 +37,15 @@ _UNDONE: Final = late_pattern(
     r"\b(?:be|not)(?: \w+){0,3} (?:replaced|moved|removed|retired|renamed|dropped|changed|rewritten)\b"
 )
 _REPLACED: Final = frozenset({"replaced", "moved", "migrated", "switched", "renamed", "changed"})
+_NO_MORE: Final = frozenset({"longer", "more", "anymore"})
+_ENDED: Final = frozenset({"replaced", "removed", "retired", "dropped", "discontinued", "abandoned", "obsolete"}) | {
+    "gone", "over", "dead", "sold", "closed", "superseded",
+}  # fmt: skip
+_MOVED: Final = _REPLACED | {"replaces", "rewritten", "rewrote", "reverted"}
+_BE: Final = frozenset({"is", "are", "was", "were", "been", "being", "got", "has", "have", "had"})
+_USED: Final = frozenset(
+    {"used", "needed", "required", "supported", "available", "there", "maintained", "in", "exists"}
+)
 _BY: Final = frozenset({"by", "to", "with", "into"})
 _HYPOTHETIC: Final = CONDITIONS | frozenset(
     {"if", "when", "whenever", "unless", "until", "wenn", "falls", "si", "cuando", "quand"}
@@ -81,9 +98,45 @@ def _find_told(statement: Reading, old: Reading, similarity: float) -> str:
     is_plain = len(old.content) <= _PLAIN
     if _WEAK.search(told) and not (is_plain and _list_numbers(statement) - _list_numbers(old) and _list_numbers(old)):
         return ""
+    if not _WEAK.search(told) and not _is_of_it(statement, old):
+        return ""
     if not is_plain:
         return told if similarity >= _SURELY and all(known[:2]) else ""
     return told if known[0] or (similarity >= _SURELY and 3 * sum(known) > len(known)) else ""
+
+
+def _is_of_it(statement: Reading, old: Reading) -> bool:
+    """Tell whether what *statement* says has changed is what *old* says, and not something else about the same subject."""
+    before, changed, after = _split_change(statement)
+    words = {token.raw for token in changed}
+    if words.isdisjoint(_NO_MORE | _ENDED | _MOVED):  # also in other languages
+        return True
+    subject = {token.form for token in before if token.kind in CONTENT and token.raw not in _BE}
+    values = {token.form for token in before if token.kind == "value"}
+    is_known, rest = subject <= hold(old) or not values.isdisjoint(hold(old)), hold(old) - subject
+    if not words.isdisjoint(_NO_MORE):
+        said = [t for t in (*changed, *after) if t.kind in CONTENT and t.form not in BESIDE]
+        return not said or said[0].form in rest or (is_known and said[0].raw in _USED)
+    if any(token.kind in CONTENT and token.form in rest for token in after):
+        return True
+    if not is_known or any(token.raw == "from" for token in (*changed, *after)):
+        return False
+    if not words.isdisjoint(_ENDED):  # and not what it has replaced or removed
+        return not _BE.isdisjoint(token.raw for token in (*before[-1:], *changed))
+    return len(rest) <= _FEW or _has_another(after, old, rest)
+
+
+def _has_another(tokens: Sequence[Token], old: Reading, rest: frozenset[str]) -> bool:
+    """Tell whether *tokens* name something that may stand for what the *rest* of *old* names."""
+    return any(t.kind in _EXACT for t in tokens) and any(t.kind in _EXACT and t.form in rest for t in old.tokens)
+
+
+def _split_change(statement: Reading) -> tuple[tuple[Token, ...], tuple[Token, ...], tuple[Token, ...]]:
+    """Return what stands before the first words that tell of a change, these, and what stands behind."""
+    raws, tokens = list_raws(statement), statement.tokens
+    told = tuple(next(iter(list_changes(" ".join(raws))), "").split())
+    start = next((at for at in range(len(raws)) if raws[at : at + len(told)] == told), len(raws))
+    return tokens[:start], tokens[start : start + len(told)], tokens[start + len(told) :]
 
 
 def _is_outcome(statement: Reading, old: Reading) -> bool:

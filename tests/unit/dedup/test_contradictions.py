@@ -122,3 +122,33 @@ def test_what_is_only_doubted_is_related_and_never_put_to_a_model(project):
     assert find_doubt(new, old)
     assert (done.status, done.similar[0].relation) == ("created", "related")
     assert done.similar[0].reason.startswith("about the same thing, but ")
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("The importer no longer writes a log file", "The importer skips rows without an id"),
+        ("The gateway switched from nginx to Caddy", "The gateway answers within 200 ms"),
+        ("The gateway replaced its certificate in May", "The gateway answers within 200 ms"),
+        ("The editor's sidebar was removed on phones", "The editor saves a draft each minute"),
+        ("The import job was moved to a larger machine", "The import job takes forty minutes each night"),
+        ("Invoices older than a year were archived and removed", "Invoices are numbered by month"),
+    ],
+)
+def test_a_change_of_something_else_about_the_same_subject_does_not_contradict(new, old):
+    assert decide(new, old, 0.7).relation != "contradicts"
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("The importer no longer skips rows without an id", "The importer skips rows without an id"),
+        ("The gateway switched from nginx to Caddy", "The gateway is nginx behind a load balancer"),
+        ("Caddy replaced nginx at the gateway", "The gateway is nginx behind a load balancer"),
+        ("The sidebar was removed", "The sidebar of the editor lists the open files"),
+        ("The wiki moved to Notion", "The wiki is kept in Confluence and read by all teams"),
+        ("Redis is no longer needed", "Sessions are kept in Redis"),
+    ],
+)
+def test_a_change_of_what_a_text_says_contradicts_it(new, old):
+    assert decide(new, old, 0.7).relation == "contradicts"
