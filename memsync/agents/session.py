@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import heappush, heappushpop
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.agents.gist import list_questions
 from memsync.agents.injection import Injection, Rules, drop_copies, key_of
@@ -21,6 +21,9 @@ from memsync.memories.results import Entry, Hit, Recall
 from memsync.memories.work import is_elsewhere, is_here
 from memsync.records import SKILL_PREFIX, Memory, Scope
 from memsync.store.state import Usage
+
+if TYPE_CHECKING:
+    from memsync.agents.lines import Line
 
 _POOL: Final = 3  # memories looked at per memory wanted, where some may be too long or say the same
 
@@ -180,7 +183,7 @@ class RecallSession(Ledger):
 
         lines = choose_lines(hits, floor=found.floor, limit=limit, is_withheld=self.why_withheld)
         marked: list[Entry] = [self.project.mark(line.hit) for line in lines]
-        notes = notes_of(lines)
+        notes = _note_places(found.query or "", lines, notes_of(lines))
         if any(entry.memory.links or "[[" in entry.content for entry in marked):
             from memsync.agents.linked import follow_links
 
@@ -351,6 +354,18 @@ class RecallSession(Ledger):
             state.record_use(used, shown)
             if self.id:
                 state.record_session(self.id, [(id_, "injected", now) for id_ in shown])
+
+
+def _note_places(prompt: str, lines: Iterable[Line], notes: Mapping[str, str]) -> Mapping[str, str]:
+    """Return *notes*, with the place that the *prompt* names before that of each line which is anchored there."""
+    placed = [line.hit for line in lines if line.hit.parts.get("place")]
+    if not placed:
+        return notes
+    from memsync.index.places import find_anchor
+    from memsync.poison.guard import quoted
+
+    where = {hit.id: f"for {quoted(find_anchor(prompt, hit.memory.anchors))}" for hit in placed}
+    return {**notes, **{id_: "; ".join(filter(None, (note, notes.get(id_)))) for id_, note in where.items()}}
 
 
 def superseded_by(entries: Iterable[Entry]) -> set[str]:

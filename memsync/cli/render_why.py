@@ -8,7 +8,7 @@ from typing import Final
 from memsync.index.synonyms import stem_start
 from memsync.memories.results import Hit, Recall
 
-_PARTS: Final = ("lexical", "semantic", "identifier", "phrase", "wording")
+_PARTS: Final = ("lexical", "semantic", "identifier", "phrase", "place", "wording")
 _PUNCTUATION: Final = "`'\",;:!?()[]{}<>*."
 
 

@@ -13,9 +13,10 @@ from memsync.index.evidence import Evidence, gather
 from memsync.index.gate import Lens
 from memsync.index.lexical import Base, Lexical, build_base, number_terms
 from memsync.index.pieces import Table, number_pieces
+from memsync.index.places import find_placed, place_terms
 from memsync.index.query import Query, parse
 from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
-from memsync.index.scale import IDENTIFIER, WEIGHED, WORDLESS
+from memsync.index.scale import IDENTIFIER, PLACE, PLACED, WEIGHED, WORDLESS
 from memsync.index.spelling import Grams, Spelling, build_grams
 from memsync.index.synonyms import Synonyms
 from memsync.index.terms import embedding_text, is_word, term_key
@@ -183,7 +184,7 @@ class Index:
         self._keys = np.append(self._keys, np.uint64(record_key(record)))
         self._texts = np.append(self._texts, np.uint64(_NO_VECTOR if vector is None else text_key(record[1])))
         self._spelling.add(sorted({t for t in terms if is_word(t) and not self._lexical.frequency(t)}))
-        self._lexical.add(slot, terms)
+        self._lexical.add(slot, terms, place_terms(record[1].anchors))
         self._spelling.forget()
         if self._vectors is not None:
             self._vectors.append(np.zeros(self._vectors.dim, np.float32) if vector is None else vector)
@@ -204,7 +205,7 @@ class Index:
     def _clear(self, slot: int) -> None:
         record, self._records[slot] = self._records[slot], None
         self._dead.append(slot)
-        self._forget(slot, self._terms(record[1]) if record else None)
+        self._forget(slot, self._terms(record[1]) + place_terms(record[1].anchors) if record else None)
 
     def _forget(self, slot: int, terms: Sequence[str] | None = None) -> None:
         self._whole = None
@@ -262,7 +263,7 @@ class Index:
     ) -> Ranking:
         """Return the best *limit* of the allowed records, and how far to trust the first *weighed*."""
         with self._mutex:
-            query = parse(text, self._tokenizer)
+            query = parse(text, self._tokenizer, places=weighed > 0)
             found = gather(query, self._lexical, self._spelling, self._synonyms, len(self._records), self.let_go)
             candidates = self._candidates(text, query, found)
             self.let_go()
@@ -272,14 +273,19 @@ class Index:
         nothing = np.zeros_like(found.lexical)
         identifier = IDENTIFIER * found.exact if query.led else nothing
         wordy = found.lexical + identifier
+        placed = self._find_placed(query)
+        gains = np.zeros_like(nothing)
+        gains[list(placed)] = [PLACED * share for share in placed.values()]
         wordy[self._dead] = 0.0
         weight = self._meaning.weight(len(query.chunks)) if self._meaning else 0.0
         semantic = self._semantic(text, wordy, weight)
         meant = nothing if semantic is None else semantic
         return Candidates(
-            ordered=_falling(wordy + meant),
+            ordered=_falling(wordy + meant + gains),
             record=self._records.__getitem__,
-            parts=lambda slot: Parts(found.lexical.item(slot), meant.item(slot), identifier.item(slot)),
+            parts=lambda slot: Parts(
+                found.lexical.item(slot), meant.item(slot), identifier.item(slot), place=gains.item(slot)
+            ),
             lens=Lens(
                 weight=self._lexical.weight,
                 frequency=self._lexical.frequency,
@@ -291,7 +297,15 @@ class Index:
                 weight_of_meaning=0.0 if semantic is None else weight,
             ),
             degraded=self._what_is_missing(),
+            nearest=float(gains.max(initial=0.0)),
         )
+
+    def _find_placed(self, query: Query) -> dict[int, float]:
+        """Return how much it says that the records of some slots are anchored to what *query* names."""
+        if not (query.coded and self._lexical.frequency(PLACE)):
+            return {}
+        dead = set(self._dead)
+        return find_placed(query.named, lambda term: set(self._lexical.postings(term)[0].tolist()) - dead)
 
     def _what_is_missing(self) -> str:
         if self._meaning is None or not len(self):
@@ -375,7 +389,8 @@ def record_key(record: Record) -> int:
     scope, memory = record
     made = memory.created_at.date().isoformat() if memory.created_at else ""
     said = "\0".join((scope, memory.id, made, memory.content, *memory.tags))
-    return term_key("\0\0".join((said, *memory.cues)))
+    said = "\0\0".join((said, *memory.cues))
+    return term_key("\0\0\0".join((said, *memory.anchors)))
 
 
 def text_key(memory: Memory) -> int:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from memsync.index import cache
 from memsync.index.cache import Cached
 from memsync.index.embed import LEVELS
-from memsync.index.terms import embedding_text, is_word, term_key
+from memsync.index.terms import embedding_text, is_word, length_of, term_key
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
@@ -59,11 +59,20 @@ UNCHANGED: Final = Delta({}, (), (), ())
 def make_late(memory: Memory, base: Cached, tokenizer: Tokenizer, meaning: Meaning | None) -> Late:
     """Return what the warm index would take from *memory*."""
     terms = tokenizer.record_terms(memory) + tokenizer.hidden_terms(memory)
-    counts = {term_key(term): count for term, count in Counter(terms).items()}
+    places = _find_places(memory)
+    counts = {term_key(term): count for term, count in Counter([*terms, *places]).items()}
     known = base.views["base.keys"]
     words = [term for term in dict.fromkeys(terms) if is_word(term) and not _has(known, term_key(term))]
     vector = meaning.row(embedding_text(memory)) if meaning else None
-    return Late(len(terms), counts, words, *(quantise(vector) if vector else ()))
+    return Late(length_of(terms, places), counts, words, *(quantise(vector) if vector else ()))
+
+
+def _find_places(memory: Memory) -> Sequence[str]:
+    if not memory.anchors:
+        return ()
+    from memsync.index.places import place_terms
+
+    return place_terms(memory.anchors)
 
 
 def quantise(vector: Sequence[float]) -> tuple[bytes, float, bytes]:

@@ -17,6 +17,7 @@ from memsync.index.english import EVERYDAY
 from memsync.index.query import Query
 from memsync.index.scale import (
     AGREEING,
+    AT_PLACE,
     BASE,
     BASE_WORDS,
     BROAD,
@@ -92,11 +93,14 @@ class Gate:
         base = BASE if lens.weight_of_meaning else BASE_WORDS
         self._offset = base + WORDY * log(min(max(len(chunks), 1), MANY)) - CROWD * log(lens.live + ROOM)
 
-    def weigh(self, memory: Memory, lexical: float, semantic: float) -> Weighed:
-        """Return how sure it is that *memory*, with these parts of a score, answers, its words, and what they add to the score."""
+    def weigh(self, memory: Memory, lexical: float, semantic: float, place: float = 0.0) -> Weighed:
+        """Return how sure it is that *memory*, with these parts of a score, answers, its words, and what they add to the score.
+
+        *place*: how much it says, 0 to 1, that it is anchored to what was named.
+        """
         terms, words, hidden = self._lens.read(memory)
         share = self._share_of_words(words | hidden) if self._exact else 1.0
-        evidence = self._sum_up(self._found(words, hidden), lexical, semantic, share)
+        evidence = self._sum_up(self._found(words, hidden), lexical, semantic, share) + AT_PLACE * place
         sure = _confidence(evidence - LONG * log(max(len(terms), 1)))
         is_about = self._subjects and not (words.isdisjoint(self._subjects) and hidden.isdisjoint(self._subjects))
         sure = max(sure, BROAD) if is_about else sure
@@ -107,11 +111,12 @@ class Gate:
         """The words that count, those that were taken for one of the query included."""
         return self._words.union(*(words for words, _, _ in self._called))
 
-    def limit(self, held: frozenset[str], lexical: float, semantic: float) -> float:
+    def limit(self, held: frozenset[str], lexical: float, semantic: float, place: float = 0.0) -> float:
         """Return how sure a record could make at most that has of the `words` those *held*, and parts of a score no larger than these."""
         if self._subjects:
             return 1.0
-        return _confidence(self._sum_up(self._found(held, frozenset()), lexical, semantic, 1.0)) + _TINY
+        evidence = self._sum_up(self._found(held, frozenset()), lexical, semantic, 1.0) + AT_PLACE * place
+        return _confidence(evidence) + _TINY
 
     def _sum_up(self, found: Sequence[float], lexical: float, semantic: float, share_of_words: float) -> float:
         """Return the evidence for a record of one word; none of the parts speaks against it."""

@@ -16,7 +16,8 @@ import numpy as np
 
 from memsync.index.damping import Damping, damping_of, weigh_term
 from memsync.index.pieces import Table
-from memsync.index.terms import term_key
+from memsync.index.scale import PLACE
+from memsync.index.terms import length_of, term_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -39,15 +40,19 @@ class Base:
 
 
 def build_base(documents: Table, terms: Collection[str]) -> Base:
-    """Index *documents*, which are the numbers of their *terms*, as slots from 0 on."""
-    count, lengths = max(len(documents.sizes), 1), documents.sizes
+    """Index *documents*, which are the numbers of their *terms*, as slots from 0 on. Where they are anchored makes none longer."""
+    sizes = documents.sizes
+    count, owners = max(len(sizes), 1), np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    is_place = np.fromiter((term.startswith(PLACE) for term in terms), bool, len(terms))
+    places = np.bincount(owners[is_place[documents.flat]], minlength=len(sizes)) if is_place.any() else 0
+    lengths = np.maximum(sizes - places, np.minimum(sizes, 1))
     keys = np.fromiter(map(term_key, terms), np.uint64, len(terms))
     order = np.argsort(keys)
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     pairs = rank[documents.flat]  # in place from here on: of 100,000 records they are 40 MB
     pairs *= count
-    pairs += np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    pairs += owners
     pairs.sort()
     first = np.flatnonzero(np.diff(pairs, prepend=-1))
     counts = np.diff(first, append=len(pairs)).astype(np.float32)
@@ -116,20 +121,21 @@ class Lexical:
             self._norms = damping, damping.offset + damping.scale * self._lengths.astype(np.float64)
         return self._norms[1]
 
-    def add(self, slot: int, terms: Sequence[str]) -> None:
-        """Index *terms* under *slot*, which must be new."""
+    def add(self, slot: int, terms: Sequence[str], places: Sequence[str] = ()) -> None:
+        """Index *terms* and *places*, which make it no longer, under *slot*, which must be new."""
         if self._late_records >= max(_OVERLAY_LIMIT, self.live // 50):
             self._settle()
-        counts = {self._entry(term)[0]: count for term, count in Counter(terms).items()}
+        counts = {self._entry(term)[0]: count for term, count in Counter([*terms, *places]).items()}
         for key, count in counts.items():
             self._late.setdefault(key, []).append((slot, float(count)))
             self._shift[key] += 1
         self._late_keys[slot] = list(counts)
         if slot >= len(self._lengths):
             self._lengths = np.concatenate((self._lengths, np.zeros(slot // 8 + 64, np.float32)))
-        self._lengths[slot] = len(terms)
+        length = length_of(terms, places)
+        self._lengths[slot] = length
         self._late_records += 1
-        self._changed(1, float(len(terms)))
+        self._changed(1, float(length))
 
     def remove(self, slot: int, terms: Sequence[str] | None = None) -> None:
         """Forget *slot*, which has these *terms* if somebody knows them; its postings go at the next settling."""

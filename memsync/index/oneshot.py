@@ -30,6 +30,8 @@ from memsync.index.scale import (
     IDENTIFIER,
     NOMINATED,
     PATIENCE,
+    PLACE,
+    PLACED,
     SIEVED,
     TYPO_LETTERS,
     WEIGHED,
@@ -71,26 +73,26 @@ class OneShot:
         self._sizes = self._live, sum(self._lengths), sum(map(mul, self._lengths, self._lengths))
         self._tokenizer = Tokenizer(stop_words=stop_words)
         self._synonyms = Synonyms(self._tokenizer.terms)
-        self._found: dict[str, tuple[Query, Candidates]] = {}
+        self._found: dict[tuple[str, bool], tuple[Query, Candidates]] = {}
 
     def search(
         self, text: str, *, limit: int, allow: Allow, is_mine: Callable[[Memory], bool], weighed: int = WEIGHED
     ) -> Ranking:
         """Return what the warm index would."""
-        return rank(*self._find(text), limit=limit, allow=allow, is_mine=is_mine, weighed=weighed)
+        return rank(*self._find(text, places=weighed > 0), limit=limit, allow=allow, is_mine=is_mine, weighed=weighed)
 
     def can_reach(self, text: str, floor: float) -> bool:
         """Tell whether any record answers *text* with a confidence of *floor*; True in doubt."""
         return can_reach(*self._find(text), floor, lambda term: (slot for slot, _ in self._postings(term_key(term))))
 
-    def _find(self, text: str) -> tuple[Query, Candidates]:
+    def _find(self, text: str, *, places: bool = True) -> tuple[Query, Candidates]:
         """Return what was found for *text*, which may be asked for twice."""
-        if text not in self._found:
+        if (text, places) not in self._found:
             if len(self._found) == _TEXTS:
                 self._found.clear()
-            query = parse(text, self._tokenizer)
-            self._found[text] = query, self._candidates(text, query)
-        return self._found[text]
+            query = parse(text, self._tokenizer, places=places)
+            self._found[text, places] = query, self._candidates(text, query)
+        return self._found[text, places]
 
     def _candidates(self, text: str, query: Query) -> Candidates:
         alike: dict[str, list[tuple[str, float]]] = {}
@@ -102,12 +104,19 @@ class OneShot:
         asked = self._meaning.query(text) if self._meaning else None
         weight = self._meaning.weight(len(query.chunks)) if asked and self._meaning else 0.0
         semantic = self._semantic(asked, wordy, weight) if asked else {}
+        placed = self._find_placed(query)
         self._let_go()
         total = {slot: wordy.get(slot, 0.0) + semantic.get(slot, 0.0) for slot in wordy.keys() | semantic.keys()}
+        total |= {slot: total.get(slot, 0.0) + gain for slot, gain in placed.items()}
         return Candidates(
             ordered=sorted(((x, slot) for slot, x in total.items() if x > 0), reverse=True),
             record=self._read,
-            parts=lambda slot: Parts(lexical.get(slot, 0.0), semantic.get(slot, 0.0), identifier.get(slot, 0.0)),
+            parts=lambda slot: Parts(
+                lexical.get(slot, 0.0),
+                semantic.get(slot, 0.0),
+                identifier.get(slot, 0.0),
+                place=placed.get(slot, 0.0),
+            ),
             lens=Lens(
                 weight=lambda term: weigh_term(self._frequency(term), self._live),
                 frequency=self._frequency,
@@ -119,6 +128,7 @@ class OneShot:
                 weight_of_meaning=weight,
             ),
             degraded=self._meaning.failed if self._meaning else "",
+            nearest=max(placed.values(), default=0.0),
         )
 
     def _lexical(
@@ -150,6 +160,15 @@ class OneShot:
         ceiling = weigh_term(0, self._live)
         whole = asked + PATIENCE * ceiling
         return {s: x / whole for s, x in scores.items()}, {s: x / (names * ceiling) for s, x in exact.items()}
+
+    def _find_placed(self, query: Query) -> dict[int, float]:
+        """Return what the records gain that are anchored to what *query* names, by slot."""
+        if not (query.coded and self._frequency(PLACE)):
+            return {}
+        from memsync.index.places import find_placed  # few prompts name a place
+
+        found = find_placed(query.named, lambda term: {slot for slot, _ in self._postings(term_key(term))} - self._dead)
+        return {slot: PLACED * share for slot, share in found.items()}
 
     def _read(self, slot: int) -> Record | None:
         return self.record(slot)

@@ -66,7 +66,7 @@ class Numbers(dict[Any, int]):
 def number_pieces(memories: Iterable[Memory]) -> tuple[Table, list[Any]]:
     """Return the numbers of the pieces of each memory, and what the numbers stand for.
 
-    A piece is what stands between white space in the content, or all tags, or the cues with the day.
+    A piece is what stands between white space in the content, or all tags, or the cues with the day, or behind None the anchors.
     """
     numbers, flat, starts, some = Numbers(), array("i"), array("q", [0]), list[int]()
     number = numbers.__getitem__
@@ -75,6 +75,8 @@ def number_pieces(memories: Iterable[Memory]) -> tuple[Table, list[Any]]:
         some += map(number, memory.content.split())
         some.append(number(memory.tags))
         some.append(number((memory.cues, made and made.date())))
+        if memory.anchors:
+            some.append(number((None, memory.anchors)))
         starts.append(len(flat) + len(some))
         if len(some) > _SOME:
             flat.fromlist(some)
@@ -85,7 +87,11 @@ def number_pieces(memories: Iterable[Memory]) -> tuple[Table, list[Any]]:
 
 def text_of(piece: Any) -> str:
     """Return the text of a piece, as it is embedded."""
-    return piece if isinstance(piece, str) else " ".join(piece[0] if piece and isinstance(piece[0], tuple) else piece)
+    if isinstance(piece, str):
+        return piece
+    if piece and piece[0] is None:
+        return ""
+    return " ".join(piece[0] if piece and isinstance(piece[0], tuple) else piece)
 
 
 def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

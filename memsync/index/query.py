@@ -10,6 +10,7 @@ from memsync.system.dataclass import dataclass
 from memsync.system.late import late_pattern
 
 if TYPE_CHECKING:
+    from memsync.index.places import Named
     from memsync.index.tokens import Tokenizer
 
 _QUOTES = frozenset("\"`'")
@@ -21,7 +22,7 @@ class Query:
     """A parsed query; *led* says that identifiers make up most of it.
 
     *chunks* are the terms of each word as it was written, without exact forms where there are others; *pairs* are the
-    terms that follow each other.
+    terms that follow each other. *coded* is what may name a place in a repository, as it was written.
     """
 
     terms: tuple[str, ...]
@@ -30,19 +31,30 @@ class Query:
     led: bool
     phrases: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
+    coded: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> Named:
+        """The places of a repository that the query names."""
+        from memsync.index.places import read_places
+
+        return read_places(self.coded)
 
 
-def parse(text: str, tokenizer: Tokenizer) -> Query:
-    """Return the terms of *text*, each once, and what in it must match exactly."""
+def parse(text: str, tokenizer: Tokenizer, *, places: bool = True) -> Query:
+    """Return the terms of *text*, each once, and what in it must match exactly; with *places*, what may name one."""
     terms: dict[str, None] = {}
     identifiers: set[str] = set()
     chunks: dict[tuple[str, ...], None] = {}
     said: list[str] = []
+    coded: dict[str, None] = {}
     plain = 0
     for chunk in text.split():
         found = tokenizer.terms(chunk)
         exact = [t for t in found if t.startswith(EXACT)]
         identifiers.update(exact)
+        if exact or len(found) > 1 or "/" in chunk or "()" in chunk:
+            coded[chunk] = None
         plain += 0 if exact else len(found)
         said += [t for t in found if not t.startswith(EXACT)]
         terms |= dict.fromkeys(found)
@@ -57,6 +69,7 @@ def parse(text: str, tokenizer: Tokenizer) -> Query:
         led=bool(identifiers) and plain <= LED_BY,
         phrases=tuple(p for p in phrases if " " in p),
         pairs=tuple(dict.fromkeys(pair for pair in pairwise(said) if pair[0] != pair[1])),
+        coded=tuple(coded) if places else (),
     )
 
 

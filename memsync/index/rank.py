@@ -12,7 +12,7 @@ from typing import Final
 
 from memsync.index.gate import Gate, Lens, agree
 from memsync.index.query import Query, folded
-from memsync.index.scale import BOOST, COPY, PHRASE, POOL, USUAL
+from memsync.index.scale import BOOST, COPY, PHRASE, PLACED, POOL, USUAL
 from memsync.records import SCOPES, Memory, Scope
 from memsync.system.dataclass import dataclass, field
 from memsync.system.named import NamedTuple
@@ -34,12 +34,13 @@ class Parts(NamedTuple):
     semantic: float
     identifier: float
     phrase: float = 0.0
+    place: float = 0.0
     wording: float = 0.0
 
     @property
     def score(self) -> float:
         """How well the record answers, on a scale that holds for every query and store."""
-        return self.lexical + self.semantic + self.identifier + self.phrase + self.wording
+        return self.lexical + self.semantic + self.identifier + self.phrase + self.place + self.wording
 
 
 class Match(NamedTuple):
@@ -80,13 +81,14 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """What an index found: slots with falling scores, and how to look at one."""
+    """What an index found: slots with falling scores, and how to look at one; *nearest* is the most that one gains by its place."""
 
     ordered: Iterable[tuple[float, int]]
     record: Callable[[int], Record | None]
     parts: Callable[[int], Parts]
     lens: Lens
     degraded: str = ""
+    nearest: float = 0.0
 
 
 def rank(
@@ -107,7 +109,7 @@ def rank(
     pool = _pool(query, found, ordered, max(size, weighed) if limit else 0, allow, refused)
     weighed_pool, passed_over = (list(_weigh(gate, some[:weighed])) if gate else [] for some in (pool, refused))
     weighed_pool.sort(key=_place)  # the same at each limit, because as many are read
-    surest = max((*weighed_pool, *passed_over), key=attrgetter("confidence"), default=None)
+    surest = _find_surest([*weighed_pool, *passed_over])
     pool = [*_agreeing(query, weighed_pool, surest), *pool[weighed:]][:size]
     has_passes = len(pool) > limit and len({is_mine(match.memory) for match in pool}) > 1
     distinct = _copies_last(pool, _COMPARED if has_passes else min(limit, _COMPARED))
@@ -139,24 +141,42 @@ def can_reach(query: Query, found: Candidates, floor: float, having: Callable[[s
     for word in gate.words:
         for slot in having(word):
             words.setdefault(slot, set()).add(word)
-    every = frozenset(gate.words)
+    every, nearest = frozenset(gate.words), found.nearest / PLACED
     for score, slot in ordered:
-        if max(gate.limit(every, score, 0.0), gate.limit(every, 0.0, score)) < floor:
+        if max(gate.limit(every, score, 0.0, nearest), gate.limit(every, 0.0, score, nearest)) < floor:
             return False  # nor can any below
         parts = found.parts(slot)
-        if gate.limit(frozenset(words.get(slot, ())), parts.lexical, parts.semantic) >= floor:
+        if gate.limit(frozenset(words.get(slot, ())), parts.lexical, parts.semantic, parts.place / PLACED) >= floor:
             record = found.record(slot)
-            if record is None or gate.weigh(record[1], parts.lexical, parts.semantic).confidence >= floor:
+            if record is None or _weigh_record(gate, query, record, parts) >= floor:
                 return True
     return False
 
 
+def _weigh_record(gate: Gate, query: Query, record: Record, parts: Parts) -> float:
+    place = _see_place(query, *record, parts.place)
+    return gate.weigh(record[1], parts.lexical, parts.semantic, place / PLACED).confidence
+
+
 def _weigh(gate: Gate, matches: Iterable[Match]) -> Iterator[Match]:
     for match in matches:
-        (lexical, semantic, identifier, phrase, _), memory = match.parts, match.memory
-        found = gate.weigh(memory, lexical, semantic)
-        worded = Parts(lexical, semantic, identifier, phrase, found.wording)
+        (lexical, semantic, identifier, phrase, place, _), memory = match.parts, match.memory
+        found = gate.weigh(memory, lexical, semantic, place / PLACED)
+        worded = Parts(lexical, semantic, identifier, phrase, place, found.wording)
         yield Match(match.scope, memory, worded, match.boost, None, found.confidence, found.terms)
+
+
+def _see_place(query: Query, scope: Scope, memory: Memory, place: float) -> float:
+    """Return of what *memory* gains by its *place* what its anchors give: the index knows only how their paths end."""
+    if not place or scope == "global":  # which is of no repository
+        return 0.0
+    return min(place, PLACED * query.named.fit(memory.anchors)[0])
+
+
+def _find_surest(matches: Sequence[Match]) -> Match | None:
+    """Return the surest of *matches*, of those that words found if there are any: by its words others are measured."""
+    worded = [match for match in matches if not match.parts.place]
+    return max(worded or matches, key=attrgetter("confidence"), default=None)
 
 
 def _agreeing(query: Query, matches: Iterable[Match], surest: Match | None) -> Iterator[Match]:
@@ -167,7 +187,7 @@ def _agreeing(query: Query, matches: Iterable[Match], surest: Match | None) -> I
         scope, memory, parts, boost, copy_of, confidence, terms = match
         own = len(terms) - len(terms & asked)
         shorter = min(own, len(told))
-        if surest is None or match is surest or not shorter:
+        if surest is None or match is surest or not shorter or parts.place:
             yield match
         else:
             sure = min(agree(confidence, len(terms & told) / shorter), surest.confidence)
@@ -190,6 +210,10 @@ def _pool(
         if memory.id in pool:
             continue
         parts = found.parts(slot)
+        if parts.place:
+            parts = parts._replace(place=_see_place(query, scope, memory, parts.place))
+            if not parts.score > 0:
+                continue
         if (boost := allow(scope, memory)) is None:
             refused.append(Match(scope, memory, parts, 0.0))
         else:

@@ -63,7 +63,12 @@ CHANCE = 0.18  # the share that says neither yes nor no
 BROAD = 0.6  # confidence in a record on the subject, where nothing but that was asked for
 BASE = -4.52  # of nothing at all; set so that 0.35 is where giving begins to pay
 BASE_WORDS = -3.6  # the same where there is no embedder
+PLACED = 0.12  # gain of a record that alone is anchored to what the query names
+AT_PLACE = 5.0  # evidence of it (ADR 99)
+FEW_PLACED = 2  # records anchored to what is named up to which that says all; of more each says less
+LEAST_PLACED = 0.1  # below which it says nothing
 POOL = 3  # hits looked at per hit wanted, before copies go last
 GRAM_BITS = 21  # bits of one code point in a packed trigram
-LEXICON = 4  # raised whenever the terms of a text change
+LEXICON = 5  # raised whenever the terms of a text change
 EXACT = "="  # first letter of a term that must match as a whole
+PLACE = "=@"  # beginning of one that says where in the repository a record is anchored

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
@@ -52,6 +52,11 @@ def embedding_text(memory: Memory) -> str:
 def is_word(term: str) -> bool:
     """Say whether *term* takes part in likeness: a word of letters, not an exact form."""
     return len(term) > 2 and not term.startswith(EXACT) and not term.isdigit()
+
+
+def length_of(terms: Sequence[str], places: Sequence[str]) -> int:
+    """Return how long a record counts as: where it is anchored makes it no longer, but one without a word is there."""
+    return len(terms) or min(len(places), 1)
 
 
 def trigrams(word: str) -> set[int]:

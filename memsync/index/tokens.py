@@ -117,6 +117,10 @@ class Tokenizer:
         """Return the terms of a piece of a memory (`pieces.number_pieces`); all of them are what it is found by."""
         if isinstance(piece, str):
             return self._memo[piece]
+        if piece and piece[0] is None:
+            from memsync.index.places import place_terms
+
+            return place_terms(piece[1])
         return self._hidden_terms(*piece) if piece and isinstance(piece[0], tuple) else self._tags[piece]
 
     def _read_tags(self, tags: Sequence[str]) -> tuple[str, ...]:

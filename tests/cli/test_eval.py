@@ -110,6 +110,16 @@ def test_what_is_injected_goes_by_the_rules_of_a_session_at_the_time_given(suite
     assert (ran.code, "--now: 'yesterday' is not a time" in ran.err) == (2, True)
 
 
+def test_what_is_anchored_is_there_for_the_session_that_is_asked(suite):
+    anchors = '["src/tax.py#total", "src/", ".gobby/memories.jsonl", "../out.py", "docs/**"]'
+    (suite / "corpus.jsonl").write_text(f'{{"id":"port","content":"VAT is rounded per line","anchors":{anchors}}}\n')
+    (suite / "queries.jsonl").write_text('{"qid":"q1","kind":"short","text":"shorten src/tax.py"}\n')
+    (suite / "qrels.jsonl").write_text('{"qid":"q1","id":"port","rel":1}\n')
+    out = suite.parent / "run.jsonl"
+    assert ask("mine", "--inject", "--run", out, cwd=suite.parent).code == 0
+    assert json.loads(out.read_text())["injected"] == ["port"]
+
+
 def test_the_embedder_of_the_settings_is_used_unless_another_is_named(suite, home):
     (home / ".gobby").mkdir()
     (home / ".gobby" / "config.yaml").write_text("memory:\n  embedder: nonsense\n")

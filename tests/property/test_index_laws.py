@@ -23,7 +23,7 @@ from memsync.records import SCOPES, Change
 WORDS = (
     "deploy deploys deploying dpeloy employ cache caches cachet tests testa testb database databases the to be not "
     "parse_json parseJson parse_jsn src/auth/login.py login.py a1b2c3d4e5 a1b2c3d v1.2.3 1.2 #871 8080 8081 "
-    "Café cafe Größe 日本語 テキスト мы 🙂 don't MEMSYNC_HOME URLs x 429 rate limit throttle k8s"
+    "`auth/login.py:3` parse_json() src/auth/ Café cafe Größe 日本語 テキスト мы 🙂 don't MEMSYNC_HOME URLs x 429 rate limit throttle k8s"
 ).split()
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 IDS = ("a", "b", "c", "d", "e", "mm-1", "é")
@@ -32,11 +32,18 @@ tags = st.lists(st.sampled_from(("ci", "code-style", "run", "runs", "run runs", 
 queries = st.lists(st.sampled_from((*WORDS, '"deploy cache"', "kubernetes")), min_size=1, max_size=5).map(" ".join)
 keys = st.tuples(st.sampled_from(SCOPES), st.sampled_from(IDS))
 cues = st.lists(st.sampled_from(("why does it run?", "logged out", "CI")), max_size=2).map(tuple)
-contents = st.dictionaries(keys, st.tuples(texts, tags, cues), max_size=15)
+anchors = st.lists(
+    st.sampled_from(
+        ("src/auth/login.py", "src/auth/", "login.py#parse_json", "*.py", "$ git push", "web/login.py@0123456789ab")
+    ),
+    max_size=2,
+).map(tuple)
+said = st.tuples(texts, tags, cues, anchors)
+contents = st.dictionaries(keys, said, max_size=15)
 steps = st.lists(
     st.tuples(
         st.sampled_from(SCOPES),
-        st.lists(st.tuples(st.sampled_from(IDS), st.none() | st.tuples(texts, tags, cues)), max_size=9),
+        st.lists(st.tuples(st.sampled_from(IDS), st.none() | said), max_size=9),
         st.sampled_from(("", "", "save", "open")),
     ),
     max_size=8,
@@ -59,7 +66,11 @@ def limits(request) -> Iterator[None]:
 
 
 def records_of(held) -> list[core.Record]:
-    return [record(id_, text, scope, tags=tags, cues=cues) for (scope, id_), (text, tags, cues) in sorted(held.items())]
+    return [record(id_, text, scope, **fields_of(*said)) for (scope, id_), (text, *said) in sorted(held.items())]
+
+
+def fields_of(tags, cues, anchors) -> dict[str, tuple[str, ...]]:
+    return {"tags": tags, "cues": cues, "anchors": anchors}
 
 
 @pytest.mark.slow
@@ -75,10 +86,7 @@ def test_an_index_that_changed_step_by_step_equals_one_made_at_once(meaning, sta
             held |= {(scope, id_): new} if new else {}
         grown.apply(
             scope,
-            [
-                change(id_, *(new[:1] or (None,)), tags=new[1], cues=new[2]) if new else change(id_, None)
-                for id_, new in last.items()
-            ],
+            [change(id_, new[0], **fields_of(*new[1:])) if new else change(id_, None) for id_, new in last.items()],
         )
         ask(grown, asked[0])  # what a search remembers must not outlive the next change
         arrays = grown.arrays() if then else None
@@ -149,7 +157,7 @@ def test_an_index_from_a_stale_cache_equals_a_fresh_one(tmp_path, embedder, befo
 writes = st.lists(
     st.tuples(
         st.sampled_from(SCOPES),
-        st.lists(st.tuples(st.sampled_from(IDS), st.none() | st.tuples(texts, tags, cues)), min_size=1, max_size=4),
+        st.lists(st.tuples(st.sampled_from(IDS), st.none() | said), min_size=1, max_size=4),
         st.sampled_from(("export", "append", "die", "two")),
     ),
     min_size=1,
@@ -163,9 +171,11 @@ def write_some(stores, scope, changes) -> None:
     with store.writing():
         for id_, new in dict(changes).items():
             if new and not store.get(id_):
-                store.write([record(id_, new[0], tags=new[1], cues=new[2])[1]], {})
+                store.write([record(id_, new[0], **fields_of(*new[1:]))[1]], {})
             elif new:
-                store.update({id_: {"content": new[0], "tags": list(new[1]), "cues": list(new[2])}})
+                store.update(
+                    {id_: {"content": new[0]} | {name: list(one) for name, one in fields_of(*new[1:]).items()}}
+                )
             elif store.get(id_):
                 store.remove([id_], NOW)
 
@@ -188,7 +198,7 @@ def test_the_cache_and_what_was_written_since_give_the_answer_of_a_fresh_index(
         if then == "two":
             others = stores_in(tmp_path)
             other = finder(others, embedder=embedder)
-            write_some(others, scope, [("e", ("deploy caches", (), ()))])
+            write_some(others, scope, [("e", ("deploy caches", (), (), ()))])
             other.save()
         if then == "export":
             stores[scope].export()
@@ -208,7 +218,7 @@ def test_the_cache_and_what_was_written_since_give_the_answer_of_a_fresh_index(
 def test_what_is_damaged_beside_the_cache_changes_no_answer(tmp_path, cached, at, damage):
     stores = stores_in(tmp_path)
     made = finder(stores, embedder="builtin")
-    write_some(stores, "project", [("a", ("deploying tests", (), ())), ("f", ("databases", ("ci",), ()))])
+    write_some(stores, "project", [("a", ("deploying tests", (), (), ())), ("f", ("databases", ("ci",), (), ()))])
     made.save()
     path = cached.with_name(DELTA)
     data = path.read_bytes()
@@ -226,7 +236,7 @@ def test_what_went_counts_no_more_and_what_came_does(tmp_path, query):
     for gone, came in (("1", "deploy the database"), ("2", "zebra crossing"), ("new1", "a shelf for tables")):
         stores = stores_in(tmp_path)
         made = finder(stores, embedder="builtin")
-        write_some(stores, "project", [(gone, None), (f"new{gone}", (came, (), ()))])
+        write_some(stores, "project", [(gone, None), (f"new{gone}", (came, (), (), ()))])
         stores["project"].export()
         made.save()
     expected = ask(finder(stores_in(tmp_path), embedder="builtin", cached=False), query)
@@ -239,7 +249,7 @@ def test_many_writes_have_the_cache_made_anew(tmp_path, cached, monkeypatch):
     monkeypatch.setattr("memsync.index.delta.MOST", 1)
     stores = stores_in(tmp_path)
     made = finder(stores, embedder="builtin")
-    write_some(stores, "project", [("x", ("deploying tests", (), ())), ("y", ("databases", ("ci",), ()))])
+    write_some(stores, "project", [("x", ("deploying tests", (), (), ())), ("y", ("databases", ("ci",), (), ()))])
     made.save()
     assert not cached.with_name(DELTA).exists()
     stores = stores_in(tmp_path)
@@ -261,7 +271,7 @@ def test_any_file_at_all_is_read_from_the_cache_as_from_the_file(tmp_path, data)
 
 
 HELD = {
-    (scope, id_): (text, ("ci",), ("logged out",))
+    (scope, id_): (text, ("ci",), ("logged out",), ("src/auth/login.py",))
     for scope, id_, text in zip(SCOPES * 3, "abcdeabcd", (" ".join(WORDS[n : n + 5]) for n in range(9)), strict=True)
 }
 
@@ -274,7 +284,7 @@ def cached(tmp_path) -> Path:
     return made.path
 
 
-QUERY = "deploying dpeloy parse_json the database"
+QUERY = "deploying dpeloy parse_json the database `auth/login.py`"
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])

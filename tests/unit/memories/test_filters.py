@@ -52,7 +52,15 @@ def test_an_archived_memory_counts_only_where_it_is_asked_for():
 def test_a_hit_explains_its_score_and_what_moved_it():
     found = entry("b", effective=0.5)
     match = Match("project", found.memory, Parts(0.3, 0.1, 0.0, 0.2), 0.5, copy_of="a")
-    parts = {"lexical": 0.3, "semantic": 0.1, "identifier": 0.0, "phrase": 0.2, "wording": 0.0, "boost": 1 + BOOST / 2}
+    parts = {
+        "lexical": 0.3,
+        "semantic": 0.1,
+        "identifier": 0.0,
+        "phrase": 0.2,
+        "place": 0.0,
+        "wording": 0.0,
+        "boost": 1 + BOOST / 2,
+    }
     assert hit_of(match) == Hit(
         memory=found.memory,
         scope="project",

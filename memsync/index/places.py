@@ -1,0 +1,235 @@
+"""Which places of a repository a text names, and how closely the anchors of a record are there (ADR 99). Pure.
+
+A place is a file, a folder or a symbol. Who writes may be anywhere: `src/billing/tax.py` is `tax.py`, `billing/tax.py`,
+`/app/src/billing/tax.py:40` or `C:\\work\\src\\billing\\tax.py` as well. So paths are compared from their ends, without case.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from operator import itemgetter
+from typing import Final
+
+from memsync.index.scale import FEW_PLACED, LEAST_PLACED, PLACE
+from memsync.system.late import late_pattern
+from memsync.system.named import NamedTuple
+
+WHOLE: Final = 1.0  # a symbol, or a path with a folder
+NAME: Final = 0.9  # a file or a folder by its own name
+FOLDER: Final = 0.6  # what is in a folder that is named, or is of a folder in which a file is named
+_MOST: Final = 1_000  # words of a text that are read
+_LONGEST: Final = 300  # characters of one
+
+# Names that so many files have that they name none, folders that hold nearly all, and names of nearly any class or module.
+_GENERIC: Final = frozenset(
+    """readme.md readme.rst readme.txt readme changelog.md changes.md contributing.md license license.txt todo.md notes.md agents.md claude.md
+    gemini.md skill.md index.js index.ts index.tsx index.jsx index.html index.css index.md index.php main.py main.js main.ts main.tsx
+    main.go main.rs main.c main.cpp main.java app.py app.js app.ts app.tsx app.vue app.jsx server.py server.js server.ts mod.rs lib.rs
+    __init__.py __main__.py setup.py setup.cfg conftest.py manage.py settings.py config.py config.js config.ts config.yaml config.yml
+    config.json config.toml utils.py utils.js utils.ts util.py helpers.py helpers.ts helpers.js types.ts types.py types.go models.py
+    views.py urls.py tests.py test.py test.js test.ts constants.py constants.ts errors.py base.py common.py core.py package.json
+    package-lock.json tsconfig.json pyproject.toml requirements.txt cargo.toml cargo.lock go.mod go.sum pom.xml build.gradle yarn.lock
+    makefile dockerfile docker-compose.yml docker-compose.yaml compose.yaml compose.yml .env .gitignore .env.example cmakelists.txt
+    gemfile rakefile style.css styles.css
+    src lib app apps docs doc test tests web pkg packages internal cmd bin core common utils util helpers config scripts tools api main
+    init run get set test setup teardown handle handler start stop open close load save read write update create delete remove add new
+    parse build render name value data item items list type types id key self this node index error result results module modules
+    todo true false none null return import export default async await function class""".split()
+)
+_FOREIGN: Final = frozenset("site-packages dist-packages node_modules .venv venv .tox".split())
+_CUTS: Final = late_pattern(r"[\s()\[\]{}<>,;=\"'`|*?!]+")
+_LINES: Final = late_pattern(r"(?::\d+)+:?$|:$|\.$")
+_HASH: Final = late_pattern(r"@[0-9a-f]{12}$")
+_LINE: Final = late_pattern(r"L\d+$")
+_ENDING: Final = late_pattern(r"\w\.[a-z]\w{0,8}$")
+_SYMBOL: Final = late_pattern(r"[^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*$")
+_JOINTS: Final = late_pattern(r"\.|::|#")
+_CODE: Final = late_pattern(r"[a-z0-9][A-Z]|[^\W_]_|[a-z]\.[a-z]|::|#|\(\)", 0)
+
+Parts = tuple[str, ...]
+
+
+class Place(NamedTuple):
+    """The parts of a path, those of a symbol or both; either may be empty. Without case."""
+
+    path: Parts
+    symbol: Parts = ()
+    is_folder: bool = False
+
+
+class Named:
+    """The places that a text names."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        found = dict.fromkeys(place for _, word in zip(range(_MOST), words, strict=False) for place in _read(word))
+        self._places = tuple(found)
+
+    def terms(self) -> dict[str, float]:
+        """Return the terms under which records that are anchored there are found, each with how near they are at most."""
+        found: dict[str, float] = {}
+        for term, share in (pair for place in self._places for pair in _asked(place)):
+            found[term] = max(share, found.get(term, 0.0))
+        return found
+
+    def fit(self, anchors: Sequence[str]) -> tuple[float, str]:
+        """Return how closely one of *anchors* is at a place that is named, 0 to 1, and that anchor."""
+        near = [(_meet(split_anchor(text), self._places), text) for text in anchors]
+        return max(near, key=itemgetter(0), default=(0.0, ""))
+
+
+@lru_cache(maxsize=8)
+def read_places(words: tuple[str, ...]) -> Named:
+    """Return the places that *words* name; asked for again with each hit."""
+    return Named(words)
+
+
+def find_anchor(text: str, anchors: Sequence[str]) -> str:
+    """Return which of *anchors* is nearest to what *text* names, without its hash; "" if none is there."""
+    share, anchor = read_places(tuple(text.split())).fit(anchors)
+    return _HASH.sub("", anchor) if share else ""
+
+
+def find_placed(named: Named, having: Callable[[str], Iterable[int]]) -> dict[int, float]:
+    """Return the slots that may be at the places *named*, with how much that says: the less, the more are as near.
+
+    *having* says which slots have a term.
+    """
+    found: dict[int, float] = {}
+    for term, share in named.terms().items():
+        for slot in having(term):
+            found[slot] = max(share, found.get(slot, 0.0))
+    levels = sorted(Counter(found.values()).items(), reverse=True)
+    crowds = accumulate(count for _, count in levels)
+    says = {share: share * min(1.0, FEW_PLACED / crowd) ** 2 for (share, _), crowd in zip(levels, crowds, strict=True)}
+    return {slot: says[share] for slot, share in found.items() if says[share] >= LEAST_PLACED}
+
+
+def place_terms(anchors: Collection[str]) -> list[str]:
+    """Return the terms under which a record with *anchors* is found by a place, each once; the first says that it has any."""
+    found = {term: None for text in anchors for term in _held(split_anchor(text))}
+    return [PLACE, *found] if found else []
+
+
+def split_anchor(text: str) -> Place:
+    """Return the place of the anchor *text*; an empty one for a command. Of a glob its first folders count."""
+    if text.startswith("$"):
+        return Place(())
+    text = text[:-13] if text[-13:-12] == "@" else text
+    path, _, symbol = text.casefold().partition("#")
+    at = min((path.find(char) for char in "*?" if char in path), default=-1)
+    path = path if at < 0 else path[:at].rpartition("/")[0] + "/"
+    parts = tuple(filter(None, path.split("/")))
+    return Place(parts, tuple(filter(None, _JOINTS.split(symbol))) if symbol else (), path.endswith("/"))
+
+
+def _held(place: Place) -> Iterator[str]:
+    """Yield the terms of an anchor: the ends of its path, the folder that it is in, and its symbol."""
+    yield from _ends(place.path, "/" * place.is_folder)
+    if not place.is_folder:
+        yield from _ends(place.path[:-1], ">")
+    if place.symbol:
+        yield f"{PLACE}#{place.symbol[-1]}"
+
+
+def _asked(place: Place) -> Iterator[tuple[str, float]]:
+    path, symbol, is_folder = place
+    if symbol:
+        yield f"{PLACE}#{symbol[-1]}", WHOLE
+    ends = list(_ends(path, "/" * is_folder))
+    yield from zip(ends[:1] if len(path) > 1 else ends, (WHOLE if len(path) > 1 else NAME,), strict=False)
+    if is_folder:
+        yield from ((term, FOLDER) for term in list(_ends(path, ">"))[:1])
+    for length in range(1, len(path)):
+        yield from ((term, FOLDER) for term in _ends(path[:length], "/"))
+
+
+def _ends(path: Parts, kind: str) -> Iterator[str]:
+    """Yield the last two parts of *path* and the last one, as terms of a *kind*."""
+    if len(path) > 1:
+        yield f"{PLACE}{path[-2]}/{path[-1]}{kind}"
+    if path and path[-1] not in _GENERIC:
+        yield f"{PLACE}{path[-1]}{kind}"
+
+
+def _meet(anchor: Place, places: Iterable[Place]) -> float:
+    return max((_nearness(anchor, place) for place in places), default=0.0)
+
+
+def _nearness(anchor: Place, place: Place) -> float:
+    """Return how closely *anchor* is at the *place* that a text names."""
+    if place.symbol and anchor.symbol:
+        shared = min(len(place.symbol), len(anchor.symbol))
+        at_path = not place.path or _same(anchor.path, place.path)
+        if at_path and anchor.symbol[-shared:] == place.symbol[-shared:]:
+            return WHOLE
+        if len(place.path) > 1:
+            return FOLDER * _same(anchor.path, place.path)
+    if place.is_folder == anchor.is_folder:
+        return _same(anchor.path, place.path)
+    if place.is_folder:
+        return FOLDER * bool(_same(anchor.path[:-1], place.path))
+    return FOLDER * any(_same(anchor.path, place.path[:end]) for end in range(1, len(place.path)))
+
+
+def _same(anchored: Parts, named: Parts) -> float:
+    """Return how surely two paths are one: where the shorter ends the longer. A name alone may be said for a path, not meant by one."""
+    shared = min(len(anchored), len(named))
+    if not shared or anchored[-shared:] != named[-shared:]:
+        return 0.0
+    is_generic = _GENERIC.issuperset(named[-shared:])
+    if shared > 1:
+        return WHOLE * (not is_generic or len(anchored) == shared)
+    return NAME * (len(named) == 1 and not is_generic)
+
+
+def _read(word: str) -> Iterator[Place]:
+    """Yield the places that a *word* between white space names."""
+    if "://" in word:
+        head, _, word = word.partition("://")
+        if "/blob/" in word or "/tree/" in word:
+            word = word.partition("/blob/")[2] or word.partition("/tree/")[2]
+        elif not head.endswith("file"):
+            return
+    for piece in _CUTS.split(word[:_LONGEST]):
+        if piece:
+            yield from _read_piece(piece, is_called=f"{piece}()" in word)
+
+
+def _read_piece(piece: str, *, is_called: bool) -> Iterator[Place]:
+    """Yield the path that a *piece* of a word is, or what it may be: a file, a symbol, or each of both."""
+    text = _LINES.sub("", piece.replace("\\", "/").lstrip("@"))
+    path, joint, inner = text.partition("#") if "#" in text else text.partition("::")
+    is_file = bool(_ENDING.search(path.casefold()))
+    if "/" in path or (joint and is_file):
+        yield from _read_path(path, inner)
+        return
+    if is_file and path.casefold() not in _GENERIC:
+        yield Place((path.casefold(),))
+    is_code = is_called or (bool(_CODE.search(text)) and not text.isupper())
+    if is_code and _SYMBOL.match(text) and (symbol := _split_symbol(text)):
+        yield Place((), symbol)
+
+
+def _read_path(path: str, inner: str) -> Iterator[Place]:
+    while path.startswith(("./", "../")):
+        path = path.partition("/")[2]
+    if path[:2] in ("a/", "b/"):  # as a diff has it
+        path = path[2:]
+    parts = tuple(part for part in path.casefold().split("/") if part and part != ".")
+    if not parts or not _FOREIGN.isdisjoint(parts):
+        return
+    is_symbol = _SYMBOL.match(inner) and not _LINE.match(inner)
+    yield Place(
+        parts,
+        _split_symbol(inner) if is_symbol else (),
+        path.endswith("/") or not (len(parts) == 1 or "." in parts[-1][1:]),
+    )
+
+
+def _split_symbol(text: str) -> Parts:
+    """Return the parts of a name; none where it is one that any module has."""
+    parts = tuple(filter(None, _JOINTS.split(text.casefold())))
+    return parts if parts and len(parts[-1]) > 2 and (parts[-1] not in _GENERIC or len(parts) > 1) else ()
