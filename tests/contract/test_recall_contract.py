@@ -93,7 +93,7 @@ def test_the_parts_of_a_hit_add_up_to_its_score(ask):
         parts = dict(hit.parts)
         boost = parts.pop("boost")
         assert (sum(parts.values()), 1 <= boost <= 1.1) == (pytest.approx(hit.score), True)
-        assert set(parts) == {"lexical", "semantic", "identifier", "phrase", "wording"}
+        assert set(parts) == {"lexical", "semantic", "identifier", "phrase", "place", "wording"}
     orders = [hit.score * hit.parts["boost"] for hit in found if not hit.copy_of]
     assert orders == sorted(orders, reverse=True)
     assert 0 < found.gate == max(hit.confidence for hit in found) < 1
