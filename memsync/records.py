@@ -170,6 +170,12 @@ def normal_form(text: str) -> str:
     return " ".join(text.split())
 
 
+def are_one_form(one: str, other: str) -> bool:
+    """Tell whether two texts have the same normal form; most begin with another letter."""
+    first, its = (text.lstrip()[:1].lower()[:1] for text in (one, other))
+    return first == its and normal_form(one) == normal_form(other)
+
+
 def content_hash(text: str) -> str:
     """Return the SHA-256 of the normal form, in hex; computed, never stored."""
     from memsync.system.digests import sha256

@@ -9,7 +9,7 @@ from memsync.dedup.contradictions import SWAPPED, find_contradiction
 from memsync.dedup.likeness import REORDERED, find_lost, holds_all, is_reordered, is_same, shared
 from memsync.dedup.reading import Reading, read
 from memsync.dedup.swaps import find_swapped_clause
-from memsync.records import normal_form
+from memsync.records import are_one_form
 from memsync.system.named import NamedTuple
 
 __all__ = [
@@ -70,7 +70,7 @@ def decide(new: str, old: str, similarity: float, *, thresholds: Thresholds = DE
 
     Only `hash_exact`, `auto_reject` and `subsumed` may be merged: then one text says all that the other says.
     """
-    if normal_form(new) == normal_form(old):
+    if are_one_form(new, old):
         return Verdict("duplicate", "hash_exact", 1.0, "the same text is already stored")
     one, other = read(new), read(old)
     if same := is_same(one, other):
@@ -85,7 +85,7 @@ def decide(new: str, old: str, similarity: float, *, thresholds: Thresholds = DE
 
 def may_merge(new: str, old: str) -> bool:
     """Tell whether `decide` may come to a merge, which takes a part of its time; True if it does."""
-    if normal_form(new) == normal_form(old):
+    if are_one_form(new, old):
         return True
     one, other = read(new), read(old)
     return holds_all(one, other) or holds_all(other, one) or bool(is_same(one, other)) or is_reordered(one, other)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
+from operator import attrgetter
 from typing import Final
 
 from memsync.dedup.lexicon import CASE_PARTICLES, DIRECTIONS, MODALS, NEGATING_ENDINGS, QUANTIFIERS, TEMPORAL
@@ -18,6 +19,7 @@ _LONG: Final = 400  # words from which two texts are compared in their order onl
 _ORDERED: Final = (TEMPORAL | QUANTIFIERS | MODALS.keys()) - {"then", "must"}  # what stands beside them counts
 _BE: Final = frozenset({"is", "are", "am", "be", "being", "was", "were", "been"})
 _TURNED: Final = _BE | {"by"}  # what is dropped of a passive
+_KIND: Final = attrgetter("kind")
 _HELPS: Final = _BE | {"has", "have", "had", "not", "get", "gets"}
 
 
@@ -36,17 +38,18 @@ def is_same(one: Reading, other: Reading) -> tuple[float, str] | None:
 
 def _may_be_same(one: Reading, other: Reading) -> bool:
     """Tell whether nothing but what a passive has more is in one of them alone; nearly all pairs are done with by that."""
-    return _hold_words(one) ^ _hold_words(other) <= _TURNED or _has_kana(one) or _has_kana(other)
+    return _hold_unturned(one) == _hold_unturned(other) or _has_kana(one) or _has_kana(other)
 
 
 @kept
-def _hold_words(reading: Reading) -> frozenset[str]:
-    return frozenset(list_words(reading))
+def _hold_unturned(reading: Reading) -> frozenset[str]:
+    """Return the words but the articles and what is dropped of a passive."""
+    return frozenset(list_words(reading)) - _TURNED
 
 
 @kept
 def _has_kana(reading: Reading) -> bool:
-    return any(token.kind == "kana" for token in reading.tokens)
+    return "kana" in map(_KIND, reading.tokens)
 
 
 def is_reordered(one: Reading, other: Reading) -> bool:
@@ -249,7 +252,13 @@ def shared(one: Reading, other: Reading) -> tuple[float, float]:
 def count_shared(one: Reading, other: Reading) -> int:
     """Return how many words of content both have, those that are there twice counted twice."""
     here, there = count_words(one), count_words(other)
-    return sum([min(here[word], there[word]) for word in hold(one) & hold(other)])
+    again = _hold_repeated(one) & _hold_repeated(other)
+    return len(hold(one) & hold(other)) + sum([min(here[word], there[word]) - 1 for word in again])
+
+
+@kept
+def _hold_repeated(reading: Reading) -> frozenset[str]:
+    return frozenset([word for word, count in count_words(reading).items() if count > 1])
 
 
 def find_lost(kept: str, dropped: str) -> list[str]:

@@ -126,9 +126,10 @@ def kept(make: Callable[[Reading], T]) -> Callable[[Reading], T]:
 
     @wraps(make)
     def find(reading: Reading) -> T:
-        if make not in reading.derived:
-            reading.derived[make] = make(reading)
-        found: T = reading.derived[make]
+        try:
+            found: T = reading.derived[make]
+        except KeyError:
+            found = reading.derived[make] = make(reading)
         return found
 
     return find

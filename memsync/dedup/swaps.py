@@ -7,7 +7,7 @@ from typing import Final
 
 from memsync.dedup.lexicon import DIRECTIONS, TEMPORAL
 from memsync.dedup.likeness import count_shared, is_reordered, is_swapped, list_frame
-from memsync.dedup.reading import CONTENT, Reading, Token, count_words, hold, kept, list_raws, split_clauses
+from memsync.dedup.reading import CONTENT, Reading, Token, count_words, kept, list_raws, split_clauses
 
 _LONG: Final = 60  # words from which another order says little
 _SHORT: Final = 16  # words up to which two that changed places among others are looked for
@@ -32,31 +32,32 @@ def find_swap(one: Reading, other: Reading) -> bool:
 def find_swapped_clause(one: Reading, other: Reading) -> bool:
     """Tell whether a clause of each has the same words in another order."""
     mine, theirs = _map_clauses(one), _map_clauses(other)
-    return any(
-        len(clause.content) > 2 and _is_turned(clause, theirs[words][-1])
-        for words in mine.keys() & theirs.keys()
-        for clause in mine[words]
-    )
+    both = [(place, theirs[words][-1]) for words in mine.keys() & theirs.keys() for place in mine[words]]
+    if not both:
+        return False
+    here, there = split_clauses(one), split_clauses(other)
+    return any(len(here[place].content) > 2 and _is_turned(here[place], there[last]) for place, last in both)
 
 
 @kept
-def _map_clauses(reading: Reading) -> dict[frozenset[str], list[Reading]]:
-    """Return the clauses by their words of content."""
-    found: dict[frozenset[str], list[Reading]] = {}
-    for clause in split_clauses(reading):
-        found.setdefault(hold(clause), []).append(clause)
+def _map_clauses(reading: Reading) -> dict[frozenset[str], list[int]]:
+    """Return the places of the clauses by their words of content, of which each has some."""
+    found: dict[frozenset[str], list[int]] = {}
+    for place, clause in enumerate(reading.clauses):
+        if words := frozenset([token.form for token in clause if token.kind in CONTENT]):
+            found.setdefault(words, []).append(place)
     return found
 
 
 def _is_turned(one: Reading, other: Reading) -> bool:
     """Tell whether the very same words mean another thing by their order."""
-    a, b = list_raws(one), list_raws(other)
-    if not 3 <= min(len(a), len(b)) <= max(len(a), len(b)) <= _LONG:
+    a, b = len(one.tokens), len(other.tokens)
+    if not 3 <= min(a, b) <= max(a, b) <= _LONG:
         return False
-    if len(a) == len(b) and a != b and _sort_raws(one) == _sort_raws(other):
+    if a == b and list_raws(one) != list_raws(other) and _sort_raws(one) == _sort_raws(other):
         return not _is_neutral(one, other)
     mine, theirs = one.content, other.content
-    is_same_set = len(mine) > 2 and mine != theirs and count_words(one) == count_words(other)
+    is_same_set = len(theirs) == len(mine) > 2 and mine != theirs and count_words(one) == count_words(other)
     return is_same_set and list_frame(one) == list_frame(other) and not _is_neutral(one, other)
 
 
