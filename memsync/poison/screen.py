@@ -21,6 +21,7 @@ from memsync.poison.shapes import SHAPES, TAGS
 from memsync.records import TYPE_ORDER, Memory
 from memsync.secrets import unmasking
 from memsync.system.late import late_pattern
+from memsync.system.memo import Memo
 from memsync.system.named import NamedTuple
 from memsync.system.patterns import compiled, kept
 
@@ -32,6 +33,9 @@ _SPELLED: Final = r"(?<!\w)(?:(?:[^\W\d_][ ._*-]{1,2}){7,}|(?:[^\W\d_][._*-]){5,
 _ENCODED: Final = 24  # characters of the shortest word that may be base64
 _NAME: Final = 36  # characters of a tag, a type, a name or the id of a session
 _LONGEST: Final = 200_000  # characters that are read, which no memory has
+
+
+_beginnings: Final = Memo(lambda word: f"{word[:_KEY]}*")
 
 
 class Phrase(NamedTuple):
@@ -113,7 +117,7 @@ def _map_lookalikes() -> dict[int, str]:
 def _why_in_reading(text: str) -> str:
     """Return why a phrase or a shape of the rules is in *text*, which is folded."""
     words = set(_WORD.findall(text))
-    keys = words | {f"{word[:_KEY]}*" for word in words}
+    keys = words.union(map(_beginnings.__getitem__, words))
     found = _find_near(keys, is_latin=True)
     if not text.isascii():
         found += _find_near(keys | {""}, is_latin=False)
@@ -124,8 +128,7 @@ def _find_near(keys: set[str], *, is_latin: bool) -> list[Phrase]:
     """Return the phrases of which each group may have a word among *keys*."""
     places, rows = _phrases(is_latin=is_latin)
     near = sorted({place for key in keys & places.keys() for place in places[key]})
-    found = (Phrase(*rows[place]) for place in near)
-    return [phrase for phrase in found if not any(map(keys.isdisjoint, _told(phrase.text)))]
+    return [Phrase(*rows[place]) for place in near if not any(map(keys.isdisjoint, _told(rows[place][2])))]
 
 
 def _holds(text: str, phrase: Phrase) -> bool:
@@ -241,12 +244,23 @@ def _compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 def _shape(text: str, words: set[str]) -> str:
     """Return why the shape of a command is in *text*."""
-    for why, needed, excuse, pattern in SHAPES:
-        if not words.isdisjoint(needed):
-            for match in _compile(pattern).finditer(text):
-                if not _is_excused(text, match, excuse):
-                    return why
+    places = _shapes()
+    for place in sorted({place for word in words & places.keys() for place in places[word]}):
+        why, _, excuse, pattern = SHAPES[place]
+        for match in _compile(pattern).finditer(text):
+            if not _is_excused(text, match, excuse):
+                return why
     return ""
+
+
+@cache
+def _shapes() -> dict[str, list[int]]:
+    """Return the places of the shapes by the words of which a text must have one."""
+    places: dict[str, list[int]] = {}
+    for place, (_, needed, _, _) in enumerate(SHAPES):
+        for word in needed:
+            places.setdefault(word, []).append(place)
+    return places
 
 
 def _tag(text: str) -> str:
