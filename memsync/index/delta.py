@@ -18,6 +18,7 @@ from memsync.index import cache
 from memsync.index.cache import Cached
 from memsync.index.embed import LEVELS
 from memsync.index.terms import embedding_text, is_word, length_of, term_key
+from memsync.system import local
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
@@ -104,6 +105,16 @@ def save(path: Path, delta: Delta, base: Cached, *, private: bool) -> None:
     }
     about = {**delta.about, "base": base.check, "words": [list(one.words) for one in late]}
     cache.save(path, arrays, about, private=private)
+
+
+def drop(path: Path) -> None:
+    """Remove what is at *path*, if anything is: the cache alone fits.
+
+    Raises:
+        OSError, OutsideTree: it is there still.
+    """
+    local.refuse_links(path)
+    path.unlink(missing_ok=True)
 
 
 def load(path: Path, base: Cached) -> Delta | None:

@@ -254,9 +254,11 @@ class Finder:
             self._save_changes(self._place, self.path)
             return
         now = {scope: store.stamp or NOWHERE for scope, store in self._stores.items()}
-        if (wanted := self._describe(now)) == self._saved:
-            return
+        wanted = self._describe(now)
         try:
+            if wanted == self._saved:
+                self._drop_delta(self.path.with_name(DELTA))
+                return
             if self.elsewhere.may_save and self._is_for_another():
                 self._save_elsewhere(index, wanted)
                 return
@@ -269,6 +271,11 @@ class Finder:
                     index.adopt(known)
         except (OSError, StoreError) as error:
             log.info("the index is not cached: %s", error)
+
+    def _drop_delta(self, path: Path) -> None:
+        """Remove a delta with which the cache does not fit, as it does without: it speaks of memories of another home."""
+        if path.exists() and not self._is_fresh(self.file.load(self._cached)):
+            delta.drop(path)
 
     def _save_elsewhere(self, index: Index, wanted: str) -> None:
         """Have another process save what changed, as *wanted*; at a later rest its arrays take the place of ours."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from helpers import memory_line
+from helpers import memory_line, memsync
 from searching import BUILTIN, HELD, ask, finder, fresh, index, is_untouched, opened, stores_in, write
 
 from memsync import Memsync
@@ -156,6 +156,16 @@ def test_what_was_written_and_put_in_order_by_one_process_is_cached_for_the_next
     later = type(project).open(repo.root)
     assert [hit.content for hit in later.recall("friday")] == ["deploy on friday"]
     assert [store.stamp for store in later.stores.values()] == [None, None, None]
+
+
+def test_in_another_home_the_cache_fits_after_the_first_recall(repo, tmp_path):
+    other = {"MEMSYNC_HOME": str(tmp_path / "other")}
+    memsync("remember", "tests run with uv", cwd=repo.root)
+    memsync("recall", "tests", cwd=repo.root)
+    memsync("remember", "--global", "I like tabs", cwd=repo.root)
+    for env in ({}, other, {}, other):
+        assert "uv" in memsync("recall", "tests", cwd=repo.root, env=env).out
+        assert memsync("index", "status", "--json", cwd=repo.root, env=env).json["fresh"], env
 
 
 def test_what_another_process_has_written_and_cached_between_two_looks_of_one_is_found(repo, clock):
