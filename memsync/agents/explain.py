@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import inf
 from typing import Any, Final, NamedTuple
 
 from memsync.agents.decision import after_failure, before_tool, touched_by
+from memsync.agents.gist import list_questions
 from memsync.agents.injection import Injection, key_of
+from memsync.agents.lines import says_the_same
 from memsync.agents.session import RecallSession, superseded_by
 from memsync.agents.toolcall import ToolCall
-from memsync.memories.filters import Filters, least_confidence, sort_by_importance
-from memsync.memories.results import Entry, Hit
+from memsync.index.places import find_anchor
+from memsync.index.synonyms import find_word
+from memsync.memories.filters import PARTIAL, Filters, least_confidence, sort_by_importance, together
+from memsync.memories.results import Entry, Hit, Recall
+from memsync.records import shown_id
 
 _LOOKED_AT: Final = 30
+_RARE: Final = 0.35  # rarity from which a word of a prompt is told
+_MOST: Final = 8  # words told of each kind
+
+TRIAGED: Final[Mapping[str, str]] = {
+    "empty": "The prompt is empty.",
+    "command": "The prompt is a command of the client, which asks for no memory.",
+    "small talk": "The prompt is small talk, which asks for no memory.",
+}
 
 # What each verdict means, for people.
 MEANINGS: Final[Mapping[str, str]] = {
@@ -35,27 +49,53 @@ MEANINGS: Final[Mapping[str, str]] = {
 }
 
 
+class Evidence(NamedTuple):
+    """What speaks for a memory at a prompt: rare words of the prompt that it has, others by what it has in their place, and those that it lacks.
+
+    `place` is the anchor that the prompt names, `part` the part of a long prompt that found it, `alike` the line that says the same.
+    """
+
+    has: tuple[str, ...] = ()
+    instead: tuple[tuple[str, str], ...] = ()
+    lacks: tuple[str, ...] = ()
+    place: str = ""
+    part: str = ""
+    alike: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what there is of it."""
+        named = self._asdict() | {"instead": [{"asked": asked, "has": has} for asked, has in self.instead]}
+        return {name: list(one) if isinstance(one, tuple) else one for name, one in named.items() if one}
+
+
 class Verdict(NamedTuple):
-    """One memory and the rule that decided about it; a prompt gave it a score, and says how sure that is."""
+    """One memory and the rule that decided about it; a prompt gave it a score, and says how sure that is, and by what."""
 
     entry: Entry
     rule: str
     score: float | None
     confidence: float | None
+    evidence: Evidence = Evidence()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return id, text, rule, what the rule means, and the score."""
+        """Return id, text, rule, what the rule means, the score, and the evidence."""
         given = {"score": self.score, "confidence": self.confidence}
         score = {name: round(value, 4) for name, value in given.items() if value is not None}
-        memory = self.entry.memory
-        return {"id": memory.id, "content": memory.content, "rule": self.rule, "means": MEANINGS[self.rule], **score}
+        memory, evidence = self.entry.memory, self.evidence.as_dict()
+        about = {"id": memory.id, "content": memory.content, "rule": self.rule, "means": MEANINGS[self.rule], **score}
+        return about | ({"evidence": evidence} if evidence else {})
 
 
 class Explained(NamedTuple):
-    """What a hook would give, and its verdict about the memories that came nearest."""
+    """What a hook would give, and its verdict about the memories that came nearest.
+
+    `needed` is the confidence from which a line was given beside the surest; `why` says in a sentence why nothing was.
+    """
 
     injection: Injection
     verdicts: tuple[Verdict, ...]
+    needed: float | None = None
+    why: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result of the action, the gate, and the verdicts."""
@@ -65,6 +105,8 @@ class Explained(NamedTuple):
             "reason": found.reason,
             "gate": round(found.gate, 4),
             "floor": found.floor,
+            **({"needed": round(self.needed, 4)} if self.needed is not None else {}),
+            **({"why": self.why} if self.why else {}),
             "memories": [verdict.as_dict() for verdict in self.verdicts],
         }
 
@@ -81,7 +123,9 @@ def explain(session: RecallSession, prompt: str | None) -> Explained:
         near: Iterable[Entry] = sort_by_importance(session.project.entries(everything))
     else:
         found = session.at_prompt(prompt)
-        near = session.project.search(prompt, everything, limit=_LOOKED_AT) if prompt.strip() else ()
+        parts = list_questions(prompt) if prompt.strip() else []
+        asked = [session.project.search(text, everything, limit=_LOOKED_AT) for text in parts]
+        near = together(asked) if asked else ()
     is_on = session.project.settings.enabled
     near = list(near)
     replaced = superseded_by(entry for entry in near if entry.memory.supersedes and not session.waits(entry))
@@ -91,12 +135,69 @@ def explain(session: RecallSession, prompt: str | None) -> Explained:
     for entry in sorted(near, key=lambda entry: entry.id not in given)[:_LOOKED_AT]:
         rule = "given" if entry.id in given else _rule(entry, found, replaced, rules.ledger)
         refusal = rules.refusal(entry) or session.why_withheld(entry)
-        how = (entry.score, entry.confidence) if isinstance(entry, Hit) and prompt is not None else (None, None)
-        verdicts.append(Verdict(entry, rule if rule in ("given", "triage") else refusal or rule, *how))
+        rule = rule if rule in ("given", "triage") else refusal or rule
+        if isinstance(entry, Hit) and prompt is not None:
+            evidence = find_evidence(asked, entry)._replace(
+                alike=_find_alike(entry, given, near) if rule == "alike" else ""
+            )
+            verdicts.append(Verdict(entry, rule, entry.score, entry.confidence, evidence))
+        else:
+            verdicts.append(Verdict(entry, rule, None, None))
     if not is_on:
         verdicts = [verdict._replace(rule="off") for verdict in verdicts]
         found = Injection(reason=MEANINGS["off"])
-    return Explained(found, tuple(verdicts))
+    least = least_confidence(found.gate, found.floor) if found.floor else inf
+    needed = least if least < inf else found.floor or None
+    return Explained(found, tuple(verdicts), needed, "" if found.entries else say_why_nothing(found, verdicts))
+
+
+def find_evidence(asked: Sequence[Recall], hit: Hit) -> Evidence:
+    """Return what speaks for *hit* in the recall of a prompt, or of the part of it, that is the surest of it; the prompt comes first."""
+    surest = {
+        at: one.confidence * (PARTIAL if at else 1.0)
+        for at, found in enumerate(asked)
+        for one in found
+        if one.id == hit.id
+    }
+    at = max(surest, key=lambda number: surest[number], default=0)
+    found, text = asked[at], asked[at].query or ""
+    words = found.account(hit.memory) if found.account else ()
+    rare = [one for one in words if one.rarity >= _RARE]
+    said = [one for one in rare if one.by == (one.term,)]
+    instead = [(find_word(one.term, text), _spell(one.by, hit)) for one in rare if one.by and one.by != (one.term,)]
+    return Evidence(
+        has=tuple(find_word(one.term, text) for one in said)[:_MOST],
+        instead=tuple(pair for pair in instead if pair[0] != pair[1])[:_MOST],
+        lacks=tuple(find_word(one.term, text) for one in rare if not one.by)[:_MOST],
+        place=find_anchor(text, hit.memory.anchors) if hit.parts.get("place") else "",
+        part=text if at else "",
+    )
+
+
+def _spell(terms: Sequence[str], hit: Hit) -> str:
+    said = " ".join((hit.content, *hit.memory.tags, *hit.memory.cues))
+    return " ".join(sorted((find_word(term, said) for term in terms), key=said.find))
+
+
+def _find_alike(entry: Hit, given: Collection[str], near: Iterable[Entry]) -> str:
+    """Return the id of the line that says what *entry* does, if one alone does."""
+    lines = (one for one in near if isinstance(one, Hit) and one.id in given)
+    return next((one.id for one in lines if says_the_same(one, entry)), "")
+
+
+def say_why_nothing(found: Injection, verdicts: Sequence[Verdict]) -> str:
+    """Return in a sentence why nothing is given."""
+    if found.reason in TRIAGED:
+        return TRIAGED[found.reason]
+    if verdicts and verdicts[0].rule == "off":
+        return "Memories are switched off (memory.enabled)."
+    surest = max(verdicts, key=lambda one: one.confidence or 0.0, default=None)
+    if surest is None:
+        return "No memory shares a word or a meaning with the prompt."
+    id_, sure = shown_id(surest.entry.id), surest.confidence
+    if surest.rule == "floor" and sure is not None:
+        return f"The surest memory, {id_}, has a confidence of {sure:.2f}, and {found.floor:.2f} is needed (memory.recall_threshold)."
+    return f"{id_} comes nearest, but {MEANINGS[surest.rule]}."
 
 
 def explain_tool(session: RecallSession, call: ToolCall, cwd: str) -> Explained:
@@ -116,7 +217,7 @@ def explain_tool(session: RecallSession, call: ToolCall, cwd: str) -> Explained:
 
 
 def _rule(entry: Entry, found: Injection, replaced: set[str], ledger: Mapping[str, str]) -> str:
-    if found.reason in ("empty", "command", "small talk"):
+    if found.reason in TRIAGED:
         return "triage"
     if entry.id in replaced:
         return "superseded"

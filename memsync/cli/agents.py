@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memsync.agents.explain import MEANINGS, Explained, explain_tool
+from memsync.agents.explain import Explained, explain_tool
 from memsync.agents.explain import explain as explained
 from memsync.agents.session import RecallSession
 from memsync.agents.toolcall import ToolCall
@@ -53,9 +53,15 @@ def hook(event: str, client: str) -> None:
 @click.option("--command", "line", metavar="LINE", help="The line that the tool runs.")
 @click.option("--error", metavar="TEXT", help="What the line said when it failed.")
 @_session_option
-@click.option("--explain", is_flag=True, help="Also show what was left out, and by which rule.")
+@click.option(
+    "--explain", is_flag=True, help="Also say why: what spoke for each line, and what was left out by which rule."
+)
 def inject(project: Project, /, prompt: str | None, session_id: str, explain: bool, **about: str | None) -> Answer:
     """Show what an agent would be given now. Notes nothing.
+
+    --explain says of each memory that came near by which rule it was given or
+    not, which rare words of the prompt it has, has otherwise or lacks, and for
+    which place that the prompt names; and why, where nothing is given.
 
     \b
     Examples:
@@ -89,13 +95,13 @@ def _explain_tool(
 
 
 def _list_verdicts(found: Explained) -> list[str]:
-    lines = [
-        f"{render.short_id(verdict.entry.id)} {'' if verdict.confidence is None else f'confidence {verdict.confidence:.2f} '}"
-        f"{click.style(verdict.rule, fg='green' if verdict.rule == 'given' else 'yellow')}: {MEANINGS[verdict.rule]}"
-        for verdict in found.verdicts
-    ]
-    gate = found.injection
-    return [*lines, *([f"gate {gate.gate:.2f}, floor {gate.floor:.2f}"] if gate.floor else ())]
+    from memsync.cli.render_verdict import explain_verdict  # asked for seldom
+
+    lines = [line for verdict in found.verdicts for line in explain_verdict(verdict)]
+    gate, needed = found.injection, found.needed
+    beside = f", a line needs {needed:.2f}" if needed and gate.gate >= gate.floor else ""
+    lines += [f"gate {gate.gate:.2f}, floor {gate.floor:.2f}{beside}"] if gate.floor else []
+    return [*lines, *filter(None, [found.why])]
 
 
 @command(cli)

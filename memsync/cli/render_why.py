@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from memsync.index.synonyms import stem_start
+from memsync.index.synonyms import find_word
 from memsync.memories.results import Hit, Recall
 
 _PARTS: Final = ("lexical", "semantic", "identifier", "phrase", "place", "wording")
-_PUNCTUATION: Final = "`'\",;:!?()[]{}<>*."
 
 
 def explain_hit(found: Recall, hit: Hit) -> Iterator[str]:
@@ -18,14 +17,8 @@ def explain_hit(found: Recall, hit: Hit) -> Iterator[str]:
     boost = f", moved by importance x {hit.parts['boost']:.2f}"
     yield f"confidence {hit.confidence:.2f}, score {hit.score:.3f} = {parts}{boost}"
     called = [
-        f"{_spell(term, found.query or '')} as {' '.join(_spell(word, hit.content) for word in words)}"
+        f"{find_word(term, found.query or '')} as {' '.join(find_word(word, hit.content) for word in words)}"
         for term, words in found.find_called(hit).items()
     ]
     if called:
         yield f"found by another name: {', '.join(called)}"
-
-
-def _spell(term: str, text: str) -> str:
-    """Return the word of *text* that *term* is the stem of, or else *term*."""
-    words = (word.strip(_PUNCTUATION) for word in text.split())
-    return next((word for word in words if word.lower().startswith(stem_start(term))), term)

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 _TINY: Final = 1e-9
 
+Words = tuple[str, ...]
+
 
 class Lens(NamedTuple):
     """What an index knows of words: their weights, which it took for others, what else they are called, and those of a record."""
@@ -71,6 +73,18 @@ class Weighed(NamedTuple):
     wording: float
 
 
+class Covered(NamedTuple):
+    """A word of a query as its rarest *term*, its *rarity* (0 to 1), and what of it counts for a record: by which terms, how much."""
+
+    term: str
+    rarity: float
+    by: tuple[str, ...] = ()
+    counts: float = 0.0
+
+
+Account = Callable[[Memory], Sequence[Covered]]
+
+
 class Gate:
     """Weighs records against one query; *usual* is the score that the store gives to many records for it."""
 
@@ -82,6 +96,7 @@ class Gate:
         usually = {term: weigh_term(lens.frequency(term) + OFTEN, lens.live) for term in EVERYDAY.intersection(weights)}
         weights = weights | usually
         chunks = [dict(_accepted(chunk, lens, weights)) for chunk in query.chunks]
+        self._chunks, self._asked_terms = chunks, query.chunks
         self._places = _places_of(chunks)
         self._called = list(_called(query, lens, weights))
         self._words = frozenset(self._places)
@@ -105,6 +120,24 @@ class Gate:
         is_about = self._subjects and not (words.isdisjoint(self._subjects) and hidden.isdisjoint(self._subjects))
         sure = max(sure, BROAD) if is_about else sure
         return Weighed(sure, words, self._wording.score(terms, lexical))
+
+    def account(self, memory: Memory) -> Sequence[Covered]:
+        """Return what of each word of the query counts for *memory*, the rarest first; by nothing: what it lacks."""
+        _, words, hidden = self._lens.read(memory)
+        found: dict[int, Covered] = {}
+        for number, rarities in enumerate(self._chunks):
+            if term := max(self._asked_terms[number], key=lambda one: rarities.get(one, 0.0), default=""):
+                found[number] = Covered(term, rarities.get(term, 0.0))
+        for by, number, counts in self._list_counting(words, hidden):
+            if number in found and counts > found[number].counts:
+                found[number] = found[number]._replace(by=by, counts=counts)
+        return sorted(found.values(), key=lambda one: -one.rarity)
+
+    def _list_counting(self, words: frozenset[str], hidden: frozenset[str]) -> Iterator[tuple[Words, int, float]]:
+        for held, share in ((words, 1.0), (hidden, HIDDEN)):
+            for word in sorted(held & self._words):
+                yield from (((word,), chunk, rarity * share) for chunk, rarity in self._places[word])
+        yield from ((tuple(sorted(others)), chunk, rarity) for others, chunk, rarity in self._called if others <= words)
 
     @property
     def words(self) -> Collection[str]:

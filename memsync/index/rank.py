@@ -10,7 +10,7 @@ from itertools import chain, groupby, islice
 from operator import attrgetter, itemgetter
 from typing import Final
 
-from memsync.index.gate import Gate, Lens, agree
+from memsync.index.gate import Account, Gate, Lens, agree
 from memsync.index.query import Query, folded
 from memsync.index.scale import BOOST, COPY, PHRASE, PLACED, POOL, USUAL
 from memsync.records import SCOPES, Memory, Scope
@@ -68,7 +68,7 @@ class Ranking:
     """Matches best first; the *gate* is the confidence in the surest of them.
 
     `refused` are the ids that were not allowed, with the confidence in them; `weight_of_meaning` is what meaning
-    counted beside words, 0 without any; `called` is what else rare words of the query are called.
+    counted beside words, 0 without any; `called` is what else rare words of the query are called. *account* says which of its words count for a memory.
     """
 
     matches: tuple[Match, ...] = ()
@@ -77,6 +77,7 @@ class Ranking:
     refused: Mapping[str, float] = field(default_factory=dict)
     weight_of_meaning: float = 0.0
     called: Mapping[str, Sequence[tuple[Words, float]]] = field(default_factory=dict)
+    account: Account | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +122,7 @@ def rank(
         refused={match.memory.id: match.confidence for match in passed_over},
         weight_of_meaning=found.lens.weight_of_meaning,
         called=found.lens.called,
+        account=gate.account if gate else None,
     )
 
 

@@ -21,6 +21,8 @@ from memsync.index.terms import Memo
 TABLE: Final = Path(__file__).with_name("synonyms.txt")
 
 _MEMO_LIMIT: Final = 4096
+_SHORTEST: Final = 4  # letters of a stem of which the last may be another in a word
+_PUNCTUATION: Final = "`'\",;:!?()[]{}<>*."
 
 Words = tuple[str, ...]
 
@@ -56,6 +58,13 @@ class Synonyms:
 def stem_start(term: str) -> str:
     """Return how each word with the stem *term* begins: `retri` is that of retry."""
     return term[:-1] if term.endswith("i") and len(term) > 2 else term
+
+
+def find_word(term: str, text: str) -> str:
+    """Return the word of *text* that *term* is the stem of, or else *term*."""
+    words = [word.strip(_PUNCTUATION) for word in text.split()]
+    starts = (stem_start(term), *((term[:-1],) if len(term) > _SHORTEST else ()))  # "stage" is the stem of staging
+    return next((word for start in starts for word in words if word.lower().startswith(start)), term)
 
 
 @cache

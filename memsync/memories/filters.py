@@ -118,6 +118,7 @@ def search(project: Project, query: str, filters: Filters, *, limit: int) -> Rec
         degraded=found.degraded,
         refused=found.refused,
         called=found.called,
+        account=found.account,
     )
 
 

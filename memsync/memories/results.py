@@ -10,6 +10,7 @@ from memsync.records import Memory, Scope
 from memsync.system.dataclass import dataclass, field, fields
 
 if TYPE_CHECKING:
+    from memsync.index.gate import Account
     from memsync.memories.similar import Similar
 
 
@@ -128,11 +129,13 @@ class Recall(Answered, Sequence[Hit]):
     """The hits of one recall; a sequence of them. `refused` are the ids that the filters left out, with the confidence in each.
 
     `called` is what else rare words of the query are called, as terms, and what each counts of the rarity.
+    `account` says which words of the query count for a memory.
     """
 
     hits: tuple[Hit, ...]
     refused: Mapping[str, float] = field(default_factory=dict)
     called: Mapping[str, Sequence[tuple[tuple[str, ...], float]]] = field(default_factory=dict)
+    account: Account | None = field(default=None, compare=False, repr=False)
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -55,6 +55,50 @@ def test_small_talk_and_switched_off_are_reasons_of_their_own(session):
     assert {verdict.rule for verdict in explain(session, ASK).verdicts} == {"off"}
 
 
+def test_what_speaks_for_a_line_is_told_in_the_words_of_the_prompt_and_of_the_line(repo, clock, line):
+    repo.write_memories(
+        line("mm-lim", "The rate limit of the card provider is 100 calls a minute")
+        + line("mm-far", "Screenshots are made by the nightly job")
+    )
+    found = explain(
+        RecallSession(Memsync.open(repo.root, clock=clock), ""), "why a 429 from the card provider in Lisbon?"
+    )
+    (given,) = [one for one in found.verdicts if one.rule == "given"]
+    assert set(given.evidence.has) == {"card", "provider"}
+    assert (given.evidence.instead, given.evidence.lacks) == ((("429", "rate limit"),), ("Lisbon",))
+    assert (found.why, given.as_dict()["evidence"]["instead"]) == ("", [{"asked": "429", "has": "rate limit"}])
+    assert found.needed is not None
+    assert found.injection.floor <= found.needed <= found.injection.gate
+
+
+def test_a_part_of_a_long_prompt_is_told_where_it_found_the_line(session):
+    whole = "a long story of a summer in the mountains, of goats and cheese and of a train that never came " * 2
+    found = explain(session, f"{whole}\n\n{ASK}\n\nand does anybody know how whales sleep in winter?")
+    given = {one.entry.id: one for one in found.verdicts if one.rule == "given"}
+    assert given["mm-next"].evidence.part == ASK
+
+
+@pytest.mark.parametrize(
+    ("prompt", "why"),
+    [
+        ("", "The prompt is empty."),
+        ("ok thanks", "The prompt is small talk, which asks for no memory."),
+        ("how do whales sleep?", "No memory shares a word or a meaning with the prompt."),
+        ("reading a large blue book with white letters and a bird in the train, please", "has a confidence of 0."),
+    ],
+)
+def test_nothing_given_has_a_reason_in_a_sentence(session, prompt, why):
+    found = explain(session, prompt)
+    assert found.injection.entries == ()
+    assert why in found.why
+    assert found.as_dict()["why"] == found.why
+
+
+def test_all_given_before_is_a_reason_too(session):
+    session.on_turn(ASK)
+    assert "this session has it already" in explain(session, ASK).why
+
+
 def test_the_start_of_a_session_is_explained_too(session):
     rules = {verdict.entry.id: verdict.rule for verdict in explain(session, None).verdicts}
     assert (rules["mm-seen"], rules["mm-next"], rules["mm-big"]) == ("ledger", "given", "budget")
