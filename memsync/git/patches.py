@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync.errors import MemsyncError, NoHistory
-from memsync.git.history import PLAIN, Commit, Step, combine, resolve
+from memsync.git.history import PLAIN, Commit, Step, resolve
+from memsync.git.rows import combine
 from memsync.store.checkout import Checkout
 
 # Whatever the user's settings or attributes say of patches: whole rows, and nothing that a program makes of them.

@@ -17,6 +17,7 @@ from memsync.format.codec import Line, fields_of
 from memsync.git import history
 from memsync.git.dates import list_dates
 from memsync.git.history import Commit, Step
+from memsync.git.rows import rows_with
 from memsync.history.lines import Files, files_of, lines_known, lines_now, live_lines, read_live
 from memsync.history.one import make_matcher, narrow
 from memsync.memories.edits import refuse_copy
@@ -183,7 +184,7 @@ def find_removed(project: Project, ids: Collection[str]) -> set[str]:
         return set()
     files = files_of(project)
     revs = history.list_all(files.root)
-    names, pick = history.names_of(files.root, files.path, revs), partial(history.rows_with, ids)
+    names, pick = history.names_of(files.root, files.path, revs), partial(rows_with, ids)
     steps = history.steps(files.root, names, revs=revs, pick=pick)
     return {event.id for event in read_steps(files.root, steps, ids.__contains__, {}) if event.kind == "removed"}
 
@@ -224,7 +225,7 @@ def _find_survivors(root: Path, asked: dict[Step, set[str]]) -> dict[Step, set[s
     """Return which of the ids the file still had after each step."""
     still: dict[Step, set[str]] = {}
     for step, ids in asked.items():
-        (data,) = history.read(root, [(step.commit.id, step.path)], partial(history.rows_with, ids))
+        (data,) = history.read(root, [(step.commit.id, step.path)], partial(rows_with, ids))
         still[step] = ids & set(live_lines(data))
     return still
 

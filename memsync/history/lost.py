@@ -13,6 +13,7 @@ from memsync.errors import MemsyncError
 from memsync.format import jsonl
 from memsync.format.codec import NEVER, Line
 from memsync.git import history
+from memsync.git.rows import rows_with
 from memsync.history.events import find_removed
 from memsync.history.lines import files_of
 from memsync.memories.project import Project
@@ -115,7 +116,7 @@ def _find_committed(project: Project, wanted: Mapping[str, Memory]) -> set[str]:
         return set()
     known: set[str] = set()
     for data in _read_versions(project):
-        rows = history.rows_with(wanted.keys() - known, data)
+        rows = rows_with(wanted.keys() - known, data)
         known |= {line.id for line in jsonl.read_lines(rows) if line.id and _is_wanted(line, wanted.get(line.id))}
         if len(known) == len(wanted):
             break

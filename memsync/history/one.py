@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from memsync.git import history
+from memsync.git.rows import rows_with
 from memsync.history.lines import files_of
 from memsync.memories.project import Project
 from memsync.records import may_be_shown, shown_id
@@ -25,9 +26,9 @@ def narrow(
         return None, None  # no line has its id as it is written here
     memory = store.get(ref)
     if memory is None:
-        return partial(history.rows_with, [ref.strip().removeprefix("mm-")]), None
+        return partial(rows_with, [ref.strip().removeprefix("mm-")]), None
     born = memory.created_at - _CLOCKS_DIFFER if memory.created_at else None
-    return partial(history.rows_with, [ref], exact=True), born
+    return partial(rows_with, [ref], exact=True), born
 
 
 def make_matcher(ref: str | None) -> Callable[[str], bool]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from memsync.errors import SkillNotFound, StoreError
 from memsync.git import history
 from memsync.git.history import Commit
+from memsync.git.rows import compare_lines
 from memsync.history.events import describe_commit
 from memsync.history.lines import files_of
 from memsync.memories.project import Project
@@ -56,7 +57,7 @@ def skill_events(project: Project, name: str) -> list[SkillEvent]:
         now = read(resolve_inside(files.root / path, files.root))[0].replace(b"\r\n", b"\n")
     except StoreError:
         now = committed or b""
-    added, removed, _ = history.compare_lines(now, committed or b"")
+    added, removed, _ = compare_lines(now, committed or b"")
     if added or removed:
         found.insert(0, SkillEvent(None, path, added, removed))
     if not found:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from memsync.format import jsonl
-from memsync.git import history, patches
+from memsync.git import patches
+from memsync.git.rows import rows_with
 from memsync.history.events import Event, differences_now
 from memsync.history.lines import Files, lines_known, read_live
 from memsync.memories.project import Project
@@ -24,7 +25,7 @@ def find_uncommitted(project: Project, files: Files, commit: str) -> list[Event]
         return differences_now(project, read_live(files.root, files.path, commit, lines_known(project)))
     if not ids:
         return []
-    pick = partial(history.rows_with, ids, exact=True)
+    pick = partial(rows_with, ids, exact=True)
     return differences_now(project, read_live(files.root, files.path, commit, {}, pick), ids.__contains__)
 
 
