@@ -54,8 +54,12 @@ def build_base(documents: Table, terms: Collection[str]) -> Base:
     pairs *= count
     pairs += owners
     pairs.sort()
-    first = np.flatnonzero(np.diff(pairs, prepend=-1))
-    counts = np.diff(first, append=len(pairs)).astype(np.float32)
+    is_first = np.ones(len(pairs), bool)
+    np.not_equal(pairs[1:], pairs[:-1], out=is_first[1:])
+    first = np.flatnonzero(is_first)
+    counts = np.empty(len(first), np.float32)
+    np.subtract(first[1:], first[:-1], out=counts[:-1], casting="unsafe")
+    counts[-1:] = len(pairs) - first[-1:]
     pairs = pairs[first]
     starts = pairs.searchsorted(np.arange(len(terms) + 1) * count)
     pairs %= count
