@@ -58,7 +58,7 @@ def open_file(path: Path, flags: int, mode: int = 0o666) -> int:
     return fd
 
 
-def put(path: Path, parts: Iterable[bytes], *, mode: int = 0o666) -> None:
+def put(path: Path, parts: Iterable[bytes | memoryview], *, mode: int = 0o666) -> None:
     """Put *parts* in the place of *path* in one step. Waits for no disk, so it is for what can be made again.
 
     Raises:
