@@ -17,6 +17,8 @@ from importlib import import_module
 from itertools import cycle
 from pathlib import Path
 
+import orjson
+
 from benchmarks.corpus import records, write
 from benchmarks.timing import Paired, paired
 from memsync import Memsync
@@ -26,7 +28,7 @@ from memsync.records import Change, Memory
 
 Search = Callable[[str], object]
 
-SIZES = (1_000, 10_000, 100_000)
+SIZES = tuple(map(int, os.environ.get("MEMSYNC_SIZES", "1000 10000 100000").split()))
 COLD = 5_000
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
@@ -44,7 +46,7 @@ def rows() -> Iterator[tuple[str, ...]]:
 def _speed(directory: Path, size: int) -> Iterator[tuple[str, ...]]:
     write(directory / ".gobby" / "memories.jsonl", size)
     memories = [memory for line in records(size) if (memory := decode(line).memory)]
-    yield _first_index(directory, memories)
+    yield from _first_index(directory, memories)
     memsync = Memsync.open(directory, env={"MEMSYNC_HOME": str(directory / "home")}).with_settings(author="bench")
     _ = memsync.finder.index  # warm: not the one-shot query, and not the making of the index
     memsync.screen_all()  # as a hook of the first session does when it has nothing else to do
@@ -101,10 +103,11 @@ def _row(what: str, size: int, times: Paired) -> tuple[str, ...]:
 class Fts5:
     """SQLite's full text search: Porter stems, any of the words, its own BM25."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self.db = sqlite3.connect(":memory:")
+    def __init__(self, texts: Iterable[str], path: str | Path = ":memory:") -> None:
+        self.db = sqlite3.connect(path)
         self.db.execute("CREATE VIRTUAL TABLE t USING fts5(content, tokenize='porter unicode61')")
         self.db.executemany("INSERT INTO t(rowid, content) VALUES (?, ?)", enumerate(texts))
+        self.db.commit()
 
     def search(self, text: str) -> list[tuple[int, float]]:
         """Return the rows and scores of the best."""
@@ -152,15 +155,24 @@ def text_of(memory: Memory) -> str:
 # making and keeping the index
 
 
-def _first_index(directory: Path, memories: Sequence[Memory]) -> tuple[str, ...]:
-    """Read the file, index all of it and write the cache, against filling a table of FTS5."""
-    env = {"MEMSYNC_HOME": str(directory / "home")}
+def _first_index(directory: Path, memories: Sequence[Memory]) -> Iterator[tuple[str, ...]]:
+    """Read the file, index all of it and write the cache, against the same in a file of FTS5, and against a table in memory of texts that are there."""
+    env, path = {"MEMSYNC_HOME": str(directory / "home")}, directory / ".gobby" / "memories.jsonl"
 
     def ours() -> None:
         Memsync.open(directory, env=env).finder.rebuild()
 
+    def base() -> None:
+        with open(path, "rb") as lines:
+            found = map(orjson.loads, lines)
+            fts = Fts5(
+                (" ".join((one["content"], *one["tags"])) for one in found), directory / f"{time.monotonic_ns()}.db"
+            )
+        fts.db.close()
+
     runs = 1 if len(memories) > 10_000 else 5
-    return _row("first index ÷ FTS5", len(memories), paired(ours, lambda: Fts5(map(text_of, memories)), runs))
+    yield _row("first index ÷ FTS5 in a file, of the same lines", len(memories), paired(ours, base, runs))
+    yield _row("first index ÷ FTS5", len(memories), paired(ours, lambda: Fts5(map(text_of, memories)), runs))
 
 
 def _changed(memsync: Memsync, memories: Sequence[Memory], fts: Fts5) -> tuple[str, ...]:
