@@ -100,7 +100,7 @@ def show(project: Project, given: Given) -> Page:
             "command": spell.command("memory", "diff", *spell.content(against.base[:10] or "HEAD")),
             "state": (state := _describe_stage(project)),
             "can_stage": (can_stage := state in (_UNKNOWN, _WAITING) and not view["problem"]),
-            "version": _version(project) if can_stage else "",
+            "version": _version(found) if can_stage else "",
         }
     except MemsyncError as error:
         view["error"] = str(error)
@@ -155,10 +155,9 @@ def _checkout(project: Project) -> Checkout:
     return Checkout(project.layout.git.root)
 
 
-def _version(project: Project) -> str:
-    """Return what tells the memories as they are from what they may be when somebody stages them."""
-    held = project.store("project").memories()
-    told = repr(sorted((id_, version_of(memory)) for id_, memory in held.items()))
+def _version(found: Difference) -> str:
+    """Return what tells the memories that differ as they are from what they may be when somebody stages them; the others are in git."""
+    told = repr(sorted((event.id, version_of(event.after) if event.after else "") for event in found.memories))
     return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -166,7 +165,7 @@ def stage_all(project: Project, given: Given) -> Done:
     """Put the memories that were on the screen into git's index, for the next commit."""
     checkout, store = _checkout(project), project.store("project")
     store.refresh()
-    if _version(project) != given.get("was"):
+    if _version(compare(project, find_base(project, given.get("with")))) != given.get("was"):
         raise Changed("a memory of this branch")
     if problem := tell_problem(store):  # it would look removed to whoever merges it
         raise MemsyncError(f"{problem}; nothing was staged: mend the file, or stage it with git")

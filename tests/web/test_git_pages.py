@@ -204,7 +204,7 @@ def test_what_cannot_be_read_is_not_passed_off_as_removed_nor_staged(parted, bro
     assert not page.every("form", action="/branch/stage")
     with Memsync.open(parted.root) as project:
         project.stores.refresh()
-        desk.post("/branch/stage", was=branch._version(project))
+        desk.post("/branch/stage", was=branch._version(branch.compare(project, branch.find_base(project))))
     assert desk.status == 422
     assert parted.git("diff", "--cached", "--name-only") == ""
 
