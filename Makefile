@@ -61,6 +61,7 @@ docs: $(STAMP)  ## write what is generated: the help of groups, docs/cli.md, the
 	$(RUN)python -m tools.write_action
 	$(RUN)python -m tools.record_terminal
 	$(RUN)python -m tools.draw_chart
+	$(RUN)python -m tools.draw_calibration
 
 site: $(STAMP)  ## build the documentation site into .site/html; a link that leads nowhere is an error
 	$(RUN)python -m pip install --quiet --disable-pip-version-check --group docs

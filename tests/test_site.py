@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import draw_chart, record_terminal
+from tools import draw_calibration, draw_chart, record_terminal
 from tools.build_site import ROOT, lead_within, list_pages, place_of
 
 PAGES = set(list_pages())
@@ -38,6 +38,15 @@ def test_links_out_of_the_documents_lead_within_the_site_and_others_become_text(
 def test_the_chart_shows_the_figures_of_the_documents(theme):
     drawn = (ROOT / "docs" / "images" / f"compared-{theme}.svg").read_text(encoding="utf-8")
     assert drawn == draw_chart.draw(draw_chart.read_rows(), theme), "run `make docs`"
+
+
+@pytest.mark.parametrize("theme", draw_chart.THEMES)
+def test_the_drawing_of_calibration_shows_the_figures_of_the_documents(theme):
+    panels = draw_calibration.read_panels()
+    assert [panel.name for panel in panels] == ["gobby", "beam", "locomo-observations", "locomo-turns"]
+    assert all(len(panel.bins) == 10 and all(hits >= relevant for hits, relevant in panel.bins) for panel in panels)
+    drawn = (ROOT / "docs" / "images" / f"calibrated-{theme}.svg").read_text(encoding="utf-8")
+    assert drawn == draw_calibration.draw(panels, theme), "run `make docs`"
 
 
 def test_the_terminal_of_the_readme_is_what_the_program_prints():

@@ -57,19 +57,19 @@ def draw(rows: list[Row], theme: str) -> str:
     width, height = right + _BAR + 100, 56 + _ROW * len(rows) + 12
     most = max(row.cost for row in rows)
     parts = [
-        _text(_NAMES, 20, "a recall in a new process, 10,000 memories", colours["text"], bold=True),
-        _text(_NAMES, 38, "× starting Python; less is better", colours["dim"]),
-        _text(right, 20, "two processes write 500 memories each", colours["text"], bold=True),
-        _text(right, 38, "of 1,000, there afterwards; more is better", colours["dim"]),
+        text(_NAMES, 20, "a recall in a new process, 10,000 memories", colours["text"], bold=True),
+        text(_NAMES, 38, "× starting Python; less is better", colours["dim"]),
+        text(right, 20, "two processes write 500 memories each", colours["text"], bold=True),
+        text(right, 38, "of 1,000, there afterwards; more is better", colours["dim"]),
     ]
     for number, row in enumerate(rows):
         y, is_ours = 56 + number * _ROW, row.name == "memsync"
         colour = colours["ours" if is_ours else "other"]
-        parts.append(_text(_NAMES - 10, y + 14, row.name, colours["text"], bold=is_ours, end=True))
+        parts.append(text(_NAMES - 10, y + 14, row.name, colours["text"], bold=is_ours, end=True))
         for x, share, said in ((_NAMES, row.cost / most, f"{row.cost:.0f}"), (right, row.kept / _WRITTEN, row.said)):
             length = max(round(_BAR * share), 2)
             parts.append(f'<rect x="{x}" y="{y}" width="{length}" height="18" rx="3" fill="{colour}"/>')
-            parts.append(_text(x + length + 8, y + 14, said, colours["dim"]))
+            parts.append(text(x + length + 8, y + 14, said, colours["dim"]))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img" '
         'aria-label="Cold recall and lost writes of memsync and others; the table on the page of comparisons has the figures">\n'
@@ -77,7 +77,8 @@ def draw(rows: list[Row], theme: str) -> str:
     )
 
 
-def _text(x: int, y: int, said: str, colour: str, *, bold: bool = False, end: bool = False) -> str:
+def text(x: int, y: int, said: str, colour: str, *, bold: bool = False, end: bool = False) -> str:
+    """Return *said* as an element of an SVG, from *x* on or up to there."""
     how = (' font-weight="600"' if bold else "") + (' text-anchor="end"' if end else "")
     return f'<text x="{x}" y="{y}" fill="{colour}"{how}>{escape(said)}</text>'
 

@@ -44,6 +44,7 @@ def evaluate() -> None:
 @click.option(
     "--depth", type=click.IntRange(min=1), default=measuring.KEPT, show_default=True, help="Hits kept of each answer."
 )
+@click.option("--calibration", is_flag=True, help="Also say how often a hit of each confidence is relevant.")
 @click.option("--embedder", metavar="SPEC", help="Instead of the setting memory.embedder, e.g. none.")
 def recall(
     project: Project,
@@ -53,6 +54,7 @@ def recall(
     inject: bool,
     now: str | None,
     depth: int,
+    calibration: bool,
     embedder: str | None,
 ) -> Answer:
     """Ask the questions of each SUITE, and say how well recall answers.
@@ -79,7 +81,8 @@ def recall(
     found = [report.as_dict() for report in reports]
     overall = measuring.together(reports).as_dict()
     shown = [*found, overall] if len(found) > 1 else found
-    return Answer({"suites": found, "overall": overall}, "\n\n".join(map(_format_report, shown)))
+    parts = [*map(_format_report, shown), *([_format_bins(overall["calibration"])] if calibration else [])]
+    return Answer({"suites": found, "overall": overall}, "\n\n".join(parts))
 
 
 def _asked(project: Project, suite: measuring.Suite, *, depth: int, clock: Clock | None) -> measuring.Report:
@@ -93,6 +96,15 @@ def _asked(project: Project, suite: measuring.Suite, *, depth: int, clock: Clock
         return measuring.ask(suite, meaning, **how)
     with open_session(suite, project.loaded, clock) as inject:
         return measuring.ask(suite, meaning, inject=inject, **how)
+
+
+def _format_bins(bins: Sequence[Mapping[str, Any]]) -> str:
+    """Return the counts of a reliability diagram as a table of Markdown, which is also what the documents have."""
+    rows = [
+        f"| {one['from']:.1f} to {one['to']:.1f} | {one['n']} | {one['relevant']} | {'–' if one['share'] is None else format(one['share'], '.3f')} |"
+        for one in bins
+    ]
+    return "\n".join(["| confidence | hits | relevant | share |", "|---|---|---|---|", *rows])
 
 
 def _clock(text: str) -> Clock:

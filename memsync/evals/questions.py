@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from memsync.errors import ImportFailed
+from memsync.evals.calibration import count_bins
 from memsync.evals.facets import FIGURES, count_facts
 from memsync.format import jsonl
 from memsync.format.codec import bare
@@ -67,7 +68,7 @@ class Answer:
     """What recall said to one question: ids with their scores, best first, and how far to trust them.
 
     `injected` are the ids of the lines that a session would be given for it; None if no session was asked.
-    `folded` are those that such a line stands for.
+    `folded` are those that such a line stands for. `confidences` say by id how sure each of the ranked is, 0 where nobody looked.
     """
 
     query: Query
@@ -76,6 +77,7 @@ class Answer:
     degraded: str = ""
     injected: Sequence[str] | None = None
     folded: Sequence[str] = ()
+    confidences: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ids(self) -> list[str]:
@@ -89,7 +91,11 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the line of a run."""
-        ranked = [{"id": id_, "score": score} for id_, score in self.ranked]
+        sure = self.confidences
+        ranked = [
+            {"id": id_, "score": score, **({"confidence": sure[id_]} if id_ in sure else {})}
+            for id_, score in self.ranked
+        ]
         line = {"qid": self.query.qid, "ranked": ranked, "gate": self.gate}
         if self.injected is None:
             return line
@@ -205,6 +211,7 @@ def ask(
                 degraded=found.degraded,
                 injected=[entry.id for entry in given.entries] if given else None,
                 folded=[entry.id for entry in given.folded] if given else (),
+                confidences={match.memory.id: match.confidence for match in found.matches},
             )
         )
     return Report(name=suite.name, records=len(index), answers=answers)
@@ -231,6 +238,7 @@ class Report:
             "kinds": kinds | {kind: _count(some) for kind, some in _by_kind(nothing).items()},
             "answerable": _figures(counted),
             "unanswerable": _count(nothing),
+            "calibration": count_bins(self.answers),
             "auroc": auroc([answer.gate for answer in counted], [answer.gate for answer in nothing]),
         }
 

@@ -70,6 +70,19 @@ def test_the_figures_come_as_one_json_object(suite):
     assert list(found["kinds"]) == ["short", "long", "na_chat"]
 
 
+def test_hits_are_counted_by_their_confidence(suite):
+    ran = ask("mine", "--calibration", "--json", cwd=suite.parent)
+    bins = ran.json["overall"]["calibration"]
+    assert [(one["from"], one["to"]) for one in bins[:2]] == [(0.0, 0.1), (0.1, 0.2)]
+    out = suite.parent / "run.jsonl"
+    ask("mine", "--run", out, cwd=suite.parent)
+    sure = [hit["confidence"] for line in out.read_text().splitlines() for hit in json.loads(line)["ranked"]]
+    assert sum(one["n"] for one in bins) == len(sure) > 0
+    assert sum(one["relevant"] for one in bins) == 1
+    assert "| confidence | hits | relevant | share |" in ask("mine", "--calibration", cwd=suite.parent).out
+    assert "confidence" not in ask("mine", cwd=suite.parent).out
+
+
 def test_several_suites_get_a_table_each_and_one_over_all(suite):
     write(suite.parent / "other", "o")
     ran = ask("mine", "other", cwd=suite.parent)
