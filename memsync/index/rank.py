@@ -68,7 +68,7 @@ class Ranking:
     """Matches best first; the *gate* is the confidence in the surest of them.
 
     `refused` are the ids that were not allowed, with the confidence in them; `weight_of_meaning` is what meaning
-    counted beside words, 0 without any; `called` is what else rare words of the query are called. *account* says which of its words count for a memory.
+    counted beside words, 0 without any; `called` is what else rare words of the query are called. `account` says which of its words count for a memory.
     """
 
     matches: tuple[Match, ...] = ()

@@ -192,7 +192,8 @@ def test_boosts_and_the_limit_never_enter_the_gate(limit):
 
 
 def test_without_a_match_there_is_no_gate():
-    assert ranked() == Ranking(matches=(), gate=0.0, weight_of_meaning=0.12)
+    empty = ranked()
+    assert empty == Ranking(matches=(), gate=0.0, weight_of_meaning=0.12, account=empty.account)
     rejected = ranked(named(0.9, "a"), allow=lambda *_: None)
     assert (rejected.matches, rejected.gate, rejected.refused) == ((), 0.0, {"a": confidence(0.9)})
 
