@@ -58,4 +58,5 @@ NEGATING_LETTERS: Final = frozenset(_list("negating letters"))
 PARTICLES: Final = frozenset(_list("particles"))
 NEGATING_ENDINGS: Final = tuple(_list("negating endings"))
 CASE_PARTICLES: Final = tuple(_list("case particles"))
-CHANGES: Final = rf"\b(?:{'|'.join(_SECTIONS['changes'])})\b|{'|'.join(_SECTIONS['changes in scripts without spaces'])}"
+LATIN_CHANGES: Final = rf"\b(?:{'|'.join(_SECTIONS['changes'])})\b"
+CHANGES: Final = rf"{LATIN_CHANGES}|{'|'.join(_SECTIONS['changes in scripts without spaces'])}"
