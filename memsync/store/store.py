@@ -280,10 +280,10 @@ class Store(Reading):
         if not raws:
             return []
         end, last = self._ends
-        new, find_head = raws, partial(checkout.find_head, self.path)
+        new = raws
         if self._waits:
             parts = self._lines[:end], self._lines[end:last], self._lines[last:]
-            new = pending.add_bases(raws, *parts, find_head=find_head)
+            new = pending.add_bases(raws, *parts, find_head=partial(checkout.find_head, self.path))
         elif not self.place.private:
             first = len(raws) - len(old)
             new = raws[:first] + [raw for pair in zip(map(bare, old), raws[first:], strict=True) for raw in pair]
