@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from re import Match
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.agents.injection import CAP, Injection
 from memsync.agents.session import RecallSession
@@ -14,6 +13,9 @@ from memsync.store.trust import VALUE
 from memsync.store.workflow import Step
 from memsync.system.logs import Log
 from memsync.system.named import NamedTuple
+
+if TYPE_CHECKING:
+    from re import Match
 
 log = Log(__name__)
 

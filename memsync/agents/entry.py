@@ -11,7 +11,6 @@ import gc
 import os
 import sys
 import time
-from itertools import islice
 
 from memsync.agents import wire
 from memsync.system import deadline, standins
@@ -49,7 +48,6 @@ def main(words: Sequence[str]) -> NoReturn:
         event, client = parse(words)
         wait = wire.longest_wait(os.environ, event)
         _start_clock(wait, own=wire.bound(os.environ), will_fork=event == "session-end")
-        standins.put_in()
         gc.disable()  # there is memory for two seconds, and a tenth of them to gain
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting others takes as long
         if os.environ.get("MEMSYNC_HOOKS") != "off":
@@ -141,6 +139,8 @@ def _answer(event: str, client: str) -> None:
     if event == "session-end":
         _leave()
     if event == "session-start":
+        from itertools import islice
+
         from memsync.system.ancestors import walk_up
 
         near = list(islice(walk_up(), _NEAR))
@@ -157,7 +157,8 @@ def _read_payload() -> dict[str, Any]:
     raw = os.read(0, _LONGEST)
     while part := os.read(0, _LONGEST - len(raw)) if len(raw) < _LONGEST else b"":
         raw += part
-    payload = json.loads(raw.decode("utf-8-sig", "replace") or "{}")
+    raw = raw.removeprefix(b"\xef\xbb\xbf")  # a codec of its own does no more
+    payload = json.loads(raw.decode("utf-8", "replace") or "{}")
     if not isinstance(payload, dict):
         raise TypeError("the payload is not an object")
     return payload
@@ -248,7 +249,8 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
             _start_another(event, ground.layout, ground.loaded)
             keep_patterns()
             return
-    standins.take_out()
+    if ground is None:
+        standins.take_out()
     from memsync.agents.hooks import answer
     from memsync.memories.project import Project
 

@@ -83,6 +83,9 @@ def _clean(text: str) -> str:
 def _answer_client(words: list[str]) -> bool:
     """Do what an agent client waits for, without click; return whether everything is done."""
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
+        from memsync.system import standins
+
+        standins.put_in()
         from memsync.agents.entry import main as answer
 
         answer(words[1:])

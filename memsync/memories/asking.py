@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -161,13 +160,16 @@ class CacheReader:
         if held is None or not self.is_made_alike(held.cached):
             return None
         try:
-            with ExitStack() as stack:
-                opened = {scope: _open_files(place, stack) for scope, place in self._places.items()}
-                if held.about["stamps"] != {scope: as_lists(stamps) for scope, (_, stamps) in opened.items()}:
+            opened: dict[Scope, Files] = {}
+            try:
+                stamps = {scope: as_lists(_open_files(place, scope, opened)) for scope, place in self._places.items()}
+                if held.about["stamps"] != stamps:
                     return None
                 self.problems = dict(held.about["problems"])
-                both = {scope: found for scope, (found, _) in opened.items()}
-                return ask(held, partial(_read_record, held.delta.lines, both))
+                return ask(held, partial(_read_record, held.delta.lines, opened))
+            finally:
+                for one in filter(None, (file for both in opened.values() for file in both)):
+                    one.close()
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever is wrong with the cache, the files have it right
@@ -199,14 +201,14 @@ def as_lists(stamps: Stamps) -> list[list[int]]:
     return [list(stamp) for stamp in stamps]
 
 
-def _open_files(place: Place, stack: ExitStack) -> tuple[Files, Stamps]:
-    """Open both files of *place*, the pending one first as a store does; return them with their stamps."""
+def _open_files(place: Place, scope: Scope, opened: dict[Scope, Files]) -> Stamps:
+    """Put both files of *place* among the *opened*, the pending one first as a store does; return their stamps."""
     path = files.resolve_inside(place.memories, place.tree)
-    (held, held_stamp), (file, stamp) = (files.open_stamped(one) for one in (place.pending, path))
-    for one in (held, file):
-        if one is not None:
-            stack.callback(one.close)
-    return (file, held), (stamp, held_stamp)
+    held, held_stamp = files.open_stamped(place.pending)
+    opened[scope] = None, held
+    file, stamp = files.open_stamped(path)
+    opened[scope] = file, held
+    return stamp, held_stamp
 
 
 def _read_record(lines: Any, opened: Mapping[Scope, Files], slot: int) -> tuple[Scope, Memory] | None:

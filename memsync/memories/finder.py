@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from _thread import RLock
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
@@ -135,6 +135,8 @@ class Finder:
         Raises:
             StoreUnreadable, OutsideTree
         """
+        from contextlib import nullcontext
+
         with self._mutex:
             if self._warm is None:
                 with nullcontext() if (known := self._load_arrays()) else self._turn():
@@ -183,6 +185,8 @@ class Finder:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         """Let one process make the index, while others wait for what it saves; nothing depends on it but time."""
+        from contextlib import ExitStack
+
         with ExitStack() as stack:
             if self._place and self.path:
                 with suppress(OSError, StoreError):

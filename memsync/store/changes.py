@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -123,6 +122,8 @@ class Hashes:
         self._current, self._alike = current, alike
         self._ids: dict[int, tuple[str, ...]] | None = None  # by the first half of the hash, in order
         self._asked = 0
+        from collections import Counter
+
         self.superseded = Counter(old for memory in list_replacing(replacing()) for old in memory.supersedes)
 
     def find(self, hash_: str, text: str = "") -> Iterable[str]:

@@ -114,9 +114,7 @@ def _made_by() -> tuple[str, int, int]:
 
 
 def _sre() -> Any:
-    from importlib import import_module
-
-    return import_module("_sre")
+    return __import__("_sre")
 
 
 def _find(text: str | bytes, flags: int) -> Parts:

@@ -80,6 +80,145 @@ print("json" in sys.modules, json.JSONDecoder.__name__, re.compile("a(b)").match
     ]
 
 
+LIBRARY = """
+import sys, warnings
+from memsync.system import standins
+warnings.simplefilter("ignore")
+kept = {*sys.modules}
+failed = {}
+for name in sys.argv[1:]:
+    standins.put_in()
+    try:
+        __import__(name)
+    except ImportError as error:
+        if error.name != name:  # what is not of this system, or was not built
+            failed[name] = repr(error)
+    except Exception as error:
+        failed[name] = repr(error)
+    standins.take_out()
+    for one in [*sys.modules]:
+        if one not in kept and str(getattr(sys.modules[one], "__file__", "")).endswith(".py"):
+            del sys.modules[one]
+print(failed)
+"""
+# Whose import opens a window, prints a poem, or takes long.
+LEFT_OUT = {"antigravity", "this", "idlelib", "turtledemo", "tkinter", "turtle", "lib2to3", "test"}
+
+
+def test_every_module_of_the_standard_library_can_be_imported_beside_the_stand_ins():
+    names = sorted(name for name in sys.stdlib_module_names if name[0] != "_" and name not in LEFT_OUT)
+    done = subprocess.run([sys.executable, "-c", LIBRARY, *names], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "{}"
+
+
+def test_what_is_of_others_is_imported_without_stand_ins():
+    code = """
+import sys
+from memsync.system import standins
+standins.put_in()
+from typing import Generic, TypeVar
+T = TypeVar("T")
+class Ours(dict[str, T], Generic[T]): pass
+import numpy
+print(Ours(a=1), [name for name in ("typing", "functools") if sys.modules[name].__spec__ is None], standins._Watch in sys.meta_path)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "{'a': 1} [] False\n"
+
+
+def run_as(code: str, *, with_stand_ins: bool) -> str:
+    """Return what *code* prints, with the stand-ins in or without."""
+    before = "from memsync.system import standins; standins.put_in()\n" if with_stand_ins else ""
+    return subprocess.run([sys.executable, "-c", before + code], capture_output=True, text=True, check=True).stdout
+
+
+TOOLS = """
+from contextlib import contextmanager, suppress
+from functools import cache, cached_property, lru_cache, partial, reduce, wraps
+from types import MappingProxyType
+
+class Thing:
+    made = 0
+    @cached_property
+    def size(self):
+        "how large it is"
+        self.made += 1
+        return 7
+
+one = Thing()
+print(one.size, one.size, one.made, Thing.size.__doc__)
+
+@cache
+def double(x): return 2 * x
+@lru_cache
+def third(x): return 3 * x
+@lru_cache(maxsize=2)
+def fourth(x): return 4 * x
+for call in (double, third, fourth):
+    print([call(x) for x in (1, 2, 3, 1)], call.cache_info().hits, call.cache_info().misses, call.cache_info().currsize)
+
+@contextmanager
+def opened(name):
+    print("in", name)
+    try:
+        yield name.upper()
+    except ValueError:
+        print("taken")
+    finally:
+        print("out", name)
+
+with opened("a") as name:
+    print(name)
+with opened("b"):
+    raise ValueError
+for wrong in (KeyError, StopIteration, GeneratorExit):
+    try:
+        with opened("c"):
+            raise wrong(1)
+    except BaseException as error:
+        print(repr(error))
+@opened("d")
+def inside(): print("inside")
+inside()
+@contextmanager
+def twice():
+    yield 1
+    yield 2
+try:
+    with twice(): pass
+except RuntimeError as error:
+    print(repr(error))
+
+with suppress(KeyError, ValueError):
+    {}[1]
+with suppress(ValueError):
+    raise ExceptionGroup("some", [ValueError(1)]) if __import__("sys").version_info >= (3, 12) else ValueError
+try:
+    with suppress():
+        {}[1]
+except KeyError as error:
+    print(repr(error))
+print(reduce(lambda a, b: a * b, [1, 2, 3]), partial(max, 3)(2), MappingProxyType({1: 2}), wraps(double)(lambda x: x).__name__)
+"""
+
+
+def test_the_tools_of_functools_and_contextlib_do_what_those_do():
+    assert run_as(TOOLS, with_stand_ins=True) == run_as(TOOLS, with_stand_ins=False)
+
+
+def test_parts_of_collections_are_found_by_each_spelling_with_the_stand_ins_in():
+    code = """
+import collections
+import collections.abc
+from collections import Counter, OrderedDict, abc, defaultdict, namedtuple
+from heapq import heappush, nlargest
+from operator import itemgetter
+print(isinstance({}, collections.abc.Mapping), abc.Mapping is collections.abc.Mapping, Counter("aab"), nlargest(1, [1, 2]))
+print(issubclass(OrderedDict, abc.MutableMapping), namedtuple("N", "a")(1), itemgetter(0)("b"), collections.ChainMap({1: 2}))
+"""
+    assert run_as(code, with_stand_ins=True) == run_as(code, with_stand_ins=False)
+
+
 def test_what_is_loaded_already_has_no_stand_in():
     standins.put_in()
     assert sys.modules["json"] is json
