@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from memsync.errors import AmbiguousId, InvalidMemory, MemoryNotFound, closest
+from memsync.system.late import late
 from memsync.system.named import NamedTuple
+
+if TYPE_CHECKING:
+    import datetime as dt
+else:
+    dt = late("datetime", keeps=True)  # a hook that has nothing to say needs none
 
 TYPE_ORDER: Final = ("context", "preference", "pattern", "fact")
 HEADINGS: Final[Mapping[str, str]] = MappingProxyType(
@@ -30,7 +35,7 @@ ALLOW_TAG: Final = "allow-secret"
 
 NO_EXTRA: Final[Mapping[str, Any]] = MappingProxyType({})
 
-Clock = Callable[[], datetime]
+Clock = Callable[[], "dt.datetime"]
 Scope = Literal["project", "global", "stealth"]
 SCOPES: Final[tuple[Scope, ...]] = ("project", "stealth", "global")
 
@@ -42,8 +47,6 @@ SKILL_PREFIX: Final = "sk-"
 _ODD: Final = "odd-"  # of what is shown in place of an id that could pass for something else
 _LONGEST_ID: Final = 64
 _NEAR: Final = 80.0  # percent of letters in common with an id that may have been meant: one of six is wrong
-_TICK: Final = timedelta(milliseconds=1)
-_LAST: Final = datetime.max.replace(tzinfo=UTC) - _TICK
 
 
 class Memory(NamedTuple):
@@ -63,18 +66,18 @@ class Memory(NamedTuple):
     source_type: str = DEFAULT_SOURCE
     source_session_id: str | None = None
     author: str | None = None
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
+    created_at: dt.datetime | None = None
+    updated_at: dt.datetime | None = None
     supersedes: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()
     cues: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     conflict_of: str | None = None
-    archived_at: datetime | None = None
+    archived_at: dt.datetime | None = None
     extra: Mapping[str, Any] = NO_EXTRA
 
     @property
-    def written_at(self) -> datetime | None:
+    def written_at(self) -> dt.datetime | None:
         """When it was last written, as far as it says."""
         return self.updated_at or self.created_at
 
@@ -102,12 +105,12 @@ class Change(NamedTuple):
     after: Memory | None
 
 
-def utc_now() -> datetime:
+def utc_now() -> dt.datetime:
     """Return the present time, aware and in UTC."""
-    return datetime.now(UTC)
+    return dt.datetime.now(dt.UTC)
 
 
-def tick(now: datetime, previous: datetime | None) -> datetime:
+def tick(now: dt.datetime, previous: dt.datetime | None) -> dt.datetime:
     """Return *now* in whole milliseconds, or just after *previous* if the clock went back.
 
     An edit must look later than what it edits, or a merge would undo it.
@@ -115,31 +118,29 @@ def tick(now: datetime, previous: datetime | None) -> datetime:
     now = now.replace(microsecond=now.microsecond // 1000 * 1000)
     if previous is None or now > previous:
         return now
-    return previous + _TICK if previous < _LAST else previous
+    later = dt.timedelta(milliseconds=1)
+    return previous + later if previous < dt.datetime.max.replace(tzinfo=dt.UTC) - later else previous
 
 
-def parse_time(text: object) -> datetime | None:
+def parse_time(text: object) -> dt.datetime | None:
     """Read an ISO 8601 time; without an offset it is UTC. None if it is not a valid time."""
     if not isinstance(text, str):
         return None
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    if moment.tzinfo is UTC:
-        return moment
-    try:
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except OverflowError:
+        moment = dt.datetime.fromisoformat(text)
+        if moment.tzinfo is dt.UTC:
+            return moment
+        return moment.replace(tzinfo=dt.UTC) if moment.tzinfo is None else moment.astimezone(dt.UTC)
+    except (OverflowError, ValueError):
         return None
 
 
-def format_time(moment: datetime) -> str:
+def format_time(moment: dt.datetime) -> str:
     """Spell *moment* as memsync writes it: UTC, milliseconds, `Z`."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    return moment.astimezone(dt.UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
-def age(moment: datetime | None, now: datetime) -> str:
+def age(moment: dt.datetime | None, now: dt.datetime) -> str:
     """Return how long ago *moment* was, in words."""
     if moment is None:
         return "no date"
@@ -196,7 +197,7 @@ def id_length(count: int) -> int:
 
 
 def new_id(
-    content: str, now: datetime, *, is_taken: Callable[[str], bool], count: int, prefix: str = _ID_PREFIX
+    content: str, now: dt.datetime, *, is_taken: Callable[[str], bool], count: int, prefix: str = _ID_PREFIX
 ) -> str:
     """Return an id that is not taken: *prefix* and 6 or more base32 characters.
 

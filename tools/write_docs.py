@@ -17,13 +17,13 @@ from memsync import origin
 from memsync.cli.app import cli
 from memsync.mcp import early
 from memsync.mcp.choice import SHOWS_CARDS
-from memsync.store import settings, workflow
+from memsync.store import places, settings, workflow
 
 ROOT = Path(__file__).parents[1]
 HELP = ROOT / "memsync" / "cli" / "help"
 REFERENCE = ROOT / "docs" / "cli.md"
 SETTINGS = origin.templates() / "config.yaml"
-WORKFLOWS = origin.templates() / workflow.FOLDER
+WORKFLOWS = origin.templates() / places.WORKFLOWS
 
 _LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 

@@ -22,7 +22,9 @@ from memsync.clients.facts import EVENTS, TOOLS, Client
 from memsync.errors import MemsyncError, UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import Hit
+from memsync.records import format_time
 from memsync.store import files, workflow
+from memsync.store.places import list_workflows
 from memsync.store.trust import why_no_step
 
 
@@ -136,7 +138,7 @@ def _note(turn: Turn, client: Client, event: str, outcomes: Sequence[Outcome]) -
     hits = [entry for found in turn.injections for entry in found.entries if isinstance(entry, Hit)]
     sure = {hit.id: round(hit.confidence, 2) for hit in hits}
     return {
-        **describe(client, event, session.id, turn.values["source"], clock=session.project.clock),
+        **describe(client, event, session.id, turn.values["source"], at=format_time(session.project.clock())),
         "given": [entry.id for found in turn.injections for entry in found.entries],
         **({"sure": sure} if sure else {}),
         **({"chars": size} if (size := sum(len(found.text) for found in turn.injections)) else {}),
@@ -191,8 +193,8 @@ def run_trigger(project: Project, trigger: str, *, session_id: str, prompt: str)
 
 def check_workflows(project: Project, paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     """Return the workflow files looked at, *paths* or the project's own, and what is wrong with them."""
-    theirs = {path for path, place in workflow.own_files(project.layout) if place.scope == "project"}
-    checked = list(paths) or [path for path, _ in workflow.own_files(project.layout)]
+    theirs = {path for path, place in list_workflows(project.layout) if place.scope == "project"}
+    checked = list(paths) or [path for path, _ in list_workflows(project.layout)]
     problems: list[str] = []
     for path in checked:
         try:

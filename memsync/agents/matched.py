@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from memsync.store.state import State
 
 MATCHED: Final = "matched"

@@ -6,6 +6,7 @@ Loads no store: small talk is answered by this alone.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,9 +16,9 @@ from memsync.agents import hooklog
 from memsync.agents.triage import small_talk
 from memsync.clients.facts import Client
 from memsync.errors import MemsyncError
-from memsync.records import Clock, Scope, format_time, utc_now
-from memsync.store import config, workflow
-from memsync.store.places import Layout, locate
+from memsync.records import Scope
+from memsync.store import config
+from memsync.store.places import Layout, list_workflows, locate
 from memsync.store.settings import Settings
 from memsync.system.limits import read_json
 
@@ -70,9 +71,15 @@ def _is_writable(database: Path) -> bool:
     return all(os.access(path, os.W_OK) for path in there)
 
 
-def describe(client: Client, event: str, session: str, source: str, *, clock: Clock = utc_now) -> dict[str, Any]:
-    """Return what every note of an event begins with."""
-    about = {"at": format_time(clock()), "client": client.name, "event": event, "session": session}
+def _format_now() -> str:
+    """Spell the present time as `records.format_time` does, without loading `datetime`: a hook that has nothing to say needs none."""
+    seconds, rest = divmod(time.time_ns() // 1_000_000, 1_000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest:03d}Z"
+
+
+def describe(client: Client, event: str, session: str, source: str, *, at: str) -> dict[str, Any]:
+    """Return what every note of an event, at the time *at*, begins with."""
+    about = {"at": at, "client": client.name, "event": event, "session": session}
     return {**about, "source": source} if source else about
 
 
@@ -96,13 +103,13 @@ def find_usual(
         layout = locate(Path(cwd), env)
         loaded = config.load(layout)
         is_usual = loaded.settings.enabled and not (loaded.unreadable or layout.notes)
-        if is_usual and not any(workflow.own_files(layout)):
+        if is_usual and not any(list_workflows(layout)):
             return layout, loaded
     return None
 
 
 def note_nothing(client: Client, payload: Mapping[str, Any], why: str, layout: Layout, loaded: config.Loaded) -> None:
     """Note that a prompt was given nothing, and why."""
-    note = describe(client, "prompt", session_id(payload), str(payload.get("source") or ""))
+    note = describe(client, "prompt", session_id(payload), str(payload.get("source") or ""), at=_format_now())
     nothing = {"given": [], "filtered": 0, "reason": why, "errors": []}
     hooklog.write(layout, scope_of(layout, loaded.settings), note | nothing)

@@ -100,7 +100,7 @@ def answer(project: Project, request: Mapping[str, Any]) -> Reply | None:
 
 def _is_plain(project: Project) -> bool:
     """Tell whether a command would look at the open stores alone, and say nothing on standard error."""
-    from memsync.store.trust import BUILT_IN
+    from memsync.store.settings import BUILT_IN
     from memsync.store.workflow import find_waiting
 
     return not (

@@ -12,7 +12,6 @@ import mmap
 import os
 import sys
 import zlib
-from array import array
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +22,8 @@ from memsync.system import local
 from memsync.system.dataclass import dataclass
 
 if TYPE_CHECKING:
+    from array import array
+
     from numpy.typing import NDArray
 
 MAGIC: Final = b"MSIDX004"
@@ -66,6 +67,8 @@ def save(
     Raises:
         OSError: nothing was changed.
     """
+    from array import array
+
     table, place, check = [], 0, 1
     blocks: list[bytes | memoryview] = []
     for name, one in arrays.items():

@@ -6,9 +6,7 @@ the places of all lines, the slots that are dead, and of each late record what t
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -22,6 +20,8 @@ from memsync.system import local
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
+    from array import array
+
     from memsync.index.embed import Meaning
     from memsync.index.tokens import Tokenizer
     from memsync.records import Memory
@@ -61,7 +61,9 @@ def make_late(memory: Memory, base: Cached, tokenizer: Tokenizer, meaning: Meani
     """Return what the warm index would take from *memory*."""
     terms = tokenizer.record_terms(memory) + tokenizer.hidden_terms(memory)
     places = _find_places(memory)
-    counts = {term_key(term): count for term, count in Counter([*terms, *places]).items()}
+    counts: dict[int, int] = {}
+    for key in map(term_key, (*terms, *places)):
+        counts[key] = counts.get(key, 0) + 1
     known = base.views["base.keys"]
     words = [term for term in dict.fromkeys(terms) if is_word(term) and not _has(known, term_key(term))]
     vector = meaning.row(embedding_text(memory)) if meaning else None
@@ -78,6 +80,8 @@ def _find_places(memory: Memory) -> Sequence[str]:
 
 def quantise(vector: Sequence[float]) -> tuple[bytes, float, bytes]:
     """Return numbers, scale and signs of one row as `vectors.quantise` makes them, without numpy."""
+    from array import array
+
     single = array("f", vector)
     scale = array("f", [max(map(abs, single)) / LEVELS])[0]
     numbers = array("b", map(round, array("f", (x / scale if scale else 0.0 for x in single))))
@@ -91,6 +95,8 @@ def save(path: Path, delta: Delta, base: Cached, *, private: bool) -> None:
     Raises:
         OSError: nothing was changed.
     """
+    from array import array
+
     late = delta.late
     arrays: dict[str, array[Any]] = {
         "lines": array("q", delta.lines),

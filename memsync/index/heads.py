@@ -6,7 +6,6 @@ may be equal to, and whether it replaces others.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,6 +17,8 @@ from memsync.records import normal_form
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
+    from array import array
+
     from memsync.index.delta import Delta
     from memsync.records import Memory
 
@@ -63,6 +64,8 @@ def count_moment(moment: datetime) -> int:
 
 def name_arrays(memories: Iterable[Memory]) -> dict[str, array[Any]]:
     """Return the heads of *memories* as arrays, by name."""
+    from array import array
+
     memories = list(memories)
     letters = [memory.id.encode("utf-8", "surrogatepass") for memory in memories]
     return {

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from heapq import nlargest
 from itertools import chain, compress
 from math import sqrt
 from operator import mul
@@ -215,11 +213,12 @@ class OneShot:
     def _alike(self, word: str, *, known: bool) -> list[tuple[str, float]]:
         keys, starts, places = (self._a[f"grams.{name}"] for name in ("keys", "starts", "places"))
         grams = trigrams(word)
-        shared: Counter[int] = Counter()
+        shared: dict[int, int] = {}
         for gram in grams:
             at = bisect_left(keys, gram)
             if at < len(keys) and keys[at] == gram:
-                shared.update(places[starts[at] : starts[at + 1]].tolist())
+                for place in places[starts[at] : starts[at + 1]].tolist():
+                    shared[place] = shared.get(place, 0) + 1
         sizes = self._a["grams.sizes"]
         likeness = {place: count / sqrt(sizes[place] * len(grams)) for place, count in shared.items()}
         may_be_typo = len(word) >= TYPO_LETTERS and not known
@@ -230,7 +229,8 @@ class OneShot:
             typos = {other: nearness for other in near if (nearness := find_nearness(word, other))}
 
         def read(most: int) -> tuple[float, dict[str, float]]:
-            edge = nlargest(most, likeness.values())[-1] if most < len(likeness) else 0.0
+            high = sorted(x for x in likeness.values() if x > ALIKE)
+            edge = high[-most] if most < len(high) else 0.0
             least = max(edge, ALIKE)
             found = {self._word(place): x for place, x in likeness.items() if x >= least}
             return edge, found | {other: x for other, x in late.items() if x >= ALIKE}
@@ -255,7 +255,7 @@ class OneShot:
         vector, scale = asked
         unrelated, width = self._meaning.unrelated, len(vector)
         scales = self._scales()
-        best = max(min(nlargest(SIEVED, wordy.values()), default=0.0), _TINY)
+        best = max(min(sorted(wordy.values())[-SIEVED:], default=0.0), _TINY)
         chosen = self._near(vector, scales).union(slot for slot, x in wordy.items() if x >= best)
         found = {}
         for slot, dot in zip(

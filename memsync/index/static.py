@@ -7,9 +7,7 @@ was trained (docs/embedder.md). A query needs no numpy.
 from __future__ import annotations
 
 import mmap
-import struct
 import sys
-import unicodedata
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,12 +27,14 @@ if TYPE_CHECKING:
     from memsync.index.pieces import Table
 
 MAGIC: Final = b"MSEMB002"
-HEAD: Final = struct.Struct("<8s32sIIII")  # magic, SHA-256 of the rest, rows, dim, vocabulary bytes, notes bytes
+HEAD: Final = 56  # bytes: magic, SHA-256 of the rest, then in four each rows, dim, vocabulary bytes, notes bytes
+_NUMBERS: Final = 40  # where these four stand
 HASHED: Final = 509  # rows `#0` to `#508` stand for trigrams of unknown words
 BUILTIN: Final = Path(__file__).with_name("embedder.bin")
 WORDS: Final = "embedder.words"  # beside it: of each word the checksum, where it stands, and its row, sorted
 
 _WORDS: Final = late_pattern(r"[^\W_]+")
+_EDGE: Final = "`'\",;:.!?()[]{}<>*-_"  # what stands around a word, and is none
 _PARTS: Final = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
 _MAX_WORD: Final = 256
 _MAX_PIECE: Final = 24
@@ -91,8 +91,8 @@ class WordPieces:
 
     def read_chunk(self, chunk: str) -> tuple[int, ...]:
         """Return the rows of what stands between white space: no word has any in it. It is not remembered."""
-        if chunk.isalnum():  # as most are: one word
-            return self._word(chunk[:_MAX_WORD])
+        if (bare := chunk.strip(_EDGE)).isalnum():  # as most are: one word
+            return self._word(bare[:_MAX_WORD])
         return tuple(chain.from_iterable(self._word(word[:_MAX_WORD]) for word in _WORDS.findall(chunk)))
 
     def _word(self, word: str) -> tuple[int, ...]:
@@ -134,6 +134,8 @@ def fold(word: str) -> str:
     """Drop accents and unify compatibility forms; case is kept for splitting."""
     if word.isascii():
         return word
+    import unicodedata
+
     marks = unicodedata.normalize("NFKD", word.replace("ß", "ss"))
     return "".join(letter for letter in marks if not unicodedata.combining(letter))
 
@@ -150,16 +152,17 @@ class StaticEmbedder:
 
     def __init__(self, path: Path = BUILTIN) -> None:
         with path.open("rb") as file:
-            head = file.read(HEAD.size)
-            if len(head) < HEAD.size or not head.startswith(MAGIC):
+            head = file.read(HEAD)
+            if len(head) < HEAD or not head.startswith(MAGIC):
                 raise ValueError(f"{path} is no memsync embedder; install memsync again")
-            _, self._digest, rows, dim, words, notes = HEAD.unpack(head)
+            rows, dim, words, notes = (int.from_bytes(head[at : at + 4], "little") for at in range(_NUMBERS, HEAD, 4))
+            self._digest = head[len(MAGIC) : _NUMBERS]
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._words_path = path.with_name(WORDS)
         self.dim: int = dim
         self._rows: int = rows
-        self._text = slice(HEAD.size, HEAD.size + words)
-        self._scales_at = -(-(HEAD.size + words + notes) // 64) * 64
+        self._text = slice(HEAD, HEAD + words)
+        self._scales_at = -(-(HEAD + words + notes) // 64) * 64
         self._table_at = self._scales_at + 4 * rows
 
     @property
@@ -171,7 +174,7 @@ class StaticEmbedder:
         """Tell whether the file is as it was made."""
         from hashlib import sha256
 
-        return bool(sha256(self._map[HEAD.size - 16 :]).digest() == self._digest)
+        return bool(sha256(self._map[_NUMBERS:]).digest() == self._digest)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text; a text without a known word is all zeros."""

@@ -8,7 +8,6 @@ exact form behind ``=``; a commit hash also gives its first seven digits.
 
 from __future__ import annotations
 
-import unicodedata
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -158,6 +157,8 @@ class Tokenizer:
             if chunk.isalnum():
                 return self._bare_unit(chunk)  # one unit that needs no look for others
         else:
+            import unicodedata
+
             chunk = unicodedata.normalize("NFKC", chunk).replace("\u2019", "'")
             if any(map(_may_be_unspaced, chunk)) and _UNSPACED.search(chunk):  # which takes long to compile
                 return self._unspaced(chunk)
@@ -238,6 +239,8 @@ def is_identifier(form: str) -> bool:
 
 def unaccented(text: str) -> str:
     """Return *text* without combining marks."""
+    import unicodedata
+
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 

@@ -14,13 +14,12 @@ from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.reach import find_note
 from memsync.store import checkout, files
-from memsync.store.places import CONFIG, MEMORIES, Place, key_file
-from memsync.store.workflow import FOLDER
+from memsync.store.places import CONFIG, MEMORIES, WORKFLOWS, Place, key_file
 from memsync.system.home import find_home
 from memsync.system.texts import count
 from memsync.transfer import writers
 
-_OURS: Final = frozenset({MEMORIES, CONFIG, FOLDER, ".gitignore", "local"})
+_OURS: Final = frozenset({MEMORIES, CONFIG, WORKFLOWS, ".gitignore", "local"})
 
 
 class Doomed(NamedTuple):
@@ -54,7 +53,7 @@ def _list_ours(place: Place, held: str) -> list[Doomed]:
     names = {path.name for path in place.directory.iterdir()} if place.directory.is_dir() else set()
     if names <= _OURS:
         return [Doomed(place.directory, held)]
-    whats = {MEMORIES: held, CONFIG: "settings", FOLDER: "workflows"}
+    whats = {MEMORIES: held, CONFIG: "settings", WORKFLOWS: "workflows"}
     return [Doomed(place.directory / name, whats.get(name, "ours")) for name in sorted(names & _OURS)]
 
 

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memsync.errors import ConfigError, StoreError
-from memsync.store import files, trust
+from memsync.store import files
 from memsync.store.places import Layout, Place
 from memsync.store.settings import ALIASES, KEYS, Settings, find_spec, name_of, parse_value
 from memsync.system.dataclass import dataclass, replace
 from memsync.system.late import late
 
 if TYPE_CHECKING:
-    from memsync.store import yamltext
+    from memsync.store import trust, yamltext
 else:
+    trust = late("memsync.store.trust")
     yamltext = late("memsync.store.yamltext")  # most have no settings file
 
 
@@ -164,7 +165,7 @@ def check_text(text: str, path: Path, *, is_lenient: bool = False) -> dict[str, 
         ConfigError: one is unknown or has a value that does not fit.
     """
     found: dict[str, Any] = {}
-    with suppress(ConfigError) if is_lenient else nullcontext():
+    with suppress(*[ConfigError] * is_lenient):
         for key, value in _flatten(_read_text(text.encode(), path)):
             found[name_of(key)] = parse_value(key, value)
     return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -21,15 +21,15 @@ from memsync.system.home import find_home, find_own
 from memsync.system.late import late_pattern
 
 STORE_DIR: Final = ".gobby"
-_ODD: Final = late_pattern(r"[^a-z0-9]+")
+_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 MEMORIES: Final = "memories.jsonl"
 CONFIG: Final = "config.yaml"
+WORKFLOWS: Final = "workflows"  # the folder of lifecycles beside the memories
 SKILLS: Final = ".claude/skills"  # of a project: where Claude Code looks
 
 _REMOTE: Final = late_pattern(r'^\[remote "origin"\](?:(?!^\[).)*?^\s*url\s*=\s*(\S+)', re.MULTILINE | re.DOTALL)
 _SHARED: Final = late_pattern(r"^\s*sharedrepository\s*=\s*\"?(\w+)", re.MULTILINE | re.IGNORECASE)
 _FOR_THE_GROUP: Final = frozenset("1 2 true yes on group all world everybody".split())
-_KEY: Final = late_pattern(r"[a-z0-9][a-z0-9-]*")
 _DEFAULT_PORT: Final = late_pattern(r":(22|80|443|9418)$")
 _SCHEME: Final = late_pattern(r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@")
 
@@ -158,6 +158,15 @@ class Layout:
             bare = f"{self.start} is a bare repository and has no work tree; use "
             return bare, Remedy("--global"), ", or run in a checkout"
         return ("no home directory is known; set HOME, or MEMSYNC_HOME to a directory of yours",)
+
+
+def list_workflows(layout: Layout) -> Iterator[tuple[Path, Place]]:
+    """Yield the workflow files of the user, of the project, and the user's own for it; also of Gobby's `lifecycle/`."""
+    for place in (layout.global_, layout.project, layout.stealth):
+        folder = place.directory / WORKFLOWS if place else None
+        if place and folder and folder.is_dir():
+            for inner in (folder / "lifecycle", folder):
+                yield from ((path, place) for path in sorted(inner.glob("*.y*ml")))
 
 
 def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
@@ -309,9 +318,10 @@ def stealth_key(layout: Layout) -> str:
     if layout.git is None:
         return _make_key(layout.root or layout.start, f"path:{layout.root or layout.start}")
     kept = _read_text(key_file(layout.git)).strip()
-    if _KEY.fullmatch(kept):
+    if kept[:1] in _PLAIN and _PLAIN.issuperset(kept.replace("-", "")):
         return kept
-    if found := _REMOTE.search(_read_text(layout.git.common / "config")):
+    told = _read_text(layout.git.common / "config")
+    if found := '[remote "origin"]' in told and _REMOTE.search(told):  # a pattern that is not asked is not compiled
         url = normal_url(found[1])
         return _make_key(Path(url), f"remote:{url}")
     common = os.path.realpath(layout.git.common)
@@ -319,7 +329,8 @@ def stealth_key(layout: Layout) -> str:
 
 
 def _make_key(named: Path, identity: str) -> str:
-    slug = _ODD.sub("-", named.name.lower()).strip("-")[:40] or "project"
+    words = "".join(letter if letter in _PLAIN else " " for letter in named.name.lower()).split()
+    slug = "-".join(words)[:40] or "project"
     raw = identity.encode("utf-8", "surrogatepass")
     return f"{slug}-{crc32(raw):08x}{crc32(raw[::-1]):08x}"
 

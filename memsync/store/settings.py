@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from memsync.errors import ConfigError, Remedy, closest, suggest
-from memsync.store import trust
 from memsync.system.dataclass import dataclass, field, fields
 
 
@@ -16,6 +15,7 @@ def _setting(
     return field(default=default, metadata={"key": key, "help": help_, "low": low, "high": high, "one_of": one_of})
 
 
+BUILT_IN: Final = ("builtin", "none")  # the embedders that reach nothing outside of the package
 AUTOMATIC: Final = ("off", "propose", "apply")
 MODES: Final = ("worktree", "on-commit", "auto-commit")
 
@@ -186,7 +186,7 @@ def parse_value(key: str, value: object) -> Any:
 def _parse_text(key: str, value: object, one_of: tuple[str, ...]) -> str:
     """Return *value* in the one spelling that all code sees which checks or uses it."""
     text = "" if value is None else str(value).strip()
-    if (word := text.casefold()) in one_of or (key == "memory.embedder" and word in trust.BUILT_IN):
+    if (word := text.casefold()) in one_of or (key == "memory.embedder" and word in BUILT_IN):
         return word
     if one_of:
         raise ConfigError(f"{key}: {text!r} is not one of {', '.join(one_of)}")

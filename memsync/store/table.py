@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from memsync.errors import StoreError
 from memsync.format.codec import Line, make_late
@@ -17,6 +16,9 @@ from memsync.index.heads import Heads
 from memsync.store import files
 from memsync.system import local as below
 from memsync.system.named import NamedTuple
+
+if TYPE_CHECKING:
+    from array import array
 
 _BLOCK: Final = 1 << 16  # bytes that are copied or compared at once
 
@@ -119,6 +121,8 @@ class Table:
 
     def list_places(self, lines: Sequence[int]) -> array[int]:
         """Return *lines*, the places of all lines of the cache, as they are now."""
+        from array import array
+
         places = array("q", lines)
         starts, ends = places[1::3], places[2::3]
         came = sorted(self.came, key=lambda one: one.at)

@@ -20,6 +20,7 @@ from typing import Any, Final, Literal
 from memsync.errors import NoStore
 from memsync.store import files
 from memsync.store.places import Layout
+from memsync.store.settings import BUILT_IN
 from memsync.system.dataclass import dataclass
 from memsync.system.late import late_pattern
 from memsync.system.limits import read_json
@@ -27,7 +28,6 @@ from memsync.system.named import NamedTuple
 
 Verdict = Literal["taken", "waits", "refused"]
 
-BUILT_IN: Final = ("builtin", "none")  # the embedders that reach nothing outside of the package
 FOLDER: Final = "trust"  # of the home store
 
 _MOST_NAMES: Final = 256  # files and settings of one project; the oldest are forgotten

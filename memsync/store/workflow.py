@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from memsync import __version__
 from memsync.errors import ConfigError, StoreError
 from memsync.store import files, trust
+from memsync.store.places import WORKFLOWS, list_workflows
 from memsync.system.late import late
 from memsync.system.limits import LARGEST_YAML, read_json
 from memsync.system.logs import Log
@@ -23,13 +24,12 @@ from memsync.system.named import NamedTuple
 if TYPE_CHECKING:
     from memsync.store import yamltext
     from memsync.store.config import Loaded
-    from memsync.store.places import Layout, Place
+    from memsync.store.places import Layout
 else:
     yamltext = late("memsync.store.yamltext")
 
 log = Log(__name__)
 
-FOLDER: Final = "workflows"
 _MOST_FILES: Final = 64  # of a project: each is read by every hook
 COMPILED: Final = Path(__file__).with_name("workflows.json")  # those of templates/, parsed by `make docs`
 
@@ -97,7 +97,7 @@ def load(layout: Layout) -> Lifecycles:
 def find_instructions(layout: Layout, loaded: Loaded) -> list[trust.Instruction]:
     """Return what the repository brings that acts, approved or not: settings, and workflow files."""
     place = layout.project
-    found = _read_files(layout)[0] if place is not None and (place.directory / FOLDER).is_dir() else []
+    found = _read_files(layout)[0] if place is not None and (place.directory / WORKFLOWS).is_dir() else []
     return [*loaded.instructions, *(trust.of_file(layout, one.path, one.data) for one in found if one.is_theirs)]
 
 
@@ -107,20 +107,11 @@ def find_waiting(layout: Layout, loaded: Loaded) -> list[trust.Instruction]:
     return [one for one in find_instructions(layout, loaded) if approvals.wait(one)]
 
 
-def own_files(layout: Layout) -> Iterator[tuple[Path, Place]]:
-    """Yield the workflow files of the user, of the project, and the user's own for it; also of Gobby's `lifecycle/`."""
-    for place in (layout.global_, layout.project, layout.stealth):
-        folder = place.directory / FOLDER if place else None
-        if place and folder and folder.is_dir():
-            for inner in (folder / "lifecycle", folder):
-                yield from ((path, place) for path in sorted(inner.glob("*.y*ml")))
-
-
 def _read_files(layout: Layout) -> tuple[list[_Own], list[str]]:
     """Return the files with their bytes, and which could not be read."""
     found: list[_Own] = []
     problems = []
-    for number, (path, place) in enumerate(own_files(layout)):
+    for number, (path, place) in enumerate(list_workflows(layout)):
         if number == _MOST_FILES:
             problems.append(f"{path.parent}: more than {_MOST_FILES} files; the others are not read")
             break

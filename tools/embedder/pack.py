@@ -24,7 +24,7 @@ def pack(path: Path, words: Sequence[str], vectors: NDArray[np.float32], *, note
     scales = np.maximum(np.abs(vectors).max(1), 1e-12).astype(np.float32) / np.float32(127)
     table = np.rint(vectors / scales[:, None]).astype(np.int8)
     sizes = (len(words), vectors.shape[1], len(text), len(extra))
-    gap = b"\0" * (-(HEAD.size + len(text) + len(extra)) % 64)
+    gap = b"\0" * (-(HEAD + len(text) + len(extra)) % 64)
     rest = struct.pack("<IIII", *sizes) + text + extra + gap + scales.tobytes() + table.tobytes()
     digest = hashlib.sha256(rest).digest()
     path.write_bytes(MAGIC + digest + rest)
