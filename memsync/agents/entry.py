@@ -178,13 +178,15 @@ def _asks_for_nothing(client: str, payload: Mapping[str, Any], cwd: str) -> bool
     said = str(payload.get("prompt") or "")
     if not (small_talk(said) or said.lstrip().startswith("<")):  # the client puts its own words before the user's
         return False
-    from memsync.system.late import import_pathlib
+    from memsync.system.late import import_pathlib, keep_patterns
 
     import_pathlib()
     from memsync.agents.notes import pass_over
     from memsync.clients import known
 
-    return pass_over(known.find(client), payload, cwd, os.environ)
+    is_done = pass_over(known.find(client), payload, cwd, os.environ)
+    keep_patterns()
+    return is_done
 
 
 def find_place(payload: Mapping[str, Any]) -> str:

@@ -10,25 +10,27 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from memsync.system.late import late_pattern
 from memsync.system.texts import INVISIBLE
 
 _WORD: Final = 24  # characters of a type
 _LABEL: Final = 64  # characters of a tag
 # All are compiled when first needed, which they hardly ever are: a hook has no time.
-_INVISIBLE: Final = f"[{INVISIBLE}]+"
+_INVISIBLE: Final = late_pattern(f"[{INVISIBLE}]+")
 # Whatever a client may take for a tag of its own, its full-width forms too. Before a blank only the names that chat
 # formats have, so that `a < b` stays.
-_TAG: Final = (
+_TAG: Final = late_pattern(
     r"[<\uff1c\ufe64](?=[^\W\d]|\s*[|\uff5c/!?]"
     r"|\s+(?:[a-z][a-z0-9]*[-_:][\w:.-]*|system|user|human|assistant|developer|model|tool|instructions?"
-    r"|function|invoke|parameter|thinking|memory|context|important|sys|inst)\b)"
+    r"|function|invoke|parameter|thinking|memory|context|important|sys|inst)\b)",
+    re.IGNORECASE,
 )
-_CHAT: Final = r"\[(?=/?(?:INST|SYS|SYSTEM|ASSISTANT|USER)\])"
+_CHAT: Final = late_pattern(r"\[(?=/?(?:INST|SYS|SYSTEM|ASSISTANT|USER)\])", re.IGNORECASE)
 
 
 def visible(text: str) -> str:
     """Return *text* without control, bidi and invisible characters."""
-    return text if text.isascii() and text.isprintable() else re.sub(_INVISIBLE, "", text)
+    return text if text.isascii() and text.isprintable() else _INVISIBLE.sub("", text)
 
 
 def quoted(text: str) -> str:
@@ -46,8 +48,8 @@ def quoted_lines(text: str) -> str:
 
 def _escape_tags(line: str) -> str:
     if "<" in line or "\uff1c" in line or "\ufe64" in line:
-        line = re.sub(_TAG, "&lt;", line, flags=re.IGNORECASE)
-    return re.sub(_CHAT, "&#91;", line, flags=re.IGNORECASE) if "[" in line else line
+        line = _TAG.sub("&lt;", line)
+    return _CHAT.sub("&#91;", line) if "[" in line else line
 
 
 def shown_type(name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -361,6 +361,8 @@ def _has_record(path: Path, id_: str, object_: str) -> bool | None:
 
     Of a large file only those lines are read that may be its, and it is never held as a whole.
     """
+    from contextlib import closing
+
     from memsync.format.jsonl import may_be_of, read_line
 
     git, name = _find_checkout(path)

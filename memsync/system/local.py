@@ -178,7 +178,8 @@ def is_tracked(local: Path, top: Path, git_dir: Path) -> bool:
         index = (git_dir / "index").read_bytes()
     except FileNotFoundError:
         return False
-    is_plain = index[4:8] in (b"\0\0\0\2", b"\0\0\0\3") and not any(git_dir.glob("sharedindex.*"))
+    is_split = any(name.startswith("sharedindex.") for name in os.listdir(git_dir))
+    is_plain = index[4:8] in (b"\0\0\0\2", b"\0\0\0\3") and not is_split
     if is_plain and os.fsencode(name.replace(os.sep, "/")).lower() not in index.lower():
         return False
     return _git_tracks(name, top)

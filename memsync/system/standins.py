@@ -26,7 +26,13 @@ _PARTS = {
     "heapq": "_heapq",
 }
 _KNOWN = ("memsync", "Stemmer")  # the second is a module in C that imports nothing
-_FLAGS = {"IGNORECASE": 2, "MULTILINE": 8, "DOTALL": 16, "VERBOSE": 64}  # of patterns, as they are in Python's C code
+_FLAGS = {
+    "IGNORECASE": 2,
+    "MULTILINE": 8,
+    "DOTALL": 16,
+    "VERBOSE": 64,
+    "ASCII": 256,
+}  # of patterns, as they are in Python's C code
 
 
 def put_in() -> None:
@@ -44,7 +50,12 @@ def put_in() -> None:
         "collections": {},
         "collections.abc": {},
         "contextlib": {"suppress": _Suppress, "contextmanager": _contextmanager},
-        "functools": {"cached_property": _CachedProperty, "cache": _lru_cache(None), "lru_cache": _lru_cache},
+        "functools": {
+            "cached_property": _CachedProperty,
+            "cache": _lru_cache(None),
+            "lru_cache": _lru_cache,
+            "wraps": _wraps,
+        },
         "types": {"MappingProxyType": type(vars(type)), "GenericAlias": _ALIAS},
         "operator": {},
         "bisect": {},
@@ -218,13 +229,25 @@ def _lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:  # noqa: FBT002 
     most = 128 if callable(maxsize) else maxsize
 
     def decorate(function: Any) -> Any:
-        made = wrap(function, most, typed, _CacheInfo)
-        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
-            setattr(made, name, getattr(function, name, None))
+        return _wraps(function)(wrap(function, most, typed, _CacheInfo))
+
+    return decorate(maxsize) if callable(maxsize) else decorate
+
+
+def _wraps(function: Any, **more: Any) -> Any:
+    """Do what `functools.wraps` does."""
+    if more:
+        return Late("functools").wraps(function, **more)
+
+    def liken(made: Any) -> Any:
+        for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
+            if hasattr(function, name):
+                setattr(made, name, getattr(function, name))
+        vars(made).update(getattr(function, "__dict__", {}))
         made.__wrapped__ = function
         return made
 
-    return decorate(maxsize) if callable(maxsize) else decorate
+    return liken
 
 
 class _CacheInfo:
