@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from difflib import unified_diff
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from difflib import Match, SequenceMatcher
 from typing import Final
 
 from memsync.format.worddiff import count_same
 
 _HUNK: Final = re.compile(r"^@@ -(\d+)((?:,\d+)?) \+(\d+)((?:,\d+)?) @@$")
-_MOST: Final = 100_000  # pairs of equal lines, which take at most a second
+_MOST: Final = 100_000  # pairs of equal lines that are looked at in one pass
+_STEPS: Final = 5_000_000  # lines and pairs of all passes, one for each block that both have: about a second
 _POPULAR: Final = 200  # lines, from which on difflib passes over those that are more than a hundredth of them
 
 
@@ -20,13 +22,13 @@ def diff_lines(before: Sequence[str], after: Sequence[str], *, context: int) -> 
 
     What would take too long is first compared without what both begin and end with, then shown as one change.
     """
-    if _count_pairs(before, after) <= _MOST:
-        return _list_hunks(before, after, context)
+    with suppress(_TooMuchError):
+        return list(_list_hunks(before, after, context))
     head = count_same(before, after)
     tail = count_same(reversed(before[head:]), reversed(after[head:]))
     skip, spare = max(0, head - context), max(0, tail - context)
     one, two = before[skip : len(before) - spare], after[skip : len(after) - spare]
-    if _count_pairs(one, two) <= _MOST:
+    with suppress(_TooMuchError):
         return [_shift(row, skip) for row in _list_hunks(one, two, context)]
     first, last = head - skip, tail - spare
     rows = [f"@@ -{skip + 1},{len(one)} +{skip + 1},{len(two)} @@", *(f" {row}" for row in one[:first])]
@@ -34,8 +36,47 @@ def diff_lines(before: Sequence[str], after: Sequence[str], *, context: int) -> 
     return [*rows, *(f" {row}" for row in one[len(one) - last :])]
 
 
-def _list_hunks(before: Sequence[str], after: Sequence[str], context: int) -> list[str]:
-    return list(unified_diff(before, after, n=context, lineterm=""))[2:]
+class _TooMuchError(Exception):
+    """Comparing two texts would take too long."""
+
+
+class _Matcher(SequenceMatcher[str]):
+    """Compares lines as `difflib.unified_diff` does, within `_MOST` and `_STEPS`.
+
+    Raises:
+        _TooMuchError: as soon as that is not enough.
+    """
+
+    def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
+        pairs = _count_pairs(before, after)
+        if pairs > _MOST:
+            raise _TooMuchError
+        self._cost, self._steps = 1 + pairs / max(len(before), 1), 0.0
+        super().__init__(None, before, after)
+
+    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
+        self._steps += self._cost * ((len(self.a) if ahi is None else ahi) - alo)
+        if self._steps > _STEPS:
+            raise _TooMuchError
+        return super().find_longest_match(alo, ahi, blo, bhi)
+
+
+def _list_hunks(before: Sequence[str], after: Sequence[str], context: int) -> Iterator[str]:
+    for group in _Matcher(before, after).get_grouped_opcodes(context):
+        (_, start, _, to, _), (_, _, end, _, until) = group[0], group[-1]
+        yield f"@@ -{_describe(start, end)} +{_describe(to, until)} @@"
+        for kind, one, other, first, last in group:
+            if kind == "equal":
+                yield from (f" {row}" for row in before[one:other])
+            else:
+                yield from (f"-{row}" for row in before[one:other])
+                yield from (f"+{row}" for row in after[first:last])
+
+
+def _describe(start: int, end: int) -> str:
+    """Return a range of lines as a hunk names it: by the first, or the one before where there is none, and how many."""
+    size = end - start
+    return f"{start + 1}" if size == 1 else f"{start + (size > 0)},{size}"
 
 
 def _shift(row: str, lines: int) -> str:

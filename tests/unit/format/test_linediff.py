@@ -37,14 +37,15 @@ def test_it_says_what_difflib_says(before, after, context):
     assert diff_lines(before, after, context=context) == list(unified_diff(before, after, n=context, lineterm=""))[2:]
 
 
-@given(LINES, LINES, LINES, LINES, st.integers(0, 3), st.integers(0, 40))
-def test_what_is_more_than_is_compared_is_still_what_was_made_of_it(head, before, after, tail, context, most):
+@given(LINES, LINES, LINES, LINES, st.integers(0, 3), st.integers(0, 40), st.integers(0, 400))
+def test_what_is_more_than_is_compared_is_still_what_was_made_of_it(head, before, after, tail, context, most, steps):
     old, new = [*head, *before, *tail], [*head, *after, *tail]
-    was, linediff._MOST = linediff._MOST, most
+    was = linediff._MOST, linediff._STEPS
+    linediff._MOST, linediff._STEPS = most, steps
     try:
         assert patch(old, diff_lines(old, new, context=context)) == new
     finally:
-        linediff._MOST = was
+        linediff._MOST, linediff._STEPS = was
 
 
 def test_two_large_texts_of_the_same_few_lines_are_one_change_between_what_they_share():
@@ -53,4 +54,12 @@ def test_two_large_texts_of_the_same_few_lines_are_one_change_between_what_they_
     rows = diff_lines(old, new, context=1)
     assert len([row for row in rows if row.startswith("@@")]) == 1
     assert rows[-1] == " last"
+    assert patch(old, rows) == new
+
+
+def test_many_lines_that_change_one_after_the_other_are_one_change_and_not_as_many_passes_over_the_rest():
+    old = ["first", *(f"line {number}" if number % 2 else f"old {number}" for number in range(8_000)), "last"]
+    new = ["first", *(f"line {number}" if number % 2 else f"new {number}" for number in range(8_000)), "last"]
+    rows = diff_lines(old, new, context=1)
+    assert [row[0] for row in rows] == ["@", " ", *["-"] * 7_999, *["+"] * 7_999, " "]
     assert patch(old, rows) == new
