@@ -7,7 +7,7 @@ A place is a file, a folder or a symbol. Who writes may be anywhere: `src/billin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from operator import itemgetter
@@ -20,7 +20,8 @@ from memsync.system.named import NamedTuple
 WHOLE: Final = 1.0  # a symbol, or a path with a folder
 NAME: Final = 0.9  # a file or a folder by its own name
 FOLDER: Final = 0.6  # what is in a folder that is named, or is of a folder in which a file is named
-_MOST: Final = 1_000  # words of a text that are read
+_MOST: Final = 1_000  # places of a text that are looked for; each word of a prompt can name one
+_ANCHORS: Final = 20  # of a record that count: one that is anchored to everything is at no place
 _LONGEST: Final = 300  # characters of one
 
 # Names that so many files have that they name none, folders that hold nearly all, and names of nearly any class or module.
@@ -64,8 +65,12 @@ class Named:
     """The places that a text names."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        found = dict.fromkeys(place for _, word in zip(range(_MOST), words, strict=False) for place in _read(word))
-        self._places = tuple(found)
+        found: dict[Place, None] = {}
+        for word in words:
+            found |= dict.fromkeys(_read(word))
+            if len(found) >= _MOST:
+                break
+        self._places = tuple(found)[:_MOST]
 
     def terms(self) -> dict[str, float]:
         """Return the terms under which records that are anchored there are found, each with how near they are at most."""
@@ -76,7 +81,7 @@ class Named:
 
     def fit(self, anchors: Sequence[str]) -> tuple[float, str]:
         """Return how closely one of *anchors* is at a place that is named, 0 to 1, and that anchor."""
-        near = [(_meet(split_anchor(text), self._places), text) for text in anchors]
+        near = [(_meet(split_anchor(text), self._places), text) for text in anchors[:_ANCHORS]]
         return max(near, key=itemgetter(0), default=(0.0, ""))
 
 
@@ -107,9 +112,9 @@ def find_placed(named: Named, having: Callable[[str], Iterable[int]]) -> dict[in
     return {slot: says[share] for slot, share in found.items() if says[share] >= LEAST_PLACED}
 
 
-def place_terms(anchors: Collection[str]) -> list[str]:
+def place_terms(anchors: Sequence[str]) -> list[str]:
     """Return the terms under which a record with *anchors* is found by a place, each once; the first says that it has any."""
-    found = {term: None for text in anchors for term in _held(split_anchor(text))}
+    found = {term: None for text in anchors[:_ANCHORS] for term in _held(split_anchor(text))}
     return [PLACE, *found] if found else []
 
 

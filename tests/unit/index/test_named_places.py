@@ -117,3 +117,15 @@ def test_the_nearest_anchor_is_told_without_its_hash():
 
 def test_commands_and_no_anchors_have_no_terms():
     assert place_terms(("$ git push", "*.py")) == place_terms(()) == []
+
+
+def test_a_place_behind_a_thousand_words_is_told():
+    assert find_anchor("a b c " * 500 + "src/billing/tax.py", ["src/billing/tax.py"]) == "src/billing/tax.py"
+
+
+def test_of_a_record_that_is_anchored_to_everything_few_anchors_count():
+    anchors = [f"src/part{number}/file{number}.py" for number in range(100)]
+    terms = place_terms(anchors)
+    assert terms == place_terms(anchors[:20])
+    assert find_anchor("fix part19/file19.py", anchors) == anchors[19]
+    assert find_anchor("fix part20/file20.py", anchors) == ""
