@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from memsync.errors import NoHistory
 from memsync.git.rows import Rows, compare_lines, subtract
-from memsync.store.checkout import Checkout, Pick, objects
+from memsync.store.checkout import NOT_RUN, Checkout, Pick, objects
 
 # What the user's settings may not change about the output that we read.
 PLAIN: Final = ("-c", "core.quotePath=false", "-c", "log.showSignature=false", "-c", "log.follow=false")
@@ -68,7 +68,7 @@ def _ask(root: Path, *words: str, feed: bytes = b"") -> bytes:
         NoHistory: there is no git, or it failed.
     """
     done = Checkout(root).run(*PLAIN, *words, stdin=feed, patience=None)
-    if done.code == 255:
+    if done.code == NOT_RUN:
         raise NoHistory(f"git {done.err.removeprefix('it ')}")
     if done.code:
         said = done.err.strip().splitlines()

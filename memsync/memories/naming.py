@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from memsync.memories import commands
 from memsync.memories.anchors import is_inside, parse, pin, pin_anchor, read_rows
 from memsync.memories.symbols import find_block
-from memsync.store.checkout import Checkout
+from memsync.store.checkout import NOT_RUN, Checkout
 from memsync.store.places import find_git
 from memsync.system import programs
 from memsync.system.late import late_pattern
@@ -23,10 +23,18 @@ _FOLDER: Final = late_pattern(r"(?<![\w/.:@~$*-])((?:[\w.@-]*\w/)+)(?![\w*])")
 _JOINED: Final = late_pattern(r"[a-z0-9][A-Z]|[a-z]\.[a-z]|[#]|::")
 _QUOTED: Final = late_pattern(r"`([^`\n]{2,120})`")
 _SYMBOL: Final = late_pattern(r"(?<![\w./#:-])(?:((?:[A-Za-z_]\w*(?:\.|::|\#))*[A-Za-z_]\w*)(\(\))?)(?![\w/]|\.\w)")
+_SPLIT: Final = late_pattern(r"\.|::|#")
 _MOST: Final = 5
 _SOUGHT: Final = 3  # symbols of a text that are looked for in the whole work tree
 _FILES: Final = 40  # in which one of them may be defined
-_PATIENCE: Final = 0.5  # seconds that git may take for it
+_PATIENCE: Final = 0.5  # seconds that git may take for them
+_TOO_LARGE: Final[set[Path]] = set()  # work trees for which that was not enough, so that this process asks no more
+# What ends the name of a file, a host or an abbreviation rather than that of a symbol.
+_ENDINGS: Final = frozenset(
+    "py pyi pyc js jsx mjs cjs ts tsx md mdx rst txt json jsonl toml yaml yml ini cfg conf lock sh bash zsh ps1 bat rs go c h cc cpp hpp"
+    " java kt rb php cs swift sql db sqlite html htm css scss vue svelte xml svg png jpg gif pdf csv tsv log zip gz tar whl exe dll so"
+    " com org net io dev ai app local e g".split()
+)
 # Programs whose second word says what they do; others are commands where this machine has them, or the repository.
 _KNOWN: Final = frozenset(
     "git npm pnpm yarn bun npx node deno pip pipx uv poetry pdm hatch tox nox pytest make cmake just task cargo rustup go mvn gradle"
@@ -112,21 +120,35 @@ def _find_symbols(content: str, path: str, given: str, root: Path, paths: dict[s
 
 def _find_elsewhere(content: str, root: Path, known: Collection[str]) -> Iterator[str]:
     """Yield the symbols that look like code and are defined in exactly one file of the work tree, though no file is named."""
-    said = dict.fromkeys(match[1] for match in _SYMBOL.finditer(content) if _is_code(match))
+    said = dict.fromkeys(match[1] for match in _SYMBOL.finditer(content) if _is_code(match) and not _is_file(match[1]))
     names = [name for name in said if not any(name == one or one.endswith(f".{name}") for one in known)][:_SOUGHT]
-    git = find_git(root) if names else None
-    for name in names if git else ():
-        last = re.split(r"\.|::|#", name)[-1]
-        words = ("grep", "-l", "-z", "-I", "-w", "-F", "--untracked", "-e", last, "--", ".", ":!.gobby")
-        paths = Checkout(root).run(*words, patience=_PATIENCE).paths
-        places = [path for path in paths[:_FILES] if find_block(read_rows(root / path) or [], name)]
+    rows = {path: read_rows(root / path) or [] for path in _find_files(names, root)}
+    for name in names:
+        places = [path for path, its in rows.items() if find_block(its, name)]
         if len(places) == 1:
             yield f"{places[0]}#{name}"
+
+
+def _find_files(names: Sequence[str], root: Path) -> Sequence[str]:
+    """Return the files of the work tree that have the last word of one of *names*: git reads it once for all of them."""
+    if not names or root in _TOO_LARGE or not find_git(root):
+        return ()
+    asked = [part for last in dict.fromkeys(_SPLIT.split(name)[-1] for name in names) for part in ("-e", last)]
+    words = ("grep", "-l", "-z", "-I", "-w", "-F", "--untracked", *asked, "--", ".", ":!.gobby")
+    done = Checkout(root).run(*words, patience=_PATIENCE)
+    if done.code == NOT_RUN:
+        _TOO_LARGE.add(root)
+    return done.paths[: _FILES * len(names)]
 
 
 def _is_code(match: re.Match[str]) -> bool:
     name = match[1]
     return bool(match[2]) or "_" in name.strip("_") or bool(_JOINED.search(name))
+
+
+def _is_file(name: str) -> bool:
+    """Tell whether *name* is more likely that of a file than of a symbol: `hook_dispatcher.py`, which is not there."""
+    return _SPLIT.split(name)[-1] in _ENDINGS and "." in name
 
 
 def _find_commands(content: str, root: Path) -> Iterator[str]:

@@ -41,7 +41,11 @@ def _find_definition(rows: Sequence[str], name: str, within: Block) -> int | Non
     weak = re.compile(rf"\s*(?:[\w@$-]+\s+){{0,4}}{word}\s*(?:[:=(]|\s[\w\"'])")
     for pattern in (strong, weak):
         for at in range(within.first, within.end):
-            if len(rows[at]) < 2_000 and pattern.match(rows[at].lstrip() if pattern is strong else rows[at]):
+            if (
+                name in rows[at]
+                and len(rows[at]) < 2_000
+                and pattern.match(rows[at].lstrip() if pattern is strong else rows[at])
+            ):
                 return at
     return None
 

@@ -29,13 +29,14 @@ _OF_HOOKS: Final = frozenset(
 )
 _QUIET: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
 _LONGEST: Final = 120.0
+NOT_RUN: Final = 255  # where there is no git, or it took too long
 _BLOCK: Final = 1 << 20  # bytes of a file of git's at once
 
 Pick = Callable[[bytes], bytes]
 
 
 class Done(NamedTuple):
-    """How a git command ended; 255 where there is no git, or it took too long."""
+    """How a git command ended: with a code of its own, or NOT_RUN."""
 
     code: int
     out: bytes
@@ -81,9 +82,11 @@ class Checkout:
                 check=False,
             )
         except OSError as error:
-            return Done(255, b"", f"it cannot be run ({error.strerror or error}); install git, or put it into the PATH")
+            return Done(
+                NOT_RUN, b"", f"it cannot be run ({error.strerror or error}); install git, or put it into the PATH"
+            )
         except subprocess.SubprocessError as error:
-            return Done(255, b"", str(error))
+            return Done(NOT_RUN, b"", str(error))
         return Done(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
 
     def stream(self, *words: str) -> Generator[bytes]:

@@ -172,3 +172,30 @@ def test_what_is_deeper_than_a_hundred_folders_is_not_looked_at(tmp_path):
     (tmp_path / f"f/{text}").write_text("one\n")
     assert anchors.read_excerpt(f"f/{text}", tmp_path) is None
     assert citations.find_stale([f"f/{text}@000000000000"], tmp_path) == ()
+
+
+def test_symbols_that_a_text_names_are_looked_for_at_once(code, repo, tmp_path, monkeypatch):
+    (repo.root / "src" / "wire.py").write_text("def send_all():\n    read_one()\n\n\ndef read_one():\n    pass\n")
+    trace = tmp_path / "trace"
+    monkeypatch.setenv("GIT_TRACE", str(trace))
+    found = naming.find_named("send_all calls read_one, and hook_dispatcher.py, e.g. a missing_one, never", repo.root)
+    assert found == ("src/wire.py#send_all", "src/wire.py#read_one")
+    assert trace.read_text().count("git grep") == 1
+
+
+def test_a_name_that_ends_as_a_file_does_is_not_looked_for(repo, tmp_path, monkeypatch):
+    trace = tmp_path / "trace"
+    monkeypatch.setenv("GIT_TRACE", str(trace))
+    assert (
+        naming.find_named("hook_dispatcher.py was removed, e.g. by user_data.json or app_one.example.com", repo.root)
+        == ()
+    )
+    assert not trace.exists()
+
+
+def test_a_work_tree_that_git_cannot_search_in_time_is_not_searched_again(code, repo, monkeypatch):
+    (repo.root / "src" / "wire.py").write_text("def send_all():\n    pass\n")
+    with monkeypatch.context() as hurry:
+        hurry.setattr(naming, "_PATIENCE", 0.0)
+        assert naming.find_named("send_all is slow", repo.root) == ()
+    assert naming.find_named("send_all is slow", repo.root) == ()
