@@ -112,8 +112,8 @@ def loads(text: str | bytes, *, parse_int: Callable[[str], Any] = int, **more: A
             found, end = _make_scanner(parse_int)(said, len(said) - len(said.lstrip(_BLANK)))
             if not said[end:].strip(_BLANK):
                 return found
-        except (AttributeError, ImportError, StopIteration, ValueError):
-            pass
+        except (AttributeError, ImportError, StopIteration, SystemError, ValueError):
+            pass  # a system error: in 3.11 the scanner raises nothing where `json.decoder` is not loaded
     return Late("json").loads(text, parse_int=parse_int, **more)
 
 

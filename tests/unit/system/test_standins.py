@@ -56,6 +56,13 @@ def test_a_text_that_may_be_none_is_read_or_refused_as_by_json(text):
     assert repr(outcome(standins.loads, text, parse_int=str)) == repr(outcome(json.loads, text, parse_int=str))
 
 
+@pytest.mark.parametrize("text", ['{"a": "b', '{"a" 1}', '["\\x"]', "[1,", '{"a": 1,}'])
+def test_what_is_no_json_is_refused_as_by_json_where_nobody_has_loaded_that(text):
+    code = "import sys\nfrom memsync.system import standins\nstandins.loads(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", code, text], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == f"json.decoder.JSONDecodeError: {outcome(json.loads, text)[1]}"
+
+
 def test_the_stand_ins_are_there_between_putting_in_and_taking_out_and_become_the_modules_when_needed():
     code = """
 import sys
