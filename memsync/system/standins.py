@@ -62,12 +62,13 @@ def put_in() -> None:
         "heapq": {},
     }
     for name, what in given.items():
-        if name not in sys.modules:
+        outer, _, part = name.rpartition(".")
+        is_of_real = bool(outer) and not isinstance(sys.modules[outer], _StandIn)  # which must have its own part
+        if name not in sys.modules and not is_of_real:
             made: Any = _StandIn(name)
             vars(made).update(what)
             sys.modules[name] = made
-            outer, _, part = name.rpartition(".")
-            if isinstance(sys.modules.get(outer), _StandIn):
+            if outer:
                 vars(sys.modules[outer])[part] = made
     sys.meta_path.insert(0, _Watch)
 

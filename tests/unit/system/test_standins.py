@@ -118,6 +118,20 @@ def test_every_module_of_the_standard_library_can_be_imported_beside_the_stand_i
     assert done.stdout.splitlines()[-1] == "{}"
 
 
+def test_a_module_that_was_loaded_before_the_stand_ins_has_its_own_part():
+    code = """
+import collections, sys  # as `python -m` and whatever a site loads do, without its part
+sys.modules.pop("collections.abc", None)
+vars(collections).pop("abc", None)
+from memsync.system import standins
+standins.put_in()
+import collections.abc
+print(collections.abc.Mapping.__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("Mapping\n", "")
+
+
 def test_what_is_of_others_is_imported_without_stand_ins():
     code = """
 import sys
