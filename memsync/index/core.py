@@ -19,7 +19,7 @@ from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
 from memsync.index.scale import IDENTIFIER, PLACE, PLACED, WEIGHED, WORDLESS
 from memsync.index.spelling import Grams, Spelling, build_grams
 from memsync.index.synonyms import Synonyms
-from memsync.index.terms import embedding_text, is_word, term_key
+from memsync.index.terms import embedding_text, is_word, live_anchors, term_key
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors, quantise, stack
 from memsync.records import Change, Memory, Scope
@@ -184,7 +184,7 @@ class Index:
         self._keys = np.append(self._keys, np.uint64(record_key(record)))
         self._texts = np.append(self._texts, np.uint64(_NO_VECTOR if vector is None else text_key(record[1])))
         self._spelling.add(sorted({t for t in terms if is_word(t) and not self._lexical.frequency(t)}))
-        self._lexical.add(slot, terms, place_terms(record[1].anchors))
+        self._lexical.add(slot, terms, place_terms(live_anchors(record[1])))
         self._spelling.forget()
         if self._vectors is not None:
             self._vectors.append(np.zeros(self._vectors.dim, np.float32) if vector is None else vector)
@@ -205,7 +205,7 @@ class Index:
     def _clear(self, slot: int) -> None:
         record, self._records[slot] = self._records[slot], None
         self._dead.append(slot)
-        self._forget(slot, self._terms(record[1]) + place_terms(record[1].anchors) if record else None)
+        self._forget(slot, self._terms(record[1]) + place_terms(live_anchors(record[1])) if record else None)
 
     def _forget(self, slot: int, terms: Sequence[str] | None = None) -> None:
         self._whole = None
@@ -390,7 +390,7 @@ def record_key(record: Record) -> int:
     made = memory.created_at.date().isoformat() if memory.created_at else ""
     said = "\0".join((scope, memory.id, made, memory.content, *memory.tags))
     said = "\0\0".join((said, *memory.cues))
-    return term_key("\0\0\0".join((said, *memory.anchors)))
+    return term_key("\0\0\0".join((said, *live_anchors(memory))))
 
 
 def text_key(memory: Memory) -> int:

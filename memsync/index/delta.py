@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from memsync.index import cache
 from memsync.index.cache import Cached
 from memsync.index.embed import LEVELS
-from memsync.index.terms import embedding_text, is_word, length_of, term_key
+from memsync.index.terms import embedding_text, is_word, length_of, live_anchors, term_key
 from memsync.system import local
 from memsync.system.named import NamedTuple
 
@@ -71,11 +71,11 @@ def make_late(memory: Memory, base: Cached, tokenizer: Tokenizer, meaning: Meani
 
 
 def _find_places(memory: Memory) -> Sequence[str]:
-    if not memory.anchors:
+    if not (anchors := live_anchors(memory)):
         return ()
     from memsync.index.places import place_terms
 
-    return place_terms(memory.anchors)
+    return place_terms(anchors)
 
 
 def quantise(vector: Sequence[float]) -> tuple[bytes, float, bytes]:

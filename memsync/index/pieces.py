@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from memsync.index.terms import live_anchors
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -75,8 +77,8 @@ def number_pieces(memories: Iterable[Memory]) -> tuple[Table, list[Any]]:
         some += map(number, memory.content.split())
         some.append(number(memory.tags))
         some.append(number((memory.cues, made and made.date())))
-        if memory.anchors:
-            some.append(number((None, memory.anchors)))
+        if anchors := live_anchors(memory):
+            some.append(number((None, anchors)))
         starts.append(len(flat) + len(some))
         if len(some) > _SOME:
             flat.fromlist(some)

@@ -49,6 +49,11 @@ def embedding_text(memory: Memory) -> str:
     return " ".join((memory.content, *memory.tags, *memory.cues))
 
 
+def live_anchors(memory: Memory) -> tuple[str, ...]:
+    """Return where *memory* is; what is archived is nowhere, so that it makes no crowd around what took its place."""
+    return () if memory.archived_at else memory.anchors
+
+
 def is_word(term: str) -> bool:
     """Say whether *term* takes part in likeness: a word of letters, not an exact form."""
     return len(term) > 2 and not term.startswith(EXACT) and not term.isdigit()

@@ -78,6 +78,16 @@ def test_a_crowd_at_one_place_gives_nothing_without_words(session):
     assert given(session, "in src/core.py, which currency does money carry?")[0] == "Money carries its currency"
 
 
+def test_what_was_replaced_makes_no_crowd_around_what_took_its_place(session):
+    stored = session.project.remember(TAX, anchors=["src/billing/tax.py"]).entry
+    for text in ("We truncate VAT lines", "Sums come from ledger snapshots", "Rates are fetched nightly by cron"):
+        stored = session.project.remember(text, anchors=["src/billing/tax.py"], supersedes=[stored.id]).entry
+        assert given(session, "refactor src/billing/tax.py") == [text]
+    with Memsync.open(session.project.layout.root) as anew:
+        anew.finder.rebuild()
+        assert given(RecallSession(anew, "s2"), "refactor src/billing/tax.py") == [text]
+
+
 def test_what_was_given_at_the_prompt_does_not_come_again(session):
     session.project.remember(TAX, anchors=["src/billing/tax.py"])
     session.on_turn("refactor src/billing/tax.py")
