@@ -51,11 +51,12 @@ class _Matcher(SequenceMatcher[str]):
         pairs = _count_pairs(before, after)
         if pairs > _MOST:
             raise _TooMuchError
-        self._cost, self._steps = 1 + pairs / max(len(before), 1), 0.0
+        self._lines, self._steps = len(before), 0.0
+        self._cost = 1 + pairs / max(len(before), 1)  # of a line in a pass
         super().__init__(None, before, after)
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
-        self._steps += self._cost * ((len(self.a) if ahi is None else ahi) - alo)
+        self._steps += self._cost * ((self._lines if ahi is None else ahi) - alo)
         if self._steps > _STEPS:
             raise _TooMuchError
         return super().find_longest_match(alo, ahi, blo, bhi)
