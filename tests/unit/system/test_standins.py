@@ -245,3 +245,17 @@ def test_what_is_loaded_already_has_no_stand_in():
     assert sys.modules["json"] is json
     standins.take_out()
     assert sys.modules["json"] is json
+
+
+@pytest.mark.parametrize("loaded", ["json", "re", "typing", "collections", "contextlib", "functools", "types", "runpy"])
+def test_they_go_with_what_was_loaded_before(loaded):
+    code = f"""
+import {loaded}
+from memsync.system import standins
+standins.put_in()
+import collections, collections.abc, contextlib, functools, json, re, typing
+assert issubclass(dict, collections.abc.Mapping) and re.compile("a") and json.loads("[1]") == [1]
+assert collections.Counter("aa")["a"] == 2 and typing.get_args(list[int]) == (int,)
+import dataclasses, logging, sqlite3, unittest
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr == ""
