@@ -51,15 +51,19 @@ class Waiting:
     @property
     def seconds(self) -> float | None:
         """For how long copies have been looked for beside us; None if they are not."""
-        return self._beside.seconds if self._beside and self._beside.is_going else None
+        return self._beside.seconds if self._beside and self._is_looking(self._beside) else None
 
     @property
     def failure(self) -> Failure | None:
         """What became of the last search for copies beside us, if it failed and no other one runs."""
         beside = self._beside
-        if beside is None or beside.is_going or not beside.failure:
+        if beside is None or self._is_looking(beside) or not beside.failure:
             return None
         return Failure(beside.failure, beside.age, max(0.0, _PAUSES * beside.seconds - beside.age))
+
+    def _is_looking(self, beside: Beside) -> bool:
+        """Tell whether *beside* runs, or has ended since its answer was last asked for: a page that is being made says one or the other."""
+        return beside.is_going or self._answers != beside.count
 
     def stop(self) -> None:
         """Let go of the project, of which the next walk is another."""
@@ -83,7 +87,7 @@ class Waiting:
             if is_old:
                 self._copies = seen, queue.list_copies(project)
             if beside:
-                beside.failure = ""
+                self._answers, beside.failure = beside.count, ""
             return self._copies[1]
         if not beside.is_going and self._answers != beside.count:
             self._answers = beside.count
