@@ -258,4 +258,4 @@ assert issubclass(dict, collections.abc.Mapping) and re.compile("a") and json.lo
 assert collections.Counter("aa")["a"] == 2 and typing.get_args(list[int]) == (int,)
 import dataclasses, logging, sqlite3, unittest
 """
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr == ""
+    assert subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True).stderr == ""
