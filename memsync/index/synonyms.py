@@ -64,7 +64,11 @@ def find_word(term: str, text: str) -> str:
     """Return the word of *text* that *term* is the stem of, or else *term*."""
     words = [word.strip(_PUNCTUATION) for word in text.split()]
     starts = (stem_start(term), *((term[:-1],) if len(term) > _SHORTEST else ()))  # "stage" is the stem of staging
-    return next((word for start in starts for word in words if word.lower().startswith(start)), term)
+    spelled = [
+        (word, word.lower(), "".join(filter(str.isalnum, word.lower()))) for word in words
+    ]  # a whole name is a term, too
+    found = (word for start in starts for word, *forms in spelled if any(form.startswith(start) for form in forms))
+    return next(found, term)
 
 
 @cache

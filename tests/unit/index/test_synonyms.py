@@ -10,7 +10,7 @@ from searching import record
 from memsync.index.core import Index
 from memsync.index.query import parse
 from memsync.index.scale import SYNONYM
-from memsync.index.synonyms import TABLE, Synonyms, stem_start
+from memsync.index.synonyms import TABLE, Synonyms, find_word, stem_start
 from memsync.index.tokens import STOP_WORDS, Tokenizer
 
 GROUPS = [line.split(", ") for line in TABLE.read_text(encoding="utf-8").splitlines()]
@@ -97,3 +97,11 @@ def test_a_record_is_surer_where_its_text_says_what_a_word_is_called_than_where_
 def test_a_word_that_several_records_have_is_only_that():
     contents = ("A k8s node", "A k8s pod", "The kubernetes upgrade")
     assert {match.memory.id for match in search("k8s", *contents)} == {"r0", "r1"}
+
+
+@pytest.mark.parametrize(
+    ("term", "word"),
+    [("stage", "staging"), ("totalof", "total_of"), ("taxpi", "tax.py"), ("total", "total_of"), ("redis", "redis")],
+)
+def test_a_term_is_shown_as_the_word_of_the_text_that_it_is_of(term, word):
+    assert find_word(term, "Why was `total_of` changed, and tax.py in staging?") == word
