@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +27,7 @@ _STEP: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 _FILE: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _LINK: Final = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 _SHARED: Final = 0o660
+_ABANDONED: Final = 600.0  # seconds after which nobody is still writing a file that is put
 
 
 def open_file(path: Path, flags: int, mode: int = 0o666) -> int:
@@ -72,6 +74,17 @@ def put(path: Path, parts: Iterable[bytes | memoryview], *, mode: int = 0o666) -
     finally:
         with suppress(OSError):
             temp.unlink(missing_ok=True)
+    with suppress(OSError):
+        _remove_left_behind(path)
+
+
+def _remove_left_behind(path: Path) -> None:
+    """Remove what a process that was killed in `put` left of *path*, as large as an index."""
+    with os.scandir(path.parent) as found:
+        for one in found:
+            name, _, pid = one.name.rpartition(".")
+            if name == path.name and pid.isdecimal() and time.time() - one.stat().st_mtime > _ABANDONED:
+                os.unlink(one.path)
 
 
 def _open_stepwise(path: Path, base: str, parts: list[str], flags: int, mode: int) -> int:
