@@ -13,10 +13,10 @@ from memsync.index.evidence import Evidence, gather
 from memsync.index.gate import Lens
 from memsync.index.lexical import Base, Lexical, build_base, number_terms
 from memsync.index.pieces import Table, number_pieces
-from memsync.index.places import find_placed, place_terms
+from memsync.index.places import place_terms
 from memsync.index.query import Query, parse
 from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
-from memsync.index.scale import IDENTIFIER, PLACE, PLACED, WEIGHED, WORDLESS
+from memsync.index.scale import IDENTIFIER, WEIGHED, WORDLESS
 from memsync.index.spelling import Grams, Spelling, build_grams
 from memsync.index.synonyms import Synonyms
 from memsync.index.terms import embedding_text, is_word, live_anchors, term_key
@@ -273,9 +273,9 @@ class Index:
         nothing = np.zeros_like(found.lexical)
         identifier = IDENTIFIER * found.exact if query.led else nothing
         wordy = found.lexical + identifier
-        placed = self._find_placed(query)
+        placed = query.find_placed(self._lexical.frequency, self._list_live)
         gains = np.zeros_like(nothing)
-        gains[list(placed)] = [PLACED * share for share in placed.values()]
+        gains[list(placed)] = list(placed.values())
         wordy[self._dead] = 0.0
         weight = self._meaning.weight(len(query.chunks)) if self._meaning else 0.0
         semantic = self._semantic(text, wordy, weight)
@@ -300,12 +300,9 @@ class Index:
             nearest=float(gains.max(initial=0.0)),
         )
 
-    def _find_placed(self, query: Query) -> dict[int, float]:
-        """Return how much it says that the records of some slots are anchored to what *query* names."""
-        if not (query.coded and self._lexical.frequency(PLACE)):
-            return {}
-        dead = set(self._dead)
-        return find_placed(query.named, lambda term: set(self._lexical.postings(term)[0].tolist()) - dead)
+    def _list_live(self, term: str) -> list[int]:
+        slots: list[int] = self._lexical.postings(term)[0].tolist()
+        return [slot for slot in slots if self._records[slot] is not None]
 
     def _what_is_missing(self) -> str:
         if self._meaning is None or not len(self):

@@ -28,8 +28,6 @@ from memsync.index.scale import (
     IDENTIFIER,
     NOMINATED,
     PATIENCE,
-    PLACE,
-    PLACED,
     SIEVED,
     TYPO_LETTERS,
     WEIGHED,
@@ -102,7 +100,7 @@ class OneShot:
         asked = self._meaning.query(text) if self._meaning else None
         weight = self._meaning.weight(len(query.chunks)) if asked and self._meaning else 0.0
         semantic = self._semantic(asked, wordy, weight) if asked else {}
-        placed = self._find_placed(query)
+        placed = query.find_placed(self._frequency, self._list_live)
         self._let_go()
         total = {slot: wordy.get(slot, 0.0) + semantic.get(slot, 0.0) for slot in wordy.keys() | semantic.keys()}
         total |= {slot: total.get(slot, 0.0) + gain for slot, gain in placed.items()}
@@ -159,14 +157,8 @@ class OneShot:
         whole = asked + PATIENCE * ceiling
         return {s: x / whole for s, x in scores.items()}, {s: x / (names * ceiling) for s, x in exact.items()}
 
-    def _find_placed(self, query: Query) -> dict[int, float]:
-        """Return what the records gain that are anchored to what *query* names, by slot."""
-        if not (query.coded and self._frequency(PLACE)):
-            return {}
-        from memsync.index.places import find_placed  # few prompts name a place
-
-        found = find_placed(query.named, lambda term: {slot for slot, _ in self._postings(term_key(term))} - self._dead)
-        return {slot: PLACED * share for slot, share in found.items()}
+    def _list_live(self, term: str) -> list[int]:
+        return [slot for slot, _ in self._postings(term_key(term)) if slot not in self._dead]
 
     def _read(self, slot: int) -> Record | None:
         return self.record(slot)

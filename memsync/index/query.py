@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memsync.index.scale import EXACT, LED_BY
+from memsync.index.scale import EXACT, LED_BY, PLACE, PLACED
 from memsync.system.dataclass import dataclass
 from memsync.system.late import late_pattern
 
@@ -39,6 +40,14 @@ class Query:
         from memsync.index.places import read_places
 
         return read_places(self.coded)
+
+    def find_placed(self, frequency: Callable[[str], int], having: Callable[[str], Iterable[int]]) -> dict[int, float]:
+        """Return what the records gain that are anchored to what is named, by slot. *having* says which live slots have a term."""
+        if not (self.coded and frequency(PLACE)):
+            return {}
+        from memsync.index.places import find_placed  # few prompts name a place
+
+        return {slot: PLACED * share for slot, share in find_placed(self.named, having).items()}
 
 
 def parse(text: str, tokenizer: Tokenizer, *, places: bool = True) -> Query:
