@@ -62,9 +62,8 @@ class Index:
 
     def __init__(self, records: Sequence[Record], meaning: Meaning | None, *, stop_words: bool = True) -> None:
         self._mutex = threading.RLock()
-        self.let_go: Callable[[], object] = (
-            give_back_nothing  # of what was read of mapped arrays, between the parts of a search
-        )
+        # of what was read of mapped arrays, between the parts of a search
+        self.let_go: Callable[[], object] = give_back_nothing
         self._meaning = meaning
         self._tokenizer = Tokenizer(stop_words=stop_words)
         self._synonyms = Synonyms(self._tokenizer.terms)

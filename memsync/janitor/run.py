@@ -145,9 +145,8 @@ class _Writing:
             return
         runs.append(self._project, self._scope, self._run, self._backup)
         self._store.update(self._edits)
-        self._store.remove(
-            self._dropped, tick(self._now, None)
-        )  # each later than its own lines, whatever another's say
+        # each later than its own lines, whatever another's say
+        self._store.remove(self._dropped, tick(self._now, None))
 
     def _follow_links(self) -> None:
         """Let what links to a record that was merged away link to what stands for it. Not an edit of what it says."""

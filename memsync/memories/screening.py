@@ -39,9 +39,8 @@ class Screening:
         self.clean: set[str] = (
             set()
         )  # texts of what was screened and holds no secret: who shows one need not look again
-        self._shown: dict[
-            int, tuple[Memory, bytes, str]
-        ] = {}  # what an index that stays has shown, by identity, with its mark and flaw
+        # what an index that stays has shown, by identity, with its mark and flaw
+        self._shown: dict[int, tuple[Memory, bytes, str]] = {}
         self._new: dict[Scope, dict[bytes, str]] = {}
         self.took = 0.0  # seconds, for what nobody had noted
 

@@ -26,13 +26,8 @@ _PARTS = {
     "heapq": "_heapq",
 }
 _KNOWN = ("memsync", "Stemmer")  # the second is a module in C that imports nothing
-_FLAGS = {
-    "IGNORECASE": 2,
-    "MULTILINE": 8,
-    "DOTALL": 16,
-    "VERBOSE": 64,
-    "ASCII": 256,
-}  # of patterns, as they are in Python's C code
+# of patterns, as they are in Python's C code
+_FLAGS = {"IGNORECASE": 2, "MULTILINE": 8, "DOTALL": 16, "VERBOSE": 64, "ASCII": 256}
 
 
 def put_in() -> None:
