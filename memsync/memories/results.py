@@ -41,6 +41,12 @@ class Entry:
         """The text of the memory."""
         return self.memory.content
 
+    @property
+    def out_of_date(self) -> list[str]:
+        """What of `stale` a line has room for, and how much there is besides."""
+        more = len(self.stale) - _SHOWN
+        return [*self.stale[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
+
     def fields(self) -> dict[str, Any]:
         """Return what an entry of another kind is made from, by name."""
         return {name: getattr(self, name) for name in _ENTRY}
@@ -62,6 +68,7 @@ class Entry:
         }
 
 
+_SHOWN: Final = 3  # of what has changed in the files that a memory names
 _ENTRY: Final = tuple(one.name for one in fields(Entry))
 
 

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsync import Memsync
+from memsync.agents import context
+from memsync.cli import render
 from memsync.errors import InvalidMemory
 from memsync.janitor.survey import survey
 from memsync.memories import anchors, citations, naming
@@ -89,6 +91,20 @@ def test_recall_list_and_show_mark_what_is_out_of_date(code, project):
     assert {entry.id: entry.stale for entry in project.memories()}[id_] == wanted
     assert {hit.id: hit.stale for hit in project.recall()}[id_] == wanted
     assert project.get(id_).as_dict()["stale"] == ["src/client.py is gone"]
+
+
+def test_a_line_names_three_of_what_has_changed_and_counts_the_rest(code, project, repo):
+    names = [f"src/part{number}.py" for number in range(5)]
+    for name in names:
+        (repo.root / name).write_text("x = 1\n")
+    id_ = project.remember("Every part retries by itself.", anchors=names).entry.id
+    for name in names:
+        (repo.root / name).unlink()
+    entry = project.get(id_)
+    gone = "src/part0.py is gone, src/part1.py is gone, src/part2.py is gone"
+    assert len(entry.stale) == 5
+    assert f"out of date: {gone}, and 2 more" in context.line(entry, project.clock())
+    assert f"out of date: {gone}, and 2 more)" in render.entry_line(entry, project.clock())
 
 
 def test_it_is_the_same_in_another_clone(code, project, repo, tmp_path):
