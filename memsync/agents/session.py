@@ -120,12 +120,12 @@ class RecallSession(Ledger):
         }
         best: list[Entry] = []
         worth: list[float] = []  # a heap of the *wanted* largest
-        filtered = 0
+        filtered, now = 0, self.project.clock()
         for owner, scope, usage, memory in sorted(held.values(), key=lambda one: -one[3].importance):
             is_late = len(worth) == wanted > 0 and memory.importance < worth[0]
             if memory.id in superseded or (is_late and memory.id not in rules.ledger):
                 continue
-            entry = owner.entry(scope, memory, usage)
+            entry = owner.entry(scope, memory, usage, now)
             refusal = rules.refusal(entry) or (is_elsewhere(owner, here, memory) and "elsewhere")
             filtered += refusal == "ledger"
             if not refusal and not is_late and wanted:

@@ -25,6 +25,8 @@ from memsync.system.late import late
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from memsync.memories import edits
     from memsync.memories.imports import Candidate, ImportReport
     from memsync.memories.overview import Stats, StoreStatus
@@ -138,19 +140,22 @@ class Project(Opened):
         return (None if scope else find_one(self, ref)) or self.get(ref, scope)
 
     def entries(self, filters: Filters = _ALL) -> Iterator[Entry]:
-        """Yield every memory that passes *filters*."""
+        """Yield every memory that passes *filters*, all as they are at one moment: what is worth the same stays so."""
         self.stores.refresh()
+        now = self.clock()
         for scope, store in self.stores.items():
             if scope in filters.scopes:
                 usage = self.state(scope).usage()
                 for memory in store.memories().values():
-                    if filters.allow(entry := self.entry(scope, memory, usage)):
+                    if filters.allow(entry := self.entry(scope, memory, usage, now)):
                         yield entry
 
-    def entry(self, scope: Scope, memory: Memory, usage: Mapping[str, Usage] | None = None) -> Entry:
-        """Return *memory* with its local numbers and what its importance is worth now."""
+    def entry(
+        self, scope: Scope, memory: Memory, usage: Mapping[str, Usage] | None = None, now: datetime | None = None
+    ) -> Entry:
+        """Return *memory* with its local numbers and what its importance is worth *now*."""
         count, last = (self.state(scope).usage() if usage is None else usage).get(memory.id, Usage(0, None))
-        effective = effective_importance(memory, last, self.clock(), self.settings)
+        effective = effective_importance(memory, last, now or self.clock(), self.settings)
         return Entry(memory=memory, scope=scope, effective_importance=effective, access_count=count, repo=self.repo)
 
     def mark(self, entry: E) -> E:

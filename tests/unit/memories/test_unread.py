@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from random import Random
 
 import pytest
@@ -54,6 +55,16 @@ def test_a_list_by_heads_is_that_of_the_stores_after_any_writes(repo, seed):
             with opened(repo, read=False, days=40) as short, opened(repo, read=True, days=40) as whole:
                 assert short.list(filters, limit=limit) == whole.list(filters, limit=limit)
                 assert all(store.stamp is None for store in short.stores.values())
+
+
+def test_what_is_worth_the_same_is_ordered_by_id_however_long_reading_takes(repo):
+    same = '"created_at":"2026-11-20T12:00:00Z","updated_at":"2026-11-20T12:00:00Z","importance":0.5}'
+    ids = ("mm-d", "mm-a", "mm-c", "mm-b")
+    repo.write_memories("".join(f'{{"id":"{id_}","content":"the queue of {id_}",{same}\n' for id_ in ids))
+    seconds = count()
+    with Memsync.open(repo.root, clock=lambda: NOW + timedelta(seconds=next(seconds))) as project:
+        assert [entry.id for entry in project.list()] == sorted(ids)
+        assert [entry.id for entry in project.list(limit=3)] == sorted(ids)[:3]
 
 
 def test_one_memory_is_shown_as_the_stores_have_it(repo):
