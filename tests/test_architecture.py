@@ -293,6 +293,28 @@ def test_remember_loads_numpy_only_where_there_is_no_index(repo):
     assert loaded_by("memory", "recall", "Mondays", cwd=repo.root) & {"numpy", "orjson"} == set()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("undo",),
+        ("import", "more.jsonl"),
+        ("update", "mm-a", "--importance", "0.3"),
+        ("tags", "add", "ci", "mm-a"),
+        ("rm", "mm-a"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_who_asks_after_a_write_makes_no_index(repo, words):
+    repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
+    (repo.root / "more.jsonl").write_text(
+        '{"content":"the build is slow on Mondays"}\n{"content":"CI has four cores"}\n'
+    )
+    loaded_by("memory", "recall", "docker", cwd=repo.root)  # makes the index
+    loaded_by("memory", "remember", "CI needs Node 20", cwd=repo.root)
+    loaded_by(*words, cwd=repo.root)
+    assert loaded_by("memory", "recall", "Mondays", cwd=repo.root) & {"numpy", "orjson"} == set()
+
+
 def functions() -> Iterator[tuple[str, int]]:
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -11,7 +11,7 @@ from memsync.dedup import MERGED, Thresholds, decide, may_merge
 from memsync.dedup.nominate import Nominees
 from memsync.errors import InvalidMemory
 from memsync.format import codec, versions
-from memsync.memories.edits import find_successors, say_replaced
+from memsync.memories.edits import expect_write, find_successors, say_replaced
 from memsync.memories.similar import Found, thresholds_of
 from memsync.records import (
     Memory,
@@ -66,10 +66,12 @@ def import_candidates(
 ) -> ImportReport:
     """Store what *candidates* say; `Project.import_` says more."""
     is_chosen, scope = scope is not None, scope or project.default_scope
-    project.stores.refresh()
     if dry_run:
+        project.stores.refresh()
         return _plan(project, scope, candidates, dry_run=True).report(dry_run=True)
     store = project.store_to_write(scope)
+    expect_write(project, store)
+    project.stores.refresh()
     with store.writing(), collector_paused():
         plan = _plan(project, scope, candidates)
         store.write(plan.added.values(), {id_: _list_fields(memory) for id_, memory in plan.edited.items()})

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from memsync.errors import MemsyncError, Remedy, StoreError
 from memsync.format.jsonl import encode_all
+from memsync.memories.edits import expect_write
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, format_time, shown_id, tick
@@ -132,6 +133,8 @@ def _go(project: Project, command: Command, steps: Sequence[Step], others: Seque
 
     The *others* can be taken back or done again afterwards: a memory that is moved takes along what they need.
     """
+    for scope in {step.scope for step in steps if step.scope in project.stores}:
+        expect_write(project, project.store(scope))
     project.stores.refresh()
     for step in steps:
         if step.scope not in project.stores or _hash(project.stores[step.scope].get(step.id)) != step.before:
