@@ -19,6 +19,9 @@ from strategies import ODD, files, plain_lines
 from memsync import Memsync
 from memsync.errors import MemsyncError
 from memsync.format.codec import LateLine
+from memsync.memories.imports import Candidate
+from memsync.memories.undoing import note_steps, undo
+from memsync.records import Memory
 
 _ID = re.compile(r'"id": ?"([-\w]+)"')
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -57,6 +60,8 @@ deeds = st.lists(
     | st.tuples(st.just("remember"), texts, st.booleans())
     | st.tuples(st.just("update"), texts, st.integers(0, 3))
     | st.tuples(st.just("forget"), st.just(""), st.integers(0, 3))
+    | st.tuples(st.just("import"), texts, texts)
+    | st.tuples(st.just("undo"), st.just(""), st.just(0))
     | st.tuples(st.just("search"), texts, st.just(0))
     | st.tuples(st.just("hand"), st.sampled_from(sorted(HANDS)), st.just(0)),
     min_size=2,
@@ -68,6 +73,12 @@ def act(project: Memsync, ids: list[str], kind: str, text: str, which: Any) -> o
     """Do one thing to a store with these *ids*, and return what was said of it."""
     if kind == "search":
         return [hit.memory for hit in project.search(text, limit=3)]
+    if kind == "import":
+        given = [Candidate(where=text, memory=Memory(id="", content=text)) for text in (text, which)]
+        return project.import_(given).outcomes
+    if kind == "undo":
+        undone = undo(project)
+        return [entry.memory for entry in (*undone.brought, *undone.removed)]
     if kind == "remember":
         done = project.remember(text, supersedes=ids[:1] if which else ())
         return done.status, done.entry.memory, done.reason, [(one.id, one.score, one.relation) for one in done.similar]
@@ -95,12 +106,14 @@ class Side:
             shutil.rmtree(self.memories.parent / "local" / "index", ignore_errors=True)
         try:
             with Memsync.open(self._directory, clock=lambda: NOW + timedelta(hours=step), env=self._env) as project:
-                return act(project, sorted({*_ID.findall(self.memories.read_text("latin-1"))}), kind, text, which)
+                said = act(project, sorted({*_ID.findall(self.memories.read_text("latin-1"))}), kind, text, which)
+                note_steps(project, kind)
+                return said
         except MemsyncError as error:
             return str(error).replace(str(self._directory), "")
 
 
-few = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=16, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @few
