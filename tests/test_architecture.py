@@ -293,6 +293,40 @@ def test_remember_loads_numpy_only_where_there_is_no_index(repo):
     assert loaded_by("memory", "recall", "Mondays", cwd=repo.root) & {"numpy", "orjson"} == set()
 
 
+READS = {"memsync.index.oneshot", "memsync.index.core", "memsync.memories.citations", "memsync.memories.edits"}
+
+
+@pytest.mark.parametrize(
+    ("event", "never"),
+    [
+        ("session-start", {"click", "rapidfuzz", "memsync.index.core", "memsync.store.yamltext"}),
+        ("subagent-start", {"click", "rapidfuzz", "memsync.index.core", "memsync.store.yamltext"}),
+        ("pre-compact", {"click", "orjson", "dataclasses", "inspect", "logging"} | STOOD_IN | READS),
+        ("post-compact", {"click", "orjson", "dataclasses", "inspect", "logging"} | STOOD_IN | READS),
+        ("post-tool", {"pathlib", "sqlite3", "dataclasses", "memsync.memories.project", "memsync.store.store"} | READS),
+        (
+            "session-end",
+            {"pathlib", "sqlite3", "dataclasses", "memsync.memories.project", "memsync.store.store"} | READS,
+        ),
+    ],
+)
+def test_the_other_hooks_load_what_they_need(repo, event, never):
+    repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
+    loaded_by("memory", "recall", "docker", cwd=repo.root)  # makes the index
+    asked = {"cwd": str(repo.root), "tool_name": "Read", "tool_input": {"file_path": str(repo.root / "a.py")}}
+    loaded_by("hook", event, cwd=repo.root, given=json.dumps(asked | {"session_id": "first"}))  # screens what it gives
+    loaded = loaded_by("hook", event, cwd=repo.root, given=json.dumps(asked | {"session_id": "second"}))
+    assert loaded & (HEAVY | RULES | never) == set()
+
+
+def test_the_status_line_loads_no_rules_and_no_click(repo):
+    repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
+    loaded_by("memory", "recall", "docker", cwd=repo.root)  # makes the index
+    given = json.dumps({"session_id": "s", "workspace": {"current_dir": str(repo.root)}})
+    never = {"click", "rapidfuzz", "logging", "inspect", "tempfile"} | MERGING | RULES | READS
+    assert loaded_by("statusline", cwd=repo.root, given=given) & (HEAVY | never) == set()
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -40,6 +40,7 @@ _NEAR = 2  # processes up from a hook: a shell, and the client
 _LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
 _STARTING = ("prompt", "session-start")  # the hooks that may start what answers the next ones
 _TOOLS = ("pre-tool", "post-tool")
+_COMPACTING = ("pre-compact", "post-compact")  # which mostly have nothing to do, and nothing to read
 
 
 def main(words: Sequence[str]) -> NoReturn:
@@ -251,7 +252,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
             _start_another(event, ground.layout, ground.loaded)
             keep_patterns()
             return
-    if ground is None:
+    if ground is None and event not in _COMPACTING:
         standins.take_out()
     from memsync.agents.hooks import answer
     from memsync.memories.project import Project

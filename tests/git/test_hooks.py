@@ -204,16 +204,19 @@ def test_a_commit_in_a_submodule_goes_there_and_nowhere_else(hooked, tmp_path):
     assert hooked.status() == " M sub\n"
 
 
-def test_the_hook_loads_neither_click_nor_gitpython_nor_numpy(hooked):
+@pytest.mark.parametrize(
+    "words", [["pre-commit"], ["post-merge", "0"], ["post-checkout", "HEAD", "HEAD", "1"], ["post-rewrite", "rebase"]]
+)
+def test_the_hook_loads_neither_click_nor_gitpython_nor_numpy(hooked, words):
     code = (
-        "import sys, atexit; sys.argv = ['memsync', 'git', 'hook', 'pre-commit']\n"
+        f"import sys, atexit; sys.argv = ['memsync', 'git', 'hook', *{words}]\n"
         "atexit.register(lambda: print(' '.join(sorted(sys.modules)), file=sys.stderr))\n"
         "from memsync.cli import main; main()"
     )
     remember(hooked.root, "second")
     done = subprocess.run([sys.executable, "-c", code], cwd=hooked.root, capture_output=True, text=True, check=False)
     loaded = {name.split(".")[0] for name in done.stderr.splitlines()[-1].split()}
-    assert hooked.status() == "M  .gobby/memories.jsonl\n"
+    assert hooked.status() == ("M " if words == ["pre-commit"] else " M") + " .gobby/memories.jsonl\n"
     assert loaded & {"click", "git", "numpy", "watchdog", "mcp", "pydantic", "rich", "sqlite3", "frontmatter"} == set()
 
 
