@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 
 _SOME: Final = 1 << 16  # numbers in a list, which takes twice the memory and half the time of an array
+
+
+_ROWS: Final = 512  # at once: what they take in between stays in the processor's cache, and is asked of the system once
 
 
 class Table(NamedTuple):
@@ -53,8 +56,16 @@ class Table(NamedTuple):
 
     def through(self, other: Table) -> Table:
         """Return for each row what its numbers stand for in *other*."""
-        found = other.taken(self.flat)
-        return Table(found.flat, found.starts[self.starts])
+        flats, starts = [other.flat[:0]], [np.zeros(1, np.int64)]
+        for part in self.blocks(_ROWS):
+            found = other.taken(part.flat)
+            flats.append(found.flat)
+            starts.append(found.starts[part.starts[1:]] + starts[-1][-1])
+        return Table(np.concatenate(flats), np.concatenate(starts))
+
+    def blocks(self, size: int) -> Iterator[Table]:
+        """Yield the rows, *size* at once."""
+        return (self.cut(at, at + size) for at in range(0, len(self.starts) - 1, size))
 
 
 class Numbers(dict[Any, int]):

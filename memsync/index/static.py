@@ -10,7 +10,7 @@ import mmap
 import sys
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from operator import mul
@@ -39,8 +39,9 @@ _PARTS: Final = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+
 _MAX_WORD: Final = 256
 _MAX_PIECE: Final = 24
 _MEMO_CHUNKS: Final = 50_000
+_USUAL: Final = 256  # tokens of a text that is not long
 _STEP: Final = 4096  # tokens in one product: 8 MB for 256 numbers each
-_BLOCK: Final = 2048  # texts whose words are looked up together
+_BLOCK: Final = 256  # texts that are added up before they are scaled: 512 KB for 256 numbers each
 
 
 class FewWords:
@@ -83,6 +84,7 @@ class WordPieces:
     def __init__(self, vocabulary: Mapping[str, int] | FewWords) -> None:
         self._rows = vocabulary
         self._memo = Memo(self.read_chunk, _MEMO_CHUNKS)
+        self._words = Memo(self._read_word, _MEMO_CHUNKS)
         self._parts = Memo(self._cut, _MEMO_CHUNKS)
 
     def rows(self, text: str) -> list[int]:
@@ -92,11 +94,13 @@ class WordPieces:
     def read_chunk(self, chunk: str) -> tuple[int, ...]:
         """Return the rows of what stands between white space: no word has any in it. It is not remembered."""
         if (bare := chunk.strip(_EDGE)).isalnum():  # as most are: one word
-            return self._word(bare[:_MAX_WORD])
-        return tuple(chain.from_iterable(self._word(word[:_MAX_WORD]) for word in _WORDS.findall(chunk)))
+            return self._read_word(bare)
+        return tuple(chain.from_iterable(map(self._words.__getitem__, _WORDS.findall(chunk))))
 
-    def _word(self, word: str) -> tuple[int, ...]:
-        plain = fold(word)
+    def _read_word(self, word: str) -> tuple[int, ...]:
+        plain = word[:_MAX_WORD]
+        if not plain.isascii():
+            plain = fold(plain)
         whole = self._rows.get(plain.casefold())
         if whole is not None:
             return (whole,)
@@ -197,14 +201,20 @@ class StaticEmbedder:
         """Yield the vectors of *documents*, which are what *rows* has for their numbers; of none one empty block."""
         import numpy as np
 
+        from memsync.index.pieces import Table
+
         scales, table = self._arrays
         used = np.flatnonzero(np.bincount(rows.flat, minlength=self._rows))
         place = np.zeros(self._rows, np.int64)
         place[used] = np.arange(len(used))
         vectors = scales[used, None].astype(np.float64) * table[used]
-        for start in range(0, max(len(documents.sizes), 1), _BLOCK):
-            part = documents.cut(start, start + _BLOCK).through(rows)
-            yield _scale(_sum_each(vectors, place[part.flat], part.starts.tolist()))
+        rows = Table(place[rows.flat], rows.starts)
+        totals, add_up = np.empty((_BLOCK, self.dim)), _adder(vectors)
+        for block in documents.blocks(_BLOCK):
+            part = block.through(rows)
+            add_up(part.flat, part.starts.tolist(), sums := totals[: len(part.sizes)])
+            yield _scale(sums)
+        yield _scale(totals[:0])  # so that there is one
 
     def query(self, text: str) -> list[float]:
         """Return the vector of one text, as `embed` does before it rounds to single precision, without numpy where that is not loaded: its import costs more.
@@ -281,24 +291,27 @@ def _scale(totals: NDArray[np.float64]) -> NDArray[np.float32]:
     return scaled
 
 
-def _sum_each(vectors: NDArray[np.float64], flat: NDArray[np.int64], starts: list[int]) -> NDArray[np.float64]:
-    """Return the sum of the *vectors* of each row of the table of *flat* and *starts*.
+def _adder(vectors: NDArray[np.float64]) -> Callable[[NDArray[Any], list[int], NDArray[np.float64]], None]:
+    """Return what puts into its last argument the sum of the *vectors* of each row of the table of its first two, numbers and starts.
 
     One by one: a product for many texts at once is nearly all zeros, and starts threads that wait for each other.
     """
     import numpy as np
 
-    totals, room, ones = (
-        np.zeros((len(starts) - 1, vectors.shape[1])),
-        np.empty((_STEP, vectors.shape[1])),
-        np.ones(_STEP),
-    )
-    for total, (start, end) in zip(totals, pairwise(starts), strict=True):
-        for at in range(start, end, _STEP):
-            count = min(end - at, _STEP)
-            some = vectors.take(flat[at : at + count], 0, room[:count], "clip")  # which copies straight to its place
-            if at == start:
-                np.dot(ones[:count], some, total)
-            else:
-                np.add(total, ones[:count] @ some, total)
-    return totals
+    room, ones = np.empty((_STEP, vectors.shape[1])), np.ones(_STEP)
+    places = [(ones[:count], room[:count]) for count in range(_USUAL)]  # which a text of few tokens need not cut out
+
+    def add_up(flat: NDArray[Any], starts: list[int], totals: NDArray[np.float64]) -> None:
+        take = vectors.take
+        for total, (start, end) in zip(totals, pairwise(starts), strict=True):
+            if (count := end - start) < _USUAL:
+                some_ones, some = places[count]
+                take(flat[start:end], 0, some, "clip")  # which copies straight to its place
+                some_ones.dot(some, total)
+                continue
+            total[:] = 0
+            for at in range(start, end, _STEP):
+                count = min(end - at, _STEP)
+                np.add(total, ones[:count] @ take(flat[at : at + count], 0, room[:count], "clip"), total)
+
+    return add_up

@@ -63,6 +63,8 @@ def compare_lines(before: Mapping[str, Line], after: Mapping[str, Line]) -> list
 
 def compare_memories(before: Mapping[str, Memory], after: Mapping[str, Memory]) -> list[Change]:
     """Return what differs between two sets of memories, by id."""
+    if before == after:  # most are the same objects
+        return []
     pairs = ((id_, before.get(id_), after.get(id_)) for id_ in sorted(before.keys() | after.keys()))
     return [Change(id_, old, new) for id_, old, new in pairs if old is not new and old != new]
 
