@@ -81,7 +81,11 @@ class Tokenizer:
         self._stemmer = Stemmer.Stemmer("english")
         self._stemmer.maxCacheSize = 0
         self._memo = Memo(self._read_chunk, _MEMO_LIMIT)
+        self._stems = Memo(self._word, _MEMO_LIMIT)
+        self._names = Memo(self._read_name, _MEMO_LIMIT)  # what stands between dots
+        self._components = Memo(self._read_component, _MEMO_LIMIT)  # of paths, which many share
         self._tags = Memo(self._read_tags, _RECORDS)  # sets of them, which many records share
+        self._tag = Memo(self._read_tag, _MEMO_LIMIT)
         self._records: dict[Any, Said] = {}
         self._days: dict[date, tuple[list[str], frozenset[str]]] = {}
 
@@ -123,7 +127,10 @@ class Tokenizer:
         return self._hidden_terms(*piece) if piece and isinstance(piece[0], tuple) else self._tags[piece]
 
     def _read_tags(self, tags: Sequence[str]) -> tuple[str, ...]:
-        return tuple(chain.from_iterable(dict.fromkeys(self.terms(tag)) for tag in tags))
+        return tuple(chain.from_iterable(map(self._tag.__getitem__, tags)))
+
+    def _read_tag(self, tag: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.terms(tag)))
 
     def _hidden_words(self, memory: Memory) -> frozenset[str]:
         """Return `hidden_terms` as a set, of records of one day without cues the same."""
@@ -139,7 +146,7 @@ class Tokenizer:
         if (found := self._days.get(day)) is None:
             if len(self._days) >= _RECORDS:
                 self._days.clear()
-            terms = [str(day.year), *self._word(_MONTHS[day.month - 1]), f"{EXACT}{day:%Y-%m-%d}"]
+            terms = [str(day.year), *self._stems[_MONTHS[day.month - 1]], f"{EXACT}{day:%Y-%m-%d}"]
             found = self._days[day] = terms, frozenset(terms)
         return found
 
@@ -147,15 +154,16 @@ class Tokenizer:
         bare = chunk.strip(_PUNCTUATION)
         return tuple(self._chunk(bare)) if bare == chunk else self._memo[bare]
 
-    def _chunk(self, chunk: str) -> list[str]:
+    def _chunk(self, chunk: str) -> Sequence[str]:
         if not chunk:
-            return []
+            return ()
         if chunk.isascii():
             if chunk.isalpha() and (chunk.islower() or chunk[1:].islower()):
                 word = chunk.lower()
                 return self._word(PLAIN.get(word, word))  # before stop words: "won" is one in "won't" alone
-            if chunk.isalnum():
-                return self._bare_unit(chunk)  # one unit that needs no look for others
+            unit = chunk.strip(_EDGE)
+            if _drop_joints(unit).isalnum() and "#" not in chunk:
+                return self._bare_unit(unit)  # which needs no look for others
         else:
             import unicodedata
 
@@ -164,15 +172,15 @@ class Tokenizer:
                 return self._unspaced(chunk)
         return [term for unit in _UNIT.findall(chunk) for term in self._unit(unit)]
 
-    def _word(self, word: str) -> list[str]:
+    def _word(self, word: str) -> tuple[str, ...]:
         """Return the stem of one lower-case *word*, of "wrote" that of "write", and its unaccented form."""
         if word in self._stop_words:
-            return []
+            return ()
         stem: str = self._stemmer.stemWord(PLAIN.get(word, word))
         if stem.isascii():
-            return [stem]
+            return (stem,)
         plain = unaccented(stem)
-        return [stem] if plain in (stem, "") else [stem, plain]
+        return (stem,) if plain in (stem, "") else (stem, plain)
 
     def _unspaced(self, chunk: str) -> list[str]:
         terms = []
@@ -182,47 +190,77 @@ class Tokenizer:
             terms += [term for unit in _UNIT.findall(rest) for term in self._unit(unit)]
         return terms
 
-    def _unit(self, unit: str) -> list[str]:
-        issue = _ISSUE.search(unit)
-        return [*self._bare_unit(unit.strip(_EDGE)), *([EXACT + issue[0]] if issue else [])]
+    def _unit(self, unit: str) -> Sequence[str]:
+        terms = self._bare_unit(unit.strip(_EDGE))
+        issue = _ISSUE.search(unit) if "#" in unit else None
+        return [*terms, EXACT + issue[0]] if issue else terms
 
-    def _bare_unit(self, unit: str) -> list[str]:
+    def _bare_unit(self, unit: str) -> Sequence[str]:
         if not unit:
-            return []
+            return ()
         low = unit.casefold()
-        if low[-1] == "s" and low.isalpha() and unit[:-1].isupper():
-            return self._word(low[:-1])
-        if low.isalpha() and (unit == low or unit[1:] == low[1:] or unit.isupper()):
-            return self._word(low)
+        if low.isalpha():
+            if low[-1] == "s" and unit[:-1].isupper():
+                return self._stems[low[:-1]]
+            if unit == low or unit[1:] == low[1:] or unit.isupper():
+                return self._stems[low]
         if "." in low and (version := _VERSION.match(low)):
             return [EXACT + version[1], *_version_heads(version[1])]
-        if _HASH.match(low):
+        if low.isalnum() and _HASH.match(low):
             head = low[:_HASH_DIGITS]  # which may be all digits, and then looks like a number in a query
             return [EXACT + low, EXACT + head, *([head] if head.isdigit() else [])]
         return self._compound(unit, low)
 
-    def _compound(self, unit: str, low: str) -> list[str]:
+    def _compound(self, unit: str, low: str) -> Sequence[str]:
         """Return parts and joined form per path component, then the exact form."""
         if unit.isalnum():  # one component of one piece
-            words = self._word(low) if unit == low and unit.isascii() else self._joined(unit)
+            words = self._word(low) if unit == low and unit.isascii() else self._names[unit][0]
             return [*words, EXACT + low] if is_identifier(low) else words
-        terms: list[str] = []
-        exact = [low] if is_identifier(unit) else []
-        for component in _PATH.split(unit):
-            exact.append(component.casefold().strip(_EDGE))
-            for piece in _DOTS.split(component):
-                exact.append(piece.casefold().strip(_EDGE))
-                terms += self._joined(piece)
-        return terms + [EXACT + form for form in dict.fromkeys(exact) if is_identifier(form)]
+        if (bare := _drop_joints(low)).isalnum():  # one piece of several words
+            words = self._names[unit][0]
+            may_be_code = "_" in low or not bare.isalpha()
+            return [*words, EXACT + low] if may_be_code and is_identifier(low) else words
+        cuts = _PATH.split(unit) if "/" in unit or "\\" in unit else ()
+        terms, exact = list[str](), [EXACT + low] if is_identifier(unit) else []
+        for said, forms in map(self._components.__getitem__, cuts) if cuts else [self._read_component(unit)]:
+            terms += said
+            exact += forms
+        return [*terms, *dict.fromkeys(exact)]
 
-    def _joined(self, piece: str) -> list[str]:
-        """Return the terms of the parts of an identifier, then of all of them joined."""
+    def _read_component(self, component: str) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the terms of what stands between dots in a component of a path, and its exact forms."""
+        if _drop_joints(component).isalnum():
+            return self._names[component]
+        terms, exact = list[str](), [*_exact_form(component)]
+        has_others = "@" in component or "#" in component
+        for piece in _DOTS.split(component) if has_others else component.split("."):
+            said, form = self._names[piece]
+            terms += said
+            exact += form
+        return terms, exact
+
+    def _read_name(self, piece: str) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the terms of the parts of an identifier, then of all of them joined; and its exact form."""
         parts = word_parts(piece)
-        return [term for part in (*parts, *(["".join(parts)] if len(parts) > 1 else [])) for term in self._word(part)]
+        words = (*parts, "".join(parts)) if len(parts) > 1 else parts
+        return tuple(chain.from_iterable(map(self._stems.__getitem__, words))), _exact_form(piece)
+
+
+def _drop_joints(unit: str) -> str:
+    """Return *unit* without what joins the words of most names."""
+    return unit.replace("-", "").replace("_", "")
+
+
+def _exact_form(piece: str) -> tuple[str, ...]:
+    """Return the term of *piece* as it stands, if it looks like code."""
+    form = piece.casefold().strip(_EDGE)
+    return (EXACT + form,) if is_identifier(form) else ()
 
 
 def word_parts(unit: str) -> list[str]:
     """Split an identifier at separators and case changes, lower-cased."""
+    if unit.isascii() and unit.islower() and _drop_joints(unit).isalnum():
+        return [part for part in unit.replace("-", "_").split("_") if part]
     parts: list[str] = []
     for piece in (unit,) if unit.isalnum() else _SEPARATORS.split(unit):
         if piece.isascii() and not piece.islower():
