@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
+from operator import methodcaller
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -43,7 +44,7 @@ def build_base(documents: Table, terms: Collection[str]) -> Base:
     """Index *documents*, which are the numbers of their *terms*, as slots from 0 on. Where they are anchored makes none longer."""
     sizes = documents.sizes
     count, owners = max(len(sizes), 1), np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    is_place = np.fromiter((term.startswith(PLACE) for term in terms), bool, len(terms))
+    is_place = np.fromiter(map(methodcaller("startswith", PLACE), terms), bool, len(terms))
     places = np.bincount(owners[is_place[documents.flat]], minlength=len(sizes)) if is_place.any() else 0
     lengths = np.maximum(sizes - places, np.minimum(sizes, 1))
     keys = np.fromiter(map(term_key, terms), np.uint64, len(terms))

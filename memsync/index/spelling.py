@@ -46,19 +46,21 @@ class Grams:
 
 def build_grams(words: Sequence[str]) -> Grams:
     """Return the trigrams of distinct *words*, made in one vectorised pass."""
-    points = np.frombuffer("".join(f" {w} " for w in words).encode("utf-32-le"), np.uint32).astype(np.int64)
-    lengths = np.fromiter((len(w) + 2 for w in words), np.int64, len(words))
+    points = np.frombuffer(f" {'  '.join(words)} ".encode("utf-32-le"), np.uint32).astype(np.int64)
+    lengths = np.fromiter(map(len, words), np.int64, len(words)) + 2
     place = np.repeat(np.arange(len(words)), lengths)
     grams = (points[:-2] << 2 * GRAM_BITS) + (points[1:-1] << GRAM_BITS) + points[2:]
     inside = place[:-2] == place[2:]
-    order = np.lexsort((place[:-2][inside], grams[inside]))
-    grams, place = grams[inside][order], place[:-2][inside][order]
-    new = np.concatenate((np.ones(1, bool), (grams[1:] != grams[:-1]) | (place[1:] != place[:-1])))[: len(grams)]
-    keys, counts = np.unique(grams[new], return_counts=True)
+    grams, place = grams[inside], place[:-2][inside]
+    order = np.argsort(grams, kind="stable")  # the places of a gram stay in order
+    grams, place = grams[order], place[order]
+    is_other = grams[1:] != grams[:-1]
+    new = np.concatenate((np.ones(1, bool), is_other | (place[1:] != place[:-1])))[: len(grams)]
+    first = np.flatnonzero(np.concatenate((np.ones(1, bool), is_other))[: len(grams)][new])
     encoded = [w.encode() for w in words]
     return Grams(
-        keys=keys,
-        starts=np.concatenate((np.zeros(1, np.int64), np.cumsum(counts))),
+        keys=grams[new][first],
+        starts=np.append(first, np.count_nonzero(new)),
         places=place[new].astype(np.int32),
         sizes=np.bincount(place[new], minlength=len(words)).astype(np.float32),
         letters=np.frombuffer(b"".join(encoded), np.uint8),
