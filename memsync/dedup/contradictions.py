@@ -76,7 +76,8 @@ def find_contradiction(new: Reading, old: Reading, texts: tuple[str, str], simil
 def _is_near(new: Reading, old: Reading) -> bool:
     """Tell whether two texts say the same but for a word or two."""
     here, there = hold(new), hold(old)
-    return max(len(here - there), len(there - here)) <= _FEW
+    most = max(len(here), len(there))
+    return most - min(len(here), len(there)) <= _FEW and most - len(here & there) <= _FEW
 
 
 def _find_change(new: Reading, old: Reading, texts: tuple[str, str], similarity: float) -> str:

@@ -38,7 +38,17 @@ def is_same(one: Reading, other: Reading) -> tuple[float, str] | None:
 
 def _may_be_same(one: Reading, other: Reading) -> bool:
     """Tell whether nothing but what a passive has more is in one of them alone; nearly all pairs are done with by that."""
-    return _hold_unturned(one) == _hold_unturned(other) or _has_kana(one) or _has_kana(other)
+    return (
+        (_holds_words(one, other) and _hold_unturned(one) == _hold_unturned(other))
+        or _has_kana(one)
+        or _has_kana(other)
+    )
+
+
+def _holds_words(one: Reading, other: Reading) -> bool:
+    """Tell whether *one* has every word of *other*, which mostly its first ones tell."""
+    here = _hold_unturned(one)
+    return all(form in here or kind == "article" or form in _TURNED for form, kind, _ in other.tokens)
 
 
 @kept
@@ -251,14 +261,15 @@ def shared(one: Reading, other: Reading) -> tuple[float, float]:
 
 def count_shared(one: Reading, other: Reading) -> int:
     """Return how many words of content both have, those that are there twice counted twice."""
-    here, there = count_words(one), count_words(other)
-    again = _hold_repeated(one) & _hold_repeated(other)
-    return len(hold(one) & hold(other)) + sum([min(here[word], there[word]) - 1 for word in again])
+    there = other.content.count
+    again = [min(count, times) - 1 for word, count in _list_repeated(one) if (times := there(word)) > 1]
+    return len(hold(one) & hold(other)) + sum(again)
 
 
 @kept
-def _hold_repeated(reading: Reading) -> frozenset[str]:
-    return frozenset([word for word, count in count_words(reading).items() if count > 1])
+def _list_repeated(reading: Reading) -> list[tuple[str, int]]:
+    """Return the words of content that are there more than once, and how often."""
+    return [(word, count) for word, count in count_words(reading).items() if count > 1]
 
 
 def find_lost(kept: str, dropped: str) -> list[str]:

@@ -60,6 +60,7 @@ _CONTRACTED: Final = (
 _LINE: Final = late_pattern(r"\s-\s|\n")  # where a clause ends between chunks
 _BREAK: Final = late_pattern(r"[—–…]|[.;:,!?)(]$|[(\[]|[。、；：，！？（）「」]")  # and in one
 _CLOSING: Final = ".;:,!?)"  # of what _BREAK finds at the end of a chunk
+_ENDING: Final = f"{_CLOSING}([—–…。、；：，！？（）「」"  # and all of it: behind one a clause begins
 _QUOTES: Final = "`'\"“”‘’«»[](){}<>,;!?*"
 _AMOUNT: Final = late_pattern(r"([+-]?\d[\d.,]*)([a-zµ%°]+)$")
 _CODE: Final = late_pattern(r"[\d_/\\.:#@=*$~]|^--?\w|\w\(\)$")
@@ -104,21 +105,37 @@ class Token(NamedTuple):
 
 
 Tokens = tuple[Token, ...]
+Marks = tuple[Token | None, ...]  # None is where a clause ends
 
 
 class Reading:
-    """A text in tokens, clause by clause; *content* are the forms that carry meaning, in order.
+    """A text in tokens; *content* are the forms that carry meaning, in order. Of *marks*, None is where a clause ends.
 
     What is derived of it is kept with it: a write compares its own text with many, and these come back at the next one.
     """
 
-    __slots__ = ("clauses", "content", "derived", "tokens")
+    __slots__ = ("_marks", "content", "derived", "tokens")
 
-    def __init__(self, clauses: tuple[Tokens, ...]) -> None:
-        self.clauses = clauses
-        self.tokens = tuple(chain.from_iterable(clauses))
-        self.content = tuple([token.form for token in self.tokens if token.kind in CONTENT])
+    def __init__(self, marks: Marks) -> None:
+        self._marks = marks
+        self.tokens: Tokens = tuple(filter(None, marks))
+        self.content = tuple([form for form, kind, _ in self.tokens if kind in CONTENT])
         self.derived: dict[Callable[[Reading], Any], Any] = {}
+
+    @property
+    def clauses(self) -> tuple[Tokens, ...]:
+        """The tokens clause by clause; few texts are read so closely."""
+        return _cut_clauses(self)
+
+    def split(self) -> Iterator[Tokens]:
+        """Yield the tokens of each clause that has any."""
+        clause: list[Token] = []
+        for token in (*self._marks, None):
+            if token is not None:
+                clause.append(token)
+            elif clause:
+                yield tuple(clause)
+                clause = []
 
 
 def kept(make: Callable[[Reading], T]) -> Callable[[Reading], T]:
@@ -135,30 +152,54 @@ def kept(make: Callable[[Reading], T]) -> Callable[[Reading], T]:
     return find
 
 
+@kept
+def _cut_clauses(reading: Reading) -> tuple[Tokens, ...]:
+    return tuple(reading.split())
+
+
 @lru_cache(maxsize=2048)
 def read(text: str) -> Reading:
     """Return *text* in tokens."""
-    return Reading(tuple(filter(None, _list_clauses(strip_noise(text)))))
+    return Reading(_list_all(strip_noise(text)))
 
 
-def _list_clauses(plain: str) -> Iterator[Tokens]:
-    """Yield the tokens of each clause of *plain*, which is without noise. Each chunk is looked up, as most come again."""
-    for line in _LINE.split(_expand(plain)):
-        clause, is_new = list[Token](), True
-        for chunk in line.split():
-            tokens, others, is_new = (_first_chunks if is_new else _later_chunks)[chunk]
-            clause += tokens
-            for other in others:
-                yield tuple(clause)
-                clause = [*other]
-        yield tuple(clause)
+def _list_all(plain: str) -> Marks:
+    """Return the tokens of *plain*, which is without noise. Each chunk is looked up, as most come again."""
+    found: list[Token | None] = []
+    for line in _split_lines(_expand(plain)):
+        if chunks := line.split():
+            rows = [*map(_later_chunks.__getitem__, chunks)]
+            for place, before in enumerate((_ENDING[0], *chunks[:-1])):
+                if before[-1] in _ENDING:
+                    rows[place] = _first_chunks[chunks[place]]
+            found += chain.from_iterable(rows)
+            found.append(None)
+    return tuple(found)
 
 
-def _read_chunk(chunk: str, *, is_first: bool) -> tuple[Tokens, tuple[Tokens, ...], bool]:
-    """Return the tokens of *chunk*, then those of each clause that begins in it, and whether the next chunk is the first of its clause."""
+def _split_lines(text: str) -> list[str]:
+    """Split *text* where _LINE is; most texts have none, and the space is the only white space that is printable."""
+    return _LINE.split(text) if " - " in text or not text.isprintable() else [text]
+
+
+def _read_chunk(chunk: str, *, is_first: bool) -> Marks:
+    """Return the tokens of *chunk*, which is the first of its clause or is not, and where clauses end in it."""
+    word = chunk[:-1] if (is_closed := chunk[-1] in _CLOSING) else chunk
+    if word.isascii() and word.isalpha() and (word.islower() or (word.istitle() and len(word) > 1)):
+        token = _read_word(word, is_first=is_first)
+        return (token, None) if is_closed else (token,)
     first, *others = _BREAK.split(chunk)
-    tokens = [tuple(starmap(Token, _list_marks(part, True))) for part in others]
-    return tuple(starmap(Token, _list_marks(first, is_first))), tuple(tokens), bool(others) and not others[-1]
+    found: list[Token | None] = [*starmap(Token, _list_marks(first, is_first))]
+    for part in others:
+        found += (None, *starmap(Token, _list_marks(part, True)))
+    return tuple(found)
+
+
+def _read_word(word: str, *, is_first: bool) -> Token:
+    """Return the token of *word*, which is of plain letters, none but the first a capital: most are, and are read quickly."""
+    form, kind = _find_form(lower := word.lower())
+    is_name = kind == "word" and not is_first and word != lower
+    return Token(form, "name" if is_name else kind, lower)
 
 
 _first_chunks: Final = Memo(partial(_read_chunk, is_first=True))
@@ -198,7 +239,7 @@ def hold_in_parts(text: str) -> list[frozenset[str]]:
     """Return the forms of the content of *text*, part by part. Each chunk is looked up, as most come again in a file."""
     plain = strip_noise(text)
     if "A" in plain and _SERVICE_A.search(plain):  # which is an article where it stands first in its clause
-        return [frozenset([t.form for t in chain.from_iterable(_list_clauses(plain)) if t.kind in CONTENT])]
+        return [frozenset([t.form for t in filter(None, _list_all(plain)) if t.kind in CONTENT])]
     return [*map(_chunks.__getitem__, plain.split())]
 
 
@@ -219,7 +260,7 @@ _chunks: Final = Memo(_hold_chunk)
 @kept
 def split_clauses(reading: Reading) -> tuple[Reading, ...]:
     """Return each clause of *reading* as a reading of its own."""
-    return tuple([Reading((clause,)) for clause in reading.clauses])
+    return tuple([Reading(clause) for clause in reading.clauses])
 
 
 def strip_noise(text: str) -> str:
@@ -250,7 +291,7 @@ def strip_evidence(text: str) -> str:
 
 def _expand(text: str) -> str:
     """Return *text* with "not" where it is contracted."""
-    if "'" in text or "anno" in text or "anno" in text.lower():
+    if "'t" in (lower := text.lower()) or "annot" in lower:
         for pattern, plain in _CONTRACTED:
             text = pattern.sub(plain, text)
     return text

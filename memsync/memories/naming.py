@@ -15,6 +15,7 @@ from memsync.store.checkout import NOT_RUN, Checkout
 from memsync.store.places import find_git
 from memsync.system import programs
 from memsync.system.late import late_pattern
+from memsync.system.memo import Memo
 
 _PATH: Final = late_pattern(
     r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,8}|(?!Make)[A-Z][a-z]+file)(?![\w/])(?:#([\w.:]+\w))?"
@@ -93,13 +94,18 @@ def _is_above(path: str, paths: dict[str, str]) -> bool:
 def _find_paths(content: str, root: Path) -> Iterator[tuple[str, str]]:
     for match in _PATH.finditer(content):
         path = match[1].removeprefix("./")
-        if is_inside(path, root) and (root / path).exists():
+        if _may_be_there(path, root) and is_inside(path, root) and (root / path).exists():
             is_folder = (root / path).is_dir()
             yield (f"{path}/" if is_folder else path), match[2] or ""
-    for match in _FOLDER.finditer(content):
+    for match in _FOLDER.finditer(content) if "/" in content else ():
         path = match[1].removeprefix("./")
-        if path and is_inside(path, root) and (root / path).is_dir():
+        if path and _may_be_there(path, root) and is_inside(path, root) and (root / path).is_dir():
             yield path, ""
+
+
+def _may_be_there(path: str, root: Path) -> bool:
+    """Tell whether at least the first part of *path* is at *root*: what most texts name is elsewhere, and told by one look."""
+    return os.path.lexists(os.path.join(root, path.partition("/")[0]))
 
 
 def _find_symbols(content: str, path: str, given: str, root: Path, paths: dict[str, str]) -> Iterator[str]:
@@ -120,7 +126,8 @@ def _find_symbols(content: str, path: str, given: str, root: Path, paths: dict[s
 
 def _find_elsewhere(content: str, root: Path, known: Collection[str]) -> Iterator[str]:
     """Yield the symbols that look like code and are defined in exactly one file of the work tree, though no file is named."""
-    said = dict.fromkeys(match[1] for match in _SYMBOL.finditer(content) if _is_code(match) and not _is_file(match[1]))
+    words = [name for name, call in _SYMBOL.findall(content) if call or _is_joined[name]]
+    said = dict.fromkeys(name for name in words if not _is_file(name))
     names = [name for name in said if not any(name == one or one.endswith(f".{name}") for one in known)][:_SOUGHT]
     rows = {path: read_rows(root / path) or [] for path in _find_files(names, root)}
     for name in names:
@@ -142,8 +149,10 @@ def _find_files(names: Sequence[str], root: Path) -> Sequence[str]:
 
 
 def _is_code(match: re.Match[str]) -> bool:
-    name = match[1]
-    return bool(match[2]) or "_" in name.strip("_") or bool(_JOINED.search(name))
+    return bool(match[2]) or _is_joined[match[1]]
+
+
+_is_joined: Final = Memo(lambda name: "_" in name.strip("_") or _JOINED.search(name) is not None)
 
 
 def _is_file(name: str) -> bool:

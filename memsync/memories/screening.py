@@ -81,10 +81,11 @@ class Screening:
 
     def _find_kept(self, name: bytes, scope: Scope) -> str | None:
         """Return what was noted of the mark *name*, be it by another process; each other note makes the state read anew."""
-        flaw = self._kept[scope].get(name) if scope in self._kept else None
-        if flaw is None:
-            self._kept[scope] = self._state_of(scope).screened(version_of_rules())
-            flaw = self._kept[scope].get(name)
+        kept = self._kept.get(scope)
+        flaw = None if kept is None else kept.get(name)
+        if flaw is None and (now := self._state_of(scope).screened(version_of_rules())) is not kept:
+            self._kept[scope] = now
+            flaw = now.get(name)
         return flaw
 
     def _read(self, name: bytes, entry: Entry) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
@@ -43,7 +43,12 @@ def version_of_rules(*, to_note: bool = False) -> str:
     """
     home = find_own()
     key = _make_key(home) if to_note else _key_of(home)
-    return _digest(read_rules(), _NOBODYS if key is None else key).hex()
+    return _name_rules(read_rules(), _NOBODYS if key is None else key)
+
+
+@lru_cache(8)
+def _name_rules(rules: bytes, key: bytes) -> str:
+    return _digest(rules, key).hex()
 
 
 @cache

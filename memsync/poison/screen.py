@@ -127,7 +127,7 @@ def _why_in_reading(text: str) -> str:
 def _find_near(keys: set[str], *, is_latin: bool) -> list[Phrase]:
     """Return the phrases of which each group may have a word among *keys*."""
     places, rows = _phrases(is_latin=is_latin)
-    near = sorted({place for key in keys & places.keys() for place in places[key]})
+    near = sorted({place for key in keys if key in places for place in places[key]})
     return [Phrase(*rows[place]) for place in near if not any(map(keys.isdisjoint, _told(rows[place][2])))]
 
 
@@ -245,7 +245,7 @@ def _compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
 def _shape(text: str, words: set[str]) -> str:
     """Return why the shape of a command is in *text*."""
     places = _shapes()
-    for place in sorted({place for word in words & places.keys() for place in places[word]}):
+    for place in sorted({place for word in words if word in places for place in places[word]}):
         why, _, excuse, pattern = SHAPES[place]
         for match in _compile(pattern).finditer(text):
             if not _is_excused(text, match, excuse):
