@@ -75,12 +75,12 @@ def decide(new: str, old: str, similarity: float, *, thresholds: Thresholds = DE
     one, other = read(new), read(old)
     if same := is_same(one, other):
         return _judge_copy(*same, thresholds)
-    close = max(similarity, on_scale(sum(shared(one, other)) / 2))
+    shares = shared(one, other)
+    close = max(similarity, on_scale(sum(shares) / 2))
     if close >= OPPOSED and (clash := find_contradiction(one, other, (new, old), close)):
         return Verdict("contradicts", "gray", close, clash)
-    return _judge_merge(one, other, close, (new, old), thresholds) or _judge_unmerged(
-        one, other, close, (new, old), thresholds
-    )
+    merged = _judge_merge(one, other, close, (new, old), thresholds)
+    return merged or _judge_unmerged(one, other, close, shares, (new, old), thresholds)
 
 
 def may_merge(new: str, old: str) -> bool:
@@ -120,11 +120,16 @@ def _judge_merge(
 
 
 def _judge_unmerged(
-    one: Reading, other: Reading, close: float, texts: tuple[str, str], thresholds: Thresholds
+    one: Reading,
+    other: Reading,
+    close: float,
+    shares: tuple[float, float],
+    texts: tuple[str, str],
+    thresholds: Thresholds,
 ) -> Verdict:
     if close < RELATED:
         return Verdict("different", "keep", close, "")
-    relation, reason = _guess_relation(one, other, is_gray=close >= thresholds.gray_low)
+    relation, reason = _guess_relation(one, other, shares, is_gray=close >= thresholds.gray_low)
     if relation != "related" and (doubt := _find_doubt(one, other, texts)):
         return Verdict("related", "keep", close, f"about the same thing, but {doubt}")
     return Verdict(
@@ -132,8 +137,8 @@ def _judge_unmerged(
     )
 
 
-def _guess_relation(new: Reading, old: Reading, *, is_gray: bool) -> tuple[Relation, str]:
-    of_new, of_old = shared(new, old)
+def _guess_relation(new: Reading, old: Reading, shares: tuple[float, float], *, is_gray: bool) -> tuple[Relation, str]:
+    of_new, of_old = shares
     if of_old >= _MOST and len(new.content) > _MORE * len(old.content):
         return "contains", "it may say all that the stored text says, and more"
     if of_new >= _MOST and len(old.content) > _MORE * len(new.content):

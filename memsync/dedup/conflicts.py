@@ -198,8 +198,10 @@ def _find_replaced(mine: list[Token], theirs: list[Token]) -> str:
 
 def find_change(new: str, old: str) -> str:
     """Find words in *new* that tell of a change, and that *old* does not have."""
+    if not (told := list_changes(new)):
+        return ""
     known = list_changes(old)
-    return next((f"it tells of a change ({word!r})" for word in list_changes(new) if word not in known), "")
+    return next((f"it tells of a change ({word!r})" for word in told if word not in known), "")
 
 
 @lru_cache(maxsize=2048)
