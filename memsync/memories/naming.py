@@ -6,16 +6,19 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memsync.memories import commands
-from memsync.memories.anchors import is_inside, parse, pin, pin_anchor, read_rows
+from memsync.memories.anchors import is_inside, parse, pin_anchor, read_rows
 from memsync.memories.symbols import find_block
-from memsync.store.checkout import NOT_RUN, Checkout
 from memsync.store.places import find_git
+from memsync.store.search import Search
 from memsync.system import programs
 from memsync.system.late import late_pattern
 from memsync.system.memo import Memo
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _PATH: Final = late_pattern(
     r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,8}|(?!Make)[A-Z][a-z]+file)(?![\w/])(?:#([\w.:]+\w))?"
@@ -59,31 +62,70 @@ _VAGUE: Final = frozenset(
 )
 
 
-def anchors_of(content: str, given: Collection[str], root: Path) -> tuple[str, ...]:
-    """Return the anchors of a new memory: those *given*, pinned, and what *content* names, its symbols pinned.
+class Named:
+    """What of the repository at *root* a text names; nothing where there is none.
 
-    Raises:
-        InvalidMemory: one of those given is not there.
+    What git must look for it begins to look for at once; `finish` waits for that.
     """
-    pins = [pin(text, root) for text in given]
+
+    def __init__(self, content: str, root: Path | None) -> None:
+        self.root = root
+        self._content = content
+        self._found: dict[str, None] = {}
+        self._sought: list[str] = []
+        self._search: Search | None = None
+        if root is not None:
+            self._look(content, root)
+
+    def _look(self, content: str, root: Path) -> None:
+        paths = dict(_find_paths(content, root))
+        paths = {path: given for path, given in paths.items() if path not in _BROAD and not _is_above(path, paths)}
+        for path, given in paths.items():
+            symbols = list(_find_symbols(content, path, given, root, paths))
+            self._found |= dict.fromkeys([f"{path}#{symbol}" for symbol in symbols[:2]] or [path])
+        if len(self._found) < _MOST:
+            taken = {path.partition("#")[2] for path in self._found}
+            self._sought = _list_sought(content, {*taken, *paths})
+            self._search = _begin_search(self._sought, root)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the search, if nobody has waited for it."""
+        if self._search:
+            self._search.close()
+
+    @property
+    def is_sought(self) -> bool:
+        """Whether git looks for some of it."""
+        return self._search is not None
+
+    def finish(self) -> tuple[str, ...]:
+        """Return what is named as anchors, at most five: symbols for their file."""
+        if self.root is None:
+            return ()
+        paths = self._search.wait() if self._search else []
+        if paths is None:
+            _TOO_LARGE.add(self.root)
+        defined = _find_defined(self._sought, (paths or [])[: _FILES * len(self._sought)], self.root)
+        found = self._found | dict.fromkeys(defined)
+        return tuple(found | dict.fromkeys(_find_commands(self._content, self.root)))[:_MOST]
+
+
+def pin_named(named: Named, pins: Collection[str]) -> tuple[str, ...]:
+    """Return the anchors of a new memory: its *pins*, which somebody gave, and what its text has *named*, its symbols pinned."""
     known = {parse(text).path or text for text in pins}
-    named = [parse(text) for text in find_named(content, root)]
-    new = [pin_anchor(one, root) if one.symbol else one for one in named if (one.path or str(one)) not in known]
-    return tuple(dict.fromkeys((*pins, *map(str, new))))
+    found = [parse(text) for text in named.finish()]
+    new = [one for one in found if (one.path or str(one)) not in known]
+    pinned = [pin_anchor(one, named.root) if one.symbol and named.root else one for one in new]
+    return tuple(dict.fromkeys((*pins, *map(str, pinned))))
 
 
 def find_named(content: str, root: Path) -> tuple[str, ...]:
     """Return what of the repository at *root* the text *content* names, as anchors, at most five: symbols for their file."""
-    paths = dict(_find_paths(content, root))
-    paths = {path: given for path, given in paths.items() if path not in _BROAD and not _is_above(path, paths)}
-    found: dict[str, None] = {}
-    for path, given in paths.items():
-        symbols = list(_find_symbols(content, path, given, root, paths))
-        found |= dict.fromkeys([f"{path}#{symbol}" for symbol in symbols[:2]] or [path])
-    taken = {path.partition("#")[2] for path in found}
-    found |= dict.fromkeys(_find_elsewhere(content, root, {*taken, *paths}) if len(found) < _MOST else ())
-    found |= dict.fromkeys(_find_commands(content, root))
-    return tuple(found)[:_MOST]
+    with Named(content, root) as named:
+        return named.finish()
 
 
 def _is_above(path: str, paths: dict[str, str]) -> bool:
@@ -124,28 +166,30 @@ def _find_symbols(content: str, path: str, given: str, root: Path, paths: dict[s
             yield name
 
 
-def _find_elsewhere(content: str, root: Path, known: Collection[str]) -> Iterator[str]:
-    """Yield the symbols that look like code and are defined in exactly one file of the work tree, though no file is named."""
+def _list_sought(content: str, known: Collection[str]) -> list[str]:
+    """Return what in *content* looks like a symbol, and not like a file, and is none of those *known*."""
     words = [name for name, call in _SYMBOL.findall(content) if call or _is_joined[name]]
     said = dict.fromkeys(name for name in words if not _is_file(name))
-    names = [name for name in said if not any(name == one or one.endswith(f".{name}") for one in known)][:_SOUGHT]
-    rows = {path: read_rows(root / path) or [] for path in _find_files(names, root)}
-    for name in names:
-        places = [path for path, its in rows.items() if find_block(its, name)]
-        if len(places) == 1:
-            yield f"{places[0]}#{name}"
+    return [name for name in said if not any(name == one or one.endswith(f".{name}") for one in known)][:_SOUGHT]
 
 
-def _find_files(names: Sequence[str], root: Path) -> Sequence[str]:
-    """Return the files of the work tree that have the last word of one of *names*: git reads it once for all of them."""
+def _begin_search(names: Sequence[str], root: Path) -> Search | None:
+    """Have git look for the last word of each of *names*: it reads the work tree once for all of them."""
     if not names or root in _TOO_LARGE or not find_git(root):
-        return ()
-    asked = [part for last in dict.fromkeys(_SPLIT.split(name)[-1] for name in names) for part in ("-e", last)]
-    words = ("grep", "-l", "-z", "-I", "-w", "-F", "--untracked", *asked, "--", ".", ":!.gobby")
-    done = Checkout(root).run(*words, patience=_PATIENCE)
-    if done.code == NOT_RUN:
-        _TOO_LARGE.add(root)
-    return done.paths[: _FILES * len(names)]
+        return None
+    words = list(dict.fromkeys(_SPLIT.split(name)[-1] for name in names))
+    return Search(root, words, without=".gobby", patience=_PATIENCE)
+
+
+def _find_defined(names: Sequence[str], paths: Sequence[str], root: Path) -> Iterator[str]:
+    """Yield those of *names* that are defined in exactly one of the files at *paths*; no more of them are read than that takes."""
+    places: dict[str, list[str]] = {name: [] for name in names}
+    for path in paths:
+        unsettled = [name for name in names if len(places[name]) < 2]
+        rows = (read_rows(root / path) or []) if unsettled else []
+        for name in unsettled:
+            places[name] += [path] if find_block(rows, name) else []
+    yield from (f"{places[name][0]}#{name}" for name in names if len(places[name]) == 1)
 
 
 def _is_code(match: re.Match[str]) -> bool:

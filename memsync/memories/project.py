@@ -16,7 +16,7 @@ from memsync.memories.filters import Filters, Order, as_hit, search, sort_by_imp
 from memsync.memories.journal import Use
 from memsync.memories.opened import Opened
 from memsync.memories.results import Entry, Recall, Remembered
-from memsync.records import DEFAULT_TYPE, Clock, Memory, Scope, utc_now
+from memsync.records import DEFAULT_TYPE, Clock, Memory, Scope, clean_content, utc_now
 from memsync.store.changes import Exported
 from memsync.store.places import locate
 from memsync.store.state import Action, Usage
@@ -260,11 +260,15 @@ class Project(Opened):
         Raises:
             MemoryNotFound, AmbiguousId, InvalidMemory, NoStore, StoreError: nothing was written.
         """
-        from memsync.memories.remember import remember  # the lexicon of the guards, which no recall needs
+        from memsync.memories.naming import Named
 
         given: dict[str, Any] = {"content": content, "memory_type": memory_type, "importance": importance}
         given |= {"tags": tags, "cues": cues, "links": links}
-        return remember(self, given, scope, source_type=source_type, supersedes=supersedes, anchors=anchors)
+        root = None if (scope or self.default_scope) == "global" else self.layout.root
+        with Named(clean_content(content), root) as named:
+            from memsync.memories.remember import remember  # the guards and their lexicon, while git looks
+
+            return remember(self, given, scope, named, source_type=source_type, supersedes=supersedes, anchors=anchors)
 
     def update(  # noqa: PLR0913 - what a record has
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync.dedup import MERGED, Verdict, decide, find_lost
@@ -24,7 +24,7 @@ from memsync.memories.edits import (
     resolve_refs,
     say_replaced,
 )
-from memsync.memories.naming import anchors_of
+from memsync.memories.naming import Named, pin_named
 from memsync.memories.results import Entry, Remembered, Status
 from memsync.memories.similar import Found, Look, Similar, as_similar, find_similar, prepare_index
 from memsync.records import (
@@ -109,29 +109,46 @@ def remember(
     project: Project,
     given: Mapping[str, Any],
     scope: Scope | None,
+    named: Named,
     *,
     source_type: str | None,
     supersedes: Collection[str],
     anchors: Collection[str],
 ) -> Remembered:
-    """Store what is *given*, or fold it into what says the same; `Project.remember` says more."""
+    """Store what is *given*, or fold it into what says the same, anchored to what its text has *named*; `Project.remember` says more."""
     fields: dict[str, Any] = {"importance": REMEMBER_IMPORTANCE, **_clean_all(project, given)}
     session, author = project.journal.session_id, project.author
     memory = Memory(
         id="", source_type=source_type or project.journal.writer, source_session_id=session, author=author, **fields
     )
     is_chosen, scope = scope is not None, scope or project.default_scope
-    if project.layout.root and scope != "global":
-        memory = memory._replace(anchors=anchors_of(memory.content, anchors, project.layout.root))
+    if root := named.root:
+        memory = memory._replace(anchors=tuple(dict.fromkeys(pin(text, root) for text in anchors)))
     replaces = resolve_refs(project, supersedes)
-    check_size(memory._replace(supersedes=tuple(entry.id for entry in replaces)))
+    vetted = _vet(project, memory, scope, replaces)
+    if named.is_sought:
+        _ready(project, project.store_to_write(scope))  # while git looks
+    if (anchored := pin_named(named, memory.anchors)) != memory.anchors:
+        vetted = _vet(project, memory._replace(anchors=anchored), scope, replaces)
     importance = None if given["importance"] is None else memory.importance
-    draft = Draft(project.vetting.vet(memory, scope), scope, importance, replaces, is_chosen)
+    draft = Draft(vetted, scope, importance, replaces, is_chosen)
     if project.verify is None and project.settings.llm_provider:
         from memsync.llm.verify import verifier
 
         project.verify = verifier(project)
     return store_draft(project, draft)
+
+
+def _vet(project: Project, memory: Memory, scope: Scope, replaces: Sequence[Entry]) -> Memory:
+    check_size(memory._replace(supersedes=tuple(entry.id for entry in replaces)))
+    return project.vetting.vet(memory, scope)
+
+
+def _ready(project: Project, store: Store) -> None:
+    """Have *store* read: in a large one that takes long, so it is done before others must wait for us."""
+    expect_write(project, store)
+    store.refresh()
+    store.by_hash("")
 
 
 def store_draft(project: Project, draft: Draft) -> Remembered:
@@ -143,9 +160,7 @@ def store_draft(project: Project, draft: Draft) -> Remembered:
     store = project.store_to_write(draft.scope)
     answers: Answers = {}
     blind: Look | None = None
-    expect_write(project, store)
-    store.refresh()
-    store.by_hash("")  # in a large store both take long, so they are done before others must wait for us
+    _ready(project, store)
     while True:
         with store.writing():
             look = _look(project, store, draft) or blind

@@ -27,7 +27,7 @@ _OF_HOOKS: Final = frozenset(
     "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX GIT_COMMON_DIR GIT_OBJECT_DIRECTORY"
     " GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_IMPLICIT_WORK_TREE GIT_INTERNAL_SUPER_PREFIX GIT_SHALLOW_FILE".split()
 )
-_QUIET: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
+QUIET: Final = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
 _LONGEST: Final = 120.0
 NOT_RUN: Final = 255  # where there is no git, or it took too long
 _BLOCK: Final = 1 << 20  # bytes of a file of git's at once
@@ -77,7 +77,7 @@ class Checkout:
                 cwd=self.top,
                 input=stdin,
                 capture_output=True,
-                env={**self._env, **_QUIET, **(env or {})},
+                env={**self._env, **QUIET, **(env or {})},
                 timeout=patience,
                 check=False,
             )
@@ -100,7 +100,7 @@ class Checkout:
         with subprocess.Popen(
             [programs.find("git"), *words],
             cwd=self.top,
-            env={**self._env, **_QUIET},
+            env={**self._env, **QUIET},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -251,7 +251,7 @@ def objects(top: Path) -> Iterator[Callable[..., bytes | None]]:
             process = subprocess.Popen(
                 [programs.find("git"), *command[1:]],
                 cwd=top,
-                env={**clean_env(), **_QUIET},
+                env={**clean_env(), **QUIET},
                 stdin=options["istream"],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
