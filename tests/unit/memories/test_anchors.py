@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from memsync import Memsync
 from memsync.agents import context
 from memsync.cli import render
-from memsync.errors import InvalidMemory
+from memsync.errors import InvalidMemory, MemsyncError
 from memsync.janitor.survey import survey
 from memsync.memories import anchors, citations, naming
 from memsync.memories.filters import Filters
@@ -197,6 +199,19 @@ def test_symbols_that_a_text_names_are_looked_for_at_once(code, repo, tmp_path, 
     found = naming.find_named("send_all calls read_one, and hook_dispatcher.py, e.g. a missing_one, never", repo.root)
     assert found == ("src/wire.py#send_all", "src/wire.py#read_one")
     assert trace.read_text().count("git grep") == 1
+
+
+def test_a_symbol_that_two_files_define_is_no_anchor_and_one_that_others_only_use_is(code, repo):
+    for number in range(4):
+        (repo.root / "src" / f"step{number}.py").write_text("def run_step():\n    print(send_all)\n")
+    (repo.root / "src" / "wire.py").write_text("def send_all():\n    pass\n")
+    assert naming.find_named("run_step comes before send_all", repo.root) == ("src/wire.py#send_all",)
+
+
+def test_a_text_that_is_refused_leaves_no_search_behind(code, repo, project):
+    with pytest.raises(MemsyncError):
+        project.remember("send_all asks with the key AKIA" + "QYLPMN5HFIQR7XYA", supersedes=["mm-zzzzzz"])
+    gc.collect()  # a process that still runs warns, which is an error here
 
 
 def test_a_name_that_ends_as_a_file_does_is_not_looked_for(repo, tmp_path, monkeypatch):

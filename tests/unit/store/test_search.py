@@ -1,0 +1,54 @@
+"""Git looks for words in a work tree while others work."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from memsync.store.search import Search
+
+
+@pytest.fixture
+def tree(repo):
+    (repo.root / ".gitignore").write_text("build/\n")
+    for name, text in (("a b.py", "send_all()\n"), ("c.py", "send_all_of_it()\n"), ("build/d.py", "send_all()\n")):
+        path = repo.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    repo.write_memories('{"id": "mm-aaaaaa", "content": "send_all is slow"}\n')
+    return repo.root
+
+
+def begin(tree, *words, patience=30.0):
+    return Search(tree, words, without=".gobby", patience=patience)
+
+
+def test_the_files_that_have_a_word_whole_are_found_tracked_or_not(tree):
+    search = begin(tree, "send_all", "nothing_like_it")
+    assert search.wait() == ["a b.py"]
+    search.close()
+
+
+def test_nothing_is_found_where_no_file_has_a_word(tree):
+    search = begin(tree, "nothing_like_it")
+    assert search.wait() == []
+    search.close()
+
+
+def test_a_search_that_takes_too_long_says_so(tree):
+    search = begin(tree, "send_all", patience=0.0)
+    assert search.wait() is None
+    search.close()
+
+
+def test_a_search_for_which_nobody_waits_leaves_no_process_behind(tree):
+    begin(tree, "send_all").close()
+    gc.collect()  # a process that still runs warns, which is an error here
+
+
+def test_without_git_nothing_is_known(tree, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    search = begin(tree, "send_all")
+    assert search.wait() is None
+    search.close()
