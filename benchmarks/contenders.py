@@ -124,6 +124,10 @@ class McpContender:
         for text in texts:
             self.tell(self._open, text)
 
+    def greet(self, _: str) -> None:
+        """Start a server and wait for its first answer, that of `initialize`; then end it."""
+        self._start().end()
+
     def ask(self, question: str) -> None:
         """Ask the open server."""
         self.query(self._open, question)

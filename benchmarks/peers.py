@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from benchmarks import contenders
-from benchmarks.contenders import Contender
+from benchmarks.contenders import Contender, McpContender, MemsyncCommand
 from benchmarks.corpus import records
 from benchmarks.recall import _queries
 
@@ -36,6 +36,7 @@ def rows() -> Iterator[tuple[str, ...]]:
     yield (
         "what",
         "version",
+        "a server's first answer, ms of CPU",
         "cold recall, ms of CPU",
         "warm recall, ms p50 / p95",
         "write of 36 words, ms",
@@ -96,7 +97,7 @@ def _open_all(
             filled[contender] = _clock(contender.fill, texts)
         except (OSError, RuntimeError, subprocess.SubprocessError, sqlite3.Error) as error:
             print(f"NOT COMPARED: {what}: {error}", file=sys.stderr)
-            missing.append((what, f"not compared: {error}", "", "", "", "", ""))
+            missing.append((what, f"not compared: {error}", "", "", "", "", "", ""))
     return filled, missing
 
 
@@ -107,6 +108,8 @@ def _compare(filled: Mapping[Contender, float], texts: Sequence[str]) -> Iterato
     for peer in peers:
         peer.ask(questions[0])
         peer.ask_cold(questions[0])
+    servers = [peer for peer in peers if isinstance(peer, McpContender) and not isinstance(peer, MemsyncCommand)]
+    first = _in_turn(servers, "greet", questions[:7])
     cold = _in_turn(peers, "ask_cold", questions[:7])
     warm = _in_turn(peers, "ask", questions)
     new = [" ".join((f"Ticket {n * 7_919}:", *text.split()[:34])) for n, text in enumerate(_new_texts())]
@@ -117,6 +120,7 @@ def _compare(filled: Mapping[Contender, float], texts: Sequence[str]) -> Iterato
         yield (
             peer.name,
             peer.version,
+            f"{1000 * statistics.median(first[peer.name]):.0f}" if peer.name in first else "–",
             f"{1000 * statistics.median(cold[peer.name]):.0f}",
             f"{1000 * statistics.median(times):.2f} / {1000 * times[int(0.95 * len(times))]:.2f}",
             f"{1000 * statistics.median(durable[peer.name]):.2f}",

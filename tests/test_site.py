@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import draw_calibration, draw_chart, record_terminal
+from tools import draw_calibration, draw_chart, draw_peers, record_terminal
 from tools.build_site import ROOT, lead_within, list_pages, place_of
 
 PAGES = set(list_pages())
@@ -47,6 +47,15 @@ def test_the_drawing_of_calibration_shows_the_figures_of_the_documents(theme):
     assert all(len(panel.bins) == 10 and all(hits >= relevant for hits, relevant in panel.bins) for panel in panels)
     drawn = (ROOT / "docs" / "images" / f"calibrated-{theme}.svg").read_text(encoding="utf-8")
     assert drawn == draw_calibration.draw(panels, theme), "run `make docs`"
+
+
+@pytest.mark.parametrize("theme", draw_peers.THEMES)
+def test_the_chart_of_peers_shows_the_figures_of_the_documents(theme):
+    rows = draw_peers.read_rows()
+    assert {"memsync, MCP", "memsync, command", "server-memory"} <= {row.name for row in rows}
+    assert all(len(row.times) == 2 and min(row.times) > 0 for row in rows)
+    drawn = (ROOT / "docs" / "images" / f"peers-{theme}.svg").read_text(encoding="utf-8")
+    assert drawn == draw_peers.draw(rows, theme), "run `make docs`"
 
 
 def test_the_terminal_of_the_readme_is_what_the_program_prints():
