@@ -220,6 +220,11 @@ class Index:
     def __len__(self) -> int:
         return len(self._records) - len(self._dead)
 
+    def read_ahead(self) -> None:
+        """Read records before somebody asks, who would have to read them for the first time."""
+        with self._mutex:
+            self._tokenizer.read_ahead([record[1] for record in self._records if record])
+
     def snapshot(self) -> tuple[list[Record], Arrays]:
         """Return the live records and their arrays in the same order, for a cache."""
         with self._mutex:
@@ -271,20 +276,20 @@ class Index:
     def _candidates(self, text: str, query: Query, found: Evidence) -> Candidates:
         nothing = np.zeros_like(found.lexical)
         identifier = IDENTIFIER * found.exact if query.led else nothing
-        wordy = found.lexical + identifier
+        wordy = found.lexical + identifier if query.led else found.lexical.copy()
         placed = query.find_placed(self._lexical.frequency, self._list_live)
-        gains = np.zeros_like(nothing)
-        gains[list(placed)] = list(placed.values())
         wordy[self._dead] = 0.0
         weight = self._meaning.weight(len(query.chunks)) if self._meaning else 0.0
         semantic = self._semantic(text, wordy, weight)
         meant = nothing if semantic is None else semantic
+        scores = wordy + meant
+        for slot, gain in placed.items():
+            scores[slot] += gain
+        wordy_of, meant_of, named_of, placed_of = found.lexical.item, meant.item, identifier.item, placed.get
         return Candidates(
-            ordered=_falling(wordy + meant + gains),
+            ordered=_falling(scores),
             record=self._records.__getitem__,
-            parts=lambda slot: Parts(
-                found.lexical.item(slot), meant.item(slot), identifier.item(slot), place=gains.item(slot)
-            ),
+            parts=lambda slot: Parts(wordy_of(slot), meant_of(slot), named_of(slot), 0.0, placed_of(slot, 0.0)),
             lens=Lens(
                 weight=self._lexical.weight,
                 frequency=self._lexical.frequency,
@@ -296,7 +301,7 @@ class Index:
                 weight_of_meaning=0.0 if semantic is None else weight,
             ),
             degraded=self._what_is_missing(),
-            nearest=float(gains.max(initial=0.0)),
+            nearest=max(placed.values(), default=0.0),
         )
 
     def _list_live(self, term: str) -> list[int]:

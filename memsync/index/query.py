@@ -59,7 +59,15 @@ def parse(text: str, tokenizer: Tokenizer, *, places: bool = True) -> Query:
     coded: dict[str, None] = {}
     plain = 0
     for chunk in text.split():
-        found = tokenizer.terms(chunk)
+        found = tokenizer.chunk_terms(chunk)
+        if len(found) == 1 and not found[0].startswith(EXACT):  # as of most
+            if "/" in chunk or "()" in chunk:
+                coded[chunk] = None
+            plain += 1
+            said += found
+            terms[found[0]] = None
+            chunks[found] = None
+            continue
         exact = [t for t in found if t.startswith(EXACT)]
         identifiers.update(exact)
         if exact or len(found) > 1 or "/" in chunk or "()" in chunk:

@@ -230,11 +230,10 @@ def _place(match: Match) -> tuple[float, str]:
 
 def _by_id_where_equal(found: Candidates, ordered: Iterable[tuple[float, int]]) -> Iterator[tuple[Scope, Memory, int]]:
     for _, equal in groupby(ordered, key=itemgetter(0)):
-        records = [(record, slot) for _, slot in equal if (record := found.record(slot))]
+        records = [(*record, slot) for _, slot in equal if (record := found.record(slot))]
         if len(records) > 1:
-            records.sort(key=lambda pair: (pair[0][1].id, SCOPES.index(pair[0][0])))
-        for (scope, memory), slot in records:
-            yield scope, memory, slot
+            records.sort(key=lambda one: (one[1].id, SCOPES.index(one[0])))
+        yield from records
 
 
 def _raise_quoting(query: Query, pool: dict[str, Match]) -> None:
@@ -260,8 +259,8 @@ def _copies_last(pool: Sequence[Match], enough: int) -> list[Match]:
             rest.append(match)
             continue
         words = frozenset(match.memory.content.casefold().split()) or _BLANK
-        some = _choose_some(words)
-        original = next((one for one, own in kept if not own.isdisjoint(some) and is_copy(words, own)), None)
+        some, least = _choose_some(words)
+        original = next((one for one, own in kept if len(own & some) >= least and is_copy(words, own)), None)
         if original is None:
             kept.append((match, words))
         else:
@@ -269,9 +268,11 @@ def _copies_last(pool: Sequence[Match], enough: int) -> list[Match]:
     return [match for match, _ in kept] + rest + copies
 
 
-def _choose_some(words: frozenset[str]) -> list[str]:
-    """Return some of *words*, one of which every near-copy has: as many as none may lack."""
-    return list(islice(words, 1 + int((1 - COPY) * len(words) + _ROUNDING)))
+def _choose_some(words: frozenset[str]) -> tuple[frozenset[str], int]:
+    """Return some of *words*, and how many of these every near-copy has: more than a third of them, which few others do."""
+    may_lack = int((1 - COPY) * len(words) + _ROUNDING)
+    some = frozenset(islice(words, 1 + may_lack + may_lack // 2))
+    return some, len(some) - may_lack
 
 
 def is_copy(one: frozenset[str], other: frozenset[str]) -> bool:

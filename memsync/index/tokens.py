@@ -8,6 +8,7 @@ exact form behind ``=``; a commit hash also gives its first seven digits.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -93,6 +94,10 @@ class Tokenizer:
         """Return the terms of *text* in order, repeats kept."""
         return list(chain.from_iterable(map(self._memo.__getitem__, text.split())))
 
+    def chunk_terms(self, chunk: str) -> tuple[str, ...]:
+        """Return the terms of one white-space *chunk* in order."""
+        return self._memo[chunk]
+
     def read(self, memory: Memory) -> Said:
         """Return what *memory* says; hits come again from query to query, and are read once."""
         key = (memory.content, memory.tags, memory.cues, memory.created_at)
@@ -100,9 +105,23 @@ class Tokenizer:
             terms = self.record_terms(memory)
             said = Said(terms, frozenset(terms), self._hidden_words(memory))
             if len(self._records) >= _RECORDS:
-                self._records.clear()
+                self._forget_oldest()
             self._records[key] = said
         return said
+
+    def _forget_oldest(self) -> None:
+        """Forget the record that was read first: to forget all would take a millisecond, and to read them again more."""
+        with suppress(KeyError, RuntimeError, StopIteration):  # another thread has just done so
+            del self._records[next(iter(self._records))]
+
+    def read_ahead(self, memories: Sequence[Memory]) -> None:
+        """Read *memories* before somebody asks. Of more than are kept some are read, by which most words of the others are known."""
+        if len(memories) <= _RECORDS:
+            for memory in memories:
+                self.read(memory)
+        else:
+            for memory in memories[:: len(memories) // _RECORDS + 1]:
+                self.terms(memory.content)
 
     def record_terms(self, memory: Memory) -> list[str]:
         """Return the terms of the content of *memory*, then each tag's terms once."""

@@ -30,13 +30,16 @@ class Wording:
         found = early = 0.0
         last: dict[str, int] = {}
         near: dict[int, float] = {}
-        for place, term in compress(enumerate(terms), map(weights.__contains__, terms)):  # each hit is read so
+        for place in compress(range(len(terms)), map(weights.__contains__, terms)):  # each hit is read so
+            term = terms[place]
             if term not in last:
                 found += weights[term]
                 early += weights[term] * 2 ** (-place / HALF_SAID)
             for other, pair, share in beside.get(term, ()):
                 if other in last and (apart := place - last[other]) <= ASIDE:
-                    near[pair] = max(near.get(pair, 0.0), share * _SHARES[apart])
+                    gain = share * _SHARES[apart]
+                    if gain > near.get(pair, 0.0):
+                        near[pair] = gain
             last[term] = place
         if not found:
             return 0.0

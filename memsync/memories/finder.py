@@ -69,6 +69,7 @@ class Finder:
         self.reader = reader or CacheReader(places, place, embedder=embedder, stop_words=stop_words)
         self.path, self.file, self.meaning = self.reader.path, self.reader.file, self.reader.meaning
         self._index: Index | None = None
+        self._ready: Index | None = None  # whose records were read ahead
         self._asked = False
         self._mutex = RLock()
         self._saved = ""
@@ -159,6 +160,12 @@ class Finder:
                     index = self._index = self._make_index(self._load_arrays())
                     self.save()
             return index
+
+    def read_ahead(self) -> None:
+        """Have the warm index, if there is one, read once what first questions would have to: some 30 ms and 5 MB."""
+        if (index := self._warm) is not None and index is not self._ready:
+            index.read_ahead()
+            self._ready = index
 
     def rest(self) -> None:
         """Have a large index count as this process's memory no longer, until somebody asks again."""

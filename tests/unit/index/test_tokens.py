@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsync.index.tokens import Tokenizer, is_identifier, unaccented, word_parts
+from memsync.records import Memory
 
 
 @pytest.mark.parametrize(
@@ -101,6 +102,17 @@ def test_code_is_told_from_words_and_numbers(form, is_it):
 
 def test_accents_are_removed():
     assert unaccented("déjà Ångström") == "deja Angstrom"
+
+
+@pytest.mark.parametrize("kept", [1, 3, 100])
+def test_what_was_read_ahead_or_forgotten_says_the_same_when_it_is_asked_for(monkeypatch, kept):
+    monkeypatch.setattr("memsync.index.tokens._RECORDS", kept)
+    memories = [Memory(id=f"m{n}", content=f"The file_{n}.py has {n} rows", tags=("Rows",)) for n in range(8)]
+    tokenizer = Tokenizer()
+    tokenizer.read_ahead(memories)
+    for memory in memories * 2:
+        assert tokenizer.read(memory) == Tokenizer().read(memory)
+    assert len(tokenizer._records) == min(kept, len(memories))
 
 
 @given(st.text(max_size=60))
