@@ -21,6 +21,7 @@ from memsync.records import utc_now
 
 SIZE = 5_000
 RUNS = 41
+_ASKED = 12  # words of a memory that a prompt has, so that it is given
 _PASS = (sys.executable, "-c", "pass")
 
 
@@ -52,12 +53,13 @@ def _recent(line: bytes) -> bytes:
 
 def _cold(directory: Path, event: str, how: str) -> tuple[str, ...]:
     """Time the command of a hook in a session that was given nothing yet, so that it has something to say and to note."""
-    numbers = count()
+    numbers, texts = count(), records(RUNS + 1)
     script = str(Path(sys.executable).with_name("memsync"))
 
     def ours() -> None:
         number = next(numbers)
-        payload = {"session_id": f"{how} {event} {number}", "prompt": f"what is record{number}?"}
+        asked = " ".join(json.loads(texts[number])["content"].split()[-_ASKED:])
+        payload = {"session_id": f"{how} {event} {number}", "prompt": asked}
         command = (script, "hook", event, "--client", "claude")
         said = json.dumps(payload).encode()
         assert subprocess.run(command, cwd=directory, input=said, stdout=subprocess.PIPE, check=True).stdout
