@@ -19,12 +19,14 @@ def effective_importance(memory: Memory, last_used: datetime | None, now: dateti
     max(floor, importance - rate x months since the last use), and never
     more than the importance as written. A write counts as a use.
     """
-    used = last_used or memory.updated_at or memory.created_at
+    changed, made = memory.updated_at, memory.created_at
+    used = last_used or changed or made
     if used is None:
         return memory.importance
-    for moment in (memory.updated_at, memory.created_at):  # every memory passes here in a hook: no generator
-        if moment is not None and moment > used:
-            used = moment
+    if changed is not None and changed is not used and changed > used:  # every memory passes here in a hook: no loop
+        used = changed
+    if made is not None and made is not used and made > used:
+        used = made
     return fade(memory.importance, (now - used).total_seconds(), settings)
 
 

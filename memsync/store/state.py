@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from memsync.errors import StoreError
 from memsync.records import format_time, parse_time, utc_now
-from memsync.store.files import Stamp, create, make_local, stamp
+from memsync.store.files import ABSENT, Stamp, create, make_local, stamp
 from memsync.store.marks import Marks
 from memsync.store.tables import ABSORB_REST, ABSORB_USE, HAND_BACK, SCHEMA
 from memsync.system import local
@@ -145,7 +145,7 @@ class State:
         self, query: str, make: Callable[..., Mapping[Any, Any]], values: tuple[str, ...] = ()
     ) -> Mapping[Any, Any]:
         """Return what *make* makes of the rows of *query*; read again only if the database changed."""
-        stamps = (stamp(self.path), stamp(self._wal))
+        stamps = (seen := stamp(self.path), ABSENT if seen is ABSENT else stamp(self._wal))
         found = self._read.get((query, values))
         if found is None or found[0] != stamps:
             found = self._read[query, values] = stamps, make(self._select(query, values))
