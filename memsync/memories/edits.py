@@ -223,6 +223,13 @@ def expect_write(project: Project, store: Store) -> None:
             project.finder.expect_write(store)
 
 
+def prepare_write(project: Project, store: Store, *, whole: bool = False) -> None:
+    """Have *store* read, *whole* as with its lock: in a large one that takes long, so it is done before others must wait for us."""
+    expect_write(project, store)
+    store.refresh(whole=whole)
+    store.by_hash("")
+
+
 def expect_edit(project: Project, scope: Scope | None) -> None:
     """Have the lines of the store of *scope*, or of all, taken from the cache: one memory among them is about to be changed."""
     for store in [project.store(scope)] if scope else project.stores.values():

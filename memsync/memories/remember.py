@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.dedup import MERGED, Verdict, decide, find_lost
+from memsync.dedup import MERGED, Verdict, find_lost
 from memsync.errors import Changed
 from memsync.format import codec
 from memsync.memories import links
@@ -14,11 +14,11 @@ from memsync.memories.edits import (
     archive_elsewhere,
     edit_replacing,
     expect_edit,
-    expect_write,
     find_successors,
     get_live,
     get_own,
     plan_archiving,
+    prepare_write,
     record_entry,
     refuse_copy,
     resolve_refs,
@@ -26,7 +26,17 @@ from memsync.memories.edits import (
 )
 from memsync.memories.naming import Named, pin_named
 from memsync.memories.results import Entry, Remembered, Status
-from memsync.memories.similar import Found, Look, Similar, as_similar, find_similar, prepare_index
+from memsync.memories.similar import (
+    Ahead,
+    Found,
+    Look,
+    Similar,
+    as_similar,
+    find_similar,
+    look_ahead,
+    look_for,
+    prepare_index,
+)
 from memsync.records import (
     DEFAULT_SOURCE,
     Memory,
@@ -38,7 +48,6 @@ from memsync.records import (
     clean_importance,
     clean_tags,
     clean_type,
-    content_hash,
     new_id,
     shown_id,
     tick,
@@ -125,18 +134,16 @@ def remember(
     if root := named.root:
         memory = memory._replace(anchors=tuple(dict.fromkeys(pin(text, root) for text in anchors)))
     replaces = resolve_refs(project, supersedes)
-    vetted = _vet(project, memory, scope, replaces)
-    if named.is_sought:
-        _ready(project, project.store_to_write(scope))  # while git looks
-    if (anchored := pin_named(named, memory.anchors)) != memory.anchors:
-        vetted = _vet(project, memory._replace(anchors=anchored), scope, replaces)
     importance = None if given["importance"] is None else memory.importance
-    draft = Draft(vetted, scope, importance, replaces, is_chosen)
+    draft = Draft(_vet(project, memory, scope, replaces), scope, importance, replaces, is_chosen)
+    ahead = _look_ahead(project, draft) if named.is_sought else None  # while git looks
+    if (anchored := pin_named(named, memory.anchors)) != memory.anchors:
+        draft = draft._replace(memory=_vet(project, memory._replace(anchors=anchored), scope, replaces))
     if project.verify is None and project.settings.llm_provider:
         from memsync.llm.verify import verifier
 
         project.verify = verifier(project)
-    return store_draft(project, draft)
+    return store_draft(project, draft, ahead)
 
 
 def _vet(project: Project, memory: Memory, scope: Scope, replaces: Sequence[Entry]) -> Memory:
@@ -144,15 +151,14 @@ def _vet(project: Project, memory: Memory, scope: Scope, replaces: Sequence[Entr
     return project.vetting.vet(memory, scope)
 
 
-def _ready(project: Project, store: Store) -> None:
-    """Have *store* read: in a large one that takes long, so it is done before others must wait for us."""
-    expect_write(project, store)
-    store.refresh()
-    store.by_hash("")
+def _look_ahead(project: Project, draft: Draft) -> Ahead | None:
+    store = project.store_to_write(draft.scope)
+    prepare_write(project, store, whole=True)
+    return look_ahead(project, store, draft.memory.content, {entry.id for entry in draft.replaces})
 
 
-def store_draft(project: Project, draft: Draft) -> Remembered:
-    """Store *draft*, or fold it into what says the same.
+def store_draft(project: Project, draft: Draft, ahead: Ahead | None = None) -> Remembered:
+    """Store *draft*, or fold it into what says the same, as was found *ahead* if nobody has written since.
 
     Raises:
         MemoryNotFound, NoStore, StoreError: nothing was written.
@@ -160,10 +166,12 @@ def store_draft(project: Project, draft: Draft) -> Remembered:
     store = project.store_to_write(draft.scope)
     answers: Answers = {}
     blind: Look | None = None
-    _ready(project, store)
+    content, besides = draft.memory.content, {entry.id for entry in draft.replaces}
+    prepare_write(project, store)
     while True:
         with store.writing():
-            look = _look(project, store, draft) or blind
+            is_known = ahead is not None and ahead.holds(project)
+            look = ahead.look if ahead and is_known else look_for(project, store, content, besides) or blind
             question = _question(project, look, answers) if look else None
             if look and question is None:
                 done = _Write(project, store, draft, look, answers).do()
@@ -172,18 +180,10 @@ def store_draft(project: Project, draft: Draft) -> Remembered:
         if question is None:
             blind = prepare_index(project)
         elif project.verify is not None:
-            pair = (draft.memory.content, question.memory.content)
+            pair = (content, question.memory.content)
             answers[pair] = project.verify(*pair)
     archive_elsewhere(project, draft.scope, draft.replaces)
     return done
-
-
-def _look(project: Project, store: Store, draft: Draft) -> Look | None:
-    """Return what is like *draft*; None: the index must be made first, without the lock."""
-    content = draft.memory.content
-    if same := store.by_hash(content_hash(content), text=content):
-        return Look((Found(same, decide(content, same.content, 1.0)),))
-    return find_similar(project, store, content, {entry.id for entry in draft.replaces})
 
 
 def _question(project: Project, look: Look, answers: Answers) -> Found | None:

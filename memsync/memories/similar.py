@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from memsync.dedup import ALIKE, MERGED, Relation, Thresholds, Verdict, decide, on_scale
 from memsync.errors import MemsyncError
 from memsync.memories.results import Entry
-from memsync.records import Memory, Scope
+from memsync.records import Memory, Scope, content_hash
 from memsync.store.state import Dedup
 from memsync.system.dataclass import dataclass
 from memsync.system.named import NamedTuple
@@ -18,6 +18,7 @@ from memsync.system.named import NamedTuple
 if TYPE_CHECKING:
     from memsync.index.rank import Ranking
     from memsync.memories.project import Project
+    from memsync.store.reading import Stamps
     from memsync.store.settings import Settings
     from memsync.store.state import Decision
     from memsync.store.store import Store
@@ -88,6 +89,35 @@ def _is_agreed(found: Found) -> bool:
 
 def _is_told(verdict: Verdict) -> bool:
     return verdict.similarity >= ALIKE or verdict.relation == "contradicts"
+
+
+class Ahead(NamedTuple):
+    """What was found beside a new text before the lock was taken."""
+
+    look: Look
+    stamps: list[Stamps | None]
+
+    def holds(self, project: Project) -> bool:
+        """Tell whether nobody has written since."""
+        return self.stamps == _list_stamps(project)
+
+
+def _list_stamps(project: Project) -> list[Stamps | None]:
+    return [store.stamp for store in project.stores.values()]
+
+
+def look_ahead(project: Project, store: Store, content: str, besides: Collection[str]) -> Ahead | None:
+    """Do what `look_for` does, without the lock."""
+    stamps = _list_stamps(project)
+    look = look_for(project, store, content, besides)
+    return Ahead(look, stamps) if look else None
+
+
+def look_for(project: Project, store: Store, content: str, besides: Collection[str]) -> Look | None:
+    """Return the memory of *store* that says exactly *content*, or do what `find_similar` does."""
+    if same := store.by_hash(content_hash(content), text=content):
+        return Look((Found(same, decide(content, same.content, 1.0)),))
+    return find_similar(project, store, content, besides)
 
 
 def find_similar(project: Project, store: Store, content: str, besides: Collection[str] = ()) -> Look | None:

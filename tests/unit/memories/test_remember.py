@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 
 from memsync import Memsync
 from memsync.errors import MemoryNotFound
 from memsync.format.as_json import as_json
 from memsync.format.codec import decode
+from memsync.memories import naming
 from memsync.memories.filters import Filters
 from memsync.setup.repository import set_value
+from memsync.system import programs
 
 LONG = "GPU tests are skipped by default; pass `-m gpu` to run them"
 
@@ -196,3 +201,22 @@ def test_a_store_that_cannot_be_read_keeps_nobody_from_remembering_in_another(pr
     done = project.remember("The tests need docker")
     assert done.status == "created"
     assert "UTF-16" in done.degraded
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="NOT TESTED on Windows: a script stands for git")
+def test_what_another_process_stores_while_git_looks_is_not_stored_twice(repo, project, tmp_path, monkeypatch):
+    text = "send_all waits for the queue before it closes the socket"
+    project.remember("read_one is quick")
+    git, path = programs.find("git"), os.environ["PATH"]
+    script = tmp_path / "bin" / "git"
+    script.parent.mkdir()
+    script.write_text(
+        "#!/bin/sh\n"
+        f"""[ "$1" = grep ] && PATH='{path}' '{sys.executable}' -P -m memsync remember '{text}' >/dev/null\n"""
+        f"""exec '{git}' "$@"\n"""
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{path}")
+    monkeypatch.setattr(naming, "_PATIENCE", 60.0)
+    assert project.remember(text).status == "exists"
+    assert [entry.content for entry in project.list()].count(text) == 1
