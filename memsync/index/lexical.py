@@ -54,6 +54,7 @@ def build_base(documents: Table, terms: Collection[str]) -> Base:
     pairs = rank[documents.flat]  # in place from here on: of 100,000 records they are 40 MB
     pairs *= count
     pairs += owners
+    del owners
     pairs.sort()
     is_first = np.ones(len(pairs), bool)
     np.not_equal(pairs[1:], pairs[:-1], out=is_first[1:])
@@ -61,7 +62,8 @@ def build_base(documents: Table, terms: Collection[str]) -> Base:
     counts = np.empty(len(first), np.float32)
     np.subtract(first[1:], first[:-1], out=counts[:-1], casting="unsafe")
     counts[-1:] = len(pairs) - first[-1:]
-    pairs = pairs[first]
+    del first
+    pairs = pairs[is_first]
     starts = pairs.searchsorted(np.arange(len(terms) + 1) * count)
     pairs %= count
     return Base(

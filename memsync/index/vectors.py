@@ -38,13 +38,20 @@ class Rows:
 
     def joined(self, other: Rows) -> Rows:
         """Return these rows and those of *other* behind them."""
-        return stack((self, other))
+        return stack((self, other), len(self.scales) + len(other.scales))
 
 
-def stack(parts: Iterable[Rows]) -> Rows:
-    """Return the rows of all *parts*, one after the other; there is at least one part."""
-    columns = zip(*((part.numbers, part.scales, part.signs) for part in parts), strict=True)
-    numbers, scales, signs = map(np.concatenate, columns)
+def stack(parts: Iterable[Rows], count: int) -> Rows:
+    """Return the rows of all *parts*, *count* in all, one after the other; there is at least one part, and none is held."""
+    made: list[NDArray[Any]] = []
+    at = 0
+    for part in parts:
+        columns: tuple[NDArray[Any], ...] = (part.numbers, part.scales, part.signs)
+        made = made or [np.empty((count, *column.shape[1:]), column.dtype) for column in columns]
+        for whole, column in zip(made, columns, strict=True):
+            whole[at : at + len(column)] = column
+        at += len(part.scales)
+    numbers, scales, signs = made
     return Rows(numbers=numbers, scales=scales, signs=signs)
 
 

@@ -29,6 +29,8 @@ from memsync.records import Memory
         ("café", ["café", "cafe"]),
         ("Who won? Children wrote", ["win", "child", "write"]),
         ("won't rebuilt_index", ["rebuild", "index", "rebuiltindex", "=rebuilt_index"]),
+        ("retry-2 gate.", ["retri", "2", "retry2", "=retry-2", "gate"]),
+        ("x/y.py#12", ["x", "y", "py", "12", "=x/y.py#12", "=y.py#12", "=#12"]),
         ("日本語", ["日本", "本語"]),
         ("", []),
         ("🙂 — ... ()", []),
