@@ -97,7 +97,7 @@ class Finder:
         return self.index.search(text, **how)
 
     def nominate(self, text: str, *, limit: int, allow: Allow) -> Ranking | None:
-        """Return what is most like *text*, which is about to be written: the caller holds a store's lock.
+        """Return what is most like *text*, which is about to be written: the caller may hold a store's lock.
 
         None: call `prepare` first, without the lock, for it takes the locks of all stores.
 

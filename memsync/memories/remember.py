@@ -1,4 +1,4 @@
-"""Storing a text, or folding it into a memory that says the same. All under the lock."""
+"""Storing a text, or folding it into a memory that says the same: decided under the lock, prepared before it."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def remember(
     draft = Draft(_vet(project, memory, scope, replaces), scope, importance, replaces, is_chosen)
     ahead = _look_ahead(project, draft) if named.is_sought else None  # while git looks
     if (anchored := pin_named(named, memory.anchors)) != memory.anchors:
-        draft = draft._replace(memory=_vet(project, memory._replace(anchors=anchored), scope, replaces))
+        draft = draft._replace(memory=_vet(project, draft.memory._replace(anchors=anchored), scope, replaces))
     if project.verify is None and project.settings.llm_provider:
         from memsync.llm.verify import verifier
 

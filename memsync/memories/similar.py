@@ -124,7 +124,7 @@ def find_similar(project: Project, store: Store, content: str, besides: Collecti
     """Judge *content* against the memories of *store* that are most like it, but for those *besides*.
 
     Of those that were replaced only what says the same counts: it must not come back by itself.
-    The caller holds the lock. None: `prepare_index` must be called first, without it.
+    The caller holds the lock, or looks ahead. None: `prepare_index` must be called first, without the lock.
     """
     scope = store.place.scope
     store.by_hash("")  # knows from then on what is superseded

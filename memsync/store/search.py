@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 class Search:
     """Begins to look for *words*, each as a whole word, in the files at *top* that git does not ignore, but for those *without*.
 
-    It has *patience* seconds from now on. `close` ends it; nobody need have waited for it.
+    It has *patience* seconds from now on; what it has found counts, whenever somebody waits for it. `close` ends it; nobody need have waited.
     """
 
     def __init__(self, top: Path, words: Sequence[str], *, without: str, patience: float) -> None:
@@ -27,7 +28,7 @@ class Search:
         options = ("-l", "-z", "-I", "-w", "-F", "--untracked")
         self._end = time.monotonic() + patience
         self._process: Popen[bytes] | None = None
-        try:
+        with suppress(OSError):  # there is no git
             self._process = subprocess.Popen(
                 [programs.find("git"), "grep", *options, *asked, "--", ".", f":!{without}"],
                 cwd=top,
@@ -36,8 +37,6 @@ class Search:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
-        except OSError:
-            self.close()
 
     def wait(self) -> list[str] | None:
         """Return the paths of the files that have one of the words; None where there is no git, or it took too long."""
@@ -45,8 +44,10 @@ class Search:
 
         if self._process is None:
             return None
+        left = max(0.0, self._end - time.monotonic())
+        is_done = self._process.poll() is not None  # and its answer is read, however late
         try:
-            out, _ = self._process.communicate(timeout=max(0.0, self._end - time.monotonic()))
+            out, _ = self._process.communicate(timeout=None if is_done else left)
         except subprocess.TimeoutExpired:
             return None
         return [path for path in out.decode("utf-8", "surrogateescape").split("\0") if path]
@@ -54,6 +55,6 @@ class Search:
     def close(self) -> None:
         """End the search, if it still runs."""
         if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
+            with self._process:  # its pipe is closed, too
+                self._process.kill()
             self._process = None

@@ -76,6 +76,14 @@ def test_the_users_word_counts_here_and_the_tag_is_only_for_reviewers(repo, proj
     assert not RecallSession(project, "s1").why_withheld(entry)
 
 
+def test_a_text_that_names_a_file_keeps_the_tag_of_the_users_word(repo, project):
+    (repo.root / "demo.py").write_text("")
+    project.vetting.allows_secrets = True
+    memory = project.remember(f"the demo token in demo.py is {TOKEN}").entry.memory
+    assert memory.anchors
+    assert "allow-secret" in memory.tags
+
+
 def test_a_trial_of_an_import_notes_no_consent(repo):
     (repo.root / "imp.jsonl").write_text(json.dumps({"content": f"the fixture is {TOKEN}"}) + "\n")
     said = memsync("memory", "import", "imp.jsonl", "--dry-run", "--allow-secret", cwd=repo.root)

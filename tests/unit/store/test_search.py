@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
 
 import pytest
 
@@ -36,9 +38,23 @@ def test_nothing_is_found_where_no_file_has_a_word(tree):
     search.close()
 
 
-def test_a_search_that_takes_too_long_says_so(tree):
+@pytest.mark.skipif(sys.platform == "win32", reason="NOT TESTED on Windows: a script stands for git")
+def test_a_search_that_takes_too_long_says_so(tree, tmp_path, monkeypatch):
+    os.mkfifo(pipe := tmp_path / "pipe")
+    git = tmp_path / "bin" / "git"
+    git.parent.mkdir()
+    git.write_text(f"#!/bin/sh\nexec cat '{pipe}'\n")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{git.parent}{os.pathsep}{os.environ['PATH']}")
     search = begin(tree, "send_all", patience=0.0)
     assert search.wait() is None
+    search.close()
+
+
+def test_what_was_found_in_time_counts_however_late_somebody_waits_for_it(tree):
+    search = begin(tree, "send_all", patience=0.0)
+    search._process.wait()
+    assert search.wait() == ["a b.py"]
     search.close()
 
 
