@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from memsync.store.checkout import QUIET, clean_env
 from memsync.system import programs
@@ -13,6 +13,8 @@ from memsync.system import programs
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from subprocess import Popen
+
+_READING: Final = 0.5  # seconds for what a process has left in its pipe, which something that it started may hold
 
 
 class Search:
@@ -25,7 +27,8 @@ class Search:
         import subprocess
 
         asked = [part for word in words for part in ("-e", word)]
-        options = ("-l", "-z", "-I", "-w", "-F", "--untracked")
+        # The last two against settings: colours in names, and submodules, with which git refuses untracked files.
+        options = ("-l", "-z", "-I", "-w", "-F", "--untracked", "--no-color", "--no-recurse-submodules")
         self._end = time.monotonic() + patience
         self._process: Popen[bytes] | None = None
         with suppress(OSError):  # there is no git
@@ -44,10 +47,10 @@ class Search:
 
         if self._process is None:
             return None
-        left = max(0.0, self._end - time.monotonic())
         is_done = self._process.poll() is not None  # and its answer is read, however late
+        left = max(_READING if is_done else 0.0, self._end - time.monotonic())
         try:
-            out, _ = self._process.communicate(timeout=None if is_done else left)
+            out, _ = self._process.communicate(timeout=left)
         except subprocess.TimeoutExpired:
             return None
         return [path for path in out.decode("utf-8", "surrogateescape").split("\0") if path]
@@ -55,6 +58,6 @@ class Search:
     def close(self) -> None:
         """End the search, if it still runs."""
         if self._process is not None:
-            with self._process:  # its pipe is closed, too
-                self._process.kill()
+            with self._process as process:  # which reads no further: what git has started may hold the pipe for long
+                process.kill()
             self._process = None
