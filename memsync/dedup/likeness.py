@@ -15,6 +15,7 @@ IN_ORDER: Final = 0.99  # as sure as one can be without the very same text
 REORDERED: Final = 0.98
 _ENOUGH: Final = 5  # words of content from which another order may mean the same
 _TOGETHER: Final = 0.55  # share of neighbours that a rewording keeps together
+_FEW: Final = 8  # words that are sought in a text one by one sooner than all of its words are counted
 _LONG: Final = 400  # words from which two texts are compared in their order only
 _ORDERED: Final = (TEMPORAL | QUANTIFIERS | MODALS.keys()) - {"then", "must"}  # what stands beside them counts
 _BE: Final = frozenset({"is", "are", "am", "be", "being", "was", "were", "been"})
@@ -261,8 +262,9 @@ def shared(one: Reading, other: Reading) -> tuple[float, float]:
 
 def count_shared(one: Reading, other: Reading) -> int:
     """Return how many words of content both have, those that are there twice counted twice."""
-    there = other.content.count
-    again = [min(count, times) - 1 for word, count in _list_repeated(one) if (times := there(word)) > 1]
+    repeated = _list_repeated(one)
+    there = other.content.count if len(repeated) <= _FEW else count_words(other).__getitem__
+    again = [min(count, times) - 1 for word, count in repeated if (times := there(word)) > 1]
     return len(hold(one) & hold(other)) + sum(again)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memsync.dedup import MERGED, decide, find_lost, may_merge, on_scale
+from memsync.dedup.likeness import count_shared
 from memsync.dedup.nominate import Nominees
 from memsync.dedup.reading import read
 
@@ -31,6 +33,12 @@ def test_a_verdict_turned_round_is_the_same_verdict(one, other, similarity):
 @given(sentences | anything, sentences | anything)
 def test_no_pair_is_merged_that_was_told_apart_before(one, other):
     assert may_merge(one, other) or decide(one, other, 1.0).decision not in MERGED
+
+
+@given(*[st.lists(st.integers(0, 24), max_size=90)] * 2)
+def test_words_that_are_there_more_than_once_are_shared_as_often_as_both_have_them(one, other):
+    here, there = (read(" ".join(f"word{number}" for number in numbers)) for numbers in (one, other))
+    assert count_shared(here, there) == (Counter(here.content) & Counter(there.content)).total()
 
 
 @given(anything)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -251,6 +253,15 @@ def test_a_rebuilt_index_asks_no_cache(place):
     assert opened(place)[1].rebuild() == 4
     stores, made = opened(place)
     assert (ask(made, "friday").ids, is_untouched(stores)) == (["p2"], True)
+
+
+def test_an_index_that_was_replaced_is_not_held_because_it_was_read_ahead(place):
+    one = opened(place)[1]
+    old = weakref.ref(one.index)
+    one.read_ahead()
+    one.rebuild()
+    gc.collect()
+    assert old() is None
 
 
 def test_the_status_says_whether_the_cache_is_what_the_files_are(place):
