@@ -53,6 +53,16 @@ class GitRepo:
         return self.memories
 
 
+def put_stuck_git(directory: Path) -> str:
+    """Put a git that never ends into *directory*, and return a PATH that finds it first; not on Windows."""
+    os.mkfifo(pipe := directory / "pipe")
+    script = directory / "bin" / "git"
+    script.parent.mkdir()
+    script.write_text(f"#!/bin/sh\nexec cat '{pipe}'\n")
+    script.chmod(0o755)
+    return f"{script.parent}{os.pathsep}{os.environ['PATH']}"
+
+
 def memory_line(id_: str, content: str, **fields: object) -> str:
     """Spell a record with spaces, as json.dumps and Gobby do."""
     return json.dumps({"content": content, "id": id_, **fields}, sort_keys=True, ensure_ascii=False) + "\n"

@@ -122,12 +122,6 @@ def pin_named(named: Named, pins: Collection[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*pins, *map(str, pinned))))
 
 
-def find_named(content: str, root: Path) -> tuple[str, ...]:
-    """Return what of the repository at *root* the text *content* names, as anchors, at most five: symbols for their file."""
-    with Named(content, root) as named:
-        return named.finish()
-
-
 def _is_above(path: str, paths: dict[str, str]) -> bool:
     """Tell whether the text names something in the folder *path* as well."""
     return path.endswith("/") and any(other != path and other.startswith(path) for other in paths)

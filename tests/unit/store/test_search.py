@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from threading import Thread
 
 import pytest
+from helpers import put_stuck_git
 
 from memsync.store.search import Search
 from memsync.system import programs
@@ -55,12 +55,7 @@ def test_the_same_is_found_under_the_settings_of_a_user(tree, monkeypatch, setti
 
 @pytest.mark.skipif(sys.platform == "win32", reason="NOT TESTED on Windows: a script stands for git")
 def test_a_search_that_takes_too_long_says_so(tree, tmp_path, monkeypatch):
-    os.mkfifo(pipe := tmp_path / "pipe")
-    git = tmp_path / "bin" / "git"
-    git.parent.mkdir()
-    git.write_text(f"#!/bin/sh\nexec cat '{pipe}'\n")
-    git.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{git.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", put_stuck_git(tmp_path))
     search = begin(tree, "send_all", patience=0.0)
     assert search.wait() is None
     search.close()
