@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _MEMO_LIMIT: Final = 60_000
 _RECORDS: Final = 1024  # that are kept as they were read, some 4 kB each
+_AHEAD: Final = 1 << 20  # characters: what a call may have to wait for at a pause, and what is held
 _HASH_DIGITS: Final = 7
 
 STOP_WORDS: Final = frozenset(
@@ -115,12 +116,14 @@ class Tokenizer:
             del self._records[next(iter(self._records))]
 
     def read_ahead(self, memories: Sequence[Memory]) -> None:
-        """Read *memories* before somebody asks. Of more than are kept some are read, by which most words of the others are known."""
-        if len(memories) <= _RECORDS:
-            for memory in memories:
+        """Read *memories* before somebody asks, no more than `_AHEAD`. Of more than are kept some are read, by which most words of the others are known."""
+        are_kept, left = len(memories) <= _RECORDS, _AHEAD
+        for memory in memories[:: 1 if are_kept else len(memories) // _RECORDS + 1]:
+            if (left := left - len(memory.content)) < 0:
+                break
+            if are_kept:
                 self.read(memory)
-        else:
-            for memory in memories[:: len(memories) // _RECORDS + 1]:
+            else:
                 self.terms(memory.content)
 
     def record_terms(self, memory: Memory) -> list[str]:

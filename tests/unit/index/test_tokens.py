@@ -117,6 +117,13 @@ def test_what_was_read_ahead_or_forgotten_says_the_same_when_it_is_asked_for(mon
     assert len(tokenizer._records) == min(kept, len(memories))
 
 
+def test_of_long_texts_only_as_many_are_read_ahead_as_take_little_time(monkeypatch):
+    monkeypatch.setattr("memsync.index.tokens._AHEAD", 100)
+    tokenizer = Tokenizer()
+    tokenizer.read_ahead([Memory(id=f"m{n}", content=f"{n}word " * 8) for n in range(8)])
+    assert len(tokenizer._records) == 2
+
+
 @given(st.text(max_size=60))
 def test_every_text_has_terms_that_do_not_depend_on_what_came_before(text):
     used = Tokenizer()
