@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -71,11 +72,11 @@ def _find_past_of_compacted(matched: Matched, turn: object) -> Past:
     return Past(first=(*matched.given, *matched.known))
 
 
-def read_given(transcript: str, restates: bytes = b"") -> list[str]:
+def read_given(transcript: str, restates: re.Pattern[bytes] | None = None) -> list[str]:
     """Return the ids of the memories that we have put into the conversation of *transcript*, from where it *restates* all."""
     with suppress(OSError), open(transcript, "rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - _LONGEST))
         data = file.read()
-        there = data[max(0, data.rfind(b"\n" + restates)) :] if restates else data
-        return list(dict.fromkeys(found.decode() for found in _LINE.findall(there)))
+        begins = [found.start() for found in restates.finditer(data)] if restates else []
+        return list(dict.fromkeys(found.decode() for found in _LINE.findall(data, *begins[-1:])))
     return []

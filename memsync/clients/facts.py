@@ -206,7 +206,7 @@ class Client(NamedTuple):
     event from the next. `read` gives a payload the names that we use, `prompt` takes away what the client
     puts before a prompt, `answer` spells what is added on an event.
     `keeps_start`: what was added at the start of a session is there again when it is resumed.
-    `restates`: how a line of its transcript begins that says the whole context anew, as it is after a compaction.
+    `restates`: what begins a line of its transcript that says the whole context anew, as it is after a compaction.
     `keeps_prompts`: what was added to a prompt stays; else it is there for one request to the model.
     `asks`: a hook before a tool may have it ask the user.
     """
@@ -226,7 +226,7 @@ class Client(NamedTuple):
     prompt: Callable[[str], str] = typed
     answer: Callable[[str, str], dict[str, Any]] = nested
     keeps_start: bool = True
-    restates: bytes = b""
+    restates: re.Pattern[bytes] | None = None
     keeps_prompts: bool = True
     asks: bool = False
 

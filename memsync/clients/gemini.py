@@ -75,6 +75,7 @@ CLIENT: Final = Client(
     ignored={"pre-compact": ("auto",)},
     read=_read,
     prompt=without_context,
-    restates=b'{"$set":{"messages":',
+    # with an answer: a process first says its own start, and only then the session that it resumes
+    restates=late_pattern(rb'^\{"\$set":\{"messages":.*"type":"gemini"', re.MULTILINE),
     keeps_start=False,
 )

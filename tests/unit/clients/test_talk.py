@@ -80,7 +80,13 @@ def test_gemini_is_given_again_what_a_compression_took_and_nothing_that_it_left(
     gemini("pre-compact", trigger="manual")
     gone = f"- [{taken}] (fact, importance 0.9, today) {FACT}"
     kept = f"- [{other}] (fact, importance 0.9, today) Invoices are rounded half to even"
-    rows = [{"type": "user", "content": f"{gone}\n{kept}"}, {"$set": {"messages": [{"content": kept}]}}]
+    answer, start = {"type": "gemini", "content": "So be it."}, {"type": "user", "content": "<session_context>"}
+    rows = [
+        {"type": "user", "content": f"{gone}\n{kept}"},
+        {"$set": {"messages": [start, {"type": "user", "content": kept}, answer]}},
+    ]
+    if left:  # a process says its own start, and then what it resumes: the hook may come between
+        rows.append({"$set": {"messages": [start]}})
     first.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
     if left:
         later.write_text("{}\n")
