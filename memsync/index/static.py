@@ -17,8 +17,8 @@ from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.index.terms import Memo
 from memsync.system.late import late_pattern
+from memsync.system.memo import Memo
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from memsync.index.scale import EXACT, GRAM_BITS
 
 if TYPE_CHECKING:
     from memsync.records import Memory
-
-
-_LONGEST: Final = 256  # letters of a piece that is kept
-
-
-class Memo(dict[Any, tuple[Any, ...]]):
-    """What *make* gives for each piece of text, made once: `map(memo.__getitem__, pieces)` asks no Python for what is known.
-
-    Of more than *most* pieces all are forgotten, and a long one is not kept.
-    """
-
-    def __init__(self, make: Callable[[Any], tuple[Any, ...]], most: int) -> None:
-        super().__init__()
-        self._make = make
-        self._most = most
-
-    def __missing__(self, piece: Any) -> tuple[Any, ...]:
-        made = self._make(piece)
-        if len(self) >= self._most:
-            self.clear()
-        if len(piece) <= _LONGEST:
-            self[piece] = made
-        return made
 
 
 def term_key(term: str) -> int:

@@ -16,8 +16,8 @@ import Stemmer
 
 from memsync.index.english import PLAIN
 from memsync.index.scale import EXACT
-from memsync.index.terms import Memo
 from memsync.system.late import late_pattern
+from memsync.system.memo import Memo
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:

@@ -190,7 +190,7 @@ def _is_code(match: re.Match[str]) -> bool:
     return bool(match[2]) or _is_joined[match[1]]
 
 
-_is_joined: Final = Memo(lambda name: "_" in name.strip("_") or _JOINED.search(name) is not None)
+_is_joined: Final[Memo[str, bool]] = Memo(lambda name: "_" in name.strip("_") or _JOINED.search(name) is not None)
 
 
 def _is_file(name: str) -> bool:

@@ -35,7 +35,7 @@ _NAME: Final = 36  # characters of a tag, a type, a name or the id of a session
 _LONGEST: Final = 200_000  # characters that are read, which no memory has
 
 
-_beginnings: Final = Memo(lambda word: f"{word[:_KEY]}*")
+_beginnings: Final[Memo[str, str]] = Memo(lambda word: f"{word[:_KEY]}*")
 
 
 class Phrase(NamedTuple):

@@ -1,27 +1,32 @@
-"""What was found out once for each short text, and kept while the process lives."""
+"""What was found out once for each short piece of text, and kept while the process lives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Final, Generic, TypeVar
 
+K = TypeVar("K", bound=Sized)
 T = TypeVar("T")
 
-_MOST: Final = 65_536  # texts
+_MOST: Final = 65_536  # pieces
 _LONGEST: Final = 256  # characters of one that is kept
 
 
-class Memo(dict[str, T], Generic[T]):
-    """What *make* finds in each text, found once. Of more than _MOST texts all are forgotten."""
+class Memo(dict[K, T], Generic[K, T]):
+    """What *make* finds in each piece, found once: `map(memo.__getitem__, pieces)` asks no Python for what is known.
 
-    def __init__(self, make: Callable[[str], T]) -> None:
+    A piece is a text or several. Of more than *most* all are forgotten, and a long one is not kept.
+    """
+
+    def __init__(self, make: Callable[[K], T], most: int = _MOST) -> None:
         super().__init__()
         self._make = make
+        self._most = most
 
-    def __missing__(self, text: str) -> T:
-        found = self._make(text)
-        if len(text) <= _LONGEST:
-            if len(self) >= _MOST:
+    def __missing__(self, piece: K) -> T:
+        found = self._make(piece)
+        if len(piece) <= _LONGEST:
+            if len(self) >= self._most:
                 self.clear()
-            self[text] = found
+            self[piece] = found
         return found
