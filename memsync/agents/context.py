@@ -35,7 +35,7 @@ def line(entry: Entry, now: datetime, *, is_new: bool = False, note: str = "") -
     ]
     if is_new:
         facts.append("new")
-    facts += [f"out of date: {quoted(', '.join(entry.out_of_date))}"] if entry.stale else []
+    facts += [f"out of date: {quoted(entry.out_of_date)}"] if entry.stale else []
     text = f"- [{shown_id(memory.id)}] ({', '.join(facts)}) {quoted(memory.content)}"
     return f"{text} ({note})" if note else text
 

@@ -74,7 +74,7 @@ def _list_facts(entry: Entry, now: datetime) -> str:
     facts += [] if entry.scope == "project" else [scope(entry.scope)]
     facts += [f"#{shown_label(tag)}" for tag in memory.tags]
     notes = ["archived"] if memory.archived_at else []
-    notes += [f"out of date: {', '.join(entry.out_of_date)}"] if entry.stale else []
+    notes += [f"out of date: {entry.out_of_date}"] if entry.stale else []
     notes += [f"in conflict with {short_id(memory.conflict_of)}"] if memory.conflict_of else []
     return "; ".join([", ".join(facts), *notes]) + flag(entry)
 

@@ -241,7 +241,7 @@ def _read_stale(_: Project, name: str, entry: Entry) -> Card | None:
         "edit": _EDIT,
         "reject": _FORGET,
     }
-    why = ", ".join(entry.out_of_date)
+    why = entry.out_of_date
     return Card(name=name, kind="stale", why=why, text=entry.content, actions=actions, subject=entry) if why else None
 
 

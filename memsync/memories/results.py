@@ -42,10 +42,10 @@ class Entry:
         return self.memory.content
 
     @property
-    def out_of_date(self) -> list[str]:
-        """What of `stale` a line has room for, and how much there is besides."""
+    def out_of_date(self) -> str:
+        """What of `stale` a line has room for, and how much there is besides; "" where nothing has changed."""
         more = len(self.stale) - _SHOWN
-        return [*self.stale[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
+        return ", ".join([*self.stale[:_SHOWN], *([f"and {more} more"] if more > 0 else [])])
 
     def fields(self) -> dict[str, Any]:
         """Return what an entry of another kind is made from, by name."""

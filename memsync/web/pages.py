@@ -63,7 +63,7 @@ def list_marks(entry: Entry) -> list[str]:
     """Return what somebody should know about *entry* before anything else."""
     memory = entry.memory
     marks = [f"flagged: {entry.flagged}"] if entry.flagged else []
-    marks += [f"out of date: {', '.join(map(one_line, entry.out_of_date))}"] if entry.stale else []
+    marks += [f"out of date: {one_line(entry.out_of_date)}"] if entry.stale else []
     marks += [f"in conflict with {shown_id(memory.conflict_of)}"] if memory.conflict_of else []
     return [*marks, *(["archived"] if memory.archived_at else [])]
 
