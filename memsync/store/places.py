@@ -194,16 +194,19 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
     if root is None:
         is_bare = all((start / part).exists() for part in ("HEAD", "objects", "refs"))
         root = git.root if git else (None if is_bare else start)
+        if root and _is_foreign(root / STORE_DIR, git, env):
+            refused = owners.foreign_text(root / STORE_DIR, root)
+            return Layout(start, None, None, home, refused=refused, notes=tuple(notes))
     if root is None or not (why := _distrust_local(root / STORE_DIR / "local", git, env)):
         return Layout(start, root, git, home, notes=tuple(notes))
     path = root / STORE_DIR / "local"
+    own = f'make it yours: sudo chown -R "$(id -un)" {path}' if why == local.UNREADABLE else ""  # it may hold memories
     if git is None:
-        refused = f"{path} {why}; remove it, and memsync makes its own"
+        refused = f"{path} {why}; {own or 'remove it, and memsync makes its own'}"
         return Layout(start, None, None, home, refused=refused, notes=(*notes, refused))
     instead = git.git_dir / "memsync" / local.LOCAL
-    notes.append(
-        f"{path} {why}, so nothing in it is used; `git rm -r --cached {path}` if git tracks it, then remove it"
-    )
+    remedy = own or f"`git rm -r --cached {path}` if git tracks it, then remove it"
+    notes.append(f"{path} {why}, so nothing in it is used; {remedy}")
     return Layout(start, root, git, home, instead=instead, notes=tuple(notes))
 
 
@@ -222,10 +225,11 @@ def _is_foreign(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> bool
     """Tell whether *path* is another user's; in a checkout that is used, its owner and git's group are not."""
     if owners.find_foreign((path,), env) is None:
         return False
-    if git is None:
-        return not owners.is_safe_directory(path.parent)
-    is_owners = os.lstat(path).st_uid == os.lstat(git.root).st_uid
-    return not is_owners and not (is_shared(git) and owners.is_of_own_group(path))
+    if git and os.lstat(path).st_uid == os.lstat(git.root).st_uid:
+        return False
+    if git and is_shared(git) and owners.is_of_own_group(path):
+        return False
+    return not owners.is_safe_directory(git.root if git else path.parent)
 
 
 def home_dir(env: Mapping[str, str] = os.environ) -> Path | None:

@@ -27,6 +27,7 @@ _STEP: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 _FILE: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _LINK: Final = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 _SHARED: Final = 0o660
+UNREADABLE: Final = "may not be read by you"
 _ABANDONED: Final = 600.0  # seconds after which nobody is still writing a file that is put
 
 
@@ -171,13 +172,19 @@ def explain_distrust(local: Path) -> str:
         return ""
     if not stat.S_ISDIR(status.st_mode):
         return "is a link" if stat.S_ISLNK(status.st_mode) else "is not a directory"
-    with os.scandir(local) as entries:
-        for entry in entries:
-            if entry.is_symlink():
-                return f"holds {entry.name}, which is a link"
-            if not (entry.is_file() or entry.is_dir()):
-                return f"holds {entry.name}, which is neither a regular file nor a directory"
-    return ""
+    try:
+        with os.scandir(local) as entries:
+            return next(filter(None, map(_explain_entry, entries)), "")
+    except PermissionError:  # as where somebody was root, or in a container, when memsync was first used
+        return UNREADABLE
+
+
+def _explain_entry(entry: os.DirEntry[str]) -> str:
+    """Return why the directory of *entry* may not be used; "" if it may."""
+    if entry.is_symlink():
+        return f"holds {entry.name}, which is a link"
+    is_usual = entry.is_file() or entry.is_dir()
+    return "" if is_usual else f"holds {entry.name}, which is neither a regular file nor a directory"
 
 
 def is_tracked(local: Path, top: Path, git_dir: Path) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -70,10 +72,56 @@ def test_a_repository_cannot_say_itself_that_it_is_safe(tmp_path):
 @as_root
 def test_a_store_of_another_user_inside_ones_own_checkout_is_not_used_unless_the_group_shares_it(repo):
     store = plant(repo.root, SOMEBODY)
-    assert "is not used" in locate(repo.root).notes[0]
+    listed = memsync("memory", "list", cwd=repo.root)
+    assert "planted" not in listed.out
+    assert f"{store} belongs to another user and is not used" in listed.err
+    assert locate(repo.root).root is None
     repo.git("config", "core.sharedRepository", "group")
     os.chown(store, SOMEBODY, os.getegid())
     assert locate(repo.root).notes == ()
+
+
+@as_root
+def test_a_store_of_another_user_inside_ones_own_checkout_is_used_once_git_is_told_to_trust_the_checkout(repo):
+    plant(repo.root, SOMEBODY)
+    subprocess.run(["git", "config", "--global", "--add", "safe.directory", str(repo.root)], check=True)
+    assert "planted" in memsync("memory", "list", cwd=repo.root).out
+    assert locate(repo.root).notes == ()
+
+
+@as_root
+def test_a_store_of_another_user_in_the_directory_itself_is_not_used_without_git_either(tmp_path):
+    store = plant(tmp_path, SOMEBODY)
+    listed = memsync("memory", "list", cwd=tmp_path)
+    assert "planted" not in listed.out
+    assert f"{store} belongs to another user and is not used" in listed.err
+    assert locate(tmp_path).root is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+@pytest.mark.parametrize("is_checkout", [True, False])
+def test_local_files_that_one_may_not_read_are_named_with_what_makes_them_ones_own(is_checkout):
+    """Done by a child that is nobody, in a directory of its own: root may read anything."""
+    script = (
+        "import os, sys; from pathlib import Path; from memsync.store.places import locate\n"
+        "if os.geteuid() == 0: os.setuid(65534)\n"
+        "layout = locate(Path(sys.argv[1])); print(layout.root, layout.instead, *layout.notes, layout.refused)"
+    )
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory) / "work"
+        if is_checkout:
+            GitRepo.create(root)
+        local = root / ".gobby" / "local"
+        local.mkdir(parents=True)
+        if os.geteuid() == 0:
+            for path in (root.parent, root, *root.rglob("*")):
+                os.chown(path, 65534, 65534)
+        local.chmod(0)
+        done = subprocess.run([sys.executable, "-c", script, str(root)], capture_output=True, text=True, check=True)
+    assert f"{local} may not be read by you" in done.stdout
+    assert f'make it yours: sudo chown -R "$(id -un)" {local}' in done.stdout
+    used = f"{root} {root / '.git' / 'memsync'}" if is_checkout else "None None"
+    assert done.stdout.startswith(used)
 
 
 @as_root
