@@ -219,9 +219,9 @@ def _save(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _sync_import(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
     """Take in what others wrote to the files."""
-    project = turn.session.project
-    project.stores.refresh()
-    return {"memories": sum(len(store.memories()) for store in project.stores.values())}
+    from memsync.memories.unread import count_all
+
+    return {"memories": count_all(turn.session.project)}
 
 
 def _sync_export(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:

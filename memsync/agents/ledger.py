@@ -12,13 +12,12 @@ from datetime import timedelta
 from typing import Any, Final
 
 from memsync.agents.injection import Injection
-from memsync.agents.matched import HELPED, MATCHED, Matched, keep_matched
+from memsync.agents.matched import HELPED, LEDGER, MATCHED, Matched, keep_matched
 from memsync.agents.notes import scope_of
 from memsync.memories.project import Project
 from memsync.records import format_time, parse_time
 from memsync.store.state import State
 
-LEDGER: Final = "injected_memory_ids"
 COMPACTED: Final = "compacted_at"
 _CLAIMS: Final = "claims"
 _GIVING: Final = "giving"

@@ -10,8 +10,10 @@ from memsync.system.named import NamedTuple
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from memsync.store.places import Place
     from memsync.store.state import State
 
+LEDGER: Final = "injected_memory_ids"  # the variable of a session that has what it was given
 MATCHED: Final = "matched"
 HELPED: Final = "helped"
 _LONGEST: Final = 400  # bytes of a session's id that SQLite keeps in one piece, however long its row is
@@ -33,6 +35,16 @@ def keep_matched(state: State, session: str, now: datetime, matched: Matched) ->
         state.change_variables(
             session, now, lambda variables: {**variables, MATCHED: [turn, given, known], HELPED: False}
         )
+
+
+def open_noted(place: Place, session: str) -> State | None:
+    """Return the local state at *place*, if anything can be noted of *session* there; else SQLite is not loaded."""
+    path = place.local / "state.db"
+    if not session or not may_have_notes(path, session):
+        return None
+    from memsync.store.state import State
+
+    return State(path, private=place.private, tree=place.tree)
 
 
 def may_have_notes(database: Path, session: str) -> bool:

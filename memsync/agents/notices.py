@@ -62,7 +62,5 @@ def _count_candidates(project: Project) -> str:
 def _list_unreadable(project: Project) -> Iterator[str]:
     if project.loaded.unreadable:
         yield project.loaded.unreadable
-    for scope, store in project.stores.items():
-        if first := store.first_problem():
-            count, number, why = first
-            yield f"{count} line{'s' * (count != 1)} of {project.layout.place(scope).memories} cannot be used (line {number}: {why}); `memsync doctor` shows them"
+    for path, (count, number, why) in project.finder.find_problems():
+        yield f"{count} line{'s' * (count != 1)} of {path} cannot be used (line {number}: {why}); `memsync doctor` shows them"

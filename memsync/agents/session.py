@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from heapq import heappush, heappushpop
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from memsync.agents.foremost import Record, find_important
 from memsync.agents.gist import list_questions
 from memsync.agents.injection import Injection, Rules, drop_copies, key_of
-from memsync.agents.ledger import COMPACTED, LEDGER, Ledger, ledger_of
-from memsync.agents.matched import HELPED
+from memsync.agents.ledger import COMPACTED, Ledger, ledger_of
+from memsync.agents.matched import HELPED, LEDGER
 from memsync.agents.notes import NOTHING
 from memsync.agents.triage import small_talk
-from memsync.memories.filters import SHOWN, Filters, least_confidence, sort_by_importance, together
+from memsync.memories.filters import SHOWN, Filters, least_confidence, together
 from memsync.memories.project import Project
 from memsync.memories.reach import own, search_all, walk
 from memsync.memories.results import Entry, Hit, Recall
-from memsync.memories.work import is_elsewhere, is_here
-from memsync.records import SKILL_PREFIX, Memory, Scope
-from memsync.store.state import Usage
+from memsync.memories.unread import read_named
+from memsync.memories.work import is_here
+from memsync.records import SKILL_PREFIX
 
 if TYPE_CHECKING:
     from memsync.agents.lines import Line
@@ -80,7 +80,7 @@ class RecallSession(Ledger):
         settings = self.project.settings
         rules = self.rules(threshold)
         limit = settings.injection_limit if limit is None else limit
-        new, filtered = self._important(rules, limit * _POOL, here)
+        new, filtered = find_important(self, rules, limit * _POOL, here)
         first = [*first, *(entry.id for entry in new if is_here(self.project, here, entry) and entry.id not in first)]
         asked = [entry for entry in self.find_all(first) if not (rules.refusal(entry) or self.why_withheld(entry))]
         new = drop_copies((*asked, *(entry for entry in new if entry.id not in first)), rules.ledger)
@@ -90,48 +90,19 @@ class RecallSession(Ledger):
         """Return the memories of *ids*, as far as there are any."""
         if not (ids := list(ids)):
             return []
-        self.project.stores.refresh()
-        found = {
-            id_: owner.entry(scope, memory)
-            for owner, scope, store in reversed(list(walk(self.project)))
-            for id_ in ids
-            if (memory := store.memories().get(id_))
-        }
+        held: list[Record]
+        if (records := read_named(self.project, ids)) is not None:
+            held = [(self.project, scope, memory) for scope, memory in records]
+        else:
+            self.project.stores.refresh()
+            held = [
+                (owner, scope, memory)
+                for owner, scope, store in walk(self.project)
+                for id_ in ids
+                if (memory := store.memories().get(id_))
+            ]
+        found = {memory.id: owner.entry(scope, memory) for owner, scope, memory in reversed(held)}
         return [found[id_] for id_ in ids if id_ in found]
-
-    def _important(self, rules: Rules, wanted: int, here: Path) -> tuple[list[Entry], int]:
-        """Return the *wanted* most important memories that pass, and how many the ledger kept back.
-
-        What a memory is worth today is never more than what is written, so most need no look.
-        """
-        self.project.stores.refresh()
-        stores = [
-            (owner, scope, owner.state(scope).usage(), store.memories()) for owner, scope, store in walk(self.project)
-        ]
-        held: dict[tuple[str, str], tuple[Project, Scope, Mapping[str, Usage], Memory]] = {}
-        for owner, scope, usage, memories in stores:
-            for memory in memories.values():  # of two versions in a nested store and above it, the nearer
-                held.setdefault((memory.id, "" if scope == "project" else scope), (owner, scope, usage, memory))
-        superseded = {
-            old
-            for owner, scope, usage, memory in held.values()
-            if memory.supersedes and not self.waits(owner.entry(scope, memory, usage))
-            for old in memory.supersedes
-        }
-        best: list[Entry] = []
-        worth: list[float] = []  # a heap of the *wanted* largest
-        filtered, now = 0, self.project.clock()
-        for owner, scope, usage, memory in sorted(held.values(), key=lambda one: -one[3].importance):
-            is_late = len(worth) == wanted > 0 and memory.importance < worth[0]
-            if memory.id in superseded or (is_late and memory.id not in rules.ledger):
-                continue
-            entry = owner.entry(scope, memory, usage, now)
-            refusal = rules.refusal(entry) or (is_elsewhere(owner, here, memory) and "elsewhere")
-            filtered += refusal == "ledger"
-            if not refusal and not is_late and wanted:
-                best.append(entry)
-                (heappush if len(worth) < wanted else heappushpop)(worth, entry.effective_importance)
-        return [entry for entry in sort_by_importance(best)[:wanted] if not self.why_withheld(entry)], filtered
 
     def at_prompt(
         self,

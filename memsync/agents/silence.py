@@ -10,12 +10,12 @@ from contextlib import suppress
 from typing import Any
 
 from memsync.agents.gist import list_questions
-from memsync.agents.matched import Matched, keep_matched, may_have_notes
+from memsync.agents.matched import Matched, keep_matched, open_noted
 from memsync.agents.notes import NOTHING, find_usual, note_nothing, scope_of, session_id
 from memsync.agents.triage import small_talk
 from memsync.clients.facts import Client
 from memsync.errors import MemsyncError
-from memsync.memories.asking import CacheReader, find_cache_place
+from memsync.memories.asking import CacheReader, open_reader
 from memsync.records import utc_now
 from memsync.store.config import Loaded
 from memsync.store.places import Layout
@@ -39,11 +39,7 @@ def find_ground(client: Client, payload: Mapping[str, Any], cwd: str, env: Mappi
     if layout.git is not None and layout.root != layout.git.root:
         return None  # there may be a store above
     with suppress(MemsyncError):
-        settings, places = loaded.settings, {place.scope: place for place in layout.places}
-        place = find_cache_place(layout, stealth=settings.stealth)
-        reader = CacheReader(places, place, embedder=settings.embedder, stop_words=settings.stop_words)
-        reader.file.keeps = True
-        return Ground(layout, loaded, reader)
+        return Ground(layout, loaded, open_reader(layout, loaded.settings))
     return None
 
 
@@ -61,9 +57,6 @@ def note_down(ground: Ground, client: Client, payload: Mapping[str, Any]) -> Non
     payload = client.read(payload)
     layout, loaded, _ = ground
     session, scope = session_id(payload), scope_of(layout, loaded.settings)
-    if scope and session and may_have_notes((place := layout.place(scope)).local / "state.db", session):
-        from memsync.store.state import State
-
-        state = State(place.local / "state.db", private=place.private, tree=place.tree)
+    if scope and (state := open_noted(layout.place(scope), session)):
         keep_matched(state, session, utc_now(), Matched(str(payload.get(client.turn) or "")))
     note_nothing(client, payload, NOTHING, layout, loaded)

@@ -8,10 +8,15 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from memsync.system import deadline
+from memsync.system import deadline, standins
 from memsync.system.late import import_pathlib
+
+if TYPE_CHECKING:
+    from memsync.store.config import Loaded
+    from memsync.store.places import Layout
+    from memsync.store.settings import Settings
 
 _SECONDS: Final = 1.0  # after which the line stays empty
 _LONGEST: Final = 1024 * 1024  # bytes of what the client says
@@ -44,17 +49,42 @@ def _read_input() -> dict[str, Any]:
 def describe(cwd: str, session: str) -> str:
     """Return the line for the *session* in the project around *cwd*: how many memories there are, and how many it was given."""
     import_pathlib()
-    from memsync.agents.ledger import LEDGER, Ledger
+    from pathlib import Path
+
     from memsync.errors import MemsyncError
-    from memsync.memories.project import Project
+    from memsync.store import config
+    from memsync.store.places import locate
 
     try:
-        project = Project.open(cwd)
-        project.stores.refresh()
-        count = sum(
-            memory.archived_at is None for store in project.stores.values() for memory in store.memories().values()
-        )
-        given = len(Ledger(project, session).variables().get(LEDGER) or ()) if session else 0
+        layout = locate(Path(cwd), os.environ)
+        loaded = config.load(layout)
+        count = _count(cwd, layout, loaded)
+        given = _count_given(layout, loaded.settings, session)
     except (MemsyncError, OSError):
         return "memsync: memory is unavailable\n"
     return f"memsync {count}{f' · {given} given' if given else ''}\n" if count else ""
+
+
+def _count(cwd: str, layout: Layout, loaded: Loaded) -> int:
+    """Return how many memories are not archived: by the cache, or else by the stores."""
+    from memsync.memories.asking import open_reader
+
+    count = None if loaded.unreadable or layout.notes else open_reader(layout, loaded.settings).count_current()
+    if count is not None:
+        return count
+    standins.take_out()
+    from memsync.memories.project import Project
+
+    project = Project.open(cwd)
+    project.stores.refresh()
+    return sum(memory.archived_at is None for store in project.stores.values() for memory in store.memories().values())
+
+
+def _count_given(layout: Layout, settings: Settings, session: str) -> int:
+    """Return how many memories the *session* was given."""
+    from memsync.agents.matched import LEDGER, open_noted
+    from memsync.agents.notes import scope_of
+
+    scope = scope_of(layout, settings)
+    state = open_noted(layout.place(scope), session) if scope else None
+    return len(state.variables(session).get(LEDGER) or ()) if state else 0

@@ -90,6 +90,9 @@ def _answer_client(words: list[str]) -> bool:
 
         answer(words[1:])
     if words == ["statusline"]:
+        from memsync.system import standins
+
+        standins.put_in()
         from memsync.agents.statusline import main as show
 
         show()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MAGIC: Final = b"MSIDX004"
+MAGIC: Final = b"MSIDX005"
 _ALIGN: Final = 64
 _LARGE: Final = 1 << 24  # bytes of a file that is large
 _BLOCK: Final = 1 << 22  # bytes of one that are looked at, and in memory, at once

@@ -1,14 +1,13 @@
 """The head of each record in a cache: what tells its place in a list before the record is read.
 
-An id, an importance, the last moment at which it was written, in microseconds since 1970; and for a writer what its text
-may be equal to, and whether it replaces others.
+An id, an importance, the last moment at which it was written, in microseconds since 1970; for a writer what its text
+may be equal to, and whether it replaces others; for who counts or looks for few, whether it is archived, and has anchors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate, chain, filterfalse
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
@@ -18,12 +17,12 @@ from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from array import array
+    from datetime import datetime
 
     from memsync.index.delta import Delta
     from memsync.records import Memory
 
 NEVER: Final = -(1 << 62)  # the moment of a record without a time
-_EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
 class Head(NamedTuple):
@@ -34,13 +33,16 @@ class Head(NamedTuple):
     moment: int
     form: int
     replaces: bool
+    archived: bool
+    anchored: bool
 
 
 def head_of(memory: Memory) -> Head:
     """Return the head of *memory*."""
     form = number_form(normal_form(memory.content))
     moment = _last_moment(memory.updated_at, memory.created_at)
-    return Head(memory.id, memory.importance, moment, form, bool(memory.supersedes))
+    is_archived = memory.archived_at is not None
+    return Head(memory.id, memory.importance, moment, form, bool(memory.supersedes), is_archived, bool(memory.anchors))
 
 
 def _last_moment(updated: datetime | None, created: datetime | None) -> int:
@@ -58,8 +60,15 @@ def number_form(form: str) -> int:
 
 def count_moment(moment: datetime) -> int:
     """Return the microseconds from 1970 to *moment*."""
-    since = moment - _EPOCH
+    since = moment - _epoch()
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+@cache
+def _epoch() -> datetime:
+    from datetime import UTC, datetime  # who only counts has no moment to compare
+
+    return datetime.fromtimestamp(0, UTC)
 
 
 def name_arrays(memories: Iterable[Memory]) -> dict[str, array[Any]]:
@@ -75,6 +84,8 @@ def name_arrays(memories: Iterable[Memory]) -> dict[str, array[Any]]:
         "heads.moments": array("q", [_last_moment(memory.updated_at, memory.created_at) for memory in memories]),
         "heads.forms": array("q", [number_form(normal_form(memory.content)) for memory in memories]),
         "heads.replaces": array("B", [bool(memory.supersedes) for memory in memories]),
+        "heads.archived": array("B", [memory.archived_at is not None for memory in memories]),
+        "heads.anchored": array("B", [bool(memory.anchors) for memory in memories]),
     }
 
 
@@ -124,6 +135,23 @@ class Heads:
     def replaces(self) -> Sequence[int]:
         """Whether each replaces others."""
         return [*self._views["heads.replaces"].tolist(), *(head.replaces for head in self._late)]
+
+    @property
+    def archived(self) -> bytes:
+        """Whether each is archived."""
+        return bytes(self._views["heads.archived"]) + bytes(head.archived for head in self._late)
+
+    @property
+    def anchored(self) -> bytes:
+        """Whether each has anchors."""
+        return bytes(self._views["heads.anchored"]) + bytes(head.anchored for head in self._late)
+
+    def count_current(self) -> int:
+        """Return how many live and are not archived."""
+        gone = bytearray(self.archived)
+        for slot in self.dead:
+            gone[slot] = True
+        return gone.count(0)
 
     def __iter__(self) -> Iterator[int]:
         """Yield the slots that live."""

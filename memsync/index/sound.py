@@ -15,7 +15,7 @@ KINDS: Final = {
     "base.keys": "Q", "base.starts": "q", "base.slots": "i", "base.counts": "f", "base.lengths": "f",
     "grams.keys": "q", "grams.starts": "q", "grams.places": "i", "grams.sizes": "f", "grams.letters": "B", "grams.ends": "i",
     "heads.letters": "B", "heads.ends": "i", "heads.importance": "d", "heads.moments": "q",
-    "heads.forms": "q", "heads.replaces": "B",
+    "heads.forms": "q", "heads.replaces": "B", "heads.archived": "B", "heads.anchored": "B",
     "vectors.numbers": "b", "vectors.scales": "f", "vectors.signs": "B",
 }  # fmt: skip
 _VECTORS: Final = tuple(name for name in KINDS if name.startswith("vectors."))
@@ -45,7 +45,7 @@ def _at_base(views: Mapping[str, Any]) -> Iterator[bool]:
 
 def _at_heads(views: Mapping[str, Any]) -> Iterator[bool]:
     ends, count = views["heads.ends"], len(views["keys"])
-    yield all(len(views[f"heads.{name}"]) == count for name in ("ends", "importance", "moments", "forms", "replaces"))
+    yield all(len(view) == count for name, view in views.items() if name[:6] == "heads." and name != "heads.letters")
     yield (ends[-1] if count else 0) == len(views["heads.letters"])
     yield _rise(_looks(ends))
     yield all(0 <= one <= 1 for one in _looks(views["heads.importance"]))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from memsync.index.rank import Record
     from memsync.store.places import Layout, Place
     from memsync.store.reading import Stamps
+    from memsync.store.settings import Settings
 
     T = TypeVar("T")
     Read = Callable[[int], Record | None]
@@ -189,6 +190,27 @@ class CacheReader:
             StoreError
         """
         return self.with_cache(lambda held, record: self.open(held, record).can_reach(text, floor)) is not False
+
+    def count_current(self) -> int | None:
+        """Return how many memories are not archived, of which none is read; None if the cache does not fit the files.
+
+        Raises:
+            StoreError
+        """
+        return self.with_cache(lambda held, _: held.heads.count_current())
+
+
+def open_reader(layout: Layout, settings: Settings) -> CacheReader:
+    """Return what answers by the cache of the stores in *layout*, mapped once, because the process ends soon.
+
+    Raises:
+        ConfigError: there is no such embedder.
+    """
+    place = find_cache_place(layout, stealth=settings.stealth)
+    places = {place.scope: place for place in layout.places}
+    reader = CacheReader(places, place, embedder=settings.embedder, stop_words=settings.stop_words)
+    reader.file.keeps = True
+    return reader
 
 
 def find_cache_place(layout: Layout, *, stealth: bool) -> Place | None:

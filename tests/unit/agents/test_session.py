@@ -389,3 +389,48 @@ class TestHurry:
                 given.append((found.text, ids(found), found.reason, found.filtered))
                 assert not (hurries and any(store.stamp for store in again.stores.values()))  # no file was read
         assert given[0] == given[1]
+
+
+@pytest.mark.parametrize("given", [0, 3, 12])
+def test_a_session_starts_with_the_same_by_the_heads_in_the_cache_as_by_the_files(repo, clock, given):
+    """Thirty of equal worth, archived, replaced, scoped to a folder, in three stores; the session has some of them."""
+    (repo.root / "src").mkdir()
+    with Memsync.open(repo.root, clock=clock) as project:
+        for number in range(36):
+            where = {5: "stealth", 7: "global"}.get(number % 9)
+            anchors = ["src/"] if number % 5 == 0 and not where else []
+            worth = 0.9 if number % 4 else 0.35
+            project.remember(
+                f"Rule {number} of the house is rule {number}", importance=worth, scope=where, anchors=anchors
+            )
+        old = [entry.id for entry in project.list()[:2]]
+        project.remember("Rule 99 replaces two of them", supersedes=old, importance=0.5)
+        project.search("rule")
+        session = RecallSession(project, "s1")
+        session.adopt(
+            [entry.id for entry in project.list()[::-3][:given]]
+        )  # some that come first, and some that come last
+    clock.move(days=30)
+    found = []
+    for read in (False, True):
+        with Memsync.open(repo.root, clock=clock) as project:
+            if read:
+                project.stores.refresh()
+            session = RecallSession(project, "s1")
+            found.append([session.at_start(limit=3, folder=str(repo.root / folder)) for folder in ("", "src", "docs")])
+            found[-1].append(session.find_all(old))
+            assert all((store.stamp is not None) == read for store in project.stores.values())
+    assert found[0] == found[1]
+    assert [bool(one.filtered) for one in found[0][:3]] == [given > 0] * 3
+
+
+def test_where_the_rules_keep_back_all_that_comes_first_the_files_are_read(repo, clock):
+    (repo.root / "src").mkdir()
+    with Memsync.open(repo.root, clock=clock) as project:
+        for number in range(80):
+            project.remember(f"Rule {number} of one folder only", importance=0.9, anchors=["src/"])
+        project.remember("The one that holds everywhere", importance=0.4)
+        project.search("rule")
+    with Memsync.open(repo.root, clock=clock) as project:
+        started = RecallSession(project, "s1").at_start(folder=str(repo.root / "docs"))
+        assert [entry.content for entry in started.entries] == ["The one that holds everywhere"]

@@ -10,7 +10,8 @@ import pytest
 
 from memsync import Filters, Memsync
 from memsync.errors import MemsyncError
-from memsync.memories.unread import knows
+from memsync.memories.asking import open_reader
+from memsync.memories.unread import count_all, knows, read_anchored, read_foremost, read_named
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 TEXTS = [f"{word} waits for the queue of {word}s" for word in "ant bee cat dog eel fox gnu hen".split()]
@@ -37,6 +38,8 @@ def write(repo, deeds) -> None:
             project.remember(
                 TEXTS[text], importance=importance, tags=tags, scope="global" if deed == "global" else None
             )
+            if deed == "replace" and (old := project.list(limit=1)):
+                project.remember(f"{TEXTS[text]} at last", supersedes=[old[0].id], anchors=["$ make"])
             if deed == "forget":
                 project.forget(project.list(limit=1)[0].id)
             if deed == "use":
@@ -114,3 +117,56 @@ def test_many_that_filters_leave_out_have_the_stores_read(repo):
         project.search("note")
         rare = Filters(keep=lambda entry: entry.id == "mm-000299")
         assert [entry.id for entry in project.list(rare, limit=1)] == ["mm-000299"]
+
+
+def read_whole(repo, *, days: int):
+    """Return all memories as the stores have them, the nearer store's first."""
+    with opened(repo, read=True, days=days) as whole:
+        return [(scope, one) for scope, store in whole.stores.items() for one in store.memories().values()]
+
+
+def in_order(records):
+    return sorted(records, key=lambda one: (one[0], one[1].id))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_the_heads_choose_is_what_the_stores_have(repo, seed):
+    draw = Random(seed)
+    kinds = ["", "", "global", "forget", "use", "replace", "replace"]
+    write(repo, [(draw.randrange(8), draw.choice([0.2, 0.5, 0.9]), draw.choice(kinds)) for _ in range(9)])
+    every = read_whole(repo, days=40)
+    ids = {one.id for _, one in every[::2]} | {"mm-nobody"}
+    with opened(repo, read=False, days=40) as short:
+        current = open_reader(short.layout, short.settings).count_current()
+        assert current == sum(one.archived_at is None for _, one in every)
+        assert count_all(short) == len(every)
+        assert in_order(read_named(short, ids)) == in_order([one for one in every if one[1].id in ids])
+        anchored = [one for one in every if one[1].anchors and one[1].archived_at is None]
+        assert in_order(read_anchored(short)) == in_order(anchored)
+        assert all(store.stamp is None for store in short.stores.values())
+
+
+def test_the_foremost_are_those_of_a_list_with_what_is_named_and_what_replaces_others(repo):
+    write(repo, [(0, 0.9, ""), (1, 0.9, "replace"), (2, 0.5, "global"), (3, 0.2, ""), (4, 0.3, "")])
+    with opened(repo, read=True, days=40) as whole:
+        listed = whole.list(Filters(archived=True))
+        named = listed[-1].id
+        replacing = {entry.id for entry in listed if entry.memory.supersedes}
+    with opened(repo, read=False, days=40) as short:
+        some = read_foremost(short, {named}, 2, 0.0, short.clock())
+        assert {one.id for _, one in some.records} == {listed[0].id, listed[1].id, named, *replacing}
+        assert some.rest == (-listed[2].effective_importance, listed[2].id, listed[2].scope)
+        least = listed[1].effective_importance
+        assert read_foremost(short, (), 2, least, short.clock()).rest is None
+        assert read_foremost(short, (), 99, 0.0, short.clock()).rest is None
+
+
+def test_a_store_that_was_read_or_a_cache_that_does_not_fit_leaves_the_choice_to_the_stores(repo):
+    write(repo, [(0, 0.5, "replace")])
+    with opened(repo, read=True) as whole:
+        assert (read_named(whole, {"x"}), read_anchored(whole)) == (None, None)
+    repo.memories.write_bytes(repo.memories.read_bytes().replace(b"ant waits", b"ape waits"))
+    with opened(repo, read=False) as short:
+        assert (read_named(short, {"x"}), read_anchored(short)) == (None, None)
+        assert open_reader(short.layout, short.settings).count_current() is None
+        assert count_all(short) == len(short.list(Filters(archived=True)))
