@@ -293,14 +293,18 @@ def test_remember_loads_numpy_only_where_there_is_no_index(repo):
     assert loaded_by("memory", "recall", "Mondays", cwd=repo.root) & {"numpy", "orjson"} == set()
 
 
+BEGINNING = {"click", "orjson", "rapidfuzz", "logging", "hashlib", "inspect", "urllib.parse"} | STOOD_IN
+BEGINNING |= {
+    f"memsync.{name}" for name in ("index.oneshot", "index.core", "store.yamltext", "store.checkout")
+} | MERGING
 READS = {"memsync.index.oneshot", "memsync.index.core", "memsync.memories.citations", "memsync.memories.edits"}
 
 
 @pytest.mark.parametrize(
     ("event", "never"),
     [
-        ("session-start", {"click", "rapidfuzz", "memsync.index.core", "memsync.store.yamltext"}),
-        ("subagent-start", {"click", "rapidfuzz", "memsync.index.core", "memsync.store.yamltext"}),
+        ("session-start", BEGINNING),
+        ("subagent-start", BEGINNING),
         ("pre-compact", {"click", "orjson", "dataclasses", "inspect", "logging"} | STOOD_IN | READS),
         ("post-compact", {"click", "orjson", "dataclasses", "inspect", "logging"} | STOOD_IN | READS),
         ("post-tool", {"pathlib", "sqlite3", "dataclasses", "memsync.memories.project", "memsync.store.store"} | READS),
@@ -319,11 +323,38 @@ def test_the_other_hooks_load_what_they_need(repo, event, never):
     assert loaded & (HEAVY | RULES | never) == set()
 
 
-def test_the_status_line_loads_no_rules_and_no_click(repo):
+def test_before_a_tool_with_an_anchored_memory_no_file_of_memories_is_read(repo):
+    (repo.root / "a.py").write_text("pass\n")
+    repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
+    loaded_by("memory", "remember", "a.py stays small", "--anchor", "a.py", cwd=repo.root)
+    loaded_by("memory", "recall", "docker", cwd=repo.root)  # makes the index
+    call = {"tool_name": "Edit", "tool_input": {"file_path": str(repo.root / "a.py"), "new_string": "x"}}
+    asked = {"cwd": str(repo.root), **call}
+    loaded_by(
+        "hook", "pre-tool", cwd=repo.root, given=json.dumps(asked | {"session_id": "first"})
+    )  # screens what it gives
+    loaded = loaded_by("hook", "pre-tool", cwd=repo.root, given=json.dumps(asked | {"session_id": "second"}))
+    never = {
+        "orjson",
+        "logging",
+        "typing",
+        "shutil",
+        "fnmatch",
+        "hashlib",
+        "memsync.skills.file",
+        "memsync.index.oneshot",
+    }
+    assert "memsync.agents.decision" in loaded
+    assert loaded & (HEAVY | never | STOOD_IN | MERGING) == set()
+
+
+def test_the_status_line_opens_no_store(repo):
     repo.write_memories('{"id":"mm-a","content":"the tests need docker"}\n')
     loaded_by("memory", "recall", "docker", cwd=repo.root)  # makes the index
     given = json.dumps({"session_id": "s", "workspace": {"current_dir": str(repo.root)}})
-    never = {"click", "rapidfuzz", "logging", "inspect", "tempfile"} | MERGING | RULES | READS
+    never = {"click", "rapidfuzz", "logging", "inspect", "tempfile", "orjson", "datetime", "json", "typing", "sqlite3"}
+    never |= {f"memsync.{name}" for name in ("memories.project", "store.store", "store.state", "agents.ledger")}
+    never |= MERGING | RULES | READS | STOOD_IN
     assert loaded_by("statusline", cwd=repo.root, given=given) & (HEAVY | never) == set()
 
 

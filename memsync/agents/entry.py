@@ -14,6 +14,7 @@ import time
 
 from memsync.agents import wire
 from memsync.system import deadline, standins
+from memsync.system.late import import_pathlib, keep_patterns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ _NEAR = 2  # processes up from a hook: a shell, and the client
 _LONGEST = 16 * 1024 * 1024  # bytes of a payload that are read
 _STARTING = ("prompt", "session-start")  # the hooks that may start what answers the next ones
 _TOOLS = ("pre-tool", "post-tool")
-_COMPACTING = ("pre-compact", "post-compact")  # which mostly have nothing to do, and nothing to read
 
 
 def main(words: Sequence[str]) -> NoReturn:
@@ -134,6 +134,7 @@ def _answer(event: str, client: str) -> None:
         client = find_sender(payload)
     cwd = find_place(payload)
     if event in _TOOLS and _has_nothing_to_say(event, client, payload, cwd):
+        keep_patterns()
         return
     if event == "prompt" and _asks_for_nothing(client, payload, cwd):
         return
@@ -142,6 +143,7 @@ def _answer(event: str, client: str) -> None:
     if event == "session-start":
         from itertools import islice
 
+        import_pathlib()
         from memsync.system.ancestors import walk_up
 
         near = list(islice(walk_up(), _NEAR))
@@ -179,8 +181,6 @@ def _asks_for_nothing(client: str, payload: Mapping[str, Any], cwd: str) -> bool
     said = str(payload.get("prompt") or "")
     if not (small_talk(said) or said.lstrip().startswith("<")):  # the client puts its own words before the user's
         return False
-    from memsync.system.late import import_pathlib, keep_patterns
-
     import_pathlib()
     from memsync.agents.notes import pass_over
     from memsync.clients import known
@@ -233,8 +233,6 @@ def _ask_server(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -
 
 def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
     _at_work.append(cwd)
-    from memsync.system.late import import_pathlib, keep_patterns
-
     import_pathlib()
     from memsync.clients import known
 
@@ -252,7 +250,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
             _start_another(event, ground.layout, ground.loaded)
             keep_patterns()
             return
-    if ground is None and event not in _COMPACTING:
+    if event == "session-end" or (event == "prompt" and ground is None):  # what follows reads and loads a lot
         standins.take_out()
     from memsync.agents.hooks import answer
     from memsync.memories.project import Project

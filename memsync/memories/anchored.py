@@ -6,9 +6,8 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.memories import anchors, commands, lookup
 from memsync.memories.anchors import Anchor
@@ -17,6 +16,7 @@ from memsync.memories.results import Entry
 from memsync.memories.symbols import Block, find_block
 from memsync.records import Memory, Scope
 from memsync.system.dataclass import replace
+from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
@@ -135,16 +135,23 @@ def _may_fit(text: str, keys: Collection[str], names: Collection[str]) -> bool:
 
 
 def _list_anchored(project: Project) -> Iterator[tuple[Scope, Memory, Anchored | None]]:
-    """Yield what is anchored in the project: memories, and skills as memories, where there is a store to note beside what was given."""
+    """Yield what is anchored in the project: memories, and skills as memories, where there is a store to note beside what was given.
+
+    The memories of a store come in the order of their ids, whether they were found by the heads in the cache or among all.
+    """
+    from memsync.memories.unread import read_anchored
     from memsync.skills.anchored import list_anchored
 
-    project.stores.refresh()
+    if (found := read_anchored(project)) is None:
+        project.stores.refresh()
+        held = ((scope, store.memories().values()) for scope, store in project.stores.items())
+        found = [(scope, memory) for scope, memories in held for memory in memories]
+    anchored = [one for one in found if one[1].anchors and one[1].archived_at is None]
+    anchored.sort(key=lambda one: one[1].id)
     for scope, store in project.stores.items():
         if scope == "global":
             continue
-        for memory in store.memories().values():
-            if memory.anchors and memory.archived_at is None:
-                yield scope, memory, None
+        yield from ((where, memory, None) for where, memory in anchored if where == scope)
         for skill in list_anchored(store.place) if store.place.directory.is_dir() else ():
             yield scope, skill.memory, skill
 
@@ -190,6 +197,8 @@ def _rank(anchor: Anchor, touched: Touched, blocks: _Blocks | None) -> int:
 
 def fits_glob(glob: str, path: str) -> bool:
     """Tell whether *glob* names *path*: `**` is any number of folders, one without a slash fits in every folder. In linear steps."""
+    from fnmatch import fnmatchcase
+
     names = path.split("/")
     at = {0}
     for part in glob.split("/") if "/" in glob else ("**", glob):
@@ -201,16 +210,15 @@ def fits_glob(glob: str, path: str) -> bool:
 
 
 def save_lookup(project: Project, env: Mapping[str, str]) -> None:
-    """Write the lookup file for the stores as they are read now. Never fails."""
+    """Write the lookup file for the stores as they are now: what a store changes later is not in it, and it is not fresh then. Never fails."""
     if project.layout.root is None:
         return
-    project.stores.refresh()
     files = [lookup.stamp_of(str(path)) for _, _, store in walk(project) for path in _skill_files(store.place)]
     keys: set[str] = set()
     for _, _, store in walk(project):
         place = store.place
         paths = (store.path, place.pending, place.config)
-        files += [_spell(path, seen) for path, seen in zip(paths, (*(store.stamp or store.look()), None), strict=True)]
+        files += [_spell(path, seen) for path, seen in zip(paths, (*store.look(), None), strict=True)]
     if project.settings.enabled:
         keys = set(_list_keys(project))
     keys.discard("")

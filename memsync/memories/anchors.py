@@ -196,6 +196,6 @@ def _hash_blob(path: Path) -> str:
 
 def name_of(data: bytes) -> str:
     """Return the first digits of git's name for *data*."""
-    from hashlib import sha1
+    from memsync.system.digests import sha1
 
     return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()[:12]

@@ -1,6 +1,8 @@
-"""What a line for a shell runs: the simple commands in it, without what only starts them. Imports nothing: hooks wait for it."""
+"""What a line for a shell runs: the simple commands in it, without what only starts them. Imports next to nothing: hooks wait for it."""
 
 from __future__ import annotations
+
+from memsync.system.late import late_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +19,8 @@ _RUNNERS = {
     "uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run", "pixi": "run",
     "bundle": "exec", "pnpm": "exec", "yarn": "exec", "npm": "exec", "mise": "exec", "direnv": "exec",
 }  # fmt: skip
-_PART = r"""(?:[^\s;&|()<>'"\\]|\\.|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|$))+|[;&|()<>\n]"""
-_QUOTES = r"""['"]|\\(?=.)"""
+_PART = late_pattern(r"""(?s)(?:[^\s;&|()<>'"\\]|\\.|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|$))+|[;&|()<>\n]""")
+_QUOTES = late_pattern(r"""['"]|\\(?=.)""")
 _SHELLS = frozenset("sh bash zsh dash python python3 node ruby perl php source .".split())
 _WRITERS = frozenset("rm mv cp tee touch truncate patch chmod unlink rmdir ln install".split())
 _READERS = frozenset("cat head tail nl less bat sed".split())  # Codex has no other tool to read with
@@ -44,10 +46,8 @@ def split(line: str) -> list[Words]:
 
 def _tokens(line: str) -> list[str]:
     """Return words, and of each operator its characters; quotes are taken away."""
-    import re  # which whoever reads JSON has loaded
-
-    found: list[str] = re.findall(_PART, line, re.DOTALL)
-    return [one if one in _ENDS or one in "<>" else re.sub(_QUOTES, "", one) for one in found]
+    found: list[str] = _PART.findall(line) if line else []
+    return [one if one in _ENDS or one in "<>" else _QUOTES.sub("", one) for one in found]
 
 
 def strip(words: Sequence[str]) -> Words:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from memsync.errors import MemsyncError
 from memsync.records import SKILL_PREFIX, Memory, derive_skill_id
-from memsync.skills import file
-from memsync.skills.entries import SkillEntry
 from memsync.skills.store import SkillStore
 from memsync.store.places import Place
+from memsync.system.late import late
+from memsync.system.named import NamedTuple
+
+if TYPE_CHECKING:
+    from memsync.skills import entries, file
+else:
+    entries, file = late("memsync.skills.entries"), late("memsync.skills.file")  # most skills have no anchors
 
 _KEY: Final = b"anchors"
 _LOADING: Final = "load it with get_skill or `memsync skill apply {}`"
@@ -21,7 +26,7 @@ class Anchored(NamedTuple):
     """A skill as a hook gives it: a line that names it and how it is loaded, and why no agent should be given it."""
 
     memory: Memory
-    entry: SkillEntry
+    entry: entries.SkillEntry
 
     @property
     def flagged(self) -> str:
@@ -44,4 +49,4 @@ def list_anchored(place: Place) -> Iterator[Anchored]:
             id_ = skill.id if skill.id.startswith(SKILL_PREFIX) else derive_skill_id(name)
             text = f"Skill {name}: {skill.description.rstrip('.')}; {_LOADING.format(name)}"
             memory = Memory(id_, text, "skill", importance=1.0, anchors=anchors)
-            yield Anchored(memory, SkillEntry(skill=skill, scope="project", path=store.path(name)))
+            yield Anchored(memory, entries.SkillEntry(skill=skill, scope="project", path=store.path(name)))
