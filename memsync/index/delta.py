@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from zlib import adler32, crc32
 
 from memsync.index import cache
 from memsync.index.cache import Cached
@@ -41,12 +42,16 @@ class Late(NamedTuple):
 
 
 class Delta(NamedTuple):
-    """What is different from the cache. Late records have the slots behind those of the cache; some may be dead by now."""
+    """What is different from the cache. Late records have the slots behind those of the cache; some may be dead by now.
+
+    *sums*: of each slot, dead ones too, what `sum_line` says of a line that says its record.
+    """
 
     about: Mapping[str, Any]
     lines: Sequence[int]
     dead: Sequence[int]
     late: Sequence[Late]
+    sums: Sequence[int] = ()
 
     @property
     def live(self) -> int:
@@ -55,6 +60,23 @@ class Delta(NamedTuple):
 
 
 UNCHANGED: Final = Delta({}, (), (), ())
+
+
+def sum_lines(lines: Iterable[bytes]) -> tuple[list[int], list[int]]:
+    """Return 64 bits of each of *lines*, with their newlines, that tell it from others, and its size.
+
+    None of *lines* is held: for all of a file there would be no memory at hand.
+    """
+    sums, sizes = list[int](), list[int]()
+    for line in lines:
+        sums.append(crc32(line) << 32 | adler32(line))
+        sizes.append(len(line))
+    return sums, sizes
+
+
+def sum_line(raw: bytes) -> int:
+    """Return the sum of the line *raw*, which has no newline."""
+    return sum_lines([raw + b"\n"])[0][0]
 
 
 def make_late(memory: Memory, base: Cached, tokenizer: Tokenizer, meaning: Meaning | None) -> Late:
@@ -99,7 +121,8 @@ def save(path: Path, delta: Delta, base: Cached, *, private: bool) -> None:
 
     late = delta.late
     arrays: dict[str, array[Any]] = {
-        "lines": array("q", delta.lines),
+        "lines": copy("q", delta.lines),
+        "sums": copy("Q", delta.sums),
         "dead": array("i", delta.dead),
         "lengths": array("i", (one.length for one in late)),
         "sizes": array("i", (len(one.terms) for one in late)),
@@ -111,6 +134,17 @@ def save(path: Path, delta: Delta, base: Cached, *, private: bool) -> None:
     }
     about = {**delta.about, "base": base.check, "words": [list(one.words) for one in late]}
     cache.save(path, arrays, about, private=private)
+
+
+def copy(kind: str, numbers: Sequence[int]) -> array[int]:
+    """Return *numbers* as an array; those of a cache are not looked at one by one."""
+    from array import array
+
+    if not isinstance(numbers, memoryview):
+        return array(kind, numbers)
+    found = array(kind)
+    found.frombytes(numbers.cast("B"))
+    return found
 
 
 def drop(path: Path) -> None:
@@ -129,12 +163,13 @@ def load(path: Path, base: Cached) -> Delta | None:
     if found is None or found.about.get("base") != base.check:
         return None
     try:
-        delta = Delta(found.about, found.views["lines"], found.views["dead"].tolist(), list(_read(found)))
+        views = found.views
+        delta = Delta(found.about, views["lines"], views["dead"].tolist(), list(_read(found)), views["sums"])
     except (LookupError, TypeError, ValueError):
         return None  # not of our making
     slots = len(base.views["keys"]) + len(delta.late)
     is_sound = (
-        len(delta.lines) == 3 * slots
+        len(delta.lines) == 3 * len(delta.sums) == 3 * slots
         and len(delta.about.get("heads", ())) == len(delta.late)
         and all(0 <= slot < slots for slot in delta.dead)
     )

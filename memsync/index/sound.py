@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 KINDS: Final = {
-    "lines": "q", "keys": "Q", "texts": "Q",
+    "lines": "q", "sums": "Q", "keys": "Q", "texts": "Q",
     "base.keys": "Q", "base.starts": "q", "base.slots": "i", "base.counts": "f", "base.lengths": "f",
     "grams.keys": "q", "grams.starts": "q", "grams.places": "i", "grams.sizes": "f", "grams.letters": "B", "grams.ends": "i",
     "heads.letters": "B", "heads.ends": "i", "heads.importance": "d", "heads.moments": "q",
@@ -35,7 +35,8 @@ def is_sound(views: Mapping[str, Any], let_go: Callable[[], object] = bool) -> b
 def _at_base(views: Mapping[str, Any]) -> Iterator[bool]:
     count, lengths, slots, counts = len(views["keys"]), views["base.lengths"], views["base.slots"], views["base.counts"]
     lines, starts = views["lines"], views["base.starts"]
-    yield len(lines) == 3 * count and len(views["texts"]) == len(lengths) == count and len(counts) == len(slots)
+    yield len(lines) == 3 * len(views["sums"]) == 3 * count
+    yield len(views["texts"]) == len(lengths) == count and len(counts) == len(slots)
     yield from _at_table(views["base.keys"], starts, slots)
     yield all(0 <= lines[3 * at + 1] < lines[3 * at + 2] for at in _places(count))
     yield all(0 <= slots[at] < count for at in _places(len(slots)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -44,7 +45,7 @@ class Held:
 
     def __init__(self, cached: Cached, since: Delta | None) -> None:
         self.cached = cached
-        self.delta = since or Delta(cached.about, cached.views["lines"], (), ())
+        self.delta = since or Delta(cached.about, cached.views["lines"], (), (), cached.views["sums"])
         self._asked: OneShot | None = None
 
     def ask(self, record: Read, meaning: Meaning | None, *, stop_words: bool) -> OneShot:
@@ -90,6 +91,17 @@ class CacheFile:
         self._last = found.cached if found else self._last
         return found
 
+    def put(self, held: Held, since: Delta | None, *, private: bool) -> Held:
+        """Return the cache of *held* with what changed *since*, which is left beside it for the next one, where that can be done."""
+        found = Held(held.cached, since)
+        if self._path is not None:
+            path = self._path.with_name(DELTA)
+            with suppress(OSError, StoreError):
+                delta.save(path, since, held.cached, private=private) if since else delta.drop(path)
+            if self.keeps:
+                self._kept = (files.stamp(self._path), files.stamp(path)), found
+        return found
+
     def rest(self, known: Cached | None) -> None:
         """Have the pages that were read of what is *known*, and of what was loaded since, count as this process's memory no longer."""
         for cached in filter(None, (known, self._last)):
@@ -126,7 +138,7 @@ class CacheReader:
     """
 
     def __init__(self, places: Mapping[Scope, Place], place: Place | None, *, embedder: str, stop_words: bool) -> None:
-        self._places = places
+        self._places, self._is_private = places, bool(place and place.private)
         self._spec = embedder
         self._stop_words = stop_words
         self.path = place.local / INDEX if place else None
@@ -154,6 +166,8 @@ class CacheReader:
     def with_cache(self, ask: Callable[[Held, Read], T], known: Cached | None = None) -> T | None:
         """Return what *ask* makes of the cache and of what reads the record of a slot; None if the cache does not fit the files.
 
+        If little has changed, it is made to fit them.
+
         Raises:
             StoreError: a file of memories is out of bounds.
         """
@@ -164,7 +178,7 @@ class CacheReader:
             opened: dict[Scope, Files] = {}
             try:
                 stamps = {scope: as_lists(_open_files(place, scope, opened)) for scope, place in self._places.items()}
-                if held.about["stamps"] != stamps:
+                if held.about["stamps"] != stamps and (held := self._catch_up(held, stamps)) is None:
                     return None
                 self.problems = dict(held.about["problems"])
                 return ask(held, partial(_read_record, held.delta.lines, opened))
@@ -176,6 +190,14 @@ class CacheReader:
         except Exception as error:  # noqa: BLE001 - whatever is wrong with the cache, the files have it right
             log.info("the cached index is of no use: %s", error)
             return None
+
+    def _catch_up(self, held: Held, stamps: Mapping[Scope, list[list[int]]]) -> Held | None:
+        """Return the cache with what others have written since; None if an index has to be made."""
+        from memsync.memories.catchup import Maker, catch_up
+
+        fits_alone = held.cached.about["stamps"] == stamps  # what is beside it may be of another home
+        since = None if fits_alone else catch_up(Maker(held, self.meaning, self._stop_words), stamps, self._places)
+        return self.file.put(held, since, private=self._is_private) if since or fits_alone else None
 
     def open(self, held: Held, record: Read) -> OneShot:
         """Return what answers queries by *held*."""

@@ -238,7 +238,7 @@ def expect_edit(project: Project, scope: Scope | None) -> None:
 
 def forget(project: Project, ref: str, scope: Scope | None, *, keep: bool = True, was: Memory | None = None) -> Entry:
     """Remove the memory that *ref* names, and return it; `Project.forget` says more."""
-    if keep:  # a cache that is only amended would hold the words of what is purged
+    if keep:  # else the cache goes, too
         expect_edit(project, scope)
     entry = get_own(project, ref, scope)
     store = project.store_to_write(entry.scope)
@@ -258,11 +258,15 @@ def purge(project: Project, ref: str, scope: Scope | None) -> str:
     id_ = find_id(ref, (id_ for ids in known.values() for id_ in ids))
     for store in project.stores.values():
         local_history.drop_decisions(store.place.local, id_)
-    for where in (where for where, ids in known.items() if id_ in ids):
-        if stores[where].get(id_):
-            forget(project, id_, where, keep=False)
-        with (store := project.store_to_write(where)).writing():
-            local_history.drop(store.place.local, [id_], private=store.place.private)
+    try:
+        for where in (where for where, ids in known.items() if id_ in ids):
+            if stores[where].get(id_):
+                forget(project, id_, where, keep=False)
+            with (store := project.store_to_write(where)).writing():
+                local_history.drop(store.place.local, [id_], private=store.place.private)
+    finally:
+        with suppress(MemsyncError):
+            project.finder.drop()
     return id_
 
 

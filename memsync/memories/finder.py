@@ -115,8 +115,12 @@ class Finder:
             self.file.keeps, store.recognise = True, partial(self._recognise, store)
 
     def _recognise(self, store: Store, stamp: files.Stamp, file: BinaryIO) -> list[Line] | Table | None:
-        held = None if self._warm is not None else self.file.load(self._cached)
-        return recognise(held, store, stamp, file) if held else None
+        if self._warm is not None or (held := self.file.load(self._cached)) is None:
+            return None
+        if held.about["stamps"].get(store.place.scope) != as_lists((stamp, files.ABSENT)):
+            with suppress(StoreError):
+                held = self.with_cache(lambda found, _: found) or held  # which catches up with others
+        return recognise(held, store, stamp, file)
 
     def note(self, scope: Scope) -> None:
         """Take down what the cache has of the store of *scope*, which is about to be written: the caller holds its lock.
@@ -284,6 +288,15 @@ class Finder:
         except (OSError, StoreError) as error:
             log.info("the index is not cached: %s", error)
 
+    def drop(self) -> None:
+        """Remove the cache, which holds the words of what went until it is made anew."""
+        self._known, self._saved = None, ""
+        self.file.let_go()
+        if self.path:
+            with suppress(OSError):
+                delta.drop(self.path)
+                delta.drop(self.path.with_name(DELTA))
+
     def _drop_delta(self, path: Path) -> None:
         """Remove a delta with which the cache does not fit, as it does without: it speaks of memories of another home."""
         if path.exists() and not self._is_fresh(self.file.load(self._cached)):
@@ -322,14 +335,15 @@ class Finder:
         spans = {scope: store.spans() for scope, store in self._stores.items()}
         if len(records) != sum(len(found) for _, found in spans.values()):
             return None
-        lines = []
+        lines, sums = list[int](), list[int]()
         for scope, memory in records:
             span = spans[scope][1].get(memory.id)
             if span is None or ((found := span[3].memory) is not memory and found != memory):
                 return None
             lines += [SCOPES.index(scope) + len(SCOPES) * span[0], *span[1:3]]
+            sums.append(delta.sum_line(span[3].raw))
         stamps = {scope: stamp for scope, (stamp, _) in spans.items()}
-        return wanted if stamps == now else self._describe(stamps), name_arrays(records, lines, arrays)
+        return wanted if stamps == now else self._describe(stamps), name_arrays(records, lines, sums, arrays)
 
     def _describe(self, stamps: Mapping[Scope, Stamps]) -> str:
         """Return the header of a cache made now, as JSON."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from operator import sub
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from memsync.format import codec
 from memsync.index import heads
 from memsync.index.cache import Cached
-from memsync.index.delta import Delta
+from memsync.index.delta import Delta, copy, sum_line
 from memsync.memories.asking import Held, as_lists
 from memsync.records import SCOPES, Memory, Scope
 from memsync.store import files
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memsync.index.core import Arrays
     from memsync.index.embed import Meaning
     from memsync.index.rank import Record
+    from memsync.memories.catchup import Maker
     from memsync.store.store import Store
 
 
@@ -102,28 +103,16 @@ def find_delta(
         return None
     said = {name: {**about[name], **about_lines} for name, about_lines in describe_lines(stores, known.before).items()}
     said["stamps"] = stamps
-    maker = _Maker(held.cached, meaning, stop_words=stop_words)
+    from memsync.memories.catchup import Maker
+
+    maker = Maker(held, meaning, stop_words)
     return _follow(known, tables, said, maker) if are_tables else _compare(known, spans, said, maker)
 
 
-class _Maker:
-    """Makes what the index has of a late record."""
-
-    def __init__(self, cached: Cached, meaning: Meaning | None, *, stop_words: bool) -> None:
-        self._cached, self._meaning, self._stop_words = cached, meaning, stop_words
-
-    def make(self, memories: list[Memory]) -> Iterator[Any]:
-        from memsync.index.delta import make_late
-        from memsync.index.tokens import Tokenizer
-
-        tokenizer = Tokenizer(stop_words=self._stop_words)
-        return (make_late(memory, self._cached, tokenizer, self._meaning) for memory in memories)
-
-
-def _compare(known: Known, spans: Mapping[Scope, Mapping[str, Span]], said: dict[str, Any], maker: _Maker) -> Delta:
+def _compare(known: Known, spans: Mapping[Scope, Mapping[str, Span]], said: dict[str, Any], maker: Maker) -> Delta:
     """Return the lines of all slots as they are now, the slots of what changed or went, and what came."""
     numbers, starts, ends = (list(known.held.delta.lines[at::3]) for at in range(3))
-    dead, memories = set(known.held.delta.dead), list[Memory]()
+    dead, sums, memories = set(known.held.delta.dead), list(known.held.delta.sums), list[Memory]()
     slots = _find_slots(known)
     for scope, table_or_lines in known.before.items():
         before = table_or_lines.before or {} if isinstance(table_or_lines, Table) else table_or_lines
@@ -133,33 +122,28 @@ def _compare(known: Known, spans: Mapping[Scope, Mapping[str, Span]], said: dict
             if was is line or (was is not None and was.memory == line.memory):
                 at = gone.pop(id_)
                 numbers[at], starts[at], ends[at] = first + len(SCOPES) * file, start, end
+                sums[at] = sums[at] if was is line else sum_line(line.raw)
             elif line.memory:
                 for column, one in zip((numbers, starts, ends), (first + len(SCOPES) * file, start, end), strict=True):
                     column.append(one)
+                sums.append(sum_line(line.raw))
                 memories.append(line.memory)
         dead.update(gone.values())
     lines = [0] * (3 * len(numbers))
     lines[::3], lines[1::3], lines[2::3] = numbers, starts, ends
-    return _extend(known.held, said, lines, sorted(dead), memories, maker)
+    return maker.make(said, lines, sums, sorted(dead), memories)
 
 
-def _follow(known: Known, tables: Mapping[Scope, Table], said: dict[str, Any], maker: _Maker) -> Delta:
+def _follow(known: Known, tables: Mapping[Scope, Table], said: dict[str, Any], maker: Maker) -> Delta:
     """Return what `_compare` does where lines were added and nothing else was done."""
-    memories, lines = list[Memory](), known.held.delta.lines
+    memories, lines, sums = list[Memory](), known.held.delta.lines, copy("Q", known.held.delta.sums)
     for scope, table in tables.items():
-        came = [(place, line.memory) for place, line in table.list_new() if line.memory]
+        came = [(place, line) for place, line in table.list_new() if line.memory]
         lines = table.list_places(lines)
-        memories += [memory for _, memory in came]
+        memories += [line.memory for _, line in came if line.memory]
         lines.extend(chain.from_iterable((SCOPES.index(scope), *place) for place, _ in came))
-    return _extend(known.held, said, lines, known.held.delta.dead, memories, maker)
-
-
-def _extend(
-    held: Held, said: dict[str, Any], lines: Sequence[int], dead: Sequence[int], memories: list[Memory], maker: _Maker
-) -> Delta:
-    """Return what *held* has beside the cache and what came after it, *memories*."""
-    said["heads"] = heads.all_heads(held.about.get("heads", ()), memories)
-    return Delta(said, lines, dead, [*held.delta.late, *maker.make(memories)])
+        sums.extend(sum_line(line.raw) for _, line in came)
+    return maker.make(said, lines, sums, known.held.delta.dead, memories)
 
 
 def _find_slots(known: Known) -> dict[Scope, dict[str, int]]:
@@ -172,11 +156,12 @@ def _find_slots(known: Known) -> dict[Scope, dict[str, int]]:
     return {SCOPES[at]: found for at, found in slots.items()}
 
 
-def name_arrays(records: Sequence[Record], lines: list[int], arrays: Arrays) -> dict[str, Any]:
-    """Return all arrays by name, with the head of each record and the scope and the place of its line."""
+def name_arrays(records: Sequence[Record], lines: list[int], sums: list[int], arrays: Arrays) -> dict[str, Any]:
+    """Return all arrays by name, with the head of each record and the scope, the place and the sum of its line."""
     import numpy as np
 
-    parts: dict[str, Any] = {"lines": np.array(lines, np.int64), "keys": arrays.keys, "texts": arrays.texts}
+    parts: dict[str, Any] = {"lines": np.array(lines, np.int64), "sums": np.array(sums, np.uint64)}
+    parts |= {"keys": arrays.keys, "texts": arrays.texts}
     parts |= heads.name_arrays(memory for _, memory in records)
     for group in ("base", "grams", "vectors"):
         if (value := getattr(arrays, group)) is not None:

@@ -24,7 +24,7 @@ def words_read(tmp_path, monkeypatch) -> list[int]:
 def oneshot(tmp_path) -> OneShot:
     records, arrays = index(*WORDS).snapshot()
     path = tmp_path / "index.bin"
-    cache.save(path, name_arrays(records, [0] * 3 * len(records), arrays), {}, private=False)
+    cache.save(path, name_arrays(records, [0] * 3 * len(records), [0] * len(records), arrays), {}, private=False)
     return OneShot(cache.load(path), None, stop_words=True)
 
 

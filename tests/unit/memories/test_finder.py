@@ -69,11 +69,29 @@ def by_memsync(path: Path) -> None:
     store.export()
 
 
+def tear(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-9])
+
+
 CHANGES = [append, edit_in_place, replace, touch, by_memsync, Path.unlink]
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_a_cache_older_than_any_file_is_seen_and_the_next_process_has_a_new_one(place, change: Callable[[Path], None]):
+def test_a_cache_older_than_a_file_is_seen_and_the_next_process_has_one_that_fits(
+    place, change: Callable[[Path], None]
+):
+    change(memories(place))
+    expected = fresh(place, "friday")
+    for is_fresh in (False, True):
+        stores, made = opened(place)
+        assert made.status()["fresh"] == is_fresh
+        assert ask(made, "friday") == expected
+        assert is_untouched(stores)
+
+
+@pytest.mark.parametrize("change", [*CHANGES, tear], ids=lambda change: change.__name__)
+def test_where_more_than_a_few_lines_differ_an_index_is_made_and_the_next_process_has_it(place, monkeypatch, change):
+    monkeypatch.setattr("memsync.memories.catchup.MOST", -1)
     change(memories(place))
     expected = fresh(place, "friday")
     stores, made = opened(place)
@@ -88,9 +106,10 @@ def test_a_cache_older_than_any_file_is_seen_and_the_next_process_has_a_new_one(
 @pytest.mark.parametrize("change", [append, Path.unlink], ids=lambda change: change.__name__)
 def test_a_change_of_any_store_counts(place, scope, change):
     change(memories(place, scope))
+    assert not opened(place)[1].status()["fresh"]
     stores, made = opened(place)
     assert ask(made, "friday tests") == fresh(place, "friday tests")
-    assert not is_untouched(stores)
+    assert is_untouched(stores)
 
 
 def test_a_file_that_was_not_there_before_is_seen(tmp_path):
