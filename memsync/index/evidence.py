@@ -60,12 +60,12 @@ def gather(
     alike: dict[str, Sequence[tuple[str, float]]] = {}
     called: dict[str, Sequence[tuple[Words, float]]] = {}
     for term in query.terms:
-        weight = lexical.weight(term)
+        weight = lexical.weigh(seen := lexical.frequency(term))
         asked += weight
         if term.startswith(EXACT):
             exact += 1
             tally.add_exact(term, weight)
-        elif lexical.frequency(term) > WIDENED:
+        elif seen > WIDENED:
             tally.add(term, weight)
         else:
             alike[term] = spelling.alike(term, lexical.frequency)
@@ -94,13 +94,14 @@ class _Tally:
         self._waiting = 0
 
     def add_exact(self, term: str, weight: float) -> None:
-        self.exact[self.add(term, weight)] += weight
+        self.add(term, weight)
+        for slots, _ in self._lexical.parts(term):
+            self.exact[slots] += weight
 
-    def add(self, term: str, weight: float) -> NDArray[np.int32]:
-        """Add to each slot the gain that *term* has there, and return the slots."""
-        slots, counts = self._lexical.postings(term)
-        self._wait(slots, counts, weight)
-        return slots
+    def add(self, term: str, weight: float) -> None:
+        """Add to each slot the gain that *term* has there."""
+        for slots, counts in self._lexical.parts(term):
+            self._wait(slots, counts, weight)
 
     def add_best(self, others: Sequence[tuple[Words, float]]) -> None:
         """Add to each slot the best gain that one of *others* has there, of which a slot has all words."""
@@ -110,11 +111,12 @@ class _Tally:
             self._wait(*found[0])
         elif found:
             slots, gains = self._gains_of(*map(list, zip(*found, strict=True)))
-            best = np.zeros(len(self._scores))
-            np.maximum.at(best, slots, gains)
-            slots = np.unique(slots)
-            self._known.append((self._waiting, best[slots]))
-            self._wait(slots, best[slots], 0.0)
+            order = slots.argsort()
+            slots, gains = slots[order], gains[order]
+            first = np.flatnonzero(np.diff(slots, prepend=-1))
+            best = np.maximum.reduceat(gains, first)
+            self._known.append((self._waiting, best))
+            self._wait(slots[first], best, 0.0)
 
     @property
     def scores(self) -> NDArray[np.float64]:

@@ -7,8 +7,10 @@ index scores as a freshly built one does. The base may be memory-mapped.
 
 from __future__ import annotations
 
-from collections import Counter
+from array import array
+from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from operator import methodcaller
 from typing import TYPE_CHECKING, Final
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
+
+    Postings = tuple[NDArray[np.int32], NDArray[np.float32]]  # slots, and how often a term is there
 
 _OVERLAY_LIMIT: Final = 256
 _MEMO_LIMIT: Final = 200_000
@@ -88,7 +92,7 @@ class Lexical:
     def __init__(self, base: Base) -> None:
         self._base = base
         self._lengths = base.lengths
-        self._late: dict[int, list[tuple[int, float]]] = {}
+        self._late = _make_overlay()
         self._late_keys: dict[int, list[int]] = {}
         self._late_records = 0
         self._shift: Counter[int] = Counter()
@@ -105,21 +109,27 @@ class Lexical:
 
     def weight(self, term: str) -> float:
         """Return the inverse document frequency of *term*."""
-        return weigh_term(self.frequency(term), self.live)
+        return self.weigh(self.frequency(term))
+
+    def weigh(self, seen: int) -> float:
+        """Return the inverse document frequency of a term that *seen* live records have."""
+        return weigh_term(seen, self.live)
 
     def frequency(self, term: str) -> int:
         """Return how many live records have *term*."""
         key, low, high = self._entry(term)
         return high - low + self._shift.get(key, 0)
 
-    def postings(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def postings(self, term: str) -> Postings:
         """Return the slots of *term*, dead ones included, and its count in each."""
+        slots, counts = zip(*self.parts(term), strict=True)
+        return np.concatenate(slots), np.concatenate(counts)
+
+    def parts(self, term: str) -> tuple[Postings, ...]:
+        """Return what `postings` does in one part or two."""
         key, low, high = self._entry(term)
-        slots, counts = self._base.slots[low:high], self._base.counts[low:high]
-        if late := self._late.get(key):
-            slots = np.concatenate((slots, np.array([s for s, _ in late], np.int32)))
-            counts = np.concatenate((counts, np.array([c for _, c in late], np.float32)))
-        return slots, counts
+        own = self._base.slots[low:high], self._base.counts[low:high]
+        return (own, _part(late)) if (late := self._late.get(key)) else (own,)
 
     def norms(self, asked: int) -> NDArray[np.float64]:
         """Return what damps the counts of each slot in a query of *asked* words: the more, the longer its record; not to be changed."""
@@ -134,7 +144,7 @@ class Lexical:
             self._settle()
         counts = {self._entry(term)[0]: count for term, count in Counter([*terms, *places]).items()}
         for key, count in counts.items():
-            self._late.setdefault(key, []).append((slot, float(count)))
+            self._late[key].extend((slot, count))
             self._shift[key] += 1
         self._late_keys[slot] = list(counts)
         if slot >= len(self._lengths):
@@ -201,19 +211,28 @@ class Lexical:
     def _settle(self) -> None:
         """Merge the overlay into the base and drop dead postings, in linear time."""
         old, late = self._base, sorted(self._late.items())
-        late_keys = np.fromiter((k for k, pairs in late for _ in pairs), np.uint64)
-        pairs = list(chain.from_iterable(pairs for _, pairs in late))
+        late_keys = np.repeat(np.array([key for key, _ in late], np.uint64), [len(pairs) // 2 for _, pairs in late])
+        late_slots, late_counts = _part(chain.from_iterable(pairs for _, pairs in late))
         at = old.starts[old.keys.searchsorted(late_keys, side="right")]
-        slots = np.insert(old.slots, at, np.array([s for s, _ in pairs], np.int32))
-        counts = np.insert(old.counts, at, np.array([c for _, c in pairs], np.float32))
+        slots, counts = np.insert(old.slots, at, late_slots), np.insert(old.counts, at, late_counts)
         every = np.insert(np.repeat(old.keys, np.diff(old.starts)), at, late_keys)
         alive = self._lengths[slots] > 0
         keys, sizes = np.unique(every[alive], return_counts=True)
         self._base = Base(
             keys=keys, starts=_starts(sizes), slots=slots[alive], counts=counts[alive], lengths=self._lengths
         )
-        self._late, self._late_keys, self._late_records, self._shift = {}, {}, 0, Counter()
+        self._late, self._late_keys, self._late_records, self._shift = _make_overlay(), {}, 0, Counter()
         self._entries.clear()
+
+
+def _make_overlay() -> defaultdict[int, array[int]]:
+    """Return room for the postings of late records, by term: a slot, how often it has the term, the next slot."""
+    return defaultdict(partial(array, "i"))
+
+
+def _part(late: Iterable[int]) -> Postings:
+    pairs = np.array(late if isinstance(late, array) else [*late], np.int32)  # a copy: what lends itself cannot grow
+    return pairs[::2], pairs[1::2].astype(np.float32)
 
 
 def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

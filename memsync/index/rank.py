@@ -100,21 +100,24 @@ def rank(
     Filters come before the cut, however many records they reject. Of the best three times
     *limit*, the *weighed* of them ordered by their wording too, memories that are *mine* get up to half of the places first (seed 004's two passes,
     without its weak matches); near-copies of a better match go last. Neither boosts nor places enter the gate, so they never lift noise over the floor.
+    Where none is *weighed*, as of what a text may be a copy of, all count as nobody's and as worth the same, and no more are read than that takes.
     """
+    if not weighed:
+        return _nominate(query, found, limit, allow)
     scores = iter(found.ordered)
     head = list(islice(scores, USUAL))
-    gate = Gate(query, found.lens, _find_usual(head)) if weighed else None
+    gate = Gate(query, found.lens, _find_usual(head))
     refused: list[Match] = []
     ordered = _by_id_where_equal(found, chain(head, scores))
-    size = limit * POOL * (POOL if query.phrases else 1)
+    size = _size_of_pool(query, limit)
     pool = _pool(query, found, ordered, max(size, weighed) if limit else 0, allow, refused)
-    weighed_pool, passed_over = (list(_weigh(gate, some[:weighed])) if gate else [] for some in (pool, refused))
+    weighed_pool, passed_over = (list(_weigh(gate, some[:weighed])) for some in (pool, refused))
     weighed_pool.sort(key=_place)  # the same at each limit, because as many are read
     surest = _find_surest([*weighed_pool, *passed_over])
     pool = [*_agreeing(query, weighed_pool, surest), *pool[weighed:]][:size]
     has_passes = len(pool) > limit and len({is_mine(match.memory) for match in pool}) > 1
     distinct = _copies_last(pool, _COMPARED if has_passes else min(limit, _COMPARED))
-    chosen = _two_passes(distinct, limit, is_mine) if has_passes else distinct[:limit]
+    chosen = _two_passes([*distinct], limit, is_mine) if has_passes else islice(distinct, limit)
     return Ranking(
         matches=tuple(chosen),
         gate=max((match.confidence for match in pool), default=0.0),
@@ -122,8 +125,26 @@ def rank(
         refused={match.memory.id: match.confidence for match in passed_over},
         weight_of_meaning=found.lens.weight_of_meaning,
         called=found.lens.called,
-        account=gate.account if gate else None,
+        account=gate.account,
     )
+
+
+def _nominate(query: Query, found: Candidates, limit: int, allow: Allow) -> Ranking:
+    """Return the best *limit* of the records that *allow* lets through, all for the same worth; near-copies go last."""
+    ordered, size = _by_id_where_equal(found, found.ordered), _size_of_pool(query, limit)
+    pool: Iterable[Match] = islice(_allowed(query, found, ordered, allow, []), size)
+    if query.led or query.phrases:  # else they are sorted as they come
+        pool = _sort(query, pool)
+    return Ranking(
+        matches=tuple(islice(_copies_last(pool, min(limit, _COMPARED)), limit)),
+        degraded=found.degraded,
+        weight_of_meaning=found.lens.weight_of_meaning,
+        called=found.lens.called,
+    )
+
+
+def _size_of_pool(query: Query, limit: int) -> int:
+    return limit * POOL * (POOL if query.phrases else 1)
 
 
 def _find_usual(head: Sequence[tuple[float, int]]) -> float:
@@ -205,11 +226,20 @@ def _pool(
     refused: list[Match],
 ) -> list[Match]:
     """Return the best *size* allowed records, one an id, sorted; ties by id. Adds to *refused* what was not."""
-    pool: dict[str, Match] = {}
+    return _sort(query, islice(_allowed(query, found, ordered, allow, refused), size))
+
+
+def _allowed(
+    query: Query,
+    found: Candidates,
+    ordered: Iterable[tuple[Scope, Memory, int]],
+    allow: Allow,
+    refused: list[Match],
+) -> Iterator[Match]:
+    """Yield the records of *ordered* that are allowed, one an id. Adds to *refused* what is not."""
+    seen: set[str] = set()
     for scope, memory, slot in ordered:
-        if len(pool) == size:
-            break
-        if memory.id in pool:
+        if memory.id in seen:
             continue
         parts = found.parts(slot)
         if parts.place:
@@ -219,9 +249,8 @@ def _pool(
         if (boost := allow(scope, memory)) is None:
             refused.append(Match(scope, memory, parts, 0.0))
         else:
-            pool[memory.id] = Match(scope, memory, parts, boost)
-    _raise_quoting(query, pool)
-    return sorted(pool.values(), key=_place)
+            seen.add(memory.id)
+            yield Match(scope, memory, parts, boost)
 
 
 def _place(match: Match) -> tuple[float, str]:
@@ -236,36 +265,41 @@ def _by_id_where_equal(found: Candidates, ordered: Iterable[tuple[float, int]]) 
         yield from records
 
 
-def _raise_quoting(query: Query, pool: dict[str, Match]) -> None:
-    """Raise the matches that have a quoted phrase of *query*: the more, the fewer of them have it."""
-    quoting = [match for match in pool.values() if _quotes(query, match.memory)] if query.phrases else []
-    for match in quoting:
-        parts = match.parts._replace(phrase=PHRASE / len(quoting))
-        pool[match.memory.id] = match._replace(parts=parts)
+def _sort(query: Query, matches: Iterable[Match]) -> list[Match]:
+    """Return *matches* sorted. Those that have a quoted phrase of *query* are raised: the more, the fewer of them have it."""
+    pool = [*matches]
+    places = _list_quoting(query, pool) if query.phrases else []
+    for place in places:
+        parts = pool[place].parts._replace(phrase=PHRASE / len(places))
+        pool[place] = pool[place]._replace(parts=parts)
+    return sorted(pool, key=_place)
 
 
-def _quotes(query: Query, memory: Memory) -> bool:
-    text = folded(memory.content)
-    return any(phrase in text for phrase in query.phrases)
+def _list_quoting(query: Query, pool: Sequence[Match]) -> list[int]:
+    """Return the places of the matches that have a phrase of *query*; most have not even its first word."""
+    words = [phrase.partition(" ")[0] for phrase in query.phrases]
+    texts = ((place, match.memory.content) for place, match in enumerate(pool))
+    likely = ((place, text) for place, text in texts if any(map(text.casefold().__contains__, words)))
+    return [place for place, text in likely if any(map(folded(text).__contains__, query.phrases))]
 
 
-def _copies_last(pool: Sequence[Match], enough: int) -> list[Match]:
-    """Put near-copies of a better match last, until *enough* others are found; the rest is not looked at."""
+def _copies_last(pool: Iterable[Match], enough: int) -> Iterator[Match]:
+    """Yield near-copies of a better match last; when *enough* others were found, the rest is not looked at."""
     kept: list[tuple[Match, frozenset[str]]] = []
     copies: list[Match] = []
-    rest: list[Match] = []
     for match in pool:
         if len(kept) == enough:
-            rest.append(match)
+            yield match
             continue
         words = frozenset(match.memory.content.casefold().split()) or _BLANK
         some, least = _choose_some(words)
         original = next((one for one, own in kept if len(own & some) >= least and is_copy(words, own)), None)
         if original is None:
             kept.append((match, words))
+            yield match
         else:
             copies.append(match._replace(copy_of=original.memory.id))
-    return [match for match, _ in kept] + rest + copies
+    yield from copies
 
 
 def _choose_some(words: frozenset[str]) -> tuple[frozenset[str], int]:

@@ -27,6 +27,8 @@ from memsync.records import Memory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from memsync.index.lexical import Postings
+
 
 class Whole(NamedTuple):
     """What is known of a whole collection: its records, their lengths in terms and the squares of these, added up.
@@ -78,9 +80,12 @@ class _Lexical(Lexical):
     def frequency(self, term: str) -> int:
         return self._whole.seen.get(term, 0)
 
-    def postings(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def postings(self, term: str) -> Postings:
         at = np.flatnonzero(self._counted.keys == self._key(term))  # fewer terms are asked for than sorting would take
         return self._counted.slots[at], self._counted.counts[at]
+
+    def parts(self, term: str) -> tuple[Postings, ...]:
+        return (self.postings(term),)
 
 
 class Sample(Index):

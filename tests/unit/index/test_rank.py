@@ -10,7 +10,7 @@ from searching import everything, nobody, record
 from memsync.index.gate import Gate, Lens, agree
 from memsync.index.query import Query, parse
 from memsync.index.rank import Candidates, Match, Parts, Ranking, Record, is_copy, rank
-from memsync.index.scale import BOOST, PHRASE
+from memsync.index.scale import BOOST, PHRASE, POOL
 from memsync.index.tokens import Said, Tokenizer
 
 PLAIN = parse("anything", Tokenizer())
@@ -85,6 +85,40 @@ def test_a_slot_whose_record_is_gone_is_passed_over():
     match = Match("project", record("a", "x")[1], Parts(0.5, 0.0, 0.0), 0.5)
     expected = Ranking(matches=(match,), gate=0.0, degraded="no vectors", weight_of_meaning=0.12)
     assert rank(PLAIN, found, limit=3, allow=everything, is_mine=nobody, weighed=0) == expected
+
+
+@pytest.mark.parametrize("text", ["one two three", 'say "one and only" words', "foo_bar one"])
+@pytest.mark.parametrize("seed", range(4))
+def test_nominees_are_the_best_of_the_whole_pool_with_copies_and_phrases_where_they_belong(text, seed):
+    pick = random.Random(seed)
+    words = "one and only words of ports cache worker queue release said".split()
+    texts = [" ".join(pick.choices(words, k=12)) for _ in range(60)]
+    texts += [f"{text} again" for text in texts[:20]]
+    scores = sorted((round(pick.random() * 0.4, 2) for _ in texts), reverse=True)
+    parts = [Parts(score / 3, score / 3, score / 3) for score in scores]
+    records = [record(f"m{n:02}", text) for n, text in enumerate(texts)]
+    query = parse(text, Tokenizer(), places=False)
+    pool = [Match("project", records[n][1], parts[n], 0.0) for n in range(4 * POOL * (POOL if query.phrases else 1))]
+    if quoting := [match for match in pool if any(phrase in match.memory.content for phrase in query.phrases)]:
+        raised = [match._replace(parts=match.parts._replace(phrase=PHRASE / len(quoting))) for match in quoting]
+        pool = raised + [match for match in pool if match not in quoting]
+    pool.sort(key=lambda match: (-match.parts.score, match.memory.id))
+    kept: list[Match] = []
+    copies: list[Match] = []
+    for match in pool:
+        own = frozenset(match.memory.content.split())
+        original = next((one for one in kept if is_copy(own, frozenset(one.memory.content.split()))), None)
+        (copies if original else kept).append(match._replace(copy_of=original.memory.id) if original else match)
+    read: list[int] = []
+    found = Candidates(
+        ordered=iter([(parts[n].score, n) for n in range(len(parts))]),
+        record=lambda slot: read.append(slot) or records[slot],
+        parts=parts.__getitem__,
+        lens=LENS,
+    )
+    ranking = rank(query, found, limit=4, allow=lambda *_: 0.0, is_mine=nobody, weighed=0)
+    assert [*ranking.matches] == [*kept, *copies][:4]
+    assert query.phrases or query.led or len(read) < len(pool)
 
 
 def test_a_near_copy_comes_last_and_names_its_original():
