@@ -236,7 +236,8 @@ def _read(path: Path) -> dict[str, list[Command]]:
 
 
 def _write(path: Path, stacks: dict[str, list[Command]]) -> None:
+    """Write *stacks* without fsync, for which each write would wait twice more: after a power cut there may be nothing to take back."""
     try:
-        files.rewrite(path, json.dumps(stacks).encode(), was=files.read(path)[0], private=True)
+        files.rewrite(path, json.dumps(stacks).encode(), was=files.read(path)[0], private=True, durable=False)
     except (StoreError, OSError) as error:
         log.info("cannot be taken back by undo: %s", error)

@@ -1,7 +1,6 @@
 """Files that survive a crash: stamps, append with fsync, atomic replace.
 
-Knows nothing of what is in them. Every write either happens whole or leaves
-the file as it was.
+Knows nothing of what is in them. Every write either happens whole or leaves the file as it was.
 """
 
 from __future__ import annotations
@@ -16,14 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from memsync.errors import (
-    OutsideTree,
-    StoreError,
-    StoreNotWritable,
-    StoreUnreadable,
-    blaming,
-    write_failed,
-)
+from memsync.errors import OutsideTree, StoreError, StoreNotWritable, StoreUnreadable, blaming, write_failed
 from memsync.store import places
 from memsync.system import local as below
 from memsync.system.named import NamedTuple
@@ -122,8 +114,7 @@ def resolve_inside(path: Path, tree: Path | None) -> Path:
     """Return *path* with symbolic links followed.
 
     Raises:
-        OutsideTree: a link leads out of *tree*, or to git's own files in it; a repository
-            must not be able to make an agent read or write anywhere else.
+        OutsideTree: a link leads out of *tree*, or to git's own files in it; no repository may make an agent read or write elsewhere.
     """
     if (where := os.path.realpath(path)) == os.fspath(path):
         return path
@@ -220,8 +211,7 @@ def create(path: Path, data: bytes, *, private: bool) -> bool:
 def append(path: Path, data: bytes, *, private: bool, durable: bool = True) -> tuple[Stamp, Stamp]:
     """Add *data* (whole lines) to the end of *path*, fsync if *durable*, and return the stamps before and after.
 
-    The caller holds the lock. A last line without its newline gets one first.
-    If an editor swaps the file while this runs, the data goes to the new file.
+    The caller holds the lock. A last line without its newline gets one first. If an editor swaps the file, the data goes to the new one.
 
     Raises:
         StoreFull, StoreNotWritable: nothing was added.
@@ -281,21 +271,27 @@ def replace(path: Path, data: bytes, *, was: bytes, temp: Path, private: bool, m
 
 
 def replace_blocks(
-    path: Path, data: Iterable[bytes], *, was: Iterable[bytes], temp: Path, private: bool, may_grow: bool = False
+    path: Path,
+    data: Iterable[bytes],
+    *,
+    was: Iterable[bytes],
+    temp: Path,
+    private: bool,
+    may_grow: bool = False,
+    durable: bool = True,
 ) -> bytes | None:
     """Put all of *data* in the place of *path* atomically, mode kept; readers see the old or the new file.
 
-    Returns None, having done nothing, if the file is no longer what *data* was
-    made from: *was*, which is read more than once, or where it *may_grow* that with lines appended, which are
-    taken over. Else returns the lines that somebody without the lock wrote to the old file in
-    the very last moment, which the caller must add again (mostly none).
-    *temp* is on the same disk and is overwritten.
+    Returns None, having done nothing, if the file is no longer what *data* was made from: *was*, which is read more than once,
+    or where it *may_grow* that with lines appended, which are taken over. Else returns the lines that somebody without the lock
+    wrote to the old file in the very last moment, which the caller must add again (mostly none). *temp* is on the same disk and
+    is overwritten. Not *durable*: without fsync, so that after a power cut there may be the old file, or an empty one.
 
     Raises:
         StoreFull, StoreNotWritable: nothing was changed.
     """
     try:
-        _write_new(temp, data, _mode(path, private=private))
+        _write_new(temp, data, _mode(path, private=private), durable=durable)
         with open(below.open_file(path, os.O_RDONLY) if path.exists() else os.devnull, "rb") as old:
             seen, late = _stamp(os.fstat(old.fileno())), _read_beyond(old, was)
             if late is None or (late and not may_grow):
@@ -305,7 +301,8 @@ def replace_blocks(
             if seen.size and stamp(path).inode != seen.inode:
                 return None  # an editor has just put another file there
             os.replace(temp, path)
-            _sync_dir(path.parent)
+            if durable:
+                _sync_dir(path.parent)
             return _find_late_lines(old.fileno(), chain(was, [late]), seen)
     except OSError as error:
         raise write_failed(path, error) from error
@@ -314,14 +311,16 @@ def replace_blocks(
             temp.unlink(missing_ok=True)
 
 
-def rewrite(path: Path, data: bytes, *, was: bytes, private: bool = False, temp: Path | None = None) -> None:
-    """Put *data* in the place of *path*, a small file, by way of *temp*, unless it is no longer what it *was*.
+def rewrite(
+    path: Path, data: bytes, *, was: bytes, private: bool = False, temp: Path | None = None, durable: bool = True
+) -> None:
+    """Put *data* in the place of *path*, a small file, by way of *temp*, unless it is no longer what it *was*; with fsync if *durable*.
 
     Raises:
         StoreNotWritable: somebody else changed it in this moment; nothing was changed.
         StoreFull
     """
-    if replace(path, data, was=was, temp=temp or _temp_of(path), private=private) is None:
+    if replace_blocks(path, [data], was=[was], temp=temp or _temp_of(path), private=private, durable=durable) is None:
         raise StoreNotWritable(path, "changed while it was written", "try again")
 
 
@@ -344,7 +343,7 @@ def _mode(path: Path, *, private: bool) -> int | None:
         return None if mode == 0o666 else mode
 
 
-def _write_new(temp: Path, data: Iterable[bytes], mode: int | None) -> None:
+def _write_new(temp: Path, data: Iterable[bytes], mode: int | None, *, durable: bool) -> None:
     temp.unlink(missing_ok=True)
     fd = below.open_file(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600)
     try:
@@ -352,7 +351,8 @@ def _write_new(temp: Path, data: Iterable[bytes], mode: int | None) -> None:
         for block in data:
             _write_or_undo(fd, block, size, durable=False)
             size += len(block)
-        os.fsync(fd)
+        if durable:
+            os.fsync(fd)
     finally:
         os.close(fd)
     if mode is not None:

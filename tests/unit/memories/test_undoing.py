@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import timedelta
 
 import pytest
@@ -51,6 +52,15 @@ def test_what_was_added_changed_and_removed_is_as_before_one_command_after_the_o
     assert texts(repo) == set()
     with pytest.raises(MemsyncError, match="no command"):
         go(repo)
+
+
+def test_what_can_be_taken_back_is_noted_without_waiting_for_the_disk(repo, monkeypatch):
+    with Project.open(repo.root) as project:
+        project.remember("the API listens on 8081")
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", lambda _: pytest.fail("waits for the disk"))
+            note_steps(project, "remember")
+        assert [one.name for one in list_commands(project)] == ["`memsync remember`"]
 
 
 def test_what_was_taken_back_is_done_again_until_something_else_is_done(repo, command):
