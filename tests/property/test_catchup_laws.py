@@ -154,6 +154,7 @@ class World:
         for scope, store in stores.items():
             store.refresh()
             assert held.about["plain"][scope] == store.is_plain()
+            assert tuple(held.about["problems"][scope] or ()) == (store.first_problem() or ())
             assert not held.about["ordered"][scope] or store.is_canonical()
         assert sorted(said_by(held)) == sorted(
             (scope, memory.id, *spans_of(store, memory.id), heads.head_of(memory))
@@ -167,16 +168,16 @@ def said_by(held: Held) -> Iterator[tuple[object, ...]]:
     found = held.heads
     for slot in found:
         number, start, end = held.delta.lines[3 * slot : 3 * slot + 3]
-        columns = (found.importance, found.moments, found.forms, found.replaces)
-        head = heads.Head(found.ids[slot], *(column[slot] for column in columns))
-        yield (
-            SCOPES[number % 3],
-            head.id,
-            start,
-            end,
-            held.delta.sums[slot],
-            head._replace(replaces=bool(head.replaces)),
+        columns = (
+            found.importance,
+            found.moments,
+            found.forms,
+            found.replaces,
+            found.archived,
+            found.anchored,
         )
+        head = heads.Head(found.ids[slot], *(column[slot] for column in columns))
+        yield SCOPES[number % 3], head.id, start, end, held.delta.sums[slot], head
 
 
 def spans_of(store, id_: str) -> tuple[int, int, int]:
