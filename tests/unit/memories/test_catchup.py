@@ -14,7 +14,8 @@ from helpers import memory_line
 from searching import Stores, ask, finder, fresh, is_untouched, opened, record, stores_in, write
 
 from memsync import Memsync
-from memsync.memories.asking import DELTA, Held
+from memsync.memories.asking import DELTA, Held, as_lists
+from memsync.memories.catchup import Maker, catch_up
 from memsync.store.table import Table
 
 LINES = {f"mm-{n:02d}": f"note {n} about the queue" for n in range(6)}
@@ -87,8 +88,26 @@ def test_a_file_that_says_more_than_records_is_left_to_an_index(place, name):
     memories(place).write_bytes(BROKEN[name](memories(place).read_bytes()))
     assert held_by(place) is None
     assert ask(opened(place)[1], "note 2") == fresh(place, "note 2")
+    os.utime(memories(place), ns=(1, 1))
+    assert held_by(place) is None
     put(place, LINES)
     assert ask(opened(place)[1], "note 2") == fresh(place, "note 2")
+
+
+def test_a_file_that_is_another_than_was_looked_at_is_left_to_an_index(place):
+    stores, made = opened(place)
+    held = made.file.load()
+    places = {scope: store.place for scope, store in stores.items()}
+    stamps = {scope: as_lists(store.look()) for scope, store in stores.items()}
+    assert catch_up(Maker(held, None, stop_words=True), stamps, places)
+    put(place, LINES | {"mm-02": "a changed note"})
+    os.utime(memories(place), ns=(1, 1))
+    assert (
+        catch_up(
+            Maker(held, None, stop_words=True), {**stamps, "project": [[1, 9, 9, 9], stamps["project"][1]]}, places
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize("data", [b"", b"\n".join([memory_line("mm-98", "it waits").encode(), b""])])
