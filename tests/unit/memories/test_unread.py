@@ -161,11 +161,20 @@ def test_the_foremost_are_those_of_a_list_with_what_is_named_and_what_replaces_o
         assert read_foremost(short, (), 99, 0.0, short.clock()).rest is None
 
 
+def test_what_others_wrote_is_among_what_is_anchored(repo):
+    write(repo, [(0, 0.5, "replace")])
+    repo.memories.write_bytes(repo.memories.read_bytes().replace(b"ant waits", b"ape waits"))
+    with opened(repo, read=False) as short:
+        found = read_anchored(short)
+    assert found is not None
+    assert [memory.content.split()[0] for _, memory in found] == ["ape"]
+
+
 def test_a_store_that_was_read_or_a_cache_that_does_not_fit_leaves_the_choice_to_the_stores(repo):
     write(repo, [(0, 0.5, "replace")])
     with opened(repo, read=True) as whole:
         assert (read_named(whole, {"x"}), read_anchored(whole)) == (None, None)
-    repo.memories.write_bytes(repo.memories.read_bytes().replace(b"ant waits", b"ape waits"))
+    repo.memories.write_bytes(repo.memories.read_bytes() + b"no record\n")
     with opened(repo, read=False) as short:
         assert (read_named(short, {"x"}), read_anchored(short)) == (None, None)
         assert open_reader(short.layout, short.settings).count_current() is None
