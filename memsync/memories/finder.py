@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 log = Log(__name__)
 T = TypeVar("T")
 Read = Callable[[int], "Record | None"]
+Listener = Callable[[Sequence[Change]], None]
 
 _PATIENCE: Final = 60.0  # seconds; a hook's own clock is shorter
 
@@ -68,7 +69,7 @@ class Finder:
         places = {scope: store.place for scope, store in stores.items()}
         self.reader = reader or CacheReader(places, place, embedder=embedder, stop_words=stop_words)
         self.path, self.file, self.meaning = self.reader.path, self.reader.file, self.reader.meaning
-        self._index: Index | None = None
+        self._made: tuple[Index, list[Listener]] | None = None  # the last index, and what keeps it up to date
         self._has_read_ahead = False  # of the index that is warm now
         self._asked = False
         self._mutex = RLock()
@@ -145,7 +146,7 @@ class Finder:
         with self._mutex:
             if self._warm is None:
                 with nullcontext() if (known := self._load_arrays()) else self._turn():
-                    self._index = self._make_index(known or self._load_arrays())
+                    self._make_index(known or self._load_arrays())
                     if self.is_made_anew:
                         self.save()
 
@@ -161,7 +162,7 @@ class Finder:
             if (index := self._warm) is None:
                 self._wait_for_another()
                 with self._turn():
-                    index = self._index = self._make_index(self._load_arrays())
+                    index = self._make_index(self._load_arrays())
                     self.save()
             return index
 
@@ -189,7 +190,7 @@ class Finder:
             self._wait_for_another()
         with self._mutex, self._turn():
             if self._warm is None and (not self.reader.may_ask or not self._is_fresh(self.file.load(self._cached))):
-                self._index = self._make_index(self._load_arrays())
+                self._make_index(self._load_arrays())
                 self.save()
             return self._warm is not None
 
@@ -208,8 +209,9 @@ class Finder:
 
     @property
     def _warm(self) -> Index | None:
-        """The index, unless an update of it was cut off."""
-        return self._index if all(store.followers.listener for store in self._stores.values()) else None
+        """The index, unless an update of it was cut off, or a store tells another one."""
+        index, listeners = self._made or (None, None)
+        return index if [store.followers.listener for store in self._stores.values()] == listeners else None
 
     def _make_index(self, known: Arrays | None) -> Index:
         from memsync.index.core import Index
@@ -221,8 +223,10 @@ class Finder:
         index = Index([], self.meaning, stop_words=self._stop_words)
         index.let_go = self.rest
         index.start([(scope, memory) for scope in held for memory in held[scope].values()], known)
-        for scope, store in self._stores.items():
-            store.follow(partial(self._apply, index, scope), held[scope])
+        listeners = [partial(self._apply, index, scope) for scope in self._stores]
+        for listener, (scope, store) in zip(listeners, self._stores.items(), strict=True):
+            store.follow(listener, held[scope])
+        self._made = index, listeners
         return index
 
     def _apply(self, index: Index, scope: Scope, changes: Sequence[Change]) -> None:
@@ -236,10 +240,10 @@ class Finder:
     def rebuild(self) -> int:
         """Rebuild the index from the files, whatever the cache says, and return how many memories it has."""
         with self._mutex, self._turn():
-            self._index = self._make_index(None)
+            index = self._make_index(None)
             self._saved = ""
             self.save()
-            return len(self._index)
+            return len(index)
 
     def status(self) -> dict[str, Any]:
         """Return where the cache is, whether it fits the files, and what finds by meaning."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from _thread import allocate_lock
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -48,6 +49,7 @@ class Opened:
         self.journal = Journal(self.state, env)
         self.vetting = Vetting(layout, env)
         self._reader: CacheReader | None = None
+        self._mutex = allocate_lock()
         self._take_settings(loaded or config.load(layout))
         self._reader = reader  # of the cache, which somebody has asked already by these settings
 
@@ -130,19 +132,25 @@ class Opened:
 
     @property
     def finder(self) -> Finder:
-        """What answers queries over all stores.
+        """What answers queries over all stores: one for all threads, because a store tells one index what changes.
 
         Raises:
             ConfigError: the setting names no embedder.
         """
-        if self._finder is None:
+        return self._finder or self._make_finder()
+
+    def _make_finder(self) -> Finder:
+        with self._mutex:
+            if self._finder is not None:
+                return self._finder
             settings, place = self.settings, self.stores.cache_place
-            self._finder = Finder(
+            finder = Finder(
                 self.stores,
                 place,
                 embedder=settings.embedder,
                 stop_words=settings.stop_words,
                 reader=self._reader,
             )
-            self._finder.file.keeps = self.is_brief
-        return self._finder
+            finder.file.keeps = self.is_brief
+            self._finder = finder
+            return finder

@@ -283,6 +283,14 @@ def test_an_index_that_was_replaced_is_not_held_because_it_was_read_ahead(place)
     assert old() is None
 
 
+def test_an_index_whose_stores_tell_another_one_is_made_again(place):
+    stores, one = opened(place)
+    other = finder(stores)
+    assert [len(each.index) for each in (one, other)] == [4, 4]
+    append(memories(place))
+    assert ["new" in ask(each, "friday").ids for each in (other, one, other)] == [True, True, True]
+
+
 def test_the_status_says_whether_the_cache_is_what_the_files_are(place):
     keys = ("memories", "fresh", "embedder", "vectors", "degraded")
     state = opened(place)[1].status()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import memsync
@@ -25,6 +29,26 @@ def test_a_project_that_nobody_asked_for_its_settings_writes_as_they_say(repo, m
     with store.writing():
         store.add([Memory(id="mm-zzzzzz", content="written while the mode is on-commit")])
     assert not repo.memories.exists() or "mm-zzzzzz" not in repo.memories.read_text()
+
+
+def test_threads_that_ask_at_the_same_moment_have_one_finder(repo):
+    before, start, count = sys.getswitchinterval(), threading.Barrier(8, timeout=30), 100
+    projects = [Memsync.open(repo.root) for _ in range(count)]
+    found: list[list[int]] = [[] for _ in projects]
+
+    def ask() -> None:
+        for project, finders in zip(projects, found, strict=True):
+            start.wait()
+            finders.append(id(project.finder))
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for future in [pool.submit(ask) for _ in range(8)]:
+                future.result(timeout=60)
+    finally:
+        sys.setswitchinterval(before)
+    assert [len(set(finders)) for finders in found] == [1] * count
 
 
 def test_reloaded_settings_replace_what_was_made_of_the_old_ones(repo):
