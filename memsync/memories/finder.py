@@ -223,7 +223,7 @@ class Finder:
         index = Index([], self.meaning, stop_words=self._stop_words)
         index.let_go = self.rest
         index.start([(scope, memory) for scope in held for memory in held[scope].values()], known)
-        listeners = [partial(self._apply, index, scope) for scope in self._stores]
+        listeners: list[Listener] = [partial(self._apply, index, scope) for scope in self._stores]
         for listener, (scope, store) in zip(listeners, self._stores.items(), strict=True):
             store.follow(listener, held[scope])
         self._made = index, listeners
