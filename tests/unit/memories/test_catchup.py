@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from searching import Stores, ask, finder, fresh, is_untouched, opened, record, 
 from memsync import Memsync
 from memsync.memories.asking import DELTA, Held, as_lists
 from memsync.memories.catchup import Maker, catch_up
+from memsync.store.store import Store
 from memsync.store.table import Table
 
 LINES = {f"mm-{n:02d}": f"note {n} about the queue" for n in range(6)}
@@ -117,6 +119,33 @@ def test_what_waits_is_left_to_an_index(place, data):
     pending.write_bytes(data)
     assert held_by(place) is None
     assert ask(opened(place)[1], "note waits") == fresh(place, "note waits")
+
+
+def test_what_waited_and_went_lives_again_in_the_file(place):
+    def write(change: Callable[[Store], object]) -> None:
+        stores, made = opened(place)
+        store = stores["project"]
+        store.on_commit = True
+        made.expect_write(store)
+        change(store)
+        made.save()
+
+    def remove(store: Store) -> None:
+        with store.writing():
+            store.remove(["mm-98"], datetime(2026, 11, 23, tzinfo=UTC))
+
+    pending = stores_in(place)["project"].place.pending
+    pending.parent.mkdir(exist_ok=True)
+    pending.write_text(memory_line("mm-98", "it waits for a commit"))
+    assert opened(place)[1].index
+    write(remove)
+    write(Store.export)
+    assert held_by(place).delta.dead == [len(LINES)]
+    put(place, LINES | {"mm-98": "it waits for a commit"})
+    assert (held_by(place).delta.late, held_by(place).delta.dead) == ([], [])
+    stores, made = opened(place)
+    assert ask(made, "waits") == fresh(place, "waits")
+    assert is_untouched(stores)
 
 
 def test_more_changes_than_a_delta_takes_are_left_to_an_index(place, monkeypatch):
