@@ -144,6 +144,8 @@ class Reading:
                 try:
                     lines = table.read_all()
                 except Moved:  # a cache may know the file that is there now, too
+                    if self._looks_as_read():
+                        self.recognise = None  # it has this one wrong, and would have it again and again
                     self._drop_table()
                     self.refresh(whole=True)
                 else:

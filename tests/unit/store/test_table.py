@@ -208,6 +208,23 @@ def test_a_table_of_another_file_is_read_whole_too(project):
         assert store.ids() == [*RECORDS, "mm-9999"]
 
 
+def test_a_file_that_a_cache_has_wrong_under_its_own_stamp_is_read_without_it(project):
+    with project() as one:
+        store = one.stores["project"]
+        one.finder.expect_write(store)
+        data = store.path.read_bytes()
+
+        def recognise(stamp: files.Stamp, _: object) -> Table:
+            found = make_table(store.path.with_name("other"), data.splitlines()[1:])
+            found.path, found.stamp = store.path, stamp
+            return found
+
+        store.recognise = recognise
+        store.refresh()
+        assert isinstance(store.known_lines(), Table)
+        assert store.ids() == [*RECORDS]
+
+
 def test_who_asks_while_another_file_is_read_waits_for_it(project):
     with project() as one:
         store, found = one.stores["project"], []
