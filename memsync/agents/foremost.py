@@ -33,14 +33,15 @@ def find_important(session: RecallSession, rules: Rules, wanted: int, here: Path
     Those that the heads in the cache put first are enough, unless the rules keep back too many of them.
     """
     project, now = session.project, session.project.clock()
+    best: list[Entry] = []
+    filtered = 0
     if some := read_foremost(project, rules.ledger, _SPARE * wanted, rules.threshold, now):
         records = ((project, scope, memory) for scope, memory in some.records)
         best, filtered = _choose(session, records, rules, wanted, here, now)
-        if _is_enough(best, wanted, some.rest):
-            return [entry for entry in best if not session.why_withheld(entry)], filtered
-    project.stores.refresh()
-    every = ((owner, scope, one) for owner, scope, store in walk(project) for one in store.memories().values())
-    best, filtered = _choose(session, every, rules, wanted, here, now)
+    if some is None or not _is_enough(best, wanted, some.rest):
+        project.stores.refresh()
+        every = ((owner, scope, one) for owner, scope, store in walk(project) for one in store.memories().values())
+        best, filtered = _choose(session, every, rules, wanted, here, now)
     return [entry for entry in best if not session.why_withheld(entry)], filtered
 
 

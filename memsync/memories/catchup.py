@@ -16,6 +16,8 @@ from memsync.store import files
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
+    from array import array
+
     from memsync.index.embed import Meaning
     from memsync.memories.asking import Held
     from memsync.records import Memory
@@ -73,15 +75,14 @@ def catch_up(maker: Maker, stamps: Mapping[Scope, list[list[int]]], places: Mapp
         "plain": about["plain"],
         "ordered": {**about["ordered"], **slots.ordered},
     }
-    return maker.make(said, slots.join_places(), slots.sums, sorted(slots.dead), slots.memories)
+    return maker.make(said, join_places(slots.columns), slots.sums, sorted(slots.dead), slots.memories)
 
 
 class _Slots:
     """Where the line of each slot is, while one file after the other is looked at."""
 
     def __init__(self, held: Held) -> None:
-        lines = copy("q", held.delta.lines)
-        self._numbers, self._starts, self._ends = (lines[at::3] for at in range(3))
+        self._numbers, self._starts, self._ends = self.columns = split_places(held.delta.lines)
         self._ids, self._was_ordered = held.heads.ids, held.about["ordered"]
         self._late = len(held.delta.late)
         self.sums, self.dead = copy("Q", held.delta.sums), set(held.delta.dead)
@@ -147,15 +148,23 @@ class _Slots:
         """Return the slot of a *memory* that is new."""
         self.memories.append(memory)
         self.sums.append(sum_)
-        for column in (self._numbers, self._starts, self._ends):
+        for column in self.columns:
             column.append(0)
         return len(self.sums) - 1
 
-    def join_places(self) -> Sequence[int]:
-        """Return the places of all slots as a delta has them."""
-        lines = copy("q", [0]) * (3 * len(self._numbers))
-        lines[::3], lines[1::3], lines[2::3] = self._numbers, self._starts, self._ends
-        return lines
+
+def split_places(lines: Sequence[int]) -> list[array[int]]:
+    """Return the columns of *lines*, the places of a delta: the number of each line's file, where it begins, and where it ends."""
+    rows = copy("q", lines)
+    return [rows[at::3] for at in range(3)]
+
+
+def join_places(columns: Sequence[array[int]]) -> array[int]:
+    """Return the places that `split_places` has split into *columns*."""
+    rows = copy("q", [0]) * (3 * len(columns[0]))
+    for at, column in enumerate(columns):
+        rows[at::3] = column
+    return rows
 
 
 def _read(source: BinaryIO, start: int, size: int) -> bytes:

@@ -111,7 +111,9 @@ def find_delta(
 
 def _compare(known: Known, spans: Mapping[Scope, Mapping[str, Span]], said: dict[str, Any], maker: Maker) -> Delta:
     """Return the lines of all slots as they are now, the slots of what changed or went, and what came."""
-    numbers, starts, ends = (list(known.held.delta.lines[at::3]) for at in range(3))
+    from memsync.memories.catchup import join_places, split_places
+
+    numbers, starts, ends = columns = split_places(known.held.delta.lines)
     dead, sums, memories = set(known.held.delta.dead), list(known.held.delta.sums), list[Memory]()
     slots = _find_slots(known)
     for scope, table_or_lines in known.before.items():
@@ -124,14 +126,12 @@ def _compare(known: Known, spans: Mapping[Scope, Mapping[str, Span]], said: dict
                 numbers[at], starts[at], ends[at] = first + len(SCOPES) * file, start, end
                 sums[at] = sums[at] if was is line else sum_line(line.raw)
             elif line.memory:
-                for column, one in zip((numbers, starts, ends), (first + len(SCOPES) * file, start, end), strict=True):
+                for column, one in zip(columns, (first + len(SCOPES) * file, start, end), strict=True):
                     column.append(one)
                 sums.append(sum_line(line.raw))
                 memories.append(line.memory)
         dead.update(gone.values())
-    lines = [0] * (3 * len(numbers))
-    lines[::3], lines[1::3], lines[2::3] = numbers, starts, ends
-    return maker.make(said, lines, sums, sorted(dead), memories)
+    return maker.make(said, join_places(columns), sums, sorted(dead), memories)
 
 
 def _follow(known: Known, tables: Mapping[Scope, Table], said: dict[str, Any], maker: Maker) -> Delta:
