@@ -194,8 +194,7 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
     if root is None:
         is_bare = all((start / part).exists() for part in ("HEAD", "objects", "refs"))
         root = git.root if git else (None if is_bare else start)
-        if root and _is_foreign(root / STORE_DIR, git, env):
-            refused = owners.foreign_text(root / STORE_DIR, root)
+        if root and (refused := owners.foreign_text(root / STORE_DIR, root)) in notes:
             return Layout(start, None, None, home, refused=refused, notes=tuple(notes))
     if root is None or not (why := _distrust_local(root / STORE_DIR / "local", git, env)):
         return Layout(start, root, git, home, notes=tuple(notes))
