@@ -339,13 +339,14 @@ class Finder:
         spans = {scope: store.spans() for scope, store in self._stores.items()}
         if len(records) != sum(len(found) for _, found in spans.values()):
             return None
-        lines, sums = list[int](), list[int]()
+        lines, raws = list[int](), list[bytes]()
         for scope, memory in records:
             span = spans[scope][1].get(memory.id)
             if span is None or ((found := span[3].memory) is not memory and found != memory):
                 return None
             lines += [SCOPES.index(scope) + len(SCOPES) * span[0], *span[1:3]]
-            sums.append(delta.sum_line(span[3].raw))
+            raws.append(span[3].raw)
+        sums, _ = delta.sum_lines(raw + b"\n" for raw in raws)
         stamps = {scope: stamp for scope, (stamp, _) in spans.items()}
         return wanted if stamps == now else self._describe(stamps), name_arrays(records, lines, sums, arrays)
 
