@@ -217,7 +217,7 @@ def save_lookup(project: Project, env: Mapping[str, str]) -> None:
     keys: set[str] = set()
     for _, _, store in walk(project):
         place = store.place
-        paths = (store.path, place.pending, place.config)
+        paths = (place.memories, place.pending, place.config)  # not where a link leads, which may be another tomorrow
         files += [_spell(path, seen) for path, seen in zip(paths, (*store.look(), None), strict=True)]
     if project.settings.enabled:
         keys = set(_list_keys(project))

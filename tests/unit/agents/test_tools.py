@@ -293,6 +293,18 @@ def test_without_a_lookup_file_or_with_a_changed_store_the_memories_are_looked_a
     assert "5433" in hook("pre-tool", "Edit", file_path="src/client.py")
 
 
+def test_a_link_that_gives_way_to_a_file_is_a_changed_store(project, code, hook, repo):
+    """As after a checkout of a branch that has the file itself; where the link led, nothing changes."""
+    path = repo.write_memories("").rename(repo.memories.with_name("elsewhere.jsonl"))
+    repo.memories.symlink_to(path.name)
+    hook("pre-tool", "Edit", file_path="src/client.py")
+    found = lookup.path_of(os.path.realpath(repo.root), project.env)
+    assert lookup.Lookup(found).fresh
+    repo.memories.unlink()
+    repo.memories.write_bytes(path.read_bytes())
+    assert not lookup.Lookup(found).fresh
+
+
 LIGHT = (
     "import os, sys; end = os._exit\n"
     "def told(code):\n"
