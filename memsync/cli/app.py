@@ -262,6 +262,8 @@ def _report_unexpected(error: Exception, as_json: bool) -> int:
         return _report_failure(
             f"the output could not be written ({error.strerror}); what was asked for may be done", 1, as_json
         )
+    if isinstance(error, PermissionError) and error.filename:  # as below `~/.gobby` after `sudo memsync`
+        return _report_failure(f"{error.filename}: {error.strerror}; check its owner and mode", 1, as_json)
     return _report_failure(
         f"unexpected {type(error).__name__}: {error}; MEMSYNC_DEBUG=1 shows more", _UNEXPECTED, as_json
     )

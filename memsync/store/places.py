@@ -199,7 +199,8 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
     if root is None or not (why := _distrust_local(root / STORE_DIR / "local", git, env)):
         return Layout(start, root, git, home, notes=tuple(notes))
     path = root / STORE_DIR / "local"
-    own = f'make it yours: sudo chown -R "$(id -un)" {path}' if why == local.UNREADABLE else ""  # it may hold memories
+    is_closed = why.endswith(local.UNREADABLE)  # it may hold memories
+    own = f'make it yours: sudo chown -R "$(id -un)" {path}' if is_closed else ""
     if git is None:
         refused = f"{path} {why}; {own or 'remove it, and memsync makes its own'}"
         return Layout(start, None, None, home, refused=refused, notes=(*notes, refused))

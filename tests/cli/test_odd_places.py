@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from helpers import memsync
@@ -101,3 +102,18 @@ def test_a_project_whose_path_is_not_utf_8_is_connected_and_disconnected(tmp_pat
     assert (root / ".mcp.json").exists()
     assert memsync("uninstall", "--json", cwd=root).code == 0
     assert not (root / ".mcp.json").exists()
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="NOT TESTED: root may read anything; run as another user"
+)
+def test_local_files_of_the_home_that_one_may_not_read_are_named_and_no_surprise(repo):
+    assert memsync("remember", "a heron stands in the water", "--global", cwd=repo.root).code == 0
+    local = Path.home() / ".gobby" / "local"
+    local.chmod(0)
+    try:
+        ran = memsync("recall", "heron", cwd=repo.root)
+    finally:
+        local.chmod(0o700)
+    assert ran.code == 1
+    assert ran.err.endswith("Permission denied; check its owner and mode\n")

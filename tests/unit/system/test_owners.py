@@ -28,6 +28,30 @@ def plant(directory: Path, owner: int) -> Path:
     return store
 
 
+class Nobody:
+    """Somebody who is not root, which may read anything, and a directory of their own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def own(self, path: Path) -> None:
+        if os.geteuid() == 0:
+            for one in (self.directory, path, *path.rglob("*")):
+                os.chown(one, 65534, 65534)
+
+    def run(self, imports: str, script: str, path: Path) -> str:
+        """Return what *script* prints about *path*, in a child that has loaded what it *imports* before."""
+        lines = ("import os, sys; from pathlib import Path", imports, "if os.geteuid() == 0: os.setuid(65534)", script)
+        words = [sys.executable, "-c", "\n".join(lines), str(path)]
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def nobody():
+    with tempfile.TemporaryDirectory() as directory:
+        yield Nobody(Path(directory))
+
+
 @as_root
 def test_a_store_that_another_user_planted_above_is_not_used(tmp_path):
     store = plant(tmp_path / "shared", SOMEBODY)
@@ -100,28 +124,39 @@ def test_a_store_of_another_user_in_the_directory_itself_is_not_used_without_git
 
 @pytest.mark.skipif(os.name != "posix", reason="modes")
 @pytest.mark.parametrize("is_checkout", [True, False])
-def test_local_files_that_one_may_not_read_are_named_with_what_makes_them_ones_own(is_checkout):
-    """Done by a child that is nobody, in a directory of its own: root may read anything."""
-    script = (
-        "import os, sys; from pathlib import Path; from memsync.store.places import locate\n"
-        "if os.geteuid() == 0: os.setuid(65534)\n"
-        "layout = locate(Path(sys.argv[1])); print(layout.root, layout.instead, *layout.notes, layout.refused)"
+@pytest.mark.parametrize("name", ["", "index", "state.db"])
+def test_local_files_that_one_may_not_read_are_named_with_what_makes_them_ones_own(nobody, is_checkout, name):
+    """As after `sudo memsync`: the directory, or something in it, is root's."""
+    root = nobody.directory / "work"
+    if is_checkout:
+        GitRepo.create(root)
+    local = root / ".gobby" / "local"
+    (local / "index").mkdir(parents=True)
+    (local / "state.db").touch()
+    nobody.own(root)
+    (local / name).chmod(0)
+    said = nobody.run(
+        "from memsync.store.places import locate",
+        "layout = locate(Path(sys.argv[1])); print(layout.root, layout.instead, *layout.notes, layout.refused)",
+        root,
     )
-    with tempfile.TemporaryDirectory() as directory:
-        root = Path(directory) / "work"
-        if is_checkout:
-            GitRepo.create(root)
-        local = root / ".gobby" / "local"
-        local.mkdir(parents=True)
-        if os.geteuid() == 0:
-            for path in (root.parent, root, *root.rglob("*")):
-                os.chown(path, 65534, 65534)
-        local.chmod(0)
-        done = subprocess.run([sys.executable, "-c", script, str(root)], capture_output=True, text=True, check=True)
-    assert f"{local} may not be read by you" in done.stdout
-    assert f'make it yours: sudo chown -R "$(id -un)" {local}' in done.stdout
-    used = f"{root} {root / '.git' / 'memsync'}" if is_checkout else "None None"
-    assert done.stdout.startswith(used)
+    assert f"{local} {f'holds {name}, which ' if name else ''}may not be read by you" in said
+    assert f'make it yours: sudo chown -R "$(id -un)" {local}' in said
+    assert said.startswith(f"{root} {root / '.git' / 'memsync'}" if is_checkout else "None None")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+def test_a_cache_in_a_directory_that_one_may_not_read_is_none(nobody):
+    index = nobody.directory / "index"
+    index.mkdir()
+    nobody.own(index)
+    index.chmod(0)
+    said = nobody.run(
+        "from memsync.memories.asking import CacheFile",
+        "print(CacheFile(Path(sys.argv[1], 'index.bin')).load())",
+        index,
+    )
+    assert said == "None\n"
 
 
 @as_root
