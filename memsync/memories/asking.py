@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -83,7 +82,10 @@ class CacheFile:
         """Return the cache, if its arrays can be those of an index; what is *known* is not mapped again."""
         if self._path is None:
             return None
-        seen = files.stamp(self._path), files.stamp(self._path.with_name(DELTA))
+        try:
+            seen = files.stamp(self._path), files.stamp(self._path.with_name(DELTA))
+        except OSError:
+            return None  # its directory may not be read
         if self._kept[0] == seen:
             return self._kept[1]
         found = _map(self._path, known)
@@ -96,8 +98,12 @@ class CacheFile:
         found = Held(held.cached, since)
         if self._path is not None:
             path = self._path.with_name(DELTA)
-            with suppress(OSError, StoreError):
+            try:
                 delta.save(path, since, held.cached, private=private) if since else delta.drop(path)
+                if since and files.stamp(self._path)[:3] != held.cached.file[1:]:
+                    delta.drop(path)  # a purge has removed the cache meanwhile, and what it removed is here
+            except (OSError, StoreError) as error:
+                log.info("what changed is not cached: %s", error)
             if self.keeps:
                 self._kept = (files.stamp(self._path), files.stamp(path)), found
         return found

@@ -271,7 +271,7 @@ class Finder:
         if self.path is None or self._place is None:
             return
         if (index := self._warm) is None:
-            self._save_changes(self._place, self.path)
+            self._save_changes(self._place)
             return
         now = {scope: store.stamp or NOWHERE for scope, store in self._stores.items()}
         wanted = self._describe(now)
@@ -313,7 +313,7 @@ class Finder:
         elif known := self._load_arrays(held):
             index.adopt(known)
 
-    def _save_changes(self, place: Place, path: Path) -> None:
+    def _save_changes(self, place: Place) -> None:
         known, self._known = self._known, None
         self.file.let_go()
         try:
@@ -323,7 +323,7 @@ class Finder:
             if len(since.dead) + len(since.late) > delta.MOST:
                 _ = self.index  # made anew, and saved
             else:
-                delta.save(path.with_name(DELTA), since, known.held.cached, private=place.private)
+                self.file.put(known.held, since, private=place.private)
         except (OSError, StoreError, LookupError) as error:
             log.info("what changed is not cached: %s", error)
 

@@ -219,6 +219,19 @@ def test_a_recall_after_others_loads_no_numpy(repo):
     assert json.loads(done.stdout) == [["mm-99"], False]
 
 
+def test_who_catches_up_while_another_purges_leaves_no_word_behind(place):
+    put(place, LINES | {"mm-99": "an okapi hides"})
+    stores, made = opened(place)
+    held = made.file.load()
+    stamps = {scope: as_lists(store.look()) for scope, store in stores.items()}
+    since = catch_up(
+        Maker(held, None, stop_words=True), stamps, {scope: store.place for scope, store in stores.items()}
+    )
+    opened(place)[1].drop()
+    assert made.file.put(held, since, private=True).delta is since
+    assert not made.path.with_name(DELTA).exists()
+
+
 @pytest.mark.parametrize("is_gone", [False, True])
 def test_a_purge_leaves_no_word_that_a_later_catching_up_would_keep(repo, is_gone):
     with Memsync.open(repo.root) as project:
