@@ -146,8 +146,9 @@ def _read_foremost(
     first = list(islice(takewhile(lambda one: one[0] >= least, order), many + 1))
     also = [slot for slot, replaces in enumerate(heads.replaces) if replaces and slot not in heads.dead]
     also += _find_slots(held, ids)
-    records = _read_all(read, dict.fromkeys([*(slot for _, slot in first[:many]), *also]))
-    if len(also) > _MOST or records is None:
+    if len(also) > _MOST:
+        return None
+    if (records := _read_all(read, dict.fromkeys([*(slot for _, slot in first[:many]), *also]))) is None:
         return None
     rest = [(-worth, heads.ids[slot], _scope(held.delta.lines, slot)) for worth, slot in first[many:]]
     return Foremost(records, rest[0] if rest else None)
