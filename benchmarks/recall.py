@@ -54,7 +54,6 @@ def _speed(directory: Path, size: int) -> Iterator[tuple[str, ...]]:
     for count in (5, 30):
         queries = _queries(texts, count, 20 if size > 10_000 else 60)
         yield from _side_by_side(f"recall, {count} words", size, partial(memsync.search, limit=KEPT), others, queries)
-    yield from _after_a_pause(directory, size, texts, {name: search for name, search in others.items() if search})
     yield _counted(memsync, size, _queries(texts, 5, 20))
     yield _changed(memsync, memories, fts)
     yield _edited(directory, memsync, memories, fts)
@@ -65,19 +64,6 @@ def _open_warm(directory: Path) -> Memsync:
     _ = memsync.finder.index  # warm: not the one-shot query, and not the making of the index
     memsync.screen_all()  # as a hook of the first session does when it has nothing else to do
     return memsync
-
-
-def _after_a_pause(
-    directory: Path, size: int, texts: Sequence[str], others: Mapping[str, Search]
-) -> Iterator[tuple[str, ...]]:
-    """Ask a process that nobody has asked, but that had a pause, as a server has."""
-    memsync = _open_warm(directory)
-    memsync.read_ahead()
-    for count in (5, 30):
-        queries = _queries(texts, count, 20 if size > 10_000 else 60)
-        times = _in_turn({"": partial(memsync.search, limit=KEPT), **others}, queries)
-        what = f"recall, {count} words, when the server had a pause ÷ FTS5"
-        yield _row(what, size, Paired(times[""], times["FTS5"]))
 
 
 def _side_by_side(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -73,13 +73,18 @@ def _find_alike(lines: Sequence[Line], hit: Hit) -> int | None:
     """Return which of *lines* says the same as *hit*, or most of it where they say nearly all of it together; None if it is news."""
     alike = next((n for n, line in enumerate(lines) if says_the_same(line.hit, hit)), None)
     told = hit.terms.intersection(chain.from_iterable(line.hit.terms for line in lines))
-    if alike is not None or not told or len(told) < TOLD * len(hit.terms) or _has_number(hit.terms - told):
+    if alike is not None or not told or len(told) < TOLD * len(hit.terms) or _has_number(hit, hit.terms - told):
         return alike
     return max(range(len(lines)), key=lambda n: len(lines[n].hit.terms & told))
 
 
-def _has_number(terms: Iterable[str]) -> bool:
-    return any(letter.isdigit() for term in terms for letter in term)
+def _has_number(hit: Hit, terms: Collection[int]) -> bool:
+    """Tell whether one of these *terms* of *hit* has a digit: its text is read again for it, which few prompts need."""
+    from memsync.index.terms import term_key
+    from memsync.index.tokens import Tokenizer
+
+    said = Tokenizer(stop_words=False).record_terms(hit.memory)
+    return any(letter.isdigit() for term in said if term_key(term) in terms for letter in term)
 
 
 def says_the_same(one: Hit, other: Hit) -> bool:

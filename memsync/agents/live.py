@@ -172,7 +172,6 @@ class Live:
                 is_behind = self._project.is_behind
                 self._project.close()
                 self._screen_some(self._project, is_behind=is_behind)
-                self._project.read_ahead()
                 self._project.rest()
                 self._project.stores.close()  # which the screening has opened again
                 heap.trim()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from memsync.index.evidence import Evidence, gather
+from memsync.index.forward import Forward, SlotTerms, build_forward
 from memsync.index.gate import Lens
 from memsync.index.lexical import Base, Lexical, build_base, number_terms
 from memsync.index.pieces import Table, number_pieces
@@ -19,7 +20,7 @@ from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, rank
 from memsync.index.scale import IDENTIFIER, WEIGHED, WORDLESS
 from memsync.index.spelling import Grams, Spelling, build_grams
 from memsync.index.synonyms import Synonyms
-from memsync.index.terms import embedding_text, is_word, live_anchors, term_key
+from memsync.index.terms import embedding_text, is_word, live_anchors, record_key, text_key
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors, quantise, stack
 from memsync.records import Change, Memory, Scope
@@ -49,6 +50,7 @@ class Arrays:
     keys: NDArray[np.uint64]
     texts: NDArray[np.uint64]
     base: Base
+    forward: Forward
     grams: Grams
     vectors: Rows | None
 
@@ -101,6 +103,7 @@ class Index:
         self._dead = [slot for slot, record in enumerate(self._records) if record is None]
         self._keys, self._texts = known.keys, known.texts
         self._lexical, self._spelling = Lexical(known.base), Spelling(known.grams)
+        self._said = SlotTerms(known.forward, known.base.keys)
         self._vectors = Vectors(known.vectors, self._meaning.unrelated) if known.vectors and self._meaning else None
         self._whole: Arrays | None = known
 
@@ -114,16 +117,18 @@ class Index:
     def _build(self, records: Sequence[Record], old: Arrays | None) -> Arrays:
         memories = [memory for _, memory in records]
         documents, pieces = number_pieces(progress.follow(memories, "indexing"))
-        found, terms = number_terms(map(self._tokenizer.piece_terms, pieces))
-        base = build_base(documents.through(found), terms)
+        found, vocabulary = number_terms(map(self._tokenizer.piece_terms, pieces))
+        terms, hidden = documents.through(found), found.sizes[documents.flat[documents.starts[1:] - 1]]
+        forward, base = build_forward(terms, hidden, vocabulary.is_place), build_base(terms, vocabulary)
         texts = np.fromiter(map(text_key, memories), np.uint64, len(records))
         vectors = self._embedded(memories, texts, old, documents, pieces)
-        del documents, pieces, found  # of 100,000 records they are 30 MB, and trigrams take as much in between
+        del documents, pieces, found, terms  # of 100,000 records they are 30 MB, and trigrams take as much in between
         return Arrays(
             keys=np.fromiter(map(record_key, records), np.uint64, len(records)),
             texts=texts,
             base=base,
-            grams=build_grams(sorted(filter(is_word, terms))),
+            forward=forward,
+            grams=build_grams(sorted(filter(is_word, vocabulary.terms))),
             vectors=vectors,
         )
 
@@ -179,12 +184,14 @@ class Index:
 
     def _put(self, record: Record, vector: NDArray[np.float32] | None) -> None:
         self._whole = None
-        slot, terms = len(self._records), self._terms(record[1])
+        slot, said = len(self._records), self._tokenizer.record_terms(record[1])
+        terms = said + self._tokenizer.hidden_terms(record[1])
         self._records.append(record)
         self._keys = np.append(self._keys, np.uint64(record_key(record)))
         self._texts = np.append(self._texts, np.uint64(_NO_VECTOR if vector is None else text_key(record[1])))
         self._spelling.add(sorted({t for t in terms if is_word(t) and not self._lexical.frequency(t)}))
         self._lexical.add(slot, terms, place_terms(live_anchors(record[1])))
+        self._said.add(slot, self._lexical.number(terms), len(said))
         self._spelling.forget()
         if self._vectors is not None:
             self._vectors.append(np.zeros(self._vectors.dim, np.float32) if vector is None else vector)
@@ -210,6 +217,7 @@ class Index:
     def _forget(self, slot: int, terms: Sequence[str] | None = None) -> None:
         self._whole = None
         self._lexical.remove(slot, terms)
+        self._said.forget(slot)
         self._spelling.forget()
         if self._vectors is not None:
             self._vectors.clear(slot)
@@ -220,11 +228,6 @@ class Index:
 
     def __len__(self) -> int:
         return len(self._records) - len(self._dead)
-
-    def read_ahead(self) -> None:
-        """Read records before somebody asks, who would have to read them for the first time."""
-        with self._mutex:
-            self._tokenizer.read_ahead([record[1] for record in self._records if record])
 
     def snapshot(self) -> tuple[list[Record], Arrays]:
         """Return the live records and their arrays in the same order, for a cache."""
@@ -246,10 +249,12 @@ class Index:
                 return self._whole
             alive = self._alive()
             words = [word for word in self._spelling.words() if self._lexical.frequency(word)]
+            base = self._lexical.compacted(alive)
             return Arrays(
                 keys=self._keys[alive],
                 texts=self._texts[alive],
-                base=self._lexical.compacted(alive),
+                base=base,
+                forward=self._said.taken(alive, base.keys),
                 grams=build_grams(sorted(words)),
                 vectors=self._vectors.taken(alive) if self._vectors else None,
             )
@@ -297,6 +302,7 @@ class Index:
                 ceiling=self._lexical.ceiling,
                 alike=found.alike,
                 called=found.called,
+                said=lambda slot, _: self._said.read(slot),
                 read=self._tokenizer.read,
                 live=len(self),
                 weight_of_meaning=0.0 if semantic is None else weight,
@@ -384,17 +390,3 @@ def _falling(scores: NDArray[np.float64]) -> Iterator[tuple[float, int]]:
         order = np.argsort(-left[first], kind="stable")
         yield from zip(left[first][order].tolist(), slots[first][order].tolist(), strict=True)
         slots, left, count = slots[~first], left[~first], 8 * count
-
-
-def record_key(record: Record) -> int:
-    """Return the 64-bit number of all that the index takes from a record."""
-    scope, memory = record
-    made = memory.created_at.date().isoformat() if memory.created_at else ""
-    said = "\0".join((scope, memory.id, made, memory.content, *memory.tags))
-    said = "\0\0".join((said, *memory.cues))
-    return term_key("\0\0\0".join((said, *live_anchors(memory))))
-
-
-def text_key(memory: Memory) -> int:
-    """Return the 64-bit number of what is embedded."""
-    return term_key(embedding_text(memory)) or 1

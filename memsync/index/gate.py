@@ -9,6 +9,7 @@ everybody has, or a word in backticks, is no more than its words. Pure, and the 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from math import exp, log
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +41,7 @@ from memsync.index.scale import (
     THIRD,
     WORDY,
 )
+from memsync.index.terms import term_key
 from memsync.index.wording import Wording
 from memsync.records import Memory
 from memsync.system.named import NamedTuple
@@ -53,23 +55,24 @@ Words = tuple[str, ...]
 
 
 class Lens(NamedTuple):
-    """What an index knows of words: their weights, which it took for others, what else they are called, and those of a record."""
+    """What an index knows of words: their weights, which it took for others, what else they are called, what the record of a slot *said*, and how any is *read*."""
 
     weight: Callable[[str], float]
     frequency: Callable[[str], int]
     ceiling: float
     alike: Mapping[str, Sequence[tuple[str, float]]]
     called: Mapping[str, Sequence[tuple[tuple[str, ...], float]]]
+    said: Callable[[int, Memory], Said]
     read: Callable[[Memory], Said]
     live: int
     weight_of_meaning: float
 
 
 class Weighed(NamedTuple):
-    """The confidence in a record, 0 to 1, the terms that it has, and what its wording adds to its score."""
+    """The confidence in a record, 0 to 1, the numbers of the terms that it has, and what its wording adds to its score."""
 
     confidence: float
-    terms: frozenset[str]
+    terms: frozenset[int]
     wording: float
 
 
@@ -86,7 +89,7 @@ Account = Callable[[Memory], Sequence[Covered]]
 
 
 class Gate:
-    """Weighs records against one query; *usual* is the score that the store gives to many records for it."""
+    """Weighs records against one query, their terms by number; *usual* is the score that the store gives to many records for it."""
 
     def __init__(self, query: Query, lens: Lens, usual: float) -> None:
         self._lens = lens
@@ -97,23 +100,26 @@ class Gate:
         weights = weights | usually
         chunks = [dict(_accepted(chunk, lens, weights)) for chunk in query.chunks]
         self._chunks, self._asked_terms = chunks, query.chunks
-        self._places = _places_of(chunks)
-        self._called = list(_called(query, lens, weights))
+        places, called = _places_of(chunks), list(_called(query, lens, weights))
+        self._spelled = {term_key(term): term for term in chain(places, *(words for words, _, _ in called))}
+        self._places = {term_key(term): found for term, found in places.items()}
+        self._called = [(frozenset(map(term_key, words)), chunk, rarity) for words, chunk, rarity in called]
         self._words = frozenset(self._places)
         counted = {term for chunk in query.chunks for term in chunk}
-        self._exact = [(term, weights[term]) for term in query.terms if term not in counted]
-        self._counted = [(term, weights[term]) for term in query.terms if term in counted] if self._exact else []
+        exact = [term for term in query.terms if term not in counted]
+        self._exact = [(term_key(term), weights[term]) for term in exact]
+        self._counted = [(term_key(term), weights[term]) for term in query.terms if term in counted] if exact else []
         self._subjects = _find_subjects(query, lens)
         self._asked = sum(max(chunk.values(), default=0.0) for chunk in chunks)
         base = BASE if lens.weight_of_meaning else BASE_WORDS
         self._offset = base + WORDY * log(min(max(len(chunks), 1), MANY)) - CROWD * log(lens.live + ROOM)
 
-    def weigh(self, memory: Memory, lexical: float, semantic: float, place: float = 0.0) -> Weighed:
-        """Return how sure it is that *memory*, with these parts of a score, answers, its words, and what they add to the score.
+    def weigh(self, slot: int, memory: Memory, lexical: float, semantic: float, place: float = 0.0) -> Weighed:
+        """Return how sure it is that *memory*, that of *slot*, with these parts of a score, answers, its words, and what they add to the score.
 
         *place*: how much it says, 0 to 1, that it is anchored to what was named.
         """
-        terms, words, hidden = self._lens.read(memory)
+        terms, words, hidden = self._lens.said(slot, memory)
         share = self._share_of_words(words | hidden) if self._exact else 1.0
         evidence = self._sum_up(self._found(words, hidden), lexical, semantic, share) + AT_PLACE * place
         sure = _confidence(evidence - LONG * log(max(len(terms), 1)))
@@ -133,18 +139,21 @@ class Gate:
                 found[number] = found[number]._replace(by=by, counts=counts)
         return sorted(found.values(), key=lambda one: -one.rarity)
 
-    def _list_counting(self, words: frozenset[str], hidden: frozenset[str]) -> Iterator[tuple[Words, int, float]]:
+    def _list_counting(self, words: frozenset[int], hidden: frozenset[int]) -> Iterator[tuple[Words, int, float]]:
+        spell = self._spelled.__getitem__
         for held, share in ((words, 1.0), (hidden, HIDDEN)):
-            for word in sorted(held & self._words):
-                yield from (((word,), chunk, rarity * share) for chunk, rarity in self._places[word])
-        yield from ((tuple(sorted(others)), chunk, rarity) for others, chunk, rarity in self._called if others <= words)
+            for word in sorted(held & self._words, key=spell):
+                yield from (((spell(word),), chunk, rarity * share) for chunk, rarity in self._places[word])
+        for others, chunk, rarity in self._called:
+            if others <= words:
+                yield tuple(sorted(map(spell, others))), chunk, rarity
 
     @property
-    def words(self) -> Collection[str]:
-        """The words that count, those that were taken for one of the query included."""
+    def words(self) -> Collection[int]:
+        """The numbers of the words that count, those that were taken for one of the query included."""
         return self._words.union(*(words for words, _, _ in self._called))
 
-    def limit(self, held: frozenset[str], lexical: float, semantic: float, place: float = 0.0) -> float:
+    def limit(self, held: frozenset[int], lexical: float, semantic: float, place: float = 0.0) -> float:
         """Return how sure a record could make at most that has of the `words` those *held*, and parts of a score no larger than these."""
         if self._subjects:
             return 1.0
@@ -165,13 +174,13 @@ class Gate:
             + MARGIN * (1 - self._usual / max(score, self._usual, _TINY))
         )
 
-    def _share_of_words(self, held: Collection[str]) -> float:
+    def _share_of_words(self, held: Collection[int]) -> float:
         """Return how much of the weight *held* is that of words, not of a whole name beside its parts."""
         exact = sum(weight for term, weight in self._exact if term in held)
         words = sum(weight for term, weight in self._counted if term in held)
         return words / (words + exact) if exact else 1.0
 
-    def _found(self, words: frozenset[str], hidden: frozenset[str]) -> list[float]:
+    def _found(self, words: frozenset[int], hidden: frozenset[int]) -> list[float]:
         """Return the rarity, 0 to 1, of what is said of each chunk, falling; what is *hidden* and not among the *words* counts less."""
         best: dict[int, float] = {}
         for held, share in ((words, 1.0), (hidden, HIDDEN)):
@@ -205,12 +214,12 @@ def agree(confidence: float, share: float) -> float:
     return confidence / (confidence + (1 - confidence) * exp(AGREEING * (CHANCE - share)))
 
 
-def _find_subjects(query: Query, lens: Lens) -> frozenset[str]:
-    """Return the words that the store is about, where the query asks for nothing else: "how do payments work?"."""
+def _find_subjects(query: Query, lens: Lens) -> frozenset[int]:
+    """Return the numbers of the words that the store is about, where the query asks for nothing else: "how do payments work?"."""
     enough = SUBJECT * lens.live
     subjects = {term for chunk in query.chunks for term in chunk if lens.frequency(term) >= enough}
     is_broad = all(not subjects.isdisjoint(chunk) or GENERAL.issuperset(chunk) for chunk in query.chunks)
-    return frozenset(subjects) if is_broad and lens.live >= FEW else frozenset()
+    return frozenset(map(term_key, subjects)) if is_broad and lens.live >= FEW else frozenset()
 
 
 def _accepted(chunk: Sequence[str], lens: Lens, weights: Mapping[str, float]) -> Iterator[tuple[str, float]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from operator import methodcaller
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from memsync.index.scale import PLACE
 from memsync.index.terms import length_of, term_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,18 +44,21 @@ class Base:
     lengths: NDArray[np.float32]
 
 
-def build_base(documents: Table, terms: Collection[str]) -> Base:
-    """Index *documents*, which are the numbers of their *terms*, as slots from 0 on. Where they are anchored makes none longer."""
-    sizes = documents.sizes
+class Vocabulary(NamedTuple):
+    """Distinct *terms* in the order of their *keys*, and which of them say where a record is anchored."""
+
+    terms: Sequence[str]
+    keys: NDArray[np.uint64]
+    is_place: NDArray[np.bool_]
+
+
+def build_base(documents: Table, vocabulary: Vocabulary) -> Base:
+    """Index *documents*, which are places in the *vocabulary*, as slots from 0 on. Where they are anchored makes none longer."""
+    sizes, is_place = documents.sizes, vocabulary.is_place
     count, owners = max(len(sizes), 1), np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    is_place = np.fromiter(map(methodcaller("startswith", PLACE), terms), bool, len(terms))
     places = np.bincount(owners[is_place[documents.flat]], minlength=len(sizes)) if is_place.any() else 0
     lengths = np.maximum(sizes - places, np.minimum(sizes, 1))
-    keys = np.fromiter(map(term_key, terms), np.uint64, len(terms))
-    order = np.argsort(keys)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    pairs = rank[documents.flat]  # in place from here on: of 100,000 records they are 40 MB
+    pairs = documents.flat.astype(np.int64)  # in place from here on: of 100,000 records they are 40 MB
     pairs *= count
     pairs += owners
     del owners
@@ -68,10 +71,10 @@ def build_base(documents: Table, terms: Collection[str]) -> Base:
     counts[-1:] = len(pairs) - first[-1:]
     del first
     pairs = pairs[is_first]
-    starts = pairs.searchsorted(np.arange(len(terms) + 1) * count)
+    starts = pairs.searchsorted(np.arange(len(is_place) + 1) * count)
     pairs %= count
     return Base(
-        keys=keys[order],
+        keys=vocabulary.keys,
         starts=starts,
         slots=pairs.astype(np.int32),
         counts=counts,
@@ -79,11 +82,16 @@ def build_base(documents: Table, terms: Collection[str]) -> Base:
     )
 
 
-def number_terms(documents: Iterable[Sequence[str]]) -> tuple[Table, list[str]]:
-    """Return the numbers of the terms of each of *documents*, and the terms."""
+def number_terms(documents: Iterable[Sequence[str]]) -> tuple[Table, Vocabulary]:
+    """Return the places of the terms of each of *documents* in their vocabulary, and that."""
     rows = list(documents)
-    numbers = {term: number for number, term in enumerate(dict.fromkeys(chain.from_iterable(rows)))}
-    return Table.of(rows, numbers), list(numbers)
+    terms = list(dict.fromkeys(chain.from_iterable(rows)))
+    keys = np.fromiter(map(term_key, terms), np.uint64, len(terms))
+    order = np.argsort(keys)
+    terms = [terms[at] for at in order.tolist()]
+    is_place = np.fromiter(map(methodcaller("startswith", PLACE), terms), bool, len(terms))
+    numbers = {term: number for number, term in enumerate(terms)}
+    return Table.of(rows, numbers), Vocabulary(terms, keys[order], is_place)
 
 
 class Lexical:
@@ -106,6 +114,10 @@ class Lexical:
     def ceiling(self) -> float:
         """The weight of a term that no record has."""
         return weigh_term(0, self.live)
+
+    def number(self, terms: Iterable[str]) -> list[int]:
+        """Return the keys of *terms*."""
+        return [self._entry(term)[0] for term in terms]
 
     def weight(self, term: str) -> float:
         """Return the inverse document frequency of *term*."""
@@ -142,7 +154,7 @@ class Lexical:
         """Index *terms* and *places*, which make it no longer, under *slot*, which must be new."""
         if self._late_records >= max(_OVERLAY_LIMIT, self.live // 50):
             self._settle()
-        counts = {self._entry(term)[0]: count for term, count in Counter([*terms, *places]).items()}
+        counts = Counter(self.number([*terms, *places]))
         for key, count in counts.items():
             self._late[key].extend((slot, count))
             self._shift[key] += 1

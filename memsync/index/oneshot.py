@@ -36,7 +36,7 @@ from memsync.index.scale import (
 )
 from memsync.index.synonyms import Synonyms, Words
 from memsync.index.terms import term_key, trigrams
-from memsync.index.tokens import Tokenizer
+from memsync.index.tokens import Said, Tokenizer, say
 from memsync.records import Memory
 
 _TINY: Final = 1e-12
@@ -79,7 +79,7 @@ class OneShot:
 
     def can_reach(self, text: str, floor: float) -> bool:
         """Tell whether any record answers *text* with a confidence of *floor*; True in doubt."""
-        return can_reach(*self._find(text), floor, lambda term: (slot for slot, _ in self._postings(term_key(term))))
+        return can_reach(*self._find(text), floor, lambda key: (slot for slot, _ in self._postings(key)))
 
     def _find(self, text: str, *, places: bool = True) -> tuple[Query, Candidates]:
         """Return what was found for *text*, which may be asked for twice."""
@@ -119,6 +119,7 @@ class OneShot:
                 ceiling=weigh_term(0, self._live),
                 alike=alike,
                 called=called,
+                said=self._say,
                 read=self._tokenizer.read,
                 live=self._live,
                 weight_of_meaning=weight,
@@ -159,6 +160,14 @@ class OneShot:
 
     def _list_live(self, term: str) -> list[int]:
         return [slot for slot, _ in self._postings(term_key(term)) if slot not in self._dead]
+
+    def _say(self, slot: int, memory: Memory) -> Said:
+        """Return what *memory*, that of *slot*, says, which is read if it came after the cache."""
+        if slot >= self._first:
+            return self._tokenizer.read(memory)
+        start, middle, end = self._a["forward.starts"][2 * slot : 2 * slot + 3]
+        keys, places = self._a["base.keys"], self._a["forward.terms"][start:end].tolist()
+        return say(list(map(keys.__getitem__, places)), middle - start)
 
     def _read(self, slot: int) -> Record | None:
         return self.record(slot)

@@ -79,17 +79,17 @@ class Numbers(dict[Any, int]):
 def number_pieces(memories: Iterable[Memory]) -> tuple[Table, list[Any]]:
     """Return the numbers of the pieces of each memory, and what the numbers stand for.
 
-    A piece is what stands between white space in the content, or all tags, or the cues with the day, or behind None the anchors.
+    A piece is what stands between white space in the content, or all tags, or behind None the anchors; the last one is the cues with the day.
     """
     numbers, flat, starts, some = Numbers(), array("i"), array("q", [0]), list[int]()
     number = numbers.__getitem__
     for memory in memories:
         made = memory.created_at
+        if anchors := live_anchors(memory):
+            some.append(number((None, anchors)))
         some += map(number, memory.content.split())
         some.append(number(memory.tags))
         some.append(number((memory.cues, made and made.date())))
-        if anchors := live_anchors(memory):
-            some.append(number((None, anchors)))
         starts.append(len(flat) + len(some))
         if len(some) > _SOME:
             flat.fromlist(some)

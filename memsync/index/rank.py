@@ -13,6 +13,7 @@ from typing import Final
 from memsync.index.gate import Account, Gate, Lens, agree
 from memsync.index.query import Query, folded
 from memsync.index.scale import BOOST, COPY, PHRASE, PLACED, POOL, USUAL
+from memsync.index.terms import term_key
 from memsync.records import SCOPES, Memory, Scope
 from memsync.system.dataclass import dataclass, field
 from memsync.system.named import NamedTuple
@@ -46,7 +47,8 @@ class Parts(NamedTuple):
 class Match(NamedTuple):
     """One record that answers; `copy_of` is the id of a better one that says nearly the same.
 
-    `confidence` says how sure that is, 0 to 1, and `terms` are its words; both empty where nobody looked.
+    `confidence` says how sure that is, 0 to 1, and `terms` are the numbers of its words; both empty where nobody looked.
+    `slot` is where the index has it.
     """
 
     scope: Scope
@@ -55,7 +57,8 @@ class Match(NamedTuple):
     boost: float
     copy_of: str | None = None
     confidence: float = 0.0
-    terms: frozenset[str] = frozenset()
+    terms: frozenset[int] = frozenset()
+    slot: int = -1
 
     @property
     def order(self) -> float:
@@ -151,8 +154,8 @@ def _find_usual(head: Sequence[tuple[float, int]]) -> float:
     return head[USUAL - 1][0] if len(head) >= USUAL else 0.0
 
 
-def can_reach(query: Query, found: Candidates, floor: float, having: Callable[[str], Iterable[int]]) -> bool:
-    """Tell whether any record answers *query* with a confidence of *floor*: True in doubt. *having*: which slots have a term.
+def can_reach(query: Query, found: Candidates, floor: float, having: Callable[[int], Iterable[int]]) -> bool:
+    """Tell whether any record answers *query* with a confidence of *floor*: True in doubt. *having*: which slots have the term of a number.
 
     Only the records are read that could by their words, their score and their meaning, however short they were.
     """
@@ -160,7 +163,7 @@ def can_reach(query: Query, found: Candidates, floor: float, having: Callable[[s
         return True
     ordered = list(found.ordered)
     gate = Gate(query, found.lens, _find_usual(ordered))
-    words: dict[int, set[str]] = {}
+    words: dict[int, set[int]] = {}
     for word in gate.words:
         for slot in having(word):
             words.setdefault(slot, set()).add(word)
@@ -171,20 +174,20 @@ def can_reach(query: Query, found: Candidates, floor: float, having: Callable[[s
         parts = found.parts(slot)
         if gate.limit(frozenset(words.get(slot, ())), parts.lexical, parts.semantic, parts.place / PLACED) >= floor:
             record = found.record(slot)
-            if record is None or _weigh_record(gate, query, record, parts) >= floor:
+            if record is None or _weigh_record(gate, query, slot, record, parts) >= floor:
                 return True
     return False
 
 
-def _weigh_record(gate: Gate, query: Query, record: Record, parts: Parts) -> float:
+def _weigh_record(gate: Gate, query: Query, slot: int, record: Record, parts: Parts) -> float:
     place = _see_place(query, *record, parts.place)
-    return gate.weigh(record[1], parts.lexical, parts.semantic, place / PLACED).confidence
+    return gate.weigh(slot, record[1], parts.lexical, parts.semantic, place / PLACED).confidence
 
 
 def _weigh(gate: Gate, matches: Iterable[Match]) -> Iterator[Match]:
     for match in matches:
         (lexical, semantic, identifier, phrase, place, _), memory = match.parts, match.memory
-        found = gate.weigh(memory, lexical, semantic, place / PLACED)
+        found = gate.weigh(match.slot, memory, lexical, semantic, place / PLACED)
         worded = Parts(lexical, semantic, identifier, phrase, place, found.wording)
         yield Match(match.scope, memory, worded, match.boost, None, found.confidence, found.terms)
 
@@ -204,10 +207,10 @@ def _find_surest(matches: Sequence[Match]) -> Match | None:
 
 def _agreeing(query: Query, matches: Iterable[Match], surest: Match | None) -> Iterator[Match]:
     """Yield *matches*, each surer or less sure by how much it says of what the *surest* says and nobody asked for."""
-    asked = frozenset(query.terms)
+    asked = frozenset(map(term_key, query.terms))
     told = surest.terms - asked if surest else asked
     for match in matches:
-        scope, memory, parts, boost, copy_of, confidence, terms = match
+        scope, memory, parts, boost, copy_of, confidence, terms, _ = match
         own = len(terms) - len(terms & asked)
         shorter = min(own, len(told))
         if surest is None or match is surest or not shorter or parts.place:
@@ -247,10 +250,10 @@ def _allowed(
             if not parts.score > 0:
                 continue
         if (boost := allow(scope, memory)) is None:
-            refused.append(Match(scope, memory, parts, 0.0))
+            refused.append(Match(scope, memory, parts, 0.0, slot=slot))
         else:
             seen.add(memory.id)
-            yield Match(scope, memory, parts, boost)
+            yield Match(scope, memory, parts, boost, slot=slot)
 
 
 def _place(match: Match) -> tuple[float, str]:

@@ -127,7 +127,9 @@ class Sample(Index):
         share = whole.searched / max(whole.live, 1)
         # Chance matches come from what was searched, and a store is about what many of its own records have.
         lens = candidates.lens._replace(
-            live=whole.searched, frequency=lambda term: int(share * whole.seen.get(term, 0))
+            live=whole.searched,
+            frequency=lambda term: int(share * whole.seen.get(term, 0)),
+            said=lambda _, memory: self._tokenizer.read(memory),
         )
         from dataclasses import replace
 

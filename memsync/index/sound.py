@@ -6,6 +6,7 @@ finds what is zeroed, cut or of another kind, not what somebody forges with care
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
@@ -13,6 +14,7 @@ from typing import Any, Final
 KINDS: Final = {
     "lines": "q", "sums": "Q", "keys": "Q", "texts": "Q",
     "base.keys": "Q", "base.starts": "q", "base.slots": "i", "base.counts": "f", "base.lengths": "f",
+    "forward.terms": "i", "forward.starts": "q",
     "grams.keys": "q", "grams.starts": "q", "grams.places": "i", "grams.sizes": "f", "grams.letters": "B", "grams.ends": "i",
     "heads.letters": "B", "heads.ends": "i", "heads.importance": "d", "heads.moments": "q",
     "heads.forms": "q", "heads.replaces": "B", "heads.archived": "B", "heads.anchored": "B",
@@ -28,7 +30,7 @@ def is_sound(views: Mapping[str, Any], let_go: Callable[[], object] = bool) -> b
     Each number that is looked at maps 64 KB around it: *let_go* of those before the next look.
     """
     wanted = KINDS if _VECTORS[0] in views else [name for name in KINDS if name not in _VECTORS]
-    looks = (look for looks in (_at_base, _at_heads, _at_grams, _at_vectors) for look in looks(views))
+    looks = (look for looks in (_at_base, _at_forward, _at_heads, _at_grams, _at_vectors) for look in looks(views))
     return all(views[name].format == KINDS[name] for name in wanted) and all((look, let_go())[0] for look in looks)
 
 
@@ -42,6 +44,23 @@ def _at_base(views: Mapping[str, Any]) -> Iterator[bool]:
     yield all(0 <= slots[at] < count for at in _places(len(slots)))
     yield all(0 < counts[at] <= lengths[slots[at]] for at in _places(len(slots)))
     yield all(_rise(slots[starts[at] : starts[at + 1]][:_LOOKS].tolist()) for at in _places(len(starts) - 1))
+
+
+def _at_forward(views: Mapping[str, Any]) -> Iterator[bool]:
+    """What a record says first is among its postings, and its length is how much it says and is found by."""
+    terms, starts, lengths = views["forward.terms"], views["forward.starts"], views["base.lengths"]
+    firsts, slots = views["base.starts"], views["base.slots"]
+    yield len(starts) == 2 * len(lengths) + 1 and starts[0] == 0 and starts[-1] == len(terms)
+    for at in _places(len(lengths)):
+        start, middle, end = starts[2 * at : 2 * at + 3]
+        yield start <= middle <= end and end - start in (lengths[at], 0)
+        yield start == end or (0 <= terms[start] < len(firsts) - 1 and _has(slots, at, *firsts[terms[start] :][:2]))
+
+
+def _has(numbers: Any, wanted: int, low: int, high: int) -> bool:
+    """Tell whether *wanted* is among the rising *numbers* from *low* to before *high*."""
+    at = bisect_left(numbers, wanted, low, high)
+    return at < high and bool(numbers[at] == wanted)
 
 
 def _at_heads(views: Mapping[str, Any]) -> Iterator[bool]:

@@ -8,7 +8,6 @@ exact form behind ``=``; a commit hash also gives its first seven digits.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ import Stemmer
 
 from memsync.index.english import PLAIN
 from memsync.index.scale import EXACT
+from memsync.index.terms import term_key
 from memsync.system.late import late_pattern
 from memsync.system.memo import Memo
 from memsync.system.named import NamedTuple
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _MEMO_LIMIT: Final = 60_000
 _RECORDS: Final = 1024  # that are kept as they were read, some 4 kB each
-_AHEAD: Final = 1 << 20  # characters: what a call may have to wait for at a pause, and what is held
 _HASH_DIGITS: Final = 7
 
 STOP_WORDS: Final = frozenset(
@@ -68,11 +67,17 @@ def _may_be_unspaced(letter: str) -> bool:
 
 
 class Said(NamedTuple):
-    """What a record says: its *terms* in order, which *words* they are, and by which *hidden* ones it is found though it does not say them."""
+    """What a record says, as numbers (`term_key`): its *terms* in order, which *words* they are, and by which *hidden* ones it is found though it does not say them."""
 
-    terms: Sequence[str]
-    words: frozenset[str]
-    hidden: frozenset[str]
+    terms: Sequence[int]
+    words: frozenset[int]
+    hidden: frozenset[int]
+
+
+def say(numbers: list[int], said: int) -> Said:
+    """Return what a record says that has terms of these *numbers*, of which it says the first so many."""
+    terms = numbers[:said]
+    return Said(terms, frozenset(terms), frozenset(numbers[said:]))
 
 
 class Tokenizer:
@@ -88,8 +93,8 @@ class Tokenizer:
         self._components = Memo(self._read_component, _MEMO_LIMIT)  # of paths, which many share
         self._tags = Memo(self._read_tags, _RECORDS)  # sets of them, which many records share
         self._tag = Memo(self._read_tag, _MEMO_LIMIT)
-        self._records: dict[Any, Said] = {}
-        self._days: dict[date, tuple[list[str], frozenset[str]]] = {}
+        self._records = Memo(self._read_record, _RECORDS)
+        self._days: dict[date, list[str]] = {}
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of *text* in order, repeats kept."""
@@ -101,30 +106,13 @@ class Tokenizer:
 
     def read(self, memory: Memory) -> Said:
         """Return what *memory* says; hits come again from query to query, and are read once."""
-        key = (memory.content, memory.tags, memory.cues, memory.created_at)
-        if (said := self._records.get(key)) is None:
-            terms = self.record_terms(memory)
-            said = Said(terms, frozenset(terms), self._hidden_words(memory))
-            if len(self._records) >= _RECORDS:
-                self._forget_oldest()
-            self._records[key] = said
-        return said
+        made = memory.created_at
+        return self._records[memory.content, memory.tags, memory.cues, made and made.date()]
 
-    def _forget_oldest(self) -> None:
-        """Forget the record that was read first: to forget all would take a millisecond, and to read them again more."""
-        with suppress(KeyError, RuntimeError, StopIteration):  # another thread has just done so
-            del self._records[next(iter(self._records))]
-
-    def read_ahead(self, memories: Sequence[Memory]) -> None:
-        """Read *memories* before somebody asks, no more than `_AHEAD`. Of more than are kept some are read, by which most words of the others are known."""
-        are_kept, left = len(memories) <= _RECORDS, _AHEAD
-        for memory in memories[:: 1 if are_kept else len(memories) // _RECORDS + 1]:
-            if (left := left - len(memory.content)) < 0:
-                break
-            if are_kept:
-                self.read(memory)
-            else:
-                self.terms(memory.content)
+    def _read_record(self, record: tuple[str, tuple[str, ...], tuple[str, ...], date | None]) -> Said:
+        content, tags, cues, day = record
+        said = self.terms(content) + list(self._tags[tags])
+        return say(list(map(term_key, said + self._hidden_terms(cues, day))), len(said))
 
     def record_terms(self, memory: Memory) -> list[str]:
         """Return the terms of the content of *memory*, then each tag's terms once."""
@@ -154,22 +142,17 @@ class Tokenizer:
     def _read_tag(self, tag: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.terms(tag)))
 
-    def _hidden_words(self, memory: Memory) -> frozenset[str]:
-        """Return `hidden_terms` as a set, of records of one day without cues the same."""
-        made = memory.created_at
-        return self._read_day(made.date())[1] if made and not memory.cues else frozenset(self.hidden_terms(memory))
-
     def _hidden_terms(self, cues: Sequence[str], day: date | None) -> list[str]:
         terms = self.terms(" ".join(cues)) if cues else []
-        return list(dict.fromkeys(terms + self._read_day(day)[0] if day else terms))
+        return list(dict.fromkeys(terms + self._read_day(day) if day else terms))
 
-    def _read_day(self, day: date) -> tuple[list[str], frozenset[str]]:
-        """Return the terms of a *day*, which many records share, in order and as a set."""
+    def _read_day(self, day: date) -> list[str]:
+        """Return the terms of a *day*, which many records share."""
         if (found := self._days.get(day)) is None:
             if len(self._days) >= _RECORDS:
                 self._days.clear()
-            terms = [str(day.year), *self._stems[_MONTHS[day.month - 1]], f"{EXACT}{day:%Y-%m-%d}"]
-            found = self._days[day] = terms, frozenset(terms)
+            month = self._stems[_MONTHS[day.month - 1]]
+            found = self._days[day] = [str(day.year), *month, f"{EXACT}{day:%Y-%m-%d}"]
         return found
 
     def _read_chunk(self, chunk: str) -> tuple[str, ...]:

@@ -70,7 +70,6 @@ class Finder:
         self.reader = reader or CacheReader(places, place, embedder=embedder, stop_words=stop_words)
         self.path, self.file, self.meaning = self.reader.path, self.reader.file, self.reader.meaning
         self._made: tuple[Index, list[Listener]] | None = None  # the last index, and what keeps it up to date
-        self._has_read_ahead = False  # of the index that is warm now
         self._asked = False
         self._mutex = RLock()
         self._saved = ""
@@ -166,12 +165,6 @@ class Finder:
                     self.save()
             return index
 
-    def read_ahead(self) -> None:
-        """Have the warm index, if there is one, read what first questions would have to: some 30 ms and 1 to 4 MB, once."""
-        if (index := self._warm) is not None and not self._has_read_ahead:
-            index.read_ahead()
-            self._has_read_ahead = True
-
     def rest(self) -> None:
         """Have a large index count as this process's memory no longer, until somebody asks again."""
         self.file.rest(self._cached)
@@ -217,7 +210,6 @@ class Finder:
         from memsync.index.core import Index
 
         self.refresh()
-        self._has_read_ahead = False
         self.is_made_anew = known is None
         held = {scope: store.memories() for scope, store in self._stores.items()}
         index = Index([], self.meaning, stop_words=self._stop_words)

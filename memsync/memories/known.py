@@ -163,7 +163,7 @@ def name_arrays(records: Sequence[Record], lines: list[int], sums: list[int], ar
     parts: dict[str, Any] = {"lines": np.array(lines, np.int64), "sums": np.array(sums, np.uint64)}
     parts |= {"keys": arrays.keys, "texts": arrays.texts}
     parts |= heads.name_arrays(memory for _, memory in records)
-    for group in ("base", "grams", "vectors"):
+    for group in ("base", "forward", "grams", "vectors"):
         if (value := getattr(arrays, group)) is not None:
             parts |= {f"{group}.{name}": getattr(value, name) for name in value.__dataclass_fields__}
     return parts
@@ -172,6 +172,7 @@ def name_arrays(records: Sequence[Record], lines: list[int], sums: list[int], ar
 def read_arrays(cached: Cached, *, has_vectors: bool) -> Arrays:
     """Return the arrays that `name_arrays` has named, as *cached* maps them; without vectors unless it *has* those of our embedder."""
     from memsync.index.core import Arrays
+    from memsync.index.forward import Forward
     from memsync.index.lexical import Base
     from memsync.index.spelling import Grams
     from memsync.index.vectors import Rows
@@ -183,6 +184,7 @@ def read_arrays(cached: Cached, *, has_vectors: bool) -> Arrays:
         keys=cached.array("keys"),
         texts=cached.array("texts"),
         base=Base(**group("base")),
+        forward=Forward(**group("forward")),
         grams=Grams(**group("grams")),
         vectors=Rows(**group("vectors")) if has_vectors else None,
     )

@@ -120,11 +120,6 @@ class Opened:
         self.stores.be_brief()
         self.is_brief = True
 
-    def read_ahead(self) -> None:
-        """Read what the next question would have to, where this process stays and has nothing else to do."""
-        if self._finder:
-            self._finder.read_ahead()
-
     def rest(self) -> None:
         """Hold no more memory than is needed until somebody searches again."""
         if self._finder:

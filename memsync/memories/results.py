@@ -81,14 +81,14 @@ def list_entries(found: Sequence[Entry]) -> dict[str, Any]:
 class Hit(Entry):
     """An entry that a query found; `score` compares only within one recall. `parts` explains it.
 
-    `confidence` (0-1) compares between recalls: how sure it is that the memory answers. `terms` are its words.
+    `confidence` (0-1) compares between recalls: how sure it is that the memory answers. `terms` are the numbers of its words (`term_key`).
     """
 
     score: float
     parts: Mapping[str, float]
     copy_of: str | None = None
     confidence: float = 0.0
-    terms: frozenset[str] = frozenset()
+    terms: frozenset[int] = frozenset()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry with its score, the parts of it, and how sure it is."""
@@ -160,10 +160,14 @@ class Recall(Answered, Sequence[Hit]):
 
     def find_called(self, hit: Hit) -> dict[str, tuple[str, ...]]:
         """Return by each rare term of the query that *hit* lacks the terms that it has in its place, of several the longest name."""
+        from memsync.index.terms import term_key
+
         held = {
-            term: [words for words, _ in others if hit.terms.issuperset(words)] for term, others in self.called.items()
+            term: [words for words, _ in others if hit.terms.issuperset(map(term_key, words))]
+            for term, others in self.called.items()
+            if term_key(term) not in hit.terms
         }
-        return {term: max(names, key=len) for term, names in held.items() if names and term not in hit.terms}
+        return {term: max(names, key=len) for term, names in held.items() if names}
 
 
 Status = Literal["created", "updated", "exists", "superseded", "blocked"]

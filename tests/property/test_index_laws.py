@@ -111,7 +111,7 @@ def test_arrays_that_grew_record_by_record_are_those_of_all_at_once(meaning, hel
 
 
 def flat(arrays: core.Arrays) -> dict[str, object]:
-    groups = {name: getattr(arrays, name) for name in ("base", "grams", "vectors")}
+    groups = {name: getattr(arrays, name) for name in ("base", "forward", "grams", "vectors")}
     parts = {
         f"{group}.{name}": getattr(of, name) for group, of in groups.items() if of for name in of.__dataclass_fields__
     }

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memsync.agents.lines import choose_lines, notes_of
+from memsync.index.terms import term_key
 from memsync.memories.filters import CERTAIN, NEAR, SURE
 from memsync.memories.results import Hit
 from memsync.records import Memory
@@ -23,7 +24,7 @@ def hit(id_: str, confidence: float, text: str = "", day: int = 1) -> Hit:
         score=confidence,
         parts={},
         confidence=confidence,
-        terms=frozenset(text.lower().split()),
+        terms=frozenset(map(term_key, text.lower().split())),
     )
 
 

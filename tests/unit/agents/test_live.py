@@ -76,14 +76,6 @@ def test_what_nobody_has_screened_here_is_screened_when_the_calls_pause(repo, li
     live.close()
 
 
-def test_what_a_first_question_needs_is_read_when_the_calls_pause(repo, line):
-    repo.write_memories("".join(line(f"u{n}", f"text {n}") for n in range(3)))
-    live = Live(repo.root, quiet=0.01)
-    live.call(lambda project: project.finder.index)
-    until(lambda: live.call(lambda project: len(project.finder.index._tokenizer._records)) == 3)
-    live.close()
-
-
 def test_nothing_is_open_of_the_local_state_when_the_calls_have_paused(repo, line):
     repo.write_memories(line("u1", "a text that nobody has screened here"))
     live, log = Live(repo.root, quiet=0.01), repo.root / ".gobby" / "local" / "state.db-wal"

@@ -25,10 +25,10 @@ QUERIES = ("deploy cache tests", "429 deploy", "thrott gatewey deploys", "run_al
 
 def found(text: str):
     tokenizer = Tokenizer()
-    base, terms = number_terms(list(map(tokenizer.terms, TEXTS)))
-    spelling = Spelling(build_grams(sorted(term for term in terms if term.isalpha())))
+    documents, vocabulary = number_terms(list(map(tokenizer.terms, TEXTS)))
+    spelling = Spelling(build_grams(sorted(term for term in vocabulary.terms if term.isalpha())))
     query = parse(text, tokenizer)
-    return gather(query, Lexical(build_base(base, terms)), spelling, Synonyms(tokenizer.terms), len(TEXTS))
+    return gather(query, Lexical(build_base(documents, vocabulary)), spelling, Synonyms(tokenizer.terms), len(TEXTS))
 
 
 @pytest.mark.parametrize("text", QUERIES)

@@ -11,7 +11,7 @@ from memsync.index.gate import Gate, Lens, agree
 from memsync.index.query import Query, parse
 from memsync.index.rank import Candidates, Match, Parts, Ranking, Record, is_copy, rank
 from memsync.index.scale import BOOST, PHRASE, POOL
-from memsync.index.tokens import Said, Tokenizer
+from memsync.index.tokens import Tokenizer, say
 
 PLAIN = parse("anything", Tokenizer())
 LENS = Lens(
@@ -20,7 +20,8 @@ LENS = Lens(
     ceiling=2.0,
     alike={},
     called={},
-    read=lambda _: Said(["one", "two", "three"], frozenset({"one", "two", "three"}), frozenset()),
+    said=lambda *_: say([1, 2, 3], 3),
+    read=lambda _: say([1, 2, 3], 3),
     live=10,
     weight_of_meaning=0.12,
 )
@@ -38,7 +39,7 @@ def ranked(*scored: tuple[float, Record], query: Query = PLAIN, limit: int = 15,
 
 
 def confidence(score: float, usual: float = 0.0) -> float:
-    return Gate(PLAIN, LENS, usual).weigh(record("a", "a b c")[1], score, 0.0).confidence
+    return Gate(PLAIN, LENS, usual).weigh(0, record("a", "a b c")[1], score, 0.0).confidence
 
 
 def ids(ranking: Ranking) -> list[str]:
@@ -82,7 +83,7 @@ def test_a_slot_whose_record_is_gone_is_passed_over():
         lens=LENS,
         degraded="no vectors",
     )
-    match = Match("project", record("a", "x")[1], Parts(0.5, 0.0, 0.0), 0.5)
+    match = Match("project", record("a", "x")[1], Parts(0.5, 0.0, 0.0), 0.5, slot=1)
     expected = Ranking(matches=(match,), gate=0.0, degraded="no vectors", weight_of_meaning=0.12)
     assert rank(PLAIN, found, limit=3, allow=everything, is_mine=nobody, weighed=0) == expected
 

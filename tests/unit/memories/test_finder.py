@@ -274,10 +274,9 @@ def test_a_rebuilt_index_asks_no_cache(place):
     assert (ask(made, "friday").ids, is_untouched(stores)) == (["p2"], True)
 
 
-def test_an_index_that_was_replaced_is_not_held_because_it_was_read_ahead(place):
+def test_an_index_that_was_replaced_is_not_held(place):
     one = opened(place)[1]
     old = weakref.ref(one.index)
-    one.read_ahead()
     one.rebuild()
     gc.collect()
     assert old() is None

@@ -1,0 +1,85 @@
+"""The terms of each record as numbers: what the forward index says is what the text says, and no text is split for it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from searching import ask, change, record
+
+from memsync.index import cache
+from memsync.index.core import Index
+from memsync.index.oneshot import OneShot
+from memsync.index.rank import Record
+from memsync.index.tokens import Tokenizer
+from memsync.memories.known import name_arrays
+from memsync.records import Change
+
+DAY = datetime(2026, 3, 1, tzinfo=UTC)
+RECORDS = [
+    record("a", "deploy the api, then deploy the web app", tags=("CI", "deploy"), created_at=DAY),
+    record("b", "the and of", anchors=("src/auth/login.py",)),
+    record("c", "run src/auth/login.py first", cues=("how to log in", "sign on"), anchors=("src/auth/login.py",)),
+    record("d", "", tags=("empty",)),
+    record("e", "日本語のテキスト at v1.2.3", created_at=DAY, anchors=("a/b.py", "c/d.py:main")),
+]
+LATE = record("f", "a late record on kubernetes", tags=("new",), cues=("k8s",), anchors=("deploy/k8s.yaml",))
+
+
+def check(index: Index, records: list[Record]) -> None:
+    """See that *index* knows of each of *records* what its text says."""
+    slots = {held[1].id: slot for slot, held in enumerate(index._records) if held}
+    assert slots.keys() == {memory.id for _, memory in records}
+    for _, memory in records:
+        assert index._said.read(slots[memory.id]) == Tokenizer().read(memory), memory.id
+
+
+def test_what_a_record_says_is_what_its_text_says():
+    check(Index(RECORDS, None), RECORDS)
+    check(Index(RECORDS[:1], None), RECORDS[:1])
+
+
+def test_what_came_late_is_said_too_and_what_went_is_not_held():
+    index = Index(RECORDS, None)
+    index.apply("project", [Change("f", None, LATE[1]), change("a", None)])
+    check(index, [*RECORDS[1:], LATE])
+    index.apply("project", [Change("f", LATE[1], None)])
+    check(index, RECORDS[1:])
+    assert not index._said._late
+
+
+@pytest.mark.parametrize("limit", [0, 256])
+def test_arrays_of_what_changed_say_the_same(monkeypatch, limit):
+    monkeypatch.setattr("memsync.index.lexical._OVERLAY_LIMIT", limit)
+    index = Index(RECORDS, None)
+    index.apply("project", [change("c", None), Change("f", None, LATE[1])])
+    index.apply("project", [Change("f", LATE[1], LATE[1]), Change("a", RECORDS[0][1], RECORDS[0][1])])
+    left, arrays = index.snapshot()
+    other = Index([], None)
+    other.start(left, arrays)
+    assert other._dead == []
+    check(other, left)
+    index.adopt(arrays)
+    check(index, left)
+
+
+def test_a_question_splits_no_text_that_is_in_the_cache(tmp_path, monkeypatch):
+    index = Index(RECORDS, None)
+    records, arrays = index.snapshot()
+    lines = [0, 0, 1] * len(records)
+    cache.save(tmp_path / "index.bin", name_arrays(records, lines, arrays), {}, private=False)
+    alone = OneShot(cache.load(tmp_path / "index.bin"), None, stop_words=True)
+    alone.record = records.__getitem__
+    expected = [ask(one, "deploy the login web app") for one in (index, alone)]
+
+    def refuse(self, memory):
+        raise AssertionError(f"the text of {memory.id} was split")
+
+    monkeypatch.setattr(Tokenizer, "read", refuse)
+    index.apply("project", [Change("f", None, LATE[1])])
+    assert len(ask(index, "kubernetes").matches) == 1
+    assert [len(ask(one, "deploy the login web app").matches) for one in (index, alone)] == [
+        len(answer.matches) for answer in expected
+    ]
+    assert expected[0] == expected[1]
+    assert len(expected[0].matches) == 2
