@@ -22,6 +22,7 @@ KINDS: Final = {
 }  # fmt: skip
 _VECTORS: Final = tuple(name for name in KINDS if name.startswith("vectors."))
 _LOOKS: Final = 64  # at each array
+_FEW_LOOKS: Final = 8  # at one that is long and of which little is read
 
 
 def is_sound(views: Mapping[str, Any], let_go: Callable[[], object] = bool) -> bool:
@@ -51,10 +52,14 @@ def _at_forward(views: Mapping[str, Any]) -> Iterator[bool]:
     terms, starts, lengths = views["forward.terms"], views["forward.starts"], views["base.lengths"]
     firsts, slots = views["base.starts"], views["base.slots"]
     yield len(starts) == 2 * len(lengths) + 1 and starts[0] == 0 and starts[-1] == len(terms)
-    for at in _places(len(lengths)):
-        start, middle, end = starts[2 * at : 2 * at + 3]
-        yield start <= middle <= end and end - start in (lengths[at], 0)
-        yield start == end or (0 <= terms[start] < len(firsts) - 1 and _has(slots, at, *firsts[terms[start] :][:2]))
+    yield all(
+        0 <= start <= middle <= end and end - start in (lengths[at], 0)
+        for at in _places(len(lengths))
+        for start, middle, end in (starts[2 * at : 2 * at + 3],)
+    )
+    said = [(at, starts[2 * at]) for at in _places(len(lengths), _FEW_LOOKS) if starts[2 * at] < starts[2 * at + 2]]
+    yield all(0 <= terms[start] < len(firsts) - 1 for _, start in said)
+    yield all(_has(slots, at, *firsts[terms[start] :][:2]) for at, start in said)
 
 
 def _has(numbers: Any, wanted: int, low: int, high: int) -> bool:
@@ -100,8 +105,8 @@ def _at_table(keys: Any, starts: Any, values: Any) -> Iterator[bool]:
     yield _rise(_looks(starts))
 
 
-def _places(count: int) -> Iterable[int]:
-    return range(0, count, max(count // _LOOKS, 1))
+def _places(count: int, looks: int = _LOOKS) -> Iterable[int]:
+    return range(0, count, max(count // looks, 1))
 
 
 def _looks(view: Any) -> list[Any]:
