@@ -189,7 +189,7 @@ def _weigh(gate: Gate, matches: Iterable[Match]) -> Iterator[Match]:
         (lexical, semantic, identifier, phrase, place, _), memory = match.parts, match.memory
         found = gate.weigh(match.slot, memory, lexical, semantic, place / PLACED)
         worded = Parts(lexical, semantic, identifier, phrase, place, found.wording)
-        yield Match(match.scope, memory, worded, match.boost, None, found.confidence, found.terms)
+        yield Match(match.scope, memory, worded, match.boost, None, found.confidence, found.terms, match.slot)
 
 
 def _see_place(query: Query, scope: Scope, memory: Memory, place: float) -> float:
@@ -210,14 +210,14 @@ def _agreeing(query: Query, matches: Iterable[Match], surest: Match | None) -> I
     asked = frozenset(map(term_key, query.terms))
     told = surest.terms - asked if surest else asked
     for match in matches:
-        scope, memory, parts, boost, copy_of, confidence, terms, _ = match
+        scope, memory, parts, boost, copy_of, confidence, terms, slot = match
         own = len(terms) - len(terms & asked)
         shorter = min(own, len(told))
         if surest is None or match is surest or not shorter or parts.place:
             yield match
         else:
             sure = min(agree(confidence, len(terms & told) / shorter), surest.confidence)
-            yield Match(scope, memory, parts, boost, copy_of, sure, terms)
+            yield Match(scope, memory, parts, boost, copy_of, sure, terms, slot)
 
 
 def _pool(

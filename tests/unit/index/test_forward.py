@@ -67,7 +67,7 @@ def test_a_question_splits_no_text_that_is_in_the_cache(tmp_path, monkeypatch):
     index = Index(RECORDS, None)
     records, arrays = index.snapshot()
     lines = [0, 0, 1] * len(records)
-    cache.save(tmp_path / "index.bin", name_arrays(records, lines, arrays), {}, private=False)
+    cache.save(tmp_path / "index.bin", name_arrays(records, lines, [0] * len(records), arrays), {}, private=False)
     alone = OneShot(cache.load(tmp_path / "index.bin"), None, stop_words=True)
     alone.record = records.__getitem__
     expected = [ask(one, "deploy the login web app") for one in (index, alone)]

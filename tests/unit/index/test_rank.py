@@ -99,7 +99,8 @@ def test_nominees_are_the_best_of_the_whole_pool_with_copies_and_phrases_where_t
     parts = [Parts(score / 3, score / 3, score / 3) for score in scores]
     records = [record(f"m{n:02}", text) for n, text in enumerate(texts)]
     query = parse(text, Tokenizer(), places=False)
-    pool = [Match("project", records[n][1], parts[n], 0.0) for n in range(4 * POOL * (POOL if query.phrases else 1))]
+    size = 4 * POOL * (POOL if query.phrases else 1)
+    pool = [Match("project", records[n][1], parts[n], 0.0, slot=n) for n in range(size)]
     if quoting := [match for match in pool if any(phrase in match.memory.content for phrase in query.phrases)]:
         raised = [match._replace(parts=match.parts._replace(phrase=PHRASE / len(quoting))) for match in quoting]
         pool = raised + [match for match in pool if match not in quoting]
