@@ -45,7 +45,7 @@ class Base:
 
 
 class Vocabulary(NamedTuple):
-    """Distinct *terms* in the order of their *keys*, and which of them say where a record is anchored."""
+    """Distinct *terms*, their *keys*, which rise, and by these which of them say where a record is anchored."""
 
     terms: Sequence[str]
     keys: NDArray[np.uint64]
@@ -85,13 +85,14 @@ def build_base(documents: Table, vocabulary: Vocabulary) -> Base:
 def number_terms(documents: Iterable[Sequence[str]]) -> tuple[Table, Vocabulary]:
     """Return the places of the terms of each of *documents* in their vocabulary, and that."""
     rows = list(documents)
-    terms = list(dict.fromkeys(chain.from_iterable(rows)))
+    numbers = {term: number for number, term in enumerate(dict.fromkeys(chain.from_iterable(rows)))}
+    found, terms = Table.of(rows, numbers), list(numbers)  # as they came: looked up by key they would lie far apart
     keys = np.fromiter(map(term_key, terms), np.uint64, len(terms))
-    order = np.argsort(keys)
-    terms = [terms[at] for at in order.tolist()]
     is_place = np.fromiter(map(methodcaller("startswith", PLACE), terms), bool, len(terms))
-    numbers = {term: number for number, term in enumerate(terms)}
-    return Table.of(rows, numbers), Vocabulary(terms, keys[order], is_place)
+    order = np.argsort(keys)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order))
+    return Table(rank[found.flat], found.starts), Vocabulary(terms, keys[order], is_place[order])
 
 
 class Lexical:
