@@ -41,7 +41,7 @@ from memsync.index.scale import (
     THIRD,
     WORDY,
 )
-from memsync.index.terms import term_key
+from memsync.index.terms import number_of
 from memsync.index.wording import Wording
 from memsync.records import Memory
 from memsync.system.named import NamedTuple
@@ -101,14 +101,14 @@ class Gate:
         chunks = [dict(_accepted(chunk, lens, weights)) for chunk in query.chunks]
         self._chunks, self._asked_terms = chunks, query.chunks
         places, called = _places_of(chunks), list(_called(query, lens, weights))
-        self._spelled = {term_key(term): term for term in chain(places, *(words for words, _, _ in called))}
-        self._places = {term_key(term): found for term, found in places.items()}
-        self._called = [(frozenset(map(term_key, words)), chunk, rarity) for words, chunk, rarity in called]
+        self._spelled = {number_of(term): term for term in chain(places, *(words for words, _, _ in called))}
+        self._places = {number_of(term): found for term, found in places.items()}
+        self._called = [(frozenset(map(number_of, words)), chunk, rarity) for words, chunk, rarity in called]
         self._words = frozenset(self._places)
         counted = {term for chunk in query.chunks for term in chunk}
         exact = [term for term in query.terms if term not in counted]
-        self._exact = [(term_key(term), weights[term]) for term in exact]
-        self._counted = [(term_key(term), weights[term]) for term in query.terms if term in counted] if exact else []
+        self._exact = [(number_of(term), weights[term]) for term in exact]
+        self._counted = [(number_of(term), weights[term]) for term in query.terms if term in counted] if exact else []
         self._subjects = _find_subjects(query, lens)
         self._asked = sum(max(chunk.values(), default=0.0) for chunk in chunks)
         base = BASE if lens.weight_of_meaning else BASE_WORDS
@@ -219,7 +219,7 @@ def _find_subjects(query: Query, lens: Lens) -> frozenset[int]:
     enough = SUBJECT * lens.live
     subjects = {term for chunk in query.chunks for term in chunk if lens.frequency(term) >= enough}
     is_broad = all(not subjects.isdisjoint(chunk) or GENERAL.issuperset(chunk) for chunk in query.chunks)
-    return frozenset(map(term_key, subjects)) if is_broad and lens.live >= FEW else frozenset()
+    return frozenset(map(number_of, subjects)) if is_broad and lens.live >= FEW else frozenset()
 
 
 def _accepted(chunk: Sequence[str], lens: Lens, weights: Mapping[str, float]) -> Iterator[tuple[str, float]]:

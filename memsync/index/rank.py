@@ -13,7 +13,7 @@ from typing import Final
 from memsync.index.gate import Account, Gate, Lens, agree
 from memsync.index.query import Query, folded
 from memsync.index.scale import BOOST, COPY, PHRASE, PLACED, POOL, USUAL
-from memsync.index.terms import term_key
+from memsync.index.terms import number_of
 from memsync.records import SCOPES, Memory, Scope
 from memsync.system.dataclass import dataclass, field
 from memsync.system.named import NamedTuple
@@ -207,7 +207,7 @@ def _find_surest(matches: Sequence[Match]) -> Match | None:
 
 def _agreeing(query: Query, matches: Iterable[Match], surest: Match | None) -> Iterator[Match]:
     """Yield *matches*, each surer or less sure by how much it says of what the *surest* says and nobody asked for."""
-    asked = frozenset(map(term_key, query.terms))
+    asked = frozenset(map(number_of, query.terms))
     told = surest.terms - asked if surest else asked
     for match in matches:
         scope, memory, parts, boost, copy_of, confidence, terms, slot = match

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from memsync.index.scale import EXACT, GRAM_BITS
+from memsync.system.memo import Memo
 
 if TYPE_CHECKING:
     from memsync.records import Memory
@@ -19,6 +20,10 @@ def term_key(term: str) -> int:
     """
     raw = term.encode("utf-8", "surrogatepass")
     return crc32(raw) << 32 | crc32(raw[::-1])
+
+
+# The same of the terms of questions, each of which is asked for several times.
+number_of: Final = Memo(term_key, 4096).__getitem__
 
 
 def embedding_text(memory: Memory) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from memsync.index.query import Query
 from memsync.index.scale import ASIDE, FADING, HALF_SAID, LATE, PATIENCE, REVERSED, TOGETHER
-from memsync.index.terms import term_key
+from memsync.index.terms import number_of
 
 _SHARES: Final = [0.0, *((apart + 1) ** -FADING for apart in range(ASIDE))]  # by how far two words are apart
 
@@ -17,11 +17,11 @@ class Wording:
     """Reads records for one query (ADR 80): what is said apart, or far down, is worth less than its words alone."""
 
     def __init__(self, query: Query, weights: Mapping[str, float], ceiling: float) -> None:
-        self._weights = {term_key(term): weight for term, weight in weights.items()}
+        self._weights = {number_of(term): weight for term, weight in weights.items()}
         self._whole = sum(weights.values()) + PATIENCE * ceiling
         self._pairs = [min(weights[one], weights[other]) for one, other in query.pairs]
         self._beside: dict[int, list[tuple[int, int, float]]] = {}
-        for number, (one, other) in enumerate(map(term_key, pair) for pair in query.pairs):
+        for number, (one, other) in enumerate(map(number_of, pair) for pair in query.pairs):
             self._beside.setdefault(other, []).append((one, number, 1.0))
             self._beside.setdefault(one, []).append((other, number, REVERSED))
 
