@@ -48,12 +48,12 @@ def _at_base(views: Mapping[str, Any]) -> Iterator[bool]:
 
 
 def _at_forward(views: Mapping[str, Any]) -> Iterator[bool]:
-    """What a record says first is among its postings, and its length is how much it says and is found by."""
+    """What a record says first is among its postings, and its length is how much it says and is found by (`terms.length_of`)."""
     terms, starts, lengths = views["forward.terms"], views["forward.starts"], views["base.lengths"]
     firsts, slots = views["base.starts"], views["base.slots"]
     yield len(starts) == 2 * len(lengths) + 1 and starts[0] == 0 and starts[-1] == len(terms)
     yield all(
-        0 <= start <= middle <= end and end - start in (lengths[at], 0)
+        0 <= start <= middle <= end and (end - start or min(lengths[at], 1)) == lengths[at]
         for at in _places(len(lengths))
         for start, middle, end in (starts[2 * at : 2 * at + 3],)
     )

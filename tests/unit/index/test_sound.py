@@ -66,6 +66,19 @@ def test_an_array_that_cannot_be_is_made_anew(repo, cached, name, how):
         assert ports(project) == "4001"
 
 
+def test_a_cache_in_which_some_records_say_nothing_is_refused(repo, cached):
+    repo.write_memories("".join(memory_line(f"mm-{number:06}", f"rule {number} of many") for number in range(130)))
+    with Memsync.open(repo.root) as project:
+        project.finder.rebuild()
+    assert is_sound(cache.load(cached).views)
+
+    def zero_some(arrays, _about):
+        arrays["forward.starts"][23:43] = 0  # as by a page that was lost; those around it are not looked at
+
+    forge(cached, zero_some)
+    assert not is_sound(cache.load(cached).views)
+
+
 @pytest.mark.parametrize("missing", ["stamps", "problems", "unrelated", "made"])
 @pytest.mark.parametrize("value", [None, 7, "x", {}])
 def test_a_head_that_says_something_odd_is_made_anew(repo, cached, missing, value):
