@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MAGIC: Final = b"MSIDX005"
 _ALIGN: Final = 64
-_LARGE: Final = 1 << 24  # bytes of a file that is large
+_LARGE: Final = 1 << 22  # bytes of a file that is large
 _BLOCK: Final = 1 << 22  # bytes of one that are looked at, and in memory, at once
 _HEAD: Final = len(MAGIC) + 8
 _MARKED: Final = 1 << 20  # bytes of a file from which on looking at all of it takes longer than a mark
@@ -48,9 +48,9 @@ class Cached:
     mapped: mmap.mmap
     file: tuple[int, ...]  # which file it is
 
-    def let_go(self) -> None:
-        """Have the pages of a large file that were read count as this process's memory no longer, until somebody reads them again."""
-        _let_go(self.mapped)
+    def let_go(self, large: int = _LARGE) -> None:
+        """Have the pages of a file of *large* bytes that were read count as this process's memory no longer, until somebody reads them again."""
+        _let_go(self.mapped, large)
 
     def array(self, name: str) -> NDArray[Any]:
         """Return one array as numpy sees it; read-only."""
@@ -154,8 +154,8 @@ def _sum_up(file: mmap.mmap, body: memoryview) -> int:
     return check
 
 
-def _let_go(file: mmap.mmap) -> None:
-    if sys.platform != "win32" and len(file) > _LARGE:
+def _let_go(file: mmap.mmap, large: int = _LARGE) -> None:
+    if sys.platform != "win32" and len(file) > large:
         file.madvise(mmap.MADV_DONTNEED)
 
 

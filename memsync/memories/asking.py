@@ -36,6 +36,9 @@ log = Log(__name__)
 
 INDEX: Final = "index/index.bin"  # below the local files of a store
 DELTA: Final = "delta.bin"
+_HELD: Final = (
+    1 << 24
+)  # bytes of a cache up to which a process that stays holds it: who lets go maps it again for the next question
 BUILT: Final = frozenset({"builtin", "none"})  # the embedders without which nothing but the cache is needed
 
 
@@ -109,9 +112,9 @@ class CacheFile:
         return found
 
     def rest(self, known: Cached | None) -> None:
-        """Have the pages that were read of what is *known*, and of what was loaded since, count as this process's memory no longer."""
+        """Have the pages that were read of what is *known*, and of what was loaded since, count as this process's memory no longer, if they are many."""
         for cached in filter(None, (known, self._last)):
-            cached.let_go()
+            cached.let_go(_HELD)
         self._last = None
 
     def let_go(self) -> None:

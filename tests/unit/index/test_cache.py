@@ -158,11 +158,16 @@ def test_of_two_writers_in_one_process_one_wins_and_what_is_there_is_whole(tmp_p
     assert {left.name for left in tmp_path.iterdir()} - {"index.checked"} == {"index.bin"}
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells how much is in memory")
-def test_a_large_file_that_was_checked_is_not_kept_in_memory(tmp_path):
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[2])  # pages of files
+TELLS_PAGES = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells what is in memory")
 
+
+def resident() -> int:
+    """Return how many pages of files are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[2])
+
+
+@TELLS_PAGES
+def test_a_large_file_that_was_checked_is_not_kept_in_memory(tmp_path):
     cache.save(tmp_path / "large.bin", {"many": np.zeros(4_500_000, np.int64)}, {}, private=True)
     before = resident()
     found = cache.load(tmp_path / "large.bin")
@@ -171,6 +176,19 @@ def test_a_large_file_that_was_checked_is_not_kept_in_memory(tmp_path):
     assert resident() - before > 4_000
     found.let_go()
     assert resident() - before < 1_000
+
+
+@TELLS_PAGES
+def test_a_file_of_some_megabytes_is_let_go_by_who_asks_once_and_held_by_who_stays(tmp_path):
+    cache.save(tmp_path / "some.bin", {"many": np.zeros(1_200_000, np.int64)}, {}, private=True)
+    before = resident()
+    found = cache.load(tmp_path / "some.bin")
+    assert found.array("many").sum() == 0
+    assert resident() - before > 2_000
+    found.let_go(1 << 24)
+    assert resident() - before > 2_000
+    found.let_go()
+    assert resident() - before < 500
 
 
 @pytest.fixture
