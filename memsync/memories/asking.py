@@ -36,9 +36,7 @@ log = Log(__name__)
 
 INDEX: Final = "index/index.bin"  # below the local files of a store
 DELTA: Final = "delta.bin"
-_HELD: Final = (
-    1 << 24
-)  # bytes of a cache up to which a process that stays holds it: who lets go maps it again for the next question
+_HELD: Final = 1 << 24  # bytes of a cache that a process that stays holds: it would soon map them again
 BUILT: Final = frozenset({"builtin", "none"})  # the embedders without which nothing but the cache is needed
 
 
