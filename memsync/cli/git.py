@@ -116,14 +116,10 @@ def check(project: Project, /, paths: tuple[str, ...]) -> Answer:
 
     checkout = Checkout(_require_top(project), in_hook=True)
     changed = list_staged(checkout, list_roots(checkout))
-    found = [
-        trouble
-        for path in changed
-        if not paths or path in paths
-        for trouble in check_staged(checkout, path, project.vetting.allowed)
-    ]
+    asked = [one for one in changed if not paths or one.path in paths]
+    found = list(check_staged(checkout, asked, project.vetting.allowed))
     text = "\n".join(one_line(str(trouble)) for trouble in found)
-    return Answer({"checked": changed, "found": found}, text or "all is well", 1 if found else 0)
+    return Answer({"checked": [one.path for one in changed], "found": found}, text or "all is well", 1 if found else 0)
 
 
 @git.command()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -34,12 +35,16 @@ def read_entries(checkout: Checkout, names: Sequence[str]) -> Entries:
     return {name: entry.removesuffix(" 0") for entry, _, name in (row.partition("\t") for row in rows) if name}
 
 
-def watch(checkout: Checkout, before: Entries, names: Sequence[str]) -> None:
-    """Have what was staged of *names* since *before* taken out again if the commit that runs us is not made."""
-    staged = {name: entry for name, entry in read_entries(checkout, names).items() if entry != before.get(name)}
-    pid, _ = find_commit()
+@contextmanager
+def watch(checkout: Checkout, names: Sequence[str]) -> Iterator[None]:
+    """Have what is staged of *names* in the meantime taken out again if the commit that runs us is not made."""
     # Of any other index, as that of `commit -a`, git itself drops what a commit that fails has added.
-    if staged and pid and Path(os.environ.get("GIT_INDEX_FILE", "index")).name == "index":
+    is_kept = bool(names) and Path(os.environ.get("GIT_INDEX_FILE", "index")).name == "index"
+    pid = find_commit()[0] if is_kept else 0
+    before = read_entries(checkout, names) if pid else {}
+    yield
+    now = read_entries(checkout, names) if pid else {}
+    if staged := {name: entry for name, entry in now.items() if entry != before.get(name)}:
         told = {"git": pid, "head": _read_head(checkout), "before": before, "staged": staged}
         programs.start_apart("git", "hook", "unstage", json.dumps(told))
 

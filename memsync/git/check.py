@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from memsync.format import jsonl
 from memsync.format.codec import Line
 from memsync.secrets import NOTHING, Allow, Secret, describe, scan, scan_memory
 from memsync.store import files
+from memsync.store.blobs import read_blobs
 from memsync.store.checkout import Checkout
 from memsync.store.places import SKILLS, STORE_DIR
 
@@ -65,17 +66,28 @@ def _check_text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[
             yield Trouble(path, first + 1, "secret", f"looks like a secret: {told}")
 
 
-def list_staged(checkout: Checkout, roots: Iterable[str]) -> list[str]:
+class Staged(NamedTuple):
+    """A file that the next commit changes: its path from the top, and the objects that the index and HEAD have of it, zeros for none."""
+
+    path: str
+    here: str
+    before: str
+
+
+def list_staged(checkout: Checkout, roots: Iterable[str]) -> list[Staged]:
     """Return the files of ours below *roots* that the next commit changes: memories, settings, workflows, skills."""
     below = [f"{'' if root == '.' else f'{root}/'}{name}" for root in roots for name in (STORE_DIR, SKILLS)]
-    found = checkout.run("diff", "--cached", "--name-only", "--diff-filter=ACMRTU", "-z", "--", *below)
-    return found.paths
+    words = ("diff", "--cached", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=AMTU", "-z", "--", *below)
+    parts = iter(checkout.run(*words).paths)
+    return [Staged(path, row.split()[3], row.split()[2]) for row, path in zip(parts, parts, strict=False)]
 
 
-def check_staged(checkout: Checkout, path: str, allow: Allow = NOTHING) -> list[Trouble]:
-    """Return what is wrong with the staged version of *path*."""
-    data = checkout.run("cat-file", "blob", f":{path}").out
-    return find_trouble(path, data, checkout.run("cat-file", "blob", f"HEAD:{path}").out, allow)
+def check_staged(checkout: Checkout, staged: Sequence[Staged], allow: Allow = NOTHING) -> Iterator[Trouble]:
+    """Yield what is wrong with the *staged* versions."""
+    names = list(dict.fromkeys(name for one in staged for name in (one.here, one.before) if name.strip("0")))
+    data = dict(zip(names, read_blobs(checkout, names), strict=True)) if names else {}
+    for one in staged:
+        yield from find_trouble(one.path, data.get(one.here) or b"", data.get(one.before) or b"", allow)
 
 
 def find_secret(path: Path, since: bytes, allow: Allow = NOTHING, *, named: str = "") -> str:

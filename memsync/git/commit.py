@@ -8,6 +8,7 @@ edits them. He signs as always, if he signs.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
@@ -15,7 +16,7 @@ from typing import Final, NamedTuple
 from memsync.errors import GitRefused
 from memsync.git.check import find_secret
 from memsync.git.report import describe_changes
-from memsync.git.stage import find_companions, path_of
+from memsync.git.stage import find_companions, list_paths, path_of, read_states
 from memsync.secrets import NOTHING, Allow
 from memsync.store import checkout as repo
 from memsync.store.checkout import Checkout
@@ -50,18 +51,21 @@ def commit(layout: Layout, store: Store, allow: Allow = NOTHING) -> Committed:
     if not os.path.isfile(checkout.top / path):
         return Committed()  # a file that is gone is no wish to remove every memory
     head = checkout.ask("rev-parse", "-q", "--verify", "HEAD") or ""
-    if not _find_committed(checkout, head, path) and repo.is_ignored(checkout.top / path):
+    known = _find_committed(checkout, head, list_paths(checkout, store))
+    if path not in known and repo.is_ignored(checkout.top / path):
         return Committed(held="git ignores it")
-    return _commit(checkout, store, head, branch, path, allow)
+    return _commit(checkout, store, head, branch, known, allow)
 
 
-def _commit(checkout: Checkout, store: Store, head: str, branch: str, path: str, allow: Allow) -> Committed:
-    names = [path, *find_companions(checkout, store)]
+def _commit(
+    checkout: Checkout, store: Store, head: str, branch: str, known: Mapping[str, str], allow: Allow
+) -> Committed:
+    path = path_of(checkout, store)
+    names = [path, *find_companions(checkout, store, read_states(checkout, list_paths(checkout, store)))]
     wanted = {name: _entry(checkout, name) for name in names}
-    known = {name: _find_committed(checkout, head, name) for name in wanted}
-    if wanted[path] == known[path]:
+    if wanted[path] == known.get(path):
         return Committed()
-    if _find_staged(checkout, path) not in (known[path], wanted[path]):
+    if _find_staged(checkout, path) not in (known.get(path, ""), wanted[path]):
         return Committed(held="you staged a part of it")
     since = checkout.run("cat-file", "blob", f"{head}:{path}").out if head else b""
     if secret := find_secret(checkout.top / path, since, allow, named=path):
@@ -84,9 +88,10 @@ def _entry(checkout: Checkout, path: str) -> str:
     return f"100644,{checkout.do('hash-object', '-w', '--path', path, '--', path)}"
 
 
-def _find_committed(checkout: Checkout, head: str, path: str) -> str:
-    fields = (checkout.ask("ls-tree", head, "--", path) or "").split() if head else []
-    return f"100644,{fields[2]}" if fields else ""
+def _find_committed(checkout: Checkout, head: str, paths: Sequence[str]) -> dict[str, str]:
+    """Return what `_entry` would of those of *paths* that *head* has, if they were the same in the work tree."""
+    rows = checkout.run("ls-tree", "-z", head, "--", *paths).paths if head else []
+    return {name: f"100644,{entry.split()[2]}" for entry, _, name in (row.partition("\t") for row in rows)}
 
 
 def _find_staged(checkout: Checkout, path: str) -> str:
@@ -96,8 +101,10 @@ def _find_staged(checkout: Checkout, path: str) -> str:
 
 def _choose_parent(checkout: Checkout, head: str, branch: str, path: str) -> str:
     """Return on what to commit: *head*, or what is below it if it is a commit of ours that nobody else has seen."""
-    parents = (checkout.ask("rev-parse", f"{head}^@") or "").split()
-    message = checkout.ask("show", "-s", "--format=%B", head) or ""
+    first, _, message = (checkout.ask("show", "-s", "--no-show-signature", "--format=%P%n%B", head) or "").partition(
+        "\n"
+    )
+    parents = first.split()
     if len(parents) != 1 or _TRAILER not in message.splitlines():
         return head
     touched = checkout.run("diff-tree", "--no-commit-id", "--name-only", "-r", "-z", head).paths

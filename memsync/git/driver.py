@@ -77,7 +77,8 @@ def make_patches_plain(top: Path) -> list[str]:
 
 def list_misleading(top: Path) -> list[str]:
     """Return the settings of the clone of *top* that make `git diff` of memories no patch."""
-    return [name for name in _EARLIER if name in _read_section(top)]
+    now = _read_section(top)
+    return [name for name in _EARLIER if name in now]
 
 
 def list_missing(top: Path) -> dict[str, str]:
@@ -112,6 +113,11 @@ def uninstall(top: Path) -> list[str]:
 def drop_cache(top: Path) -> None:
     """Drop what git keeps of the readable form of memories that it has shown."""
     Checkout(top).run("update-ref", "-d", _CACHE)
+
+
+def find_command(checkout: Checkout) -> str | None:
+    """Return the command of the merge driver that git in *checkout* would run, whoever set it; None if there is none."""
+    return checkout.ask("config", "--get", f"merge.{MERGE}.driver")
 
 
 def _read_section(top: Path) -> dict[str, str]:

@@ -17,7 +17,7 @@ from memsync.git import aftermath, check
 from memsync.git.hookfile import BLOCKED
 from memsync.git.install import list_roots
 from memsync.git.report import describe_changes
-from memsync.git.stage import Left, is_held_back, list_paths, stage
+from memsync.git.stage import Left, is_held_back, list_paths, path_of, stage, state
 from memsync.secrets import NOTHING, Allow
 from memsync.store import config
 from memsync.store.checkout import Checkout
@@ -67,9 +67,9 @@ def _say(text: str) -> None:
     print(f"memsync: {text}", file=sys.stderr)  # noqa: T201 - a hook speaks to the person at the terminal
 
 
-def _find_layouts(checkout: Checkout) -> Iterator[Layout]:
-    """Yield each project of the checkout that has a store."""
-    for root in list_roots(checkout):
+def _find_layouts(checkout: Checkout, roots: Sequence[str]) -> Iterator[Layout]:
+    """Yield each project of *roots* in the checkout that has a store."""
+    for root in roots:
         layout = locate(checkout.top / root)
         if layout.project and layout.project.directory.is_dir():
             yield layout
@@ -77,26 +77,26 @@ def _find_layouts(checkout: Checkout) -> Iterator[Layout]:
 
 def _pre_commit(_: Sequence[str]) -> int:
     checkout = Checkout(Path.cwd(), in_hook=True)
+    roots = list_roots(checkout)
     try:
-        _stage(checkout)
+        _stage(checkout, roots)
     except (MemsyncError, OSError) as error:
         _say(str(error))  # and look for secrets all the same
-    return _check_staged(checkout)
+    return _check_staged(checkout, roots)
 
 
-def _check_staged(checkout: Checkout) -> int:
+def _check_staged(checkout: Checkout, roots: Sequence[str]) -> int:
     """Say what is wrong with what is staged; a secret stops the commit."""
     _secrets.clear()
-    for root in list_roots(checkout):
-        allow = _load_allowed(checkout.top / root)
-        for path in check.list_staged(checkout, [root]):
-            for trouble in check.check_staged(checkout, path, allow):
-                _say(str(trouble))
-                if trouble.kind == "secret":
-                    _secrets.append(path)
+    for root in roots:
+        staged = check.list_staged(checkout, [root])
+        for trouble in check.check_staged(checkout, staged, _load_allowed(checkout.top / root)):
+            _say(str(trouble))
+            if trouble.kind == "secret":
+                _secrets.append(trouble.path)
     if _secrets:
         _say("nothing was committed; take it out, or see `memsync config memory.secrets.allow`")
-        for why in filter(None, {_find_notice(checkout.top / root) for root in list_roots(checkout)}):
+        for why in filter(None, {_find_notice(checkout.top / root) for root in roots}):
             _say(why)
     return BLOCKED if _secrets else 0
 
@@ -118,9 +118,9 @@ def _find_notice(root: Path) -> str:
         return ""
 
 
-def _stage(checkout: Checkout) -> None:
+def _stage(checkout: Checkout, roots: Sequence[str]) -> None:
     is_partial = Path(os.environ.get("GIT_INDEX_FILE", "")).name.startswith(_PARTIAL)
-    for layout in _find_layouts(checkout):
+    for layout in _find_layouts(checkout, roots):
         assert layout.project is not None
         loaded = config.load(layout)
         settings = loaded.settings
@@ -131,11 +131,9 @@ def _stage(checkout: Checkout) -> None:
         store = Store(layout.project)
         # A partial commit has an index of its own: what we would add there, the next commit would take out again.
         why = "it is a partial commit" if is_partial else under_way(layout.git) or _explain_emptiness(checkout)
-        names = list_paths(checkout, store)
-        before = aftermath.read_entries(checkout, names)
-        left = Left(why) if why else stage(checkout, store, load_allowed(layout, settings.allow_secrets))
-        aftermath.watch(checkout, before, names)
-        if left.why and is_held_back(checkout, store):
+        with aftermath.watch(checkout, [] if why else list_paths(checkout, store)):
+            left = Left(why) if why else stage(checkout, store, load_allowed(layout, settings.allow_secrets))
+        if left.why and is_held_back(store, state(checkout, path_of(checkout, store))):
             _say(f"{store.place.memories.relative_to(checkout.top)} is not in this commit: {left.why}")
 
 
@@ -165,7 +163,7 @@ def _post_rewrite(words: Sequence[str]) -> int:
 def _tell_changes(before: str, after: str, *, during: str = "") -> int:
     """Say what came into each store. Nothing in the middle of something: its end tells."""
     checkout = Checkout(Path.cwd(), in_hook=True)
-    for layout in _find_layouts(checkout):
+    for layout in _find_layouts(checkout, list_roots(checkout)):
         assert layout.project is not None
         if under_way(layout.git) in ("", during) and (
             text := describe_changes(checkout, layout.project, before, after)

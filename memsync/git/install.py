@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -56,9 +56,15 @@ def find_hooks(checkout: Checkout, layout: Layout) -> Hooks:
     return Hooks(directory, "repository")
 
 
+def read_noted(checkout: Checkout) -> list[str] | None:
+    """Return the directories that `install` has noted in the clone of *checkout*, relative to its top; None: it never ran here."""
+    said = checkout.ask("config", "--local", "--get-all", ROOTS)
+    return None if said is None else said.splitlines()
+
+
 def list_roots(checkout: Checkout) -> list[str]:
     """Return the directories of *checkout* that have memories and were installed, relative to its top."""
-    return (checkout.ask("config", "--local", "--get-all", ROOTS) or ".").splitlines()
+    return read_noted(checkout) or ["."]
 
 
 def install(layout: Layout) -> list[str]:
@@ -87,20 +93,20 @@ def install(layout: Layout) -> list[str]:
             *done,
             f"lefthook writes the hooks here; merge into its configuration (a key may stand there only once):\n{hookfile.lefthook_snippet()}",
         ]
-    directory = "" if hooks.is_shared else _own_directory()
+    directory, roots = "" if hooks.is_shared else _own_directory(), list_roots(checkout)
     files.make_dirs(hooks.directory, private=False)
     for name in hookfile.NAMES:
-        done += _install_one(hooks.directory / name, list_roots(checkout), directory)
+        done += _install_one(hooks.directory / name, roots, directory)
     return done
 
 
 def _note_root(checkout: Checkout, layout: Layout) -> Iterator[str]:
     assert layout.root is not None
-    root = layout.root.relative_to(checkout.top).as_posix()
-    for stale in _find_stale_roots(layout):
+    root, noted = layout.root.relative_to(checkout.top).as_posix(), read_noted(checkout) or []
+    for stale in _find_stale_roots(layout, noted):
         checkout.do("config", "--local", "--unset-all", ROOTS, f"^{re.escape(stale)}$")
         yield f"forgot {stale}, which has no memories any more"
-    if root not in (checkout.ask("config", "--local", "--get-all", ROOTS) or "").splitlines():
+    if root not in noted:
         checkout.do("config", "--local", "--add", ROOTS, root)
         yield f"noted {root} as a directory with memories in this clone"
 
@@ -170,7 +176,7 @@ def uninstall(layout: Layout) -> list[str]:
     done = driver.uninstall(checkout.top)
     for name in hookfile.NAMES:
         done += _uninstall_one(hooks.directory / name)
-    if checkout.ask("config", "--local", "--get-all", ROOTS) is not None:
+    if read_noted(checkout) is not None:
         checkout.do("config", "--local", "--unset-all", ROOTS)
         done.append("forgot the directories with memories of this clone")
     return done
@@ -227,49 +233,66 @@ def status(layout: Layout) -> dict[str, Any]:
     """
     assert layout.git is not None
     checkout = Checkout(layout.git.root)
-    hooks = find_hooks(checkout, layout)
-    directory = "" if hooks.is_shared else _own_directory()
-    states = {name: _find_state(checkout.top, hooks, name, list_roots(checkout), directory) for name in hookfile.NAMES}
-    merging = find_rule(layout)
+    noted, command = read_noted(checkout), driver.find_command(checkout)
+    hooks, states = find_states(layout, noted)
+    merging = _find_rule(checkout, layout, command)
     return {
         "hooks_path": str(hooks.directory),
         "keeper": hooks.keeper,
         "hooks": states,
-        "driver": checkout.ask("config", "--get", "merge.memsync.driver"),
+        "driver": command,
         "attribute": merging is not None and merging.here == driver.MERGE,
         "merging": merging,
-        "problems": [*(merging.find_problems() if merging else ()), *list_stale_roots(layout)],
+        "problems": [*(merging.find_problems() if merging else ()), *list_stale_roots(layout, noted)],
     }
+
+
+def find_states(layout: Layout, noted: Sequence[str] | None) -> tuple[Hooks, dict[str, str]]:
+    """Return where the hooks are, and the state of each of ours as `status` says it, where *noted* is what `read_noted` does.
+
+    Raises:
+        GitRefused
+    """
+    assert layout.git is not None
+    checkout = Checkout(layout.git.root)
+    hooks = find_hooks(checkout, layout)
+    directory = "" if hooks.is_shared else _own_directory()
+    return hooks, {name: _find_state(checkout.top, hooks, name, noted or ["."], directory) for name in hookfile.NAMES}
 
 
 def find_rule(layout: Layout) -> MergeRule | None:
     """Return how git merges the memories of the project; None where it does not have them."""
-    if layout.git is None or layout.project is None:
+    if layout.git is None:
         return None
     checkout = Checkout(layout.git.root)
+    return _find_rule(checkout, layout, driver.find_command(checkout))
+
+
+def _find_rule(checkout: Checkout, layout: Layout, command: str | None) -> MergeRule | None:
+    if layout.project is None:
+        return None
     path = layout.project.memories.relative_to(checkout.top).as_posix()
     is_known = bool(checkout.ask("ls-files", "--", f":(top,literal){path}"))
-    return read_rule(checkout, path) if is_known else None
+    return read_rule(checkout, path, has_driver=command is not None) if is_known else None
 
 
-def list_stale_roots(layout: Layout) -> list[str]:
-    """Return what to say about noted directories that have no memories any more, as after a move."""
+def list_stale_roots(layout: Layout, noted: Sequence[str] | None) -> list[str]:
+    """Return what to say about directories, of those *noted*, that have no memories any more, as after a move."""
     return [
         f"memories were in {root}, and are not there any more; `memsync git install` notes where they are now"
-        for root in _find_stale_roots(layout)
+        for root in _find_stale_roots(layout, noted or [])
     ]
 
 
-def _find_stale_roots(layout: Layout) -> list[str]:
-    """Return the noted directories without a store, but for the project's own, which may have none yet."""
+def _find_stale_roots(layout: Layout, noted: Sequence[str]) -> list[str]:
+    """Return the *noted* directories without a store, but for the project's own, which may have none yet."""
     assert layout.git is not None
     assert layout.root is not None
     top = layout.git.root
-    noted = (Checkout(top).ask("config", "--local", "--get-all", ROOTS) or "").splitlines()
     return [root for root in noted if top / root != layout.root and not (top / root / STORE_DIR).is_dir()]
 
 
-def _find_state(top: Path, hooks: Hooks, name: str, places: list[str], directory: str) -> str:
+def _find_state(top: Path, hooks: Hooks, name: str, places: Sequence[str], directory: str) -> str:
     if hooks.keeper == "lefthook":
         call = f"memsync git hook {name}".encode()
         return "installed" if any(call in files.read(top / one)[0] for one in _LEFTHOOK) else "missing"

@@ -63,8 +63,8 @@ def push(layout: Layout, store: Store) -> str:
 
 def _refuse_empty(checkout: Checkout, store: Store, upstream: str) -> None:
     path = path_of(checkout, store)
-    theirs = len(read_memories(checkout, upstream, path))
-    if theirs and not read_memories(checkout, "HEAD", path):
+    theirs, ours = map(len, read_memories(checkout, (upstream, "HEAD"), path))
+    if theirs and not ours:
         raise GitRefused(
             "push",
             f"{upstream} has {count(theirs, 'memory')} and this branch has none",

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from memsync.format import jsonl, merge
 from memsync.records import Change, Memory
 from memsync.store import changes
+from memsync.store.blobs import read_blobs
 from memsync.store.checkout import Checkout
 from memsync.store.places import Place
 
 
 def describe_changes(checkout: Checkout, place: Place, before: str, after: str) -> str:
     """Say what *after* has that *before* had not: "+3 memories, 1 changed"; "" if nothing."""
-    path = place.memories.relative_to(checkout.top).as_posix()
-    old, new = (read_memories(checkout, rev, path) for rev in (before, after))
+    if before == after:
+        return ""
+    old, new = read_memories(checkout, (before, after), place.memories.relative_to(checkout.top).as_posix())
     return format_counts(changes.compare_memories(old, new))
 
 
-def read_memories(checkout: Checkout, rev: str, path: str) -> dict[str, Memory]:
-    """Return the memories of *path* in the commit or tree *rev*; none if it is not there."""
-    data = checkout.run("cat-file", "blob", f"{rev}:{path}").out
-    lines = merge.current(jsonl.read_lines(data))
-    return {id_: line.memory for id_, line in lines.items() if line.memory}
+def read_memories(checkout: Checkout, revs: Sequence[str], path: str) -> list[dict[str, Memory]]:
+    """Return the memories of *path* in each of the commits or trees *revs*; none where it is not there."""
+    texts = read_blobs(checkout, [f"{rev}:{path}" for rev in revs])
+    return [
+        {id_: line.memory for id_, line in merge.current(jsonl.read_lines(data or b"")).items() if line.memory}
+        for data in texts
+    ]
 
 
 def format_counts(changes: Iterable[Change]) -> str:

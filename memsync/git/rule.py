@@ -5,6 +5,7 @@ Git is asked, not the files: a later line, another `.gitattributes` or a moved f
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -39,15 +40,9 @@ class MergeRule:
             yield f"the merge rule for {self.path} is not committed (HEAD has {now}), so other clones merge it as text; commit .gitattributes"
 
 
-def read_rule(checkout: Checkout, path: str) -> MergeRule:
+def read_rule(checkout: Checkout, path: str, *, has_driver: bool) -> MergeRule:
     """Ask git how it merges *path*, the memory file from the top."""
-    is_committed = checkout.run("cat-file", "-e", f"HEAD:{path}").code == 0
-    return MergeRule(
-        path,
-        _ask_attribute(checkout, path),
-        _ask_committed(checkout, path) if is_committed else "",
-        checkout.ask("config", "--get", f"merge.{driver.MERGE}.driver") is not None,
-    )
+    return MergeRule(path, _ask_attribute(checkout, path), _ask_committed(checkout, path), has_driver)
 
 
 def _ask_attribute(checkout: Checkout, path: str, *options: str, index: Path | None = None) -> str:
@@ -57,12 +52,15 @@ def _ask_attribute(checkout: Checkout, path: str, *options: str, index: Path | N
 
 
 def _ask_committed(checkout: Checkout, path: str) -> str:
-    """Ask by an index that has nothing but HEAD's files of attributes, because `--source` came with git 2.40."""
-    names = [str(parent / ".gitattributes") for parent in PurePosixPath(path).parents]
-    rows = checkout.run("ls-tree", "--full-tree", "HEAD", "--", *names).out
+    """Ask by an index that has nothing but HEAD's files of attributes, because `--source` came with git 2.40; "" if HEAD lacks *path*."""
+    names = [path, *(str(parent / ".gitattributes") for parent in PurePosixPath(path).parents)]
+    rows = checkout.run("ls-tree", "--full-tree", "-z", "HEAD", "--", *names).out.split(b"\0")[:-1]
+    others = [row for row in rows if row.partition(b"\t")[2] != os.fsencode(path)]
+    if others == rows:
+        return ""
     with TemporaryDirectory(prefix="memsync-") as directory:
-        index = Path(directory) / "index"
-        env = {"GIT_INDEX_FILE": str(index)}
-        checkout.run("read-tree", "--empty", env=env)
-        checkout.run("update-index", "--index-info", stdin=rows, env=env)
+        index = Path(directory) / "index"  # where there is none, git takes it for empty
+        if others:
+            stdin = b"".join(row + b"\0" for row in others)
+            checkout.run("update-index", "-z", "--index-info", stdin=stdin, env={"GIT_INDEX_FILE": str(index)})
         return _ask_attribute(checkout, path, "--cached", index=index)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -45,12 +45,27 @@ def state(checkout: Checkout, path: str) -> str:
     Raises:
         GitRefused
     """
-    return checkout.do("status", "--porcelain", "-z", "--untracked-files=all", "--", path)[:2] or "  "
+    return read_states(checkout, [path])[path]
 
 
-def is_held_back(checkout: Checkout, store: Store) -> bool:
-    """Tell whether something of the store is not in the index."""
-    letters = state(checkout, path_of(checkout, store))
+def read_states(checkout: Checkout, paths: Sequence[str]) -> dict[str, str]:
+    """Return what `state` does of each of *paths*; without renames, which git sees only between paths of one question.
+
+    Raises:
+        GitRefused
+    """
+    words = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--", *paths)
+    rows = [(row[:2], row[3:].rstrip("/")) for row in checkout.do(*words).split("\0") if row]
+    return {path: next((letters for letters, name in rows if _is_about(name, path)), "  ") for path in paths}
+
+
+def _is_about(name: str, path: str) -> bool:
+    """Tell whether *name* is *path*, or a directory in its place, or a repository that it is in."""
+    return name == path or name.startswith(f"{path}/") or path.startswith(f"{name}/")
+
+
+def is_held_back(store: Store, letters: str) -> bool:
+    """Tell whether something of the store is not in the index, where *letters* are what `state` says of its file."""
     return letters[1] != " " or files.stamp(store.place.pending).size > 0
 
 
@@ -92,10 +107,10 @@ def stage_whole(checkout: Checkout, store: Store) -> Left:
     path = path_of(checkout, store)
     if not os.path.lexists(checkout.top / path):
         return Left()  # nothing was ever written
-    letters = state(checkout, path)
-    if letters == "  ":
+    states = read_states(checkout, list_paths(checkout, store))
+    if states[path] == "  ":
         return Left("git ignores it" if repo.is_ignored(checkout.top / path) else "")
-    names = [*([path] if letters[1] != " " else ()), *find_companions(checkout, store)]
+    names = [*([path] if states[path][1] != " " else ()), *find_companions(checkout, store, states)]
     if names:
         checkout.do("add", "--", *names)
     return Left()
@@ -111,8 +126,11 @@ def _explain_refusal(checkout: Checkout, letters: str, path: str) -> str:
     return ""
 
 
-def find_companions(checkout: Checkout, store: Store) -> list[str]:
-    """Return the two small files that belong to the memories, where the index lacks lines of ours and nothing else."""
+def find_companions(checkout: Checkout, store: Store, states: Mapping[str, str]) -> list[str]:
+    """Return the two small files that belong to the memories, where the index lacks lines of ours and nothing else.
+
+    *states* is what `read_states` says of `list_paths`.
+    """
     directory = store.place.directory
     mine: dict[Path, Callable[[bytes], bytes]] = {
         directory / ".gitignore": lambda data: data or b"local/\n",
@@ -121,6 +139,6 @@ def find_companions(checkout: Checkout, store: Store) -> list[str]:
     return [
         name
         for path, add_ours in mine.items()
-        if state(checkout, name := path.relative_to(checkout.top).as_posix())[1] in "?M"
+        if states[name := path.relative_to(checkout.top).as_posix()][1] in "?M"
         and add_ours(repo.read_staged(path) or b"") == files.read(path)[0].replace(b"\r\n", b"\n")
     ]

@@ -138,11 +138,11 @@ def newest_events(project: Project, most: int) -> tuple[list[Event], datetime | 
     head = history.head(files.root)
     commits = list_dates(files.root, files.path, head) if head else []
     if len(commits) <= most or len(history.names_of(files.root, files.path, [head])) > 1:
-        return _read_events(project, files, None), None
+        return _read_events(project, files, None, head=head), None
     base = commits[most][0]
     if list_dates(files.root, files.path, head, f"^{base}") != commits[:most]:
-        return _read_events(project, files, None), None
-    return _read_events(project, files, None, base=base), max(when for _, when in commits[most:])
+        return _read_events(project, files, None, head=head), None
+    return _read_events(project, files, None, head=head, base=base), max(when for _, when in commits[most:])
 
 
 def _select(ref: str, found: list[Event]) -> list[Event]:
@@ -160,9 +160,10 @@ def _read_events(
     *,
     everywhere: bool = False,
     held: dict[str, bytes] | None = None,
+    head: str | None = None,
     base: str = "",
 ) -> list[Event]:
-    head = history.head(files.root)
+    head = history.head(files.root) if head is None else head
     since = [f"^{base}"] if base else []
     revs = [*([head] if head else []), *since, *(history.EVERYWHERE if everywhere else ())]
     matches = make_matcher(ref)

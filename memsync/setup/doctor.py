@@ -228,27 +228,26 @@ def _examine_git(project: Project) -> Iterator[Finding]:
     if project.layout.git is None or project.layout.root is None:
         return
     from memsync.git import driver
-    from memsync.git.install import ROOTS, find_rule, list_stale_roots, status
+    from memsync.git.install import find_rule, find_states, list_stale_roots, read_noted
     from memsync.store.checkout import Checkout
 
-    git = Checkout(project.layout.git.root)
-    is_installed = git.ask("config", "--local", "--get-all", ROOTS) is not None
+    noted = read_noted(Checkout(project.layout.git.root))
     rule = find_rule(project.layout)
-    for what in (*(rule.find_problems() if rule else ()), *list_stale_roots(project.layout)):
-        yield Finding("warning" if is_installed else "note", "git", what)
+    for what in (*(rule.find_problems() if rule else ()), *list_stale_roots(project.layout, noted)):
+        yield Finding("note" if noted is None else "warning", "git", what)
     if driver.list_misleading(project.layout.git.root):
         what = (
             "git diff of memories is no patch, because of diff.memsync.textconv; tools that put parts of files aside "
             "(lint-staged, lefthook) would write its output into the file"
         )
         yield Finding("warning", "git", what, fixable=True)
-    if not is_installed or project.settings.stealth:
+    if noted is None or project.settings.stealth:
         return  # nobody asked for hooks in this clone
-    states = status(project.layout)
-    for name, state in states["hooks"].items():
+    hooks, states = find_states(project.layout, noted)
+    for name, state in states.items():
         if state != "installed":
             what = f"the hook {name} of memsync is {state}; `memsync git install` installs it"
-            yield Finding("note", states["hooks_path"], what)
+            yield Finding("note", str(hooks.directory), what)
 
 
 def fix_findings(project: Project) -> list[str]:

@@ -174,15 +174,16 @@ def _install_git_hooks(project: Project, *, dry_run: bool) -> tuple[list[str], l
         return [], []
     from memsync.git import driver
     from memsync.git import install as git
+    from memsync.store.checkout import Checkout
 
     try:
-        found = git.status(project.layout)
-        lacking = [name for name, state in found["hooks"].items() if state != "installed"]
+        hooks, states = git.find_states(project.layout, git.read_noted(Checkout(project.layout.git.root)))
+        lacking = [name for name, state in states.items() if state != "installed"]
         misleading = driver.list_misleading(project.layout.git.root)
         said = git.install(project.layout) if not dry_run else []
     except MemsyncError as error:
         return [], [f"git: the hooks were not installed: {error}"]
-    if found["keeper"] == "lefthook":
+    if hooks.keeper == "lefthook":
         return [], said
     done = [f"git: installed the hooks {', '.join(lacking)}"] if lacking else []
     return [*done, *([f"git: {driver.PLAIN}"] if misleading else [])], []

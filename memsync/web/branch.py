@@ -144,7 +144,7 @@ def _describe_stage(project: Project) -> str:
     letters = stage.state(checkout, stage.path_of(checkout, project.store("project")))
     if letters == "??":
         return _UNKNOWN
-    if stage.is_held_back(checkout, project.store("project")):
+    if stage.is_held_back(project.store("project"), letters):
         return _WAITING
     return "nothing to commit" if letters == "  " else "staged"
 

@@ -72,7 +72,7 @@ def test_a_secret_that_was_found_before_the_time_ran_out_stops_the_commit(repo, 
     real = shutil.which("git")
     mark = tmp_path / "checking"  # what is staged in the first store is being looked at
     slow.write_text(
-        f"#!/bin/sh\ncase \"$*\" in *ACMRTU*aa/*) : > '{mark}';; *:bb/*) [ ! -e '{mark}' ] || exec sleep 60;; esac\n"
+        f"#!/bin/sh\ncase \"$*\" in *--diff-filter*aa/*) : > '{mark}';; *bb/*) [ ! -e '{mark}' ] || exec sleep 60;; esac\n"
         f"exec '{real}' \"$@\"\n"
     )
     slow.chmod(0o755)
