@@ -393,13 +393,16 @@ class TestHurry:
 
 @pytest.mark.parametrize("given", [0, 3, 12])
 def test_a_session_starts_with_the_same_by_the_heads_in_the_cache_as_by_the_files(repo, clock, given):
-    """Thirty of equal worth, archived, replaced, scoped to a folder, in three stores; the session has some of them."""
+    """Worth little or much, archived, replaced, scoped to a folder, in three stores; the session has some of them."""
     (repo.root / "src").mkdir()
     with Memsync.open(repo.root, clock=clock) as project:
         for number in range(36):
             where = {5: "stealth", 7: "global"}.get(number % 9)
             anchors = ["src/"] if number % 5 == 0 and not where else []
             worth = 0.9 if number % 4 else 0.35
+            clock.move(
+                seconds=1
+            )  # so that none of equal worth come in the order of their ids, which differ from run to run
             project.remember(
                 f"Rule {number} of the house is rule {number}", importance=worth, scope=where, anchors=anchors
             )
