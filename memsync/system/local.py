@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -206,15 +207,26 @@ def is_tracked(local: Path, top: Path, git_dir: Path) -> bool:
     git is asked where the name is found or the index spells no whole names.
     """
     name = os.path.relpath(os.path.join(os.path.realpath(local.parent), local.name), os.path.realpath(top))
+    index = os.path.join(git_dir, "index")
     try:
-        index = (git_dir / "index").read_bytes()
+        seen = os.stat(index)
+        state = seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns
+        may_be = _may_name(index, os.fsencode(name.replace(os.sep, "/")).lower(), state)
     except FileNotFoundError:
         return False
     is_split = any(name.startswith("sharedindex.") for name in os.listdir(git_dir))
-    is_plain = index[4:8] in (b"\0\0\0\2", b"\0\0\0\3") and not is_split
-    if is_plain and os.fsencode(name.replace(os.sep, "/")).lower() not in index.lower():
-        return False
-    return _git_tracks(name, top)
+    return (may_be or is_split) and _git_tracks(name, top)
+
+
+@lru_cache(maxsize=8)
+def _may_name(index: str, name: bytes, _state: tuple[int, ...]) -> bool:
+    """Tell whether git's *index* has *name*, or may have it because it spells no whole names.
+
+    Read once for each state: of 10,000 files it is a megabyte, and a server asks at each call.
+    """
+    with open(index, "rb") as file:
+        data = file.read()
+    return data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3") or name in data.lower()
 
 
 def _git_tracks(name: str, top: Path) -> bool:
