@@ -7,8 +7,8 @@ was changed by somebody else since is left alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _FILE: Final = "undo.json"
 _KEPT: Final = 50  # commands
+_ROOM: Final = 1 << 14  # bytes from which on the file is put in order when a command is noted
 log = Log(__name__)
 
 
@@ -80,9 +81,7 @@ def note_steps(project: Project, words: str) -> None:
         hashes = zip(_hash_all(olds), _hash_all(map(store.get, ids)), strict=True)
         steps += [Step(scope, id_, *both) for id_, both in zip(ids, hashes, strict=True) if both[0] != both[1]]
     if steps and (path := _find_path(project)):
-        stacks = _read(path)
-        done = [*stacks["done"], Command(words, format_time(project.clock()), tuple(steps))][-_KEPT:]
-        _write(path, {"done": done, "undone": []})
+        _add(path, Command(words, format_time(project.clock()), tuple(steps)))
     for store in project.stores.values():
         store.touched.clear()
 
@@ -225,19 +224,45 @@ def _find_path(project: Project) -> Path | None:
 
 
 def _read(path: Path) -> dict[str, list[Command]]:
-    try:
-        found: dict[str, list[Any]] = json.loads(files.read(path)[0] or b"{}")
-        return {
-            name: [Command(words, at, tuple(Step(*step) for step in steps)) for words, at, steps in found.get(name, [])]
-            for name in ("done", "undone")
-        }
-    except (ValueError, TypeError, AttributeError):  # cut off by a full disk: nothing that memories depend on
-        return {"done": [], "undone": []}
+    """Return the commands that were done and those that were taken back: the first line has both, each other one a command done since."""
+    done, undone = list[Command](), list[Command]()
+    for line in files.read(path)[0].split(b"\n"):
+        with suppress(ValueError, TypeError, AttributeError):  # damaged: nothing that memories depend on
+            found = json.loads(line or b"{}")
+            if isinstance(found, dict):
+                done += map(_as_command, found.get("done", []))
+                undone += map(_as_command, found.get("undone", []))
+            else:
+                done.append(_as_command(found))
+                undone.clear()
+    return {"done": done[-_KEPT:], "undone": undone}
 
 
-def _write(path: Path, stacks: dict[str, list[Command]]) -> None:
+def _as_command(row: Sequence[Any]) -> Command:
+    words, at, steps = row
+    return Command(words, at, tuple(Step(*step) for step in steps))
+
+
+def _add(path: Path, command: Command) -> None:
+    """Note *command*, which was just done, as `_write` does: behind what there is, which is not read until there is much."""
+    if files.stamp(path).size > _ROOM:
+        _write(path, {"done": [*_read(path)["done"], command][-_KEPT:], "undone": []})
+        return
+    with _passing_over():
+        files.append(path, json.dumps(command).encode() + b"\n", private=True, durable=False)
+
+
+def _write(path: Path, stacks: Mapping[str, Sequence[Command]]) -> None:
     """Write *stacks* without fsync, for which each write would wait twice more: after a power cut there may be nothing to take back."""
+    with _passing_over():
+        data = json.dumps(stacks).encode() + b"\n"
+        files.rewrite(path, data, was=files.read(path)[0], private=True, durable=False)
+
+
+@contextmanager
+def _passing_over() -> Iterator[None]:
+    """Have a failure only logged: what it was about has been done."""
     try:
-        files.rewrite(path, json.dumps(stacks).encode(), was=files.read(path)[0], private=True, durable=False)
+        yield
     except (StoreError, OSError) as error:
         log.info("cannot be taken back by undo: %s", error)

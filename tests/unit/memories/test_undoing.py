@@ -165,3 +165,44 @@ def test_what_is_purged_is_in_no_note(repo, command):
         forget_steps(project, [one.id])
         note_steps(project, "rm")
         assert list_commands(project) == []
+
+
+def test_a_command_is_noted_behind_the_others_which_are_not_read_again(repo, command):
+    path = repo.root / ".gobby" / "local" / "undo.json"
+    command("remember", lambda p: p.remember("prices are integers"))
+    before = path.read_bytes()
+    command("remember", lambda p: p.remember("uploads are limited to 10 MB"))
+    assert path.read_bytes().startswith(before)
+    assert path.read_bytes().count(b"\n") == 2
+
+
+def test_no_more_commands_are_kept_than_can_be_taken_back_however_many_are_noted(repo):
+    path = repo.root / ".gobby" / "local" / "undo.json"
+    with Project.open(repo.root) as project:
+        for number in range(200):
+            project.remember(f"the number of part {number} is {number * 7919}")
+            note_steps(project, f"(part {number})")
+        names = [one.name for one in list_commands(project)]
+    assert names == [f"part {number}" for number in range(199, 149, -1)]
+    assert path.stat().st_size < 20_000
+
+
+def test_what_is_noted_as_before_there_were_lines_is_taken_back_too(repo, command):
+    path = repo.root / ".gobby" / "local" / "undo.json"
+    command("remember", lambda p: p.remember("prices are integers"))
+    path.write_text(json.dumps({"done": [json.loads(path.read_bytes())], "undone": []}))
+    command("remember", lambda p: p.remember("uploads are limited to 10 MB"))
+    go(repo)
+    assert texts(repo) == {("project", "prices are integers")}
+    go(repo)
+    assert texts(repo) == set()
+
+
+def test_a_damaged_line_keeps_no_other_command_from_being_taken_back(repo, command):
+    path = repo.root / ".gobby" / "local" / "undo.json"
+    command("remember", lambda p: p.remember("prices are integers"))
+    path.write_bytes(path.read_bytes() + b'["remember", "2026-\n[1, 2, 3]\n{"done": 7}\n')
+    command("remember", lambda p: p.remember("uploads are limited to 10 MB"))
+    go(repo)
+    go(repo)
+    assert texts(repo) == set()

@@ -28,7 +28,11 @@ def test_what_git_comes_to_track_and_no_longer_tracks_is_seen_at_the_next_look(r
     below.mkdir(parents=True)
     (below / "hooks.log").write_text("{}")
     seen = []
-    for words in (("status",), ("add", "-f", ".gobby/local/hooks.log"), ("rm", "-q", "--cached", ".gobby/local/hooks.log")):
+    for words in (
+        ("status",),
+        ("add", "-f", ".gobby/local/hooks.log"),
+        ("rm", "-q", "--cached", ".gobby/local/hooks.log"),
+    ):
         repo.git(*words)
         seen += [local.is_tracked(below, repo.root, repo.root / ".git") for _ in range(2)]
     assert seen == [False, False, True, True, False, False]
