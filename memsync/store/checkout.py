@@ -239,6 +239,9 @@ def objects(top: Path) -> Iterator[Callable[..., bytes | None]]:
     Of a block of whole lines after the other it takes what the second argument makes of it, so that a process that
     stays need not hold a large file at once.
     All of them come from one `git cat-file --batch` of GitPython, by the rules of `Checkout`.
+
+    Raises:
+        GitRefused: that ended before it had answered.
     """
     import subprocess
 
@@ -264,6 +267,8 @@ def objects(top: Path) -> Iterator[Callable[..., bytes | None]]:
             return os.fsencode(ref) + b"\n"
 
         def _parse_object_header(self, header_line: bytes) -> tuple[str, str, int]:
+            if not header_line:
+                raise BrokenPipeError
             words = header_line.split()
             if len(words) != 3 or len(words[0]) not in (40, 64):
                 raise ValueError(header_line)
@@ -282,6 +287,8 @@ def _pick_object(git: Git, name: str, pick: Pick | None = None) -> bytes | None:
         _, kind, size, stream = git.stream_object_data(name)
     except ValueError:
         return None
+    except OSError:  # a broken pipe, which would look as if the reader of our output had gone
+        raise GitRefused("cat-file --batch", "it ended before it answered") from None
     if kind != "blob" or pick is None:
         data = stream.read(size)
         return data if kind == "blob" else None

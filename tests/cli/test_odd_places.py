@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,27 @@ def test_a_closed_output_does_not_undo_what_was_done(repo):
 def test_a_reader_that_has_seen_enough_is_no_error(repo):
     repo.write_memories("".join(f'{{"id":"{n}","content":"alpha {n}"}}\n' for n in range(3000)))
     assert shell(f"{MEMSYNC} memory list | head -1", repo.root) == (0, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no sh")
+@pytest.mark.parametrize("command", ["blame", "log", "diff"])
+def test_a_git_that_ends_too_early_is_not_taken_for_a_reader_that_has_seen_enough(repo, tmp_path, command):
+    repo.write_memories('{"id":"mm-aaaaaa","content":"alpha"}\n')
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "one")
+    repo.write_memories('{"id":"mm-aaaaaa","content":"beta"}\n')
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "two")
+    dying = tmp_path / "bin" / "git"
+    dying.parent.mkdir()
+    dying.write_text(
+        f"""#!/bin/sh\ncase "$*" in *cat-file*--batch) exit 1;; esac\nexec '{shutil.which("git")}' "$@"\n"""
+    )
+    dying.chmod(0o755)
+    path = f"{dying.parent}{os.pathsep}{os.environ['PATH']}"
+    words = {"blame": ("mm-aaaaaa",), "log": (), "diff": ("HEAD~1",)}[command]
+    ran = memsync("memory", command, *words, cwd=repo.root, env={"PATH": path})
+    assert (ran.code, ran.err) == (1, "memsync: git cat-file --batch failed: it ended before it answered\n")
 
 
 def test_a_directory_that_is_gone_is_said_so(repo):
