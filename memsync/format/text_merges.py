@@ -10,12 +10,17 @@ not appended to the others of its record here
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from memsync.format.codec import NEVER, Line, bare
 from memsync.format.jsonl import repeated_ids
 from memsync.system.dataclass import dataclass, field
+
+# Stands for any record that is still to come: behind all others, and older than they are.
+_OLD: Final = Line(b"", chr(sys.maxunicode), deleted_at=NEVER + timedelta(microseconds=1))
 
 
 @dataclass
@@ -55,16 +60,22 @@ class _Record:
         )
 
 
+def may_have_sides(lines: Sequence[Line]) -> bool:
+    """Tell whether *lines* have two sides of a record, or would if a record that was written long ago stood behind them."""
+    return bool(find([*lines, _OLD]))
+
+
 def find(lines: Sequence[Line]) -> dict[str, list[list[Line]]]:
     """Return, by id, the lines of each side where a merge of text put two versions of a record into one file."""
     if not (repeated := repeated_ids(lines)):
         return {}
     named = [line for line in lines if line.id is not None]
-    found = {line.id: _Record() for line in named if line.id in repeated}
+    numbers = [number for number, line in enumerate(named) if line.id in repeated]
+    found = {named[number].id or "": _Record() for number in numbers}
     inside = _find_inside(named, found)
-    for number, (line, after) in enumerate(zip(named, [*named[1:], None], strict=True)):
-        if record := found.get(line.id or ""):
-            record.add(line, number, after, is_inside=number in inside)
+    for number in numbers:
+        line, after = named[number], named[number + 1] if number + 1 < len(named) else None
+        found[line.id or ""].add(line, number, after, is_inside=number in inside)
     return {id_: record.sides for id_, record in found.items() if len(record.sides) > 1}
 
 

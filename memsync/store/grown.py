@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from memsync.errors import MemsyncError
 from memsync.format import jsonl
 from memsync.format.codec import Line
+from memsync.format.late import text_merges
 from memsync.store import files
 from memsync.system.late import late
 from memsync.system.named import NamedTuple
@@ -28,7 +29,7 @@ _SOON: Final = 1.0  # seconds until the whole is read
 
 
 class Known(NamedTuple):
-    """What a store has read: its lines, whether nothing waits or is in conflict, and the line that counts for each id."""
+    """What a store has read: its lines, whether nothing waits, is in conflict or has sides, and the line that counts for each id."""
 
     lines: Sequence[Line]
     is_plain: bool
@@ -105,10 +106,12 @@ class Known(NamedTuple):
         return b"".join(reversed(raws))
 
     def _read(self, data: bytes) -> list[Line] | None:
-        """Return the lines of *data*, if each may follow what is known."""
+        """Return the lines of *data*, if each may follow what is known and makes no side of a merge of text."""
         added = jsonl.read_lines(data)
-        is_older = any((old := self.current.get(line.id or "")) and line.moment < old.moment for line in added)
-        return None if is_older or jsonl.in_conflict(added) else added
+        are_new = jsonl.have_own_ids(added) and self.current.keys().isdisjoint(jsonl.ids_of(added))
+        if are_new and len(self.current) == len(self.lines):
+            return added
+        return None if jsonl.in_conflict(added) or text_merges.may_have_sides([*self.lines, *added]) else added
 
 
 class Later:

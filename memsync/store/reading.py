@@ -44,7 +44,8 @@ class Reading:
         self._all: list[Line] = []  # of the file, then of the pending one, then what had to be merged
         self._ends = (0, 0)  # where in _all the two files end
         self._by_id: dict[str, Line] = {}
-        self._in_conflict = self._is_split = False  # by git; by a merge of text that left two versions of a record
+        self._in_conflict = False  # by git
+        self._is_split = False  # by a merge of text: a record has two versions, or would behind an older line
         self.followers = diff.Followers()
         self._later = grown.Later(self._mutex)
         self._written: list[Line] = []  # by the export that just ends
@@ -129,7 +130,7 @@ class Reading:
         self._by_id |= jsonl.current(self._all[len(lines) :])
         self._is_dropped = False
         self._in_conflict = not is_simple and jsonl.in_conflict(lines)
-        self._is_split = not (is_simple or self._in_conflict) and bool(text_merges.find(lines))
+        self._is_split = not (is_simple or self._in_conflict) and text_merges.may_have_sides(lines)
 
     def _lay_table(self, table: Table) -> None:
         self._table, self._all, self._by_id, self._ends = table, [], {}, (len(table), len(table))
@@ -170,7 +171,8 @@ class Reading:
 
     @property
     def _known(self) -> grown.Known:
-        return grown.Known(self._lines, self._ends[0] == len(self._lines) and not self._in_conflict, self._current)
+        is_plain = self._ends[0] == len(self._lines) and not (self._in_conflict or self._is_split)
+        return grown.Known(self._lines, is_plain, self._current)
 
     def _follow_growth(self) -> list[Change] | None:
         """Take in what the file has more than at the last look; None: all of it must be read."""

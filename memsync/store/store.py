@@ -274,8 +274,8 @@ class Store(Reading):
     def _append(self, raws: list[bytes], old: Sequence[bytes] = (), *, keep: bool = True) -> list[Change]:
         """Append *raws*, the last of which replace the lines *old*.
 
-        In a file that git may merge as text each of *old* is repeated first: so a reader sees where
-        another side has changed that line in its place.
+        In the file each of *old* is repeated first: so a reader sees where another side of a merge of text has changed
+        that line in its place, and that no other has where an older record follows.
         """
         if not raws:
             return []
@@ -284,7 +284,7 @@ class Store(Reading):
         if self._waits:
             parts = self._lines[:end], self._lines[end:last], self._lines[last:]
             new = pending.add_bases(raws, *parts, find_head=partial(checkout.find_head, self.path))
-        elif not self.place.private:
+        else:
             first = len(raws) - len(old)
             new = raws[:first] + [raw for pair in zip(map(bare, old), raws[first:], strict=True) for raw in pair]
         path = self.place.pending if self._waits else self.path
@@ -299,7 +299,8 @@ class Store(Reading):
         before, after = files.append(path, data, private=self.place.private)
         local_history.note(self.place.local, raws if keep else (), private=self.place.private)
         self.in_log_form = not self._waits
-        if before != seen[self._waits] or last != self._count_lines() or (self._waits and self.look()[0] != seen[0]):
+        is_other = before != seen[self._waits] or (self._waits and self.look()[0] != seen[0])
+        if is_other or last != self._count_lines() or (self._is_split and not self._waits):
             return self.refresh()  # somebody without the lock wrote in between, or merged lines are in the way
         with self.followers.whole():
             changes = self._take_in(lines, waiting=self._waits)

@@ -84,8 +84,10 @@ def test_lines_of_two_logs_one_after_the_other_are_two_sides():
     assert texts(*lines).keys() == {"of A", "of B, again"}
 
 
+@pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize("deed", ["removes", "edits"])
-def test_what_was_written_after_the_clock_went_back_makes_no_text_merge(store, deed):
+def test_what_was_written_after_the_clock_went_back_makes_no_text_merge(tmp_path, deed, private):
+    store = Store(Place("project", tmp_path / ".gobby", tmp_path, private=private))
     write(store, record("base", EARLY), record("other", EARLY, "mm-b"))
     with store.writing():
         store.update({"mm-a": {"content": "edited", "updated_at": EARLY.replace("01T", "02T")}})

@@ -7,6 +7,8 @@ import os
 import pytest
 from helpers import memory_line
 
+from memsync.format.codec import encode
+from memsync.records import Memory, parse_time
 from memsync.store import files, grown
 from memsync.store.places import locate
 from memsync.store.store import Store
@@ -152,6 +154,48 @@ def test_however_a_file_grows_its_follower_has_what_a_fresh_reader_has(store, pa
         append(store, part)
         store.refresh()
         assert agrees(store)
+
+
+EARLY, LATE = (f"2026-0{month}-01T00:00:00Z" for month in (2, 3))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [("u1", "edited", LATE), ("v", "older", EARLY)],
+        [("v", "one", EARLY), ("v", "two", LATE), ("w", "older", EARLY)],
+        [("u1", "edited", LATE), ("u1", "by another clock", EARLY), ("u1", "edited", LATE)],
+        [("u1", "edited", LATE), ("u1", "by another clock", EARLY), ("v", "new", LATE)],
+    ],
+    ids=["an older record", "of a new one", "a side again", "another record"],
+)
+def test_a_follower_sees_two_versions_where_a_fresh_reader_does(store, parts):
+    for id_, text, at in parts:
+        append(store, memory_line(id_, text, updated_at=at).encode())
+        store.refresh()
+        assert agrees(store)
+
+
+def test_an_edit_of_another_process_is_found_without_reading_what_is_known(store, read_whole):
+    other = Store(store.place)
+    with other.writing():
+        other.update({"u1": {"content": "edited", "updated_at": LATE}})
+        other.update({"u1": {"content": "edited twice", "updated_at": LATE}})
+    read_whole.clear()
+    store.refresh()
+    assert (store.get("u1").content, read_whole) == ("edited twice", [])
+    assert agrees(store)
+
+
+@pytest.mark.parametrize("is_ours", [True, False], ids=["spelled as by memsync", "with spaces"])
+def test_a_write_behind_the_log_of_another_tool_leaves_what_a_fresh_reader_finds(store, is_ours):
+    edited = Memory("u1", "edited", updated_at=parse_time(LATE))
+    append(store, encode(edited) + b"\n" if is_ours else memory_line("u1", "edited", updated_at=LATE).encode())
+    with store.writing():
+        store.add([Memory("v", "older", updated_at=parse_time(EARLY))])
+    assert agrees(store)
+    if is_ours:  # else both lines stay in the file, and are two versions
+        assert not any(memory.conflict_of for memory in store.memories().values())
 
 
 def test_a_file_with_carriage_returns_or_without_a_last_newline_grows_as_any_other(store):
