@@ -22,6 +22,7 @@ from memsync.memories.asking import DELTA, CacheReader, Held, as_lists
 from memsync.memories.elsewhere import Elsewhere
 from memsync.memories.known import (
     Known,
+    Snapshot,
     describe_lines,
     find_delta,
     name_arrays,
@@ -274,15 +275,19 @@ class Finder:
             if self.elsewhere.may_save and self._is_for_another():
                 self._save_elsewhere(index, wanted)
                 return
-            found = self._snapshot(index, now, wanted)
-            if found is not None:
-                self.make_room(self._place, self.path)
-                cache.save(self.path, found[1], json.loads(found[0]), private=self._place.private)
-                self._saved = found[0]
-                if self.elsewhere.start and self.elsewhere.may_save and (known := self._load_arrays()):  # we stay
-                    index.adopt(known)
+            if (found := self._snapshot(index, now, wanted)) is not None:
+                self._save_snapshot(index, found, self._place, self.path)
         except (OSError, StoreError) as error:
             log.info("the index is not cached: %s", error)
+
+    def _save_snapshot(self, index: Index, found: Snapshot, place: Place, path: Path) -> None:
+        self.make_room(place, path)
+        cache.save(path, found.arrays, json.loads(found.header), private=place.private)
+        self._saved = found.header
+        if found.has_more(self._stores):
+            self.drop()  # a purge may have removed the cache meanwhile, and what it removed is here
+        elif self.elsewhere.start and self.elsewhere.may_save and (known := self._load_arrays()):  # we stay
+            index.adopt(known)
 
     def drop(self) -> None:
         """Remove the cache, which holds the words of what went until it is made anew."""
@@ -325,8 +330,8 @@ class Finder:
         files.make_local(place.local, private=place.private, tree=place.tree)
         files.make_dirs(path.parent, private=place.private)
 
-    def _snapshot(self, index: Index, now: Mapping[Scope, Stamps], wanted: str) -> tuple[str, dict[str, Any]] | None:
-        """Return the header of a cache, that is *wanted* of the stores as they are *now*, and its arrays; None if a write is under way."""
+    def _snapshot(self, index: Index, now: Mapping[Scope, Stamps], wanted: str) -> Snapshot | None:
+        """Return a cache that is *wanted* of the stores as they are *now*; None if a write is under way."""
         records, arrays = index.snapshot()
         spans = {scope: store.spans() for scope, store in self._stores.items()}
         if len(records) != sum(len(found) for _, found in spans.values()):
@@ -340,7 +345,8 @@ class Finder:
             raws.append(span[3].raw)
         sums, _ = delta.sum_lines(raw + b"\n" for raw in raws)
         stamps = {scope: stamp for scope, (stamp, _) in spans.items()}
-        return wanted if stamps == now else self._describe(stamps), name_arrays(records, lines, sums, arrays)
+        header = wanted if stamps == now else self._describe(stamps)
+        return Snapshot(header, name_arrays(records, lines, sums, arrays), stamps, records)
 
     def _describe(self, stamps: Mapping[Scope, Stamps]) -> str:
         """Return the header of a cache made now, as JSON."""

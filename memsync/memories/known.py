@@ -15,7 +15,7 @@ from memsync.memories.asking import Held, as_lists
 from memsync.records import SCOPES, Memory, Scope
 from memsync.store import files
 from memsync.store.changes import Span
-from memsync.store.reading import NOWHERE
+from memsync.store.reading import NOWHERE, Stamps
 from memsync.store.table import Table
 from memsync.system.named import NamedTuple
 
@@ -33,6 +33,23 @@ class Known(NamedTuple):
 
     held: Held
     before: dict[Scope, dict[str, Line] | Table]
+
+
+class Snapshot(NamedTuple):
+    """What a cache is made of: its header as JSON, its arrays, the stamps of the files, and the records that it has of them."""
+
+    header: str
+    arrays: dict[str, Any]
+    stamps: Mapping[Scope, Stamps]
+    records: Sequence[Record]
+
+    def has_more(self, stores: Mapping[Scope, Store]) -> bool:
+        """Tell whether it has a record that *stores* have no more, to whose files others may have written since."""
+        if {scope: store.look() for scope, store in stores.items()} == self.stamps:
+            return False
+        for store in stores.values():
+            store.refresh()
+        return any(stores[scope].get(memory.id) is None for scope, memory in self.records)
 
 
 def take_down(known: Known, store: Store) -> None:

@@ -248,3 +248,31 @@ def test_a_purge_leaves_no_word_that_a_later_catching_up_would_keep(repo, is_gon
     with Memsync.open(repo.root) as project:
         assert [hit.content for hit in project.recall("zebra okapi")] == ["the zebra grazes"]
     assert not [path for path in local.rglob("*") if path.is_file() and b"okapi" in path.read_bytes()]
+
+
+def test_who_saves_an_index_while_another_purges_leaves_no_word_behind(repo):
+    with Memsync.open(repo.root) as project:
+        project.remember("the zebra grazes")
+        gone = project.remember("an okapi hides").entry
+    local = repo.root / ".gobby"
+    with Memsync.open(repo.root) as project:
+        assert project.finder.index
+        project.remember("a lynx hunts")  # so that there is something to save
+        with Memsync.open(repo.root) as other:
+            other.purge(gone.id)
+        project.finder.save()
+        assert not [path for path in local.rglob("*") if path.is_file() and b"okapi" in path.read_bytes()]
+        assert [hit.content for hit in project.recall("zebra okapi lynx")] == ["the zebra grazes", "a lynx hunts"]
+    assert not [path for path in local.rglob("*") if path.is_file() and b"okapi" in path.read_bytes()]
+
+
+def test_what_another_adds_or_edits_while_an_index_is_saved_leaves_the_index_there(repo):
+    with Memsync.open(repo.root) as project:
+        id_ = project.remember("the zebra grazes").entry.id
+    with Memsync.open(repo.root) as project:
+        assert project.finder.index
+        project.remember("a lynx hunts")
+        with Memsync.open(repo.root) as other:
+            other.update(id_, content="the zebra sleeps")
+        project.finder.save()
+        assert project.finder.path.exists()
