@@ -19,6 +19,8 @@ log = Log(__name__)
 
 WAIT: Final = 60.0  # seconds: eight writers of 200,000 records on a busy machine
 _SILENCE: Final = 2.0  # after which whoever waits is told
+_TRIES: Final = 100  # to lock what is at a path; somebody may remove it meanwhile, but not so often
+_PAUSE: Final = 0.02  # seconds between two of them
 _DIGITS: Final = 10  # at most in the process id of the holder, which the file has
 
 
@@ -29,7 +31,7 @@ def lock(path: Path, *, wait: float = WAIT, is_told: bool = True) -> Iterator[No
     The user is told of a long wait, if *is_told*.
 
     Raises:
-        LockTimeout: another process held it for *wait* seconds.
+        LockTimeout: another process held it for *wait* seconds, or it is another file each time.
         StoreNotWritable: the lock file cannot be made.
         OutsideTree: a link stands on the way below `.gobby/local`.
     """
@@ -70,8 +72,11 @@ else:
 
     @contextmanager
     def _hold(path: Path, wait: float, *, is_told: bool) -> Iterator[None]:
-        start, is_held = time.monotonic(), False
+        start, is_held, tries = time.monotonic(), False, 0
         while not is_held:
+            if tries:
+                _pause(path, tries, start + wait)
+            tries += 1
             # One alone waits for the lock, and the others behind it: who had it cannot take it again before that one.
             with _opened(path.with_name(f"{path.name}.queue")) as queue, _opened(path) as fd:
                 if not (_take(queue, fd, start, wait, is_told=is_told) and _take(fd, fd, start, wait, is_told=is_told)):
@@ -97,6 +102,13 @@ else:
             return below.open_file(path, os.O_RDWR | os.O_CREAT, below.file_mode(path, private=True))
         except OSError as error:
             raise write_failed(path, error) from error
+
+    def _pause(path: Path, tries: int, end: float) -> None:
+        """Let a moment pass after so many *tries* found another file at *path* than they had locked, until *end* at most."""
+        if tries >= _TRIES or time.monotonic() >= end:
+            why = "another file is there each time it is locked"
+            raise LockTimeout(path, why, "use a file system on which files keep their numbers, or try again")
+        time.sleep(_PAUSE)
 
     def _is_there(fd: int, path: Path) -> bool:
         """Tell whether *path* is still the file *fd*: somebody may remove `.gobby/local` while we wait."""

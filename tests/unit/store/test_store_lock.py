@@ -142,3 +142,33 @@ def test_a_process_that_takes_the_lock_again_and_again_starves_nobody(path, tmp_
     turns = log.read_text()
     assert sorted(turns) == sorted("abc" * 30)
     assert max(map(turns.index, "abc")) < min(map(turns.rindex, "abc"))  # nobody was done before all had begun
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the lock is another there")
+@pytest.mark.parametrize(("wait", "most"), [(60, 100), (0.05, 4)])
+def test_where_files_have_another_number_each_time_the_lock_is_given_up(path, monkeypatch, wait, most):
+    asked = []
+    monkeypatch.setattr(os.path, "samestat", lambda *_: bool(asked.append(1)))
+    with pytest.raises(LockTimeout, match="another file is there each time"), lock(path, wait=wait):
+        pass
+    assert 1 <= len(asked) <= most
+    monkeypatch.undo()
+    with lock(path, wait=0.01):
+        assert path.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the lock is another there")
+def test_a_lock_that_was_removed_while_somebody_took_it_is_taken_again(path, monkeypatch):
+    same, asked = os.path.samestat, []
+
+    def samestat(one, other):
+        asked.append(1)
+        if len(asked) == 1:
+            path.unlink()
+            return False
+        return same(one, other)
+
+    monkeypatch.setattr(os.path, "samestat", samestat)
+    with lock(path, wait=1):
+        assert path.exists()
+    assert len(asked) == 2
