@@ -300,8 +300,11 @@ class Store(Reading):
         local_history.note(self.place.local, raws if keep else (), private=self.place.private)
         self.in_log_form = not self._waits
         is_other = before != seen[self._waits] or (self._waits and self.look()[0] != seen[0])
-        if is_other or last != self._count_lines() or (self._is_split and not self._waits):
-            return self.refresh()  # somebody without the lock wrote in between, or merged lines are in the way
+        is_more = any(line.problem for line in self._all[-1:]) or (self._is_split and not self._waits)
+        if is_other or is_more or last != self._count_lines():
+            return (
+                self.refresh()
+            )  # somebody without the lock wrote in between, or what was there says something else now
         with self.followers.whole():
             changes = self._take_in(lines, waiting=self._waits)
             self._stamp = (seen[0], after) if self._waits else (after, seen[1])

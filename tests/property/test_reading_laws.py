@@ -99,15 +99,18 @@ class World:
         fresh = self._opened()
         found = fresh.memories()
         if kind != "cache" and not kind.startswith("append"):
-            assert self._writer.memories() == found
+            assert (self._writer.memories(), self._writer.problems()) == (found, fresh.problems())
         self.follower.refresh()
         assert self.follower.memories() == found
         for ask in (Store.problems, Store.is_plain, Store.is_canonical):
             assert ask(self.follower) == ask(fresh)
         cached = finder({"project": Store(self._place)}).with_cache(
-            lambda held, record: {memory.id: memory for slot in held.heads for _, memory in [record(slot)]}
+            lambda held, record: (
+                {memory.id: memory for slot in held.heads for _, memory in [record(slot)]},
+                tuple(held.about["problems"]["project"] or ()),
+            )
         )
-        assert cached in (None, found)
+        assert cached in (None, (found, fresh.first_problem() or ()))
         return found
 
 

@@ -198,6 +198,14 @@ def test_a_write_behind_the_log_of_another_tool_leaves_what_a_fresh_reader_finds
         assert not any(memory.conflict_of for memory in store.memories().values())
 
 
+def test_a_line_that_was_cut_off_is_not_called_so_once_something_stands_behind_it(store):
+    append(store, b'{"content":"to')
+    with store.writing():
+        store.add([Memory("v", "behind it")])
+    ((number, why, _),) = store.problems()
+    assert (number, why.startswith("not JSON")) == (101, True)
+
+
 def test_a_file_with_carriage_returns_or_without_a_last_newline_grows_as_any_other(store):
     one = memory_line("u1", "one")
     for data in (FIRST.replace("\n", "\r\n"), FIRST.removesuffix("\n"), one, one.removesuffix("\n")):
