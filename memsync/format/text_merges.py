@@ -10,17 +10,13 @@ not appended to the others of its record here
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
 
 from memsync.format.codec import NEVER, Line, bare
 from memsync.format.jsonl import repeated_ids
 from memsync.system.dataclass import dataclass, field
-
-# Stands for any record that is still to come: behind all others, and older than they are.
-_OLD: Final = Line(b"", chr(sys.maxunicode), deleted_at=NEVER + timedelta(microseconds=1))
 
 
 @dataclass
@@ -60,9 +56,27 @@ class _Record:
         )
 
 
-def may_have_sides(lines: Sequence[Line]) -> bool:
-    """Tell whether *lines* have two sides of a record, or would if a record that was written long ago stood behind them."""
-    return bool(find([*lines, _OLD]))
+def may_add_sides(known: Sequence[Line], added: Sequence[Line], current: Mapping[str, Line]) -> bool:
+    """Tell whether the lines *added* behind those *known*, which have no sides and of which *current* count, may make one; False is certain.
+
+    Looks at no more of what is known than its end, in the order of the canonical form, but where older records stand there.
+    """
+    newest: dict[str, Line] = {}
+    before, is_repeat = next((line for line in reversed(known) if line.id is not None), None), False
+    for line in added:
+        if line.id is None:
+            continue
+        old = newest.get(line.id) or current.get(line.id)
+        if old and line.moment < old.moment:
+            return True
+        if before and before.id == line.id and before.moment < line.moment and not is_repeat:
+            return True
+        before, is_repeat = line, old is not None and bare(old.raw) == bare(line.raw)
+        newest[line.id] = line
+    lines = [*known, *added]
+    inside = _find_inside(lines, ())
+    ids = {lines[number].id for number in inside}
+    return bool(inside) and any(line.id in ids for line in islice(lines, min(inside)))
 
 
 def find(lines: Sequence[Line]) -> dict[str, list[list[Line]]]:
@@ -85,9 +99,11 @@ def _find_inside(lines: Sequence[Line], repeated: Collection[str]) -> set[int]:
     oldest, after = None, None
     for number in reversed(range(len(lines))):
         line = lines[number]
-        if after is not None and (line.id or "") >= after:
+        if line.id is None:
+            continue
+        if after is not None and line.id >= after:
             break
-        after = line.id or ""
+        after = line.id
         if oldest and oldest < line.moment:
             inside.add(number)
         if after not in repeated and line.moment > NEVER:

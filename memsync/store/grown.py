@@ -108,10 +108,13 @@ class Known(NamedTuple):
     def _read(self, data: bytes) -> list[Line] | None:
         """Return the lines of *data*, if each may follow what is known and makes no side of a merge of text."""
         added = jsonl.read_lines(data)
+        return None if jsonl.in_conflict(added) or self.may_be_split_by(added) else added
+
+    def may_be_split_by(self, added: Sequence[Line]) -> bool:
+        """Tell whether lines *added* behind those that are known may make two sides of a record; False is certain."""
         are_new = jsonl.have_own_ids(added) and self.current.keys().isdisjoint(jsonl.ids_of(added))
-        if are_new and len(self.current) == len(self.lines):
-            return added
-        return None if jsonl.in_conflict(added) or text_merges.may_have_sides([*self.lines, *added]) else added
+        are_apart = are_new and len(self.current) == len(self.lines)  # no record has two lines
+        return not are_apart and text_merges.may_add_sides(self.lines, added, self.current)
 
 
 class Later:

@@ -45,7 +45,7 @@ class Reading:
         self._ends = (0, 0)  # where in _all the two files end
         self._by_id: dict[str, Line] = {}
         self._in_conflict = False  # by git
-        self._is_split = False  # by a merge of text: a record has two versions, or would behind an older line
+        self._is_split = False  # by a merge of text that left two versions of a record
         self.followers = diff.Followers()
         self._later = grown.Later(self._mutex)
         self._written: list[Line] = []  # by the export that just ends
@@ -130,7 +130,7 @@ class Reading:
         self._by_id |= jsonl.current(self._all[len(lines) :])
         self._is_dropped = False
         self._in_conflict = not is_simple and jsonl.in_conflict(lines)
-        self._is_split = not (is_simple or self._in_conflict) and text_merges.may_have_sides(lines)
+        self._is_split = not (is_simple or self._in_conflict) and bool(text_merges.find(lines))
 
     def _lay_table(self, table: Table) -> None:
         self._table, self._all, self._by_id, self._ends = table, [], {}, (len(table), len(table))

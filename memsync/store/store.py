@@ -279,19 +279,16 @@ class Store(Reading):
         """
         if not raws:
             return []
-        end, last = self._ends
-        new = raws
-        if self._waits:
-            parts = self._lines[:end], self._lines[end:last], self._lines[last:]
-            new = pending.add_bases(raws, *parts, find_head=partial(checkout.find_head, self.path))
-        else:
-            first = len(raws) - len(old)
-            new = raws[:first] + [raw for pair in zip(map(bare, old), raws[first:], strict=True) for raw in pair]
+        data = b"".join(raw + b"\n" for raw in self._add_bases(raws, old))
+        lines = (pending.read if self._waits else jsonl.read_lines)(data)
+        if self._would_split(lines):
+            # Most of what another tool has replaced in its own way is there no more then.
+            self._export_once(False, None)
+            self.refresh()
+        last = self._ends[1]
         path = self.place.pending if self._waits else self.path
         files.make_dirs(path.parent, private=self.place.private)
         seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in
-        data = b"".join(raw + b"\n" for raw in new)
-        lines = (pending.read if self._waits else jsonl.read_lines)(data)
         if self._table is not None and (self._waits or not self._table.can_take(lines)):
             self._spread()
         new_ids = (line.id for line in lines if line.id is not None and line.id not in self.touched)
@@ -300,17 +297,30 @@ class Store(Reading):
         local_history.note(self.place.local, raws if keep else (), private=self.place.private)
         self.in_log_form = not self._waits
         is_other = before != seen[self._waits] or (self._waits and self.look()[0] != seen[0])
-        is_more = any(line.problem for line in self._all[-1:]) or (self._is_split and not self._waits)
-        if is_other or is_more or last != self._count_lines():
+        is_cut = any(line.problem for line in self._all[-1:])
+        if is_other or is_cut or self._would_split(lines) or last != self._count_lines():
             return (
                 self.refresh()
-            )  # somebody without the lock wrote in between, or what was there says something else now
+            )  # somebody wrote in between without the lock, or there is more to say of what was there
         with self.followers.whole():
             changes = self._take_in(lines, waiting=self._waits)
             self._stamp = (seen[0], after) if self._waits else (after, seen[1])
             if self._table is not None:
                 self._table.stamp = after
             return self.followers.tell(changes)
+
+    def _add_bases(self, raws: list[bytes], old: Sequence[bytes]) -> list[bytes]:
+        """Return *raws* with what each replaces before it: of the last ones *old*, or in a pending file what is committed."""
+        if self._waits:
+            end, last = self._ends
+            parts = self._lines[:end], self._lines[end:last], self._lines[last:]
+            return pending.add_bases(raws, *parts, find_head=partial(checkout.find_head, self.path))
+        first = len(raws) - len(old)
+        return raws[:first] + [raw for pair in zip(map(bare, old), raws[first:], strict=True) for raw in pair]
+
+    def _would_split(self, lines: Sequence[Line]) -> bool:
+        """Tell whether a record may have two versions where *lines* stand behind what was read of the file."""
+        return not self._waits and self._table is None and self._known.may_be_split_by(lines)
 
     def _keep_replaced(self, raws: list[bytes]) -> None:
         """Keep replaced lines in the local history before they can leave the file."""
