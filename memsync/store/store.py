@@ -282,8 +282,7 @@ class Store(Reading):
         data = b"".join(raw + b"\n" for raw in self._add_bases(raws, old))
         lines = (pending.read if self._waits else jsonl.read_lines)(data)
         if self._would_split(lines):
-            # Most of what another tool has replaced in its own way is there no more then.
-            self._export_once(False, None)
+            self._export_once(False, None)  # which takes out most of what others have replaced in their own way
             self.refresh()
         last = self._ends[1]
         path = self.place.pending if self._waits else self.path
@@ -299,9 +298,7 @@ class Store(Reading):
         is_other = before != seen[self._waits] or (self._waits and self.look()[0] != seen[0])
         is_cut = any(line.problem for line in self._all[-1:])
         if is_other or is_cut or self._would_split(lines) or last != self._count_lines():
-            return (
-                self.refresh()
-            )  # somebody wrote in between without the lock, or there is more to say of what was there
+            return self.refresh()  # others wrote in between without the lock, or what was there says another thing now
         with self.followers.whole():
             changes = self._take_in(lines, waiting=self._waits)
             self._stamp = (seen[0], after) if self._waits else (after, seen[1])
