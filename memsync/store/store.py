@@ -281,15 +281,16 @@ class Store(Reading):
             return []
         data = b"".join(raw + b"\n" for raw in self._add_bases(raws, old))
         lines = (pending.read if self._waits else jsonl.read_lines)(data)
-        if self._would_split(lines):
+        if self._table is not None and (self._waits or not self._table.can_take(lines)):
+            self._spread()
+        if is_split := self._would_split(lines):
             self._export_once(False, None)  # which takes out most of what others have replaced in their own way
             self.refresh()
+            is_split = self._would_split(lines)
         last = self._ends[1]
         path = self.place.pending if self._waits else self.path
         files.make_dirs(path.parent, private=self.place.private)
         seen, self._stamp = self._stamp or NOWHERE, None  # until all of it is taken in
-        if self._table is not None and (self._waits or not self._table.can_take(lines)):
-            self._spread()
         new_ids = (line.id for line in lines if line.id is not None and line.id not in self.touched)
         self.touched |= {id_: self.get(id_) for id_ in new_ids}
         before, after = files.append(path, data, private=self.place.private)
@@ -297,7 +298,7 @@ class Store(Reading):
         self.in_log_form = not self._waits
         is_other = before != seen[self._waits] or (self._waits and self.look()[0] != seen[0])
         is_cut = any(line.problem for line in self._all[-1:])
-        if is_other or is_cut or self._would_split(lines) or last != self._count_lines():
+        if is_other or is_cut or is_split or last != self._count_lines():
             return self.refresh()  # others wrote in between without the lock, or what was there says another thing now
         with self.followers.whole():
             changes = self._take_in(lines, waiting=self._waits)
