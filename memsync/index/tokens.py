@@ -111,15 +111,12 @@ class Tokenizer:
 
     def _read_record(self, record: tuple[str, tuple[str, ...], tuple[str, ...], date | None]) -> Said:
         content, tags, cues, day = record
-        said = self.terms(content) + list(self._tags[tags])
+        said = self._said_terms(content, tags)
         return say(list(map(term_key, said + self._hidden_terms(cues, day))), len(said))
 
     def record_terms(self, memory: Memory) -> list[str]:
         """Return the terms of the content of *memory*, then each tag's terms once."""
-        terms = self.terms(memory.content)
-        if memory.tags:
-            terms += self._tags[memory.tags]
-        return terms
+        return self._said_terms(memory.content, memory.tags)
 
     def hidden_terms(self, memory: Memory) -> list[str]:
         """Return what *memory* is found by though it does not say it, each term once: its cues, and the day it was made."""
@@ -141,6 +138,12 @@ class Tokenizer:
 
     def _read_tag(self, tag: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.terms(tag)))
+
+    def _said_terms(self, content: str, tags: tuple[str, ...]) -> list[str]:
+        terms = self.terms(content)
+        if tags:
+            terms += self._tags[tags]
+        return terms
 
     def _hidden_terms(self, cues: Sequence[str], day: date | None) -> list[str]:
         terms = self.terms(" ".join(cues)) if cues else []
