@@ -101,7 +101,7 @@ class CacheFile:
             path = self._path.with_name(DELTA)
             try:
                 delta.save(path, since, held.cached, private=private) if since else delta.drop(path)
-                if since and files.stamp(self._path)[:3] != held.cached.file[1:]:
+                if since and cache.load(self._path, held.cached) is not held.cached:
                     delta.drop(path)  # a purge has removed the cache meanwhile, and what it removed is here
             except (OSError, StoreError) as error:
                 log.info("what changed is not cached: %s", error)
