@@ -189,15 +189,16 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
     ):
         refused = owners.foreign_text(foreign, git.root)
         return Layout(start, None, None, home, refused=refused, notes=(refused,))
-    notes: list[str] = []
-    root = _find_nearest_store(start, git, home, env, notes)
+    unused: dict[Path, str] = {}  # stores, and why
+    root = _find_nearest_store(start, git, home, env, unused)
     if root is None:
         is_bare = all((start / part).exists() for part in ("HEAD", "objects", "refs"))
         root = git.root if git else (None if is_bare else start)
-        if root and (refused := owners.foreign_text(root / STORE_DIR, root)) in notes:
-            return Layout(start, None, None, home, refused=refused, notes=tuple(notes))
+        if root and (refused := unused.get(root / STORE_DIR, "")):
+            return Layout(start, None, None, home, refused=refused, notes=tuple(unused.values()))
+    notes = tuple(unused.values())
     if root is None or not (why := _distrust_local(root / STORE_DIR / "local", git, env)):
-        return Layout(start, root, git, home, notes=tuple(notes))
+        return Layout(start, root, git, home, notes=notes)
     path = root / STORE_DIR / "local"
     is_closed = why.endswith(local.UNREADABLE)  # it may hold memories
     own = f'make it yours: sudo chown -R "$(id -un)" {path}' if is_closed else ""
@@ -206,8 +207,8 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
         return Layout(start, None, None, home, refused=refused, notes=(*notes, refused))
     instead = git.git_dir / "memsync" / local.LOCAL
     remedy = own or f"`git rm -r --cached {path}` if git tracks it, then remove it"
-    notes.append(f"{path} {why}, so nothing in it is used; {remedy}")
-    return Layout(start, root, git, home, instead=instead, notes=tuple(notes))
+    note = f"{path} {why}, so nothing in it is used; {remedy}"
+    return Layout(start, root, git, home, instead=instead, notes=(*notes, note))
 
 
 def _distrust_local(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> str:
@@ -239,7 +240,7 @@ def home_dir(env: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def _find_nearest_store(
-    start: Path, git: GitDirs | None, home: Path | None, env: Mapping[str, str], notes: list[str]
+    start: Path, git: GitDirs | None, home: Path | None, env: Mapping[str, str], unused: dict[Path, str]
 ) -> Path | None:
     # ~/.gobby is the home store (and Gobby's own home), never the store of a project that is the home directory.
     user = find_home(env)
@@ -250,9 +251,9 @@ def _find_nearest_store(
         store = directory / STORE_DIR
         if store.is_dir() and not _is_same(store, home) and not (user and _is_same(directory, Path(user))):
             if _is_foreign(store, git, env):
-                notes.append(owners.foreign_text(store, git.root if git else directory))
+                unused[store] = owners.foreign_text(store, git.root if git else directory)
             elif above and directory != start:
-                notes.append(f"{store} is not used, because anyone can write to {above}; cd there to use it")
+                unused[store] = f"{store} is not used, because anyone can write to {above}; cd there to use it"
             else:
                 return directory
         if git and directory == git.root:
