@@ -217,7 +217,7 @@ def test_the_hook_loads_neither_click_nor_gitpython_nor_numpy(hooked, words):
     done = subprocess.run([sys.executable, "-c", code], cwd=hooked.root, capture_output=True, text=True, check=False)
     loaded = {name.split(".")[0] for name in done.stderr.splitlines()[-1].split()}
     assert hooked.status() == ("M " if words == ["pre-commit"] else " M") + " .gobby/memories.jsonl\n"
-    assert loaded & {"click", "git", "numpy", "watchdog", "mcp", "pydantic", "rich", "sqlite3", "frontmatter"} == set()
+    assert loaded & {"click", "git", "numpy", "watchdog", "mcp", "pydantic", "rich", "frontmatter"} == set()
 
 
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
