@@ -144,7 +144,7 @@ def _answer(event: str, client: str) -> None:
         from itertools import islice
 
         import_pathlib()
-        from memsync.system.ancestors import walk_up
+        from memsync.system.processes import walk_up
 
         near = list(islice(walk_up(), _NEAR))
         payload["client_pids"] = [pid for pid, _ in near]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from memsync.store.checkout import Checkout
-from memsync.system import ancestors, programs
+from memsync.system import processes, programs
 
 _LONGEST: Final = 3600.0  # seconds that somebody may think about the message
 _LOOK: Final = 0.2
@@ -23,7 +23,7 @@ def find_commit() -> tuple[int, list[str]]:
     """Return number and command line of the `git commit` that runs us; 0 and none without one."""
     commits = (
         (pid, words)
-        for pid, words in ancestors.walk_up()
+        for pid, words in processes.walk_up()
         if Path("".join(words[:1])).stem == "git" and "commit" in words
     )
     return next(commits, (0, []))

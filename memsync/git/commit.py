@@ -8,9 +8,10 @@ edits them. He signs as always, if he signs.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from pathlib import PurePosixPath
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Final, NamedTuple
 
 from memsync.errors import GitRefused
@@ -19,11 +20,15 @@ from memsync.git.report import describe_changes
 from memsync.git.stage import find_companions, list_paths, path_of, read_states
 from memsync.secrets import NOTHING, Allow
 from memsync.store import checkout as repo
+from memsync.store import files
 from memsync.store.checkout import Checkout
-from memsync.store.places import Layout, under_way
+from memsync.store.places import GitDirs, Layout, under_way
 from memsync.store.store import Store
+from memsync.system import processes
 
 _TRAILER: Final = "Memsync: auto-commit"
+# What fails if the branch is not where it found it when it began, which is minutes ago where somebody types a message.
+_MOVERS: Final = frozenset("am cherry-pick commit merge pull rebase reset revert".split())
 
 
 class Committed(NamedTuple):
@@ -47,6 +52,8 @@ def commit(layout: Layout, store: Store, allow: Allow = NOTHING) -> Committed:
         return Committed(held=f"{reason} is under way")
     if branch is None:
         return Committed(held="no branch is checked out")
+    if mover := _find_mover(checkout):
+        return Committed(held=mover)
     path = path_of(checkout, store)
     if not os.path.isfile(checkout.top / path):
         return Committed()  # a file that is gone is no wish to remove every memory
@@ -54,11 +61,11 @@ def commit(layout: Layout, store: Store, allow: Allow = NOTHING) -> Committed:
     known = _find_committed(checkout, head, list_paths(checkout, store))
     if path not in known and repo.is_ignored(checkout.top / path):
         return Committed(held="git ignores it")
-    return _commit(checkout, store, head, branch, known, allow)
+    return _commit(layout.git, checkout, store, head, branch, known, allow)
 
 
 def _commit(
-    checkout: Checkout, store: Store, head: str, branch: str, known: Mapping[str, str], allow: Allow
+    git: GitDirs, checkout: Checkout, store: Store, head: str, branch: str, known: Mapping[str, str], allow: Allow
 ) -> Committed:
     path = path_of(checkout, store)
     names = [path, *find_companions(checkout, store, read_states(checkout, list_paths(checkout, store)))]
@@ -76,11 +83,70 @@ def _commit(
     new = parent
     if not parent or tree != checkout.ask("rev-parse", f"{parent}^{{tree}}"):
         new = _write_commit(checkout, tree, parent, said)
-    # The index first: if a commit of the user comes in between, it has our lines, and only our own commit fails.
-    for name, entry in wanted.items():
-        checkout.do("update-index", "--add", "--cacheinfo", f"{entry},{name}")
-    checkout.do("update-ref", "-m", f"memsync: {said}", branch, new, head or "0" * len(new))
+    is_at = checkout.lock_ref(branch, new, head or "0" * len(new), f"memsync: {said}")
+    with _make_index(git, checkout, wanted) as replace_index, is_at as move_branch:
+        if mover := _find_mover(checkout):  # asked again with all else ready, so that none begins behind this look
+            return Committed(held=mover)
+        # The index first: if a commit of the user comes in between, it has our lines, and only our own commit fails.
+        replace_index()
+        move_branch()
     return Committed(new, said)
+
+
+def _find_mover(checkout: Checkout) -> str:
+    """Return which command of git is about to move the branch, or ""; no hook tells it early enough, and --no-verify runs few."""
+    top = os.path.realpath(checkout.top)
+    for words, directory in processes.list_running():
+        if not words or PurePath(words[0]).stem != "git" or (directory and not PurePath(directory).is_relative_to(top)):
+            continue
+        if command := next((word for word in words[1:] if word in _MOVERS), ""):
+            return f"git {command} is under way"
+    return ""
+
+
+@contextmanager
+def _make_index(git: GitDirs, checkout: Checkout, entries: Mapping[str, str]) -> Iterator[Callable[[], None]]:
+    """Give what puts our *entries* into the user's index: all at once, because any command of his fails while it is locked.
+
+    Raises:
+        GitRefused: it is locked, or no longer what it was.
+    """
+    path, new = git.git_dir / "index", git.git_dir / f"memsync-index.{os.getpid()}"
+    lock, was = path.with_name("index.lock"), files.stamp(path)
+
+    def replace() -> None:
+        try:
+            lock.touch(exist_ok=False)
+        except OSError as error:
+            raise GitRefused("update-index", f"git's index is locked: {error}") from None
+        try:
+            if files.stamp(path) != was:
+                raise GitRefused("update-index", "git's index has just changed")
+            new.replace(path)
+        finally:
+            lock.unlink()
+
+    with _drop_index(new) as env:
+        if was != files.ABSENT:
+            shutil.copy(path, new)
+        _add_entries(checkout, entries, env)
+        yield replace
+
+
+@contextmanager
+def _drop_index(index: Path) -> Iterator[dict[str, str]]:
+    """Give the environment in which git has that *index*, which is gone afterwards."""
+    try:
+        yield {"GIT_INDEX_FILE": str(index)}
+    finally:
+        for left in (index, index.with_name(f"{index.name}.lock")):
+            with suppress(OSError):
+                left.unlink()
+
+
+def _add_entries(checkout: Checkout, entries: Mapping[str, str], env: Mapping[str, str]) -> None:
+    for name, entry in entries.items():
+        checkout.do("update-index", "--add", "--cacheinfo", f"{entry},{name}", env=env)
 
 
 def _entry(checkout: Checkout, path: str) -> str:
@@ -125,19 +191,12 @@ def _is_elsewhere(checkout: Checkout, head: str) -> bool:
     return rows.count(f"HEAD {head}") > 1
 
 
-def _write_tree(checkout: Checkout, store: Store, head: str, entries: dict[str, str]) -> str:
+def _write_tree(checkout: Checkout, store: Store, head: str, entries: Mapping[str, str]) -> str:
     """Return the tree of *head* with our *entries*, made in an index of its own."""
-    index = store.place.local / f"index.{os.getpid()}"
-    env = {"GIT_INDEX_FILE": str(index)}
-    try:
+    with _drop_index(store.place.local / f"index.{os.getpid()}") as env:
         checkout.do("read-tree", head or "--empty", env=env)
-        for name, entry in entries.items():
-            checkout.do("update-index", "--add", "--cacheinfo", f"{entry},{name}", env=env)
+        _add_entries(checkout, entries, env)
         return checkout.do("write-tree", env=env)
-    finally:
-        for left in (index, index.with_name(f"{index.name}.lock")):
-            with suppress(OSError):
-                left.unlink()
 
 
 def _write_commit(checkout: Checkout, tree: str, parent: str, said: str) -> str:

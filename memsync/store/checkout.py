@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -112,6 +112,39 @@ class Checkout:
                     raise GitRefused(words[0], "")
             finally:
                 process.kill()
+
+    @contextmanager
+    def lock_ref(self, name: str, new: str, old: str, reason: str) -> Iterator[Callable[[], None]]:
+        """Hold git's lock of the ref *name*, which is at *old*, and give what moves it to *new*; else it stays.
+
+        Raises:
+            GitRefused: it is elsewhere by now, or others hold the lock.
+        """
+        import subprocess
+
+        with subprocess.Popen(
+            [programs.find("git"), "update-ref", "-m", reason, "--stdin"],
+            cwd=self.top,
+            env={**self._env, **QUIET},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+
+            def say(words: str) -> None:
+                assert process.stdin
+                assert process.stdout
+                assert process.stderr
+                with suppress(BrokenPipeError):  # it says why
+                    process.stdin.write(words)
+                    process.stdin.flush()
+                if not process.stdout.readline().endswith(": ok\n"):
+                    raise GitRefused("update-ref", process.stderr.read())
+
+            say("start\n")
+            say(f"update {name} {new} {old}\nprepare\n")
+            yield partial(say, "commit\n")
 
     def ask(self, *words: str) -> str | None:
         """Return what `git WORDS` prints; None if it fails."""

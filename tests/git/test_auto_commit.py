@@ -69,11 +69,13 @@ def test_a_commit_of_the_user_in_the_very_last_moment_stays_on_the_branch(auto, 
         f'exec {real} "$@"\n'
     )
     wrapper.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}")
-    remember(auto.root, "second")
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{wrapper.parent}{os.pathsep}{os.environ['PATH']}")
+        remember(auto.root, "second")
     assert subjects(auto) == ["the user's", "memories", "first"]
-    monkeypatch.undo()
-    assert "second" in committed(auto)
+    assert (committed(auto).count("second"), auto.status()) == (0, " M .gobby/memories.jsonl\n")
+    remember(auto.root, "third")
+    assert subjects(auto) == ["Update memories: +2 memories", "the user's", "memories", "first"]
     assert auto.status() == ""
 
 

@@ -10,7 +10,7 @@ from memsync import Memsync
 from memsync.agents.hooks import answer
 from memsync.agents.session import RecallSession
 from memsync.clients import known
-from memsync.system.ancestors import find_pids
+from memsync.system.processes import find_pids
 
 FACT = "The staging database listens on port 5433"
 ASK = "which port does the staging database use?"

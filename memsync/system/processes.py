@@ -1,0 +1,82 @@
+"""Other processes: those that started us, and those that run on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+_ROUNDS = 3  # looks for what has started since; a machine that builds something never comes to an end
+_FARTHEST = 12  # a hook manager puts a shell or two, and itself, between git and us
+
+
+def find_pids(most: int) -> list[int]:
+    """Return the number of our parent, of its parent and so on: at most *most*."""
+    return [pid for pid, _ in islice(walk_up(), most)]
+
+
+def walk_up() -> Iterator[tuple[int, list[str]]]:
+    """Yield number and command line of our parent, of its parent and so on, as far as the system tells."""
+    pid = os.getppid()
+    for _ in range(_FARTHEST):
+        if pid <= 1 or (found := _read_proc(pid) or _ask_ps(pid)) is None:
+            return
+        words, parent = found
+        yield pid, words
+        pid = parent
+
+
+def list_running() -> Iterator[tuple[list[str], str]]:
+    """Yield command line and working directory of each process that runs here, those that start meanwhile too.
+
+    A directory is "" where the system does not tell it, as on macOS; processes of other users are left out then.
+    On Windows there are none.
+    """
+    seen: set[str] = set()
+    for _ in range(_ROUNDS):
+        started = _list_numbers() - seen
+        seen |= started
+        for number in sorted(started, key=int):
+            with suppress(OSError):  # it has ended, or is another user's
+                words = Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")
+                yield [os.fsdecode(word) for word in words if word], os.readlink(f"/proc/{number}/cwd")
+    if not seen:
+        for line in _run_ps("-x", "-o", "args=").splitlines():
+            yield line.split(), ""
+
+
+def _list_numbers() -> set[str]:
+    with suppress(OSError):
+        return set(filter(str.isdecimal, os.listdir("/proc")))
+    return set()
+
+
+def _read_proc(pid: int) -> tuple[list[str], int] | None:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        status = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    parent = status.rpartition(b")")[2].split()[1]  # the name before it may hold anything
+    return [os.fsdecode(word) for word in words if word], int(parent)
+
+
+def _ask_ps(pid: int) -> tuple[list[str], int] | None:
+    parent, _, line = _run_ps("-o", "ppid=,args=", "-p", str(pid)).strip().partition(" ")
+    return (line.split(), int(parent)) if parent.isdecimal() else None
+
+
+def _run_ps(*words: str) -> str:
+    """Return what `ps WORDS` prints; "" if it cannot be run."""
+    import subprocess
+
+    from memsync.system import programs
+
+    try:
+        return subprocess.run(
+            [programs.find("ps"), *words], capture_output=True, text=True, check=False, timeout=5
+        ).stdout
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return ""
