@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 CALLER = """\
@@ -65,7 +66,7 @@ class Prefork:
     Who calls before it has loaded them waits: the line is there at once.
     """
 
-    def __init__(self, directory: Path, *modules: str) -> None:
+    def __init__(self, directory: Path, *modules: str, env: Mapping[str, str] | None = None) -> None:
         self.bin = directory / "bin"
         self.bin.mkdir(parents=True)
         self.program = self.bin / "memsync"
@@ -77,7 +78,7 @@ class Prefork:
             line.listen(64)
             number = line.fileno()
             words = [sys.executable, __file__, str(number), *modules]
-            self._process = subprocess.Popen(words, pass_fds=(number,), stdin=subprocess.DEVNULL)
+            self._process = subprocess.Popen(words, pass_fds=(number,), stdin=subprocess.DEVNULL, env=env)
 
     def close(self) -> None:
         self._process.terminate()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import random
+import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,13 +20,27 @@ from memsync import Memsync
 from memsync.git.install import install
 from memsync.memories.sync import sync
 from memsync.setup.installing import init
-from memsync.store.places import locate
+from memsync.store.places import GitDirs, locate
 from memsync.store.store import Store
 
 MEMORIES = ".gobby/memories.jsonl"
 MODES = ("worktree", "on-commit", "auto-commit")
 # `driver`: memsync's hooks and merge driver; `plain`: neither, as where nobody ran `memsync init`.
 KITS = ("driver", "plain")
+# The filters that may stand on the memory file; between lines git merges what the first makes, never what the second does.
+FILTERS = {
+    "rot13": ("tr A-Za-z N-ZA-Mn-za-m", "tr A-Za-z N-ZA-Mn-za-m"),
+    "gzip": ("gzip -nc", "gzip -dc"),
+}
+# What the user of a clone has as a hook and as an editor: it says that it is open, and waits for an answer.
+WAIT = """\
+#!/bin/sh
+if [ -n "$MODEL_SAID" ] && [ "$MODEL_WAITS" = "${0##*/}" ]; then
+	echo open > "/dev/fd/$MODEL_SAID"
+	read -r _ < "/dev/fd/$MODEL_ANSWER"
+fi
+[ -z "$1" ] || echo "typed in an editor" >> "$1"
+"""
 GITCONFIG = """\
 [user]
 	name = Test User
@@ -61,17 +77,34 @@ class Clone:
     """One clone: its git, its memsync, its clock, and what its user is in the middle of."""
 
     def __init__(self, root: Path, home: Path, time: Time, *, kit: str, mode: str) -> None:
-        self.root, self.home, self.time, self.kit, self.mode = root, home, time, kit, mode
+        self.root, self.homes, self.time, self.kit = root, home, time, kit
         self.name = root.name
         self.skew = 0.0  # seconds by which its clock is wrong
         self.topic = ""  # its branch, while it has one
         self.stashes = 0
         self.server: Memsync | None = None  # a program that goes on, such as an MCP server
+        self.linked: Clone | None = None  # its other worktree, while it has one
         home.mkdir()
-        self.set_mode(mode)
+        self.change_user(0, mode)
+
+    def change_user(self, number: int, mode: str) -> None:
+        """Let another user of this clone go on, who has a home of his own; *mode* is his if he is new."""
+        self.home = self.homes / str(number)
+        if not self.home.exists():
+            self.home.mkdir()
+            self.set_mode(mode)
+
+    def link(self, root: Path) -> Clone:
+        """Return the worktree *root* of this clone as a clone."""
+        other = copy.copy(self)
+        other.root, other.name, other.server, other.topic, other.stashes = root, root.name, None, "", 0
+        return other
+
+    @property
+    def mode(self) -> str:
+        return (self.home / "config.yaml").read_text().split()[-1]
 
     def set_mode(self, mode: str) -> None:
-        self.mode = mode
         (self.home / "config.yaml").write_text(
             f"memory:\n  author: {self.name}\n  embedder: none\nmemory_sync:\n  mode: {mode}\n"
         )
@@ -149,12 +182,19 @@ class Clone:
 
     @property
     def pending(self) -> bool:
-        path = self.root / ".gobby" / "local" / "pending.jsonl"
-        return path.exists() and path.stat().st_size > 0
+        place = locate(self.root).project
+        assert place is not None
+        return place.pending.exists() and place.pending.stat().st_size > 0
+
+    @property
+    def git_dirs(self) -> GitDirs:
+        found = locate(self.root).git
+        assert found is not None
+        return found
 
     @property
     def branch(self) -> str:
-        head = (self.root / ".git" / "HEAD").read_text().strip()
+        head = (self.git_dirs.git_dir / "HEAD").read_text().strip()
         return head.removeprefix("ref: refs/heads/") if head.startswith("ref:") else ""
 
     @property
@@ -166,7 +206,8 @@ class Clone:
             "CHERRY_PICK_HEAD": "cherry-pick",
             "MERGE_HEAD": "merge",
         }
-        return next((word for mark, word in marks.items() if (self.root / ".git" / mark).exists()), "")
+        there = self.git_dirs.git_dir
+        return next((word for mark, word in marks.items() if (there / mark).exists()), "")
 
     @property
     def unmerged(self) -> list[str]:
@@ -202,28 +243,44 @@ class Host:
 
 
 def make_clones(
-    top: Path, time: Time, dice: random.Random, plans: Sequence[tuple[str, str]]
+    top: Path, time: Time, dice: random.Random, plans: Sequence[tuple[str, str]], filter_: str
 ) -> tuple[Host, list[Clone]]:
-    """Make a host and a clone of it for each kit and mode of *plans*."""
+    """Make a host and a clone of it for each kit and mode of *plans*; the memory file has *filter_*, if that is one."""
     host = Host(top / "host.git")
     clones: list[Clone] = []
+    settings = [
+        word
+        for way, command in zip(("clean", "smudge"), FILTERS.get(filter_, ()), strict=False)
+        for word in ("-c", f"filter.{filter_}.{way}={command}")
+    ]
+    (editor := top / "editor").write_text(WAIT)
+    editor.chmod(0o755)
     for number, (kit, mode) in enumerate(plans):
         root = top / f"c{number}"
-        done = subprocess.run(["git", "clone", "-q", str(host.path), str(root)], capture_output=True, check=False)
+        words = ["git", "clone", "-q", *settings, str(host.path), str(root)]
+        done = subprocess.run(words, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr
+        (root / ".git" / "hooks").mkdir()
+        shutil.copy(editor, root / ".git" / "hooks" / "pre-commit")
         clone = Clone(root, top / f"home{number}", time, kit=kit, mode=mode)
         clones.append(clone)
         if number == 0:
-            _begin(clone)
+            _begin(clone, filter_, dice)
         clone.equip()
         clone.skew = dice.uniform(-120, 120)
     return host, clones
 
 
-def _begin(clone: Clone) -> None:
+def _begin(clone: Clone, filter_: str, dice: random.Random) -> None:
     """Make the first commit, with our attributes, and share it."""
+    line, attributes = f"*.jsonl filter={filter_}\n" if filter_ else "", clone.root / ".gitattributes"
+    is_first = dice.random() < 0.5
+    if is_first and line:
+        attributes.write_text(line)
     with clone.acting(), Memsync.open(clone.root) as project:
         init(project, [], stealth=False, dry_run=False, git_hooks=False)
+    if line and not is_first:
+        attributes.write_text(attributes.read_text() + line)
     (clone.root / "README").write_text("a project\n")
     clone.do("add", "-A")
     clone.do("commit", "-qm", "begin")

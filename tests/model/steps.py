@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from clones import MEMORIES, MODES, Clone, Host, as_shown, read_rows
 
 from memsync.errors import MemsyncError
-from memsync.history.lost import bring_back, find_lost
+from memsync.history.lost import bring_back, find_lost, find_returned
 
 if TYPE_CHECKING:
     from ledger import Ledger, Shown
@@ -314,7 +314,9 @@ def press_button(world: World, clone: Clone, dice: random.Random) -> str:
     if clone.branch == clone.topic and clone.git("switch", "-q", "main").code:
         return ": refused"
     clone.do("push", "-qf", "origin", clone.topic)
-    if not world.host.press_button(clone.topic, squash=dice.random() < 0.3):
+    # A squash of what stands on commits that only this clone has is another history of them, without what they removed.
+    is_based = world.host.git("merge-base", "--is-ancestor", clone.do("rev-parse", "main").strip(), "main").code == 0
+    if not world.host.press_button(clone.topic, squash=dice.random() < 0.3 and is_based):
         clone.do("push", "-q", "origin", f":{clone.topic}")
         return ": conflict"
     clone.do("push", "-q", "origin", f":{clone.topic}")
@@ -401,10 +403,13 @@ def _resolve(clone: Clone) -> bool:
     return True
 
 
-def _take_back(clone: Clone) -> None:
-    """Do what `memsync doctor` says of what was written since git began what was given up, and went with it."""
+def take_back(world: World, clone: Clone) -> None:
+    """Do what `memsync doctor` says of what was written or forgotten here, and went with what git took away."""
     with clone.memsync() as project:
         assert bring_back(project, find_lost(project)).refused == ()
+        for one in find_returned(project):
+            if one.memory.content in world.ledger.forgotten:
+                project.forget(one.memory.id)
 
 
 def settle(world: World, clone: Clone, dice: random.Random, *, may_abort: bool = True) -> str:
@@ -418,7 +423,7 @@ def settle(world: World, clone: Clone, dice: random.Random, *, may_abort: bool =
         give_up = may_abort and dice.random() < 0.1
         if give_up or (clone.unmerged and not _resolve(clone)):
             clone.do(word, "--abort")
-            _take_back(clone)
+            take_back(world, clone)
             return "given up"
         done = clone.git(
             "-c", "core.editor=true", *(["commit", "--no-edit"] if word == "merge" else [word, "--continue"])

@@ -12,14 +12,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 import steps
-from clones import KITS, MEMORIES, MODES, Clone, Time, as_shown, make_clones, read_rows
+from clones import FILTERS, KITS, MEMORIES, MODES, Clone, Time, as_shown, make_clones, read_rows
 from ledger import Ledger
-from steps import STEPS, World
+from steps import World
+
+import tools
+
+STEPS = {step.__name__: (step, weight) for step, weight in {**steps.STEPS, **tools.STEPS}.items()}
 
 MEMORY_DISK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 EPOCHS = (10, 20, 40, 60)  # steps from one meeting of all clones to the next
 # What may take memories out of sight: they are in another branch or in the stash then.
-MOVING = frozenset({"use_topic", "end_topic", "stash", "unstash", "pull", "sync_and_push", "race"})
+MOVING = frozenset({"use_topic", "end_topic", "stash", "unstash", "pull", "sync_and_push", "race", "use_worktree"})
+
+
+class Plan(NamedTuple):
+    """What a world is made of."""
+
+    clones: list[tuple[str, str]]  # kit and mode of each
+    filter_: str
 
 
 class Act(NamedTuple):
@@ -51,34 +62,35 @@ class Failure(AssertionError):
         self.at = at
 
 
-def plan(seed: int, kits: str, count: int) -> tuple[list[tuple[str, str]], list[Act]]:
-    """Return the clones and the steps of a run."""
+def plan(seed: int, kits: str, count: int) -> tuple[Plan, list[Act]]:
+    """Return the world and the steps of a run."""
     dice = random.Random(f"{seed} {kits}")
     size = dice.choice([3, 3, 4])
     modes = dice.choice([["worktree"], ["on-commit"], ["auto-commit"], MODES, MODES, MODES])
     clones = [(dice.choice(KITS) if kits == "mixed" else kits, dice.choice(modes)) for _ in range(size)]
-    names = [step.__name__ for step in STEPS]
-    drawn = dice.choices(names, list(STEPS.values()), k=count)
+    filter_ = dice.choice(["", "", "", *FILTERS])
+    drawn = dice.choices(list(STEPS), [weight for _, weight in STEPS.values()], k=count)
     acts = [Act(name, dice.randrange(size), dice.randrange(2**32)) for name in drawn]
     at = count
     while at > 0:
         acts.insert(at, Act("meet", 0, dice.randrange(2**32)))
         at -= dice.choice(EPOCHS)
-    return clones, acts
+    return Plan(clones, filter_), acts
 
 
 class Run:
     """A world in which a list of acts is done."""
 
-    def __init__(self, seed: int, plans: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, seed: int, plan: Plan) -> None:
         self.top = Path(tempfile.mkdtemp(prefix="memsync-model-", dir=MEMORY_DISK))
         self.time = Time()
         self.time.go_on(0)
         self.dice = random.Random(seed)
-        host, clones = make_clones(self.top, self.time, self.dice, plans)
+        host, clones = make_clones(self.top, self.time, self.dice, plan.clones, plan.filter_)
         self.world = World(host, clones, Ledger())
         self.count = Count()
-        self.told = [f"clones: {', '.join(f'{c.name} {c.kit} {c.mode}' for c in clones)}"]
+        named = ", ".join(f"{c.name} {c.kit} {c.mode}" for c in clones)
+        self.told = [f"clones: {named}; filter: {plan.filter_ or 'none'}"]
         self.seen: set[str] = set()  # commits that were read
 
     def close(self) -> None:
@@ -108,7 +120,7 @@ class Run:
         known, taken = len(ledger.family_of), len(ledger.taken)
         # A copy of a text that somebody has edited since may go at any time.
         before = {one.text for one in clone.shown() if not (one.is_copy and one.text in ledger.replaced)}
-        did = getattr(steps, act.step)(self.world, clone, dice)
+        did = STEPS[act.step][0](self.world, clone, dice)
         if not did:
             did = "instead " + (steps.edit(self.world, clone, dice) or steps.add(self.world, clone, dice))
         self.told[-1] += f": {did}"
@@ -148,6 +160,14 @@ class Run:
         while clone.stashes:
             assert steps.unstash(self.world, clone, dice) == "back"
             steps.commit_all(clone)
+        self.finish_topic(clone, dice)
+        if clone.linked:
+            steps.commit_all(clone.linked)
+            tools.remove_worktree(self.world, clone, dice)
+            steps.commit_all(clone)
+            self.finish_topic(clone, dice)
+
+    def finish_topic(self, clone: Clone, dice: random.Random) -> None:
         if clone.topic:
             assert not steps._merge(self.world, clone, dice) or clone.topic
             steps.commit_all(clone)
@@ -176,6 +196,7 @@ class Run:
         """Look at the file with json alone."""
         ledger = self.world.ledger
         rows = list(read_rows(data))
+        assert all("content" in row for _, row in rows if row), f"a line that is no memory: {data!r}"
         ids = [row["id"] for _, row in rows if row and "id" in row]
         assert len(ids) == len(set(ids)), "an id comes twice"
         junk = [raw for raw, row in rows if row is None]
@@ -195,8 +216,8 @@ class Run:
         """Every memory file that was ever committed can be read."""
         for clone in self.world.clones:
             new = set(clone.do("rev-list", "--all").split()) - self.seen
-            names = "".join(f"{one}:{MEMORIES}\n" for one in sorted(new))
-            out = clone.git("cat-file", "--batch", stdin=names.encode()).out.splitlines()
+            names = "".join(f"{one}:{MEMORIES} {MEMORIES}\n" for one in sorted(new))
+            out = clone.git("cat-file", "--batch", "--filters", stdin=names.encode()).out.splitlines()
             self.seen |= new
             for line in out:
                 if not line.startswith("{") or not line.endswith("}"):
@@ -215,8 +236,8 @@ class Run:
 
 def run(seed: int, kits: str, count: int, *, acts: Sequence[Act] | None = None, keep: bool = False) -> Count:
     """Do a run of *count* steps, or of these *acts* of it."""
-    plans, all_acts = plan(seed, kits, count)
-    world = Run(seed, plans)
+    drawn, all_acts = plan(seed, kits, count)
+    world = Run(seed, drawn)
     try:
         return world.do(all_acts if acts is None else acts)
     finally:

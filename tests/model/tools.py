@@ -1,0 +1,177 @@
+"""What other programs do around a clone, one step each: worktrees that come and go, editors left open, formatters, other users and another memsync."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import steps
+from clones import MODES, Clone, read_rows
+from prefork import Prefork
+from steps import Step, World
+
+from memsync.setup.doctor import fix_findings
+
+OLDER = os.environ.get("MEMSYNC_CHECK_OLDER", "")  # a checkout of an older commit of memsync
+NUMBER = "a number spelled "
+
+
+def use_worktree(world: World, clone: Clone, dice: random.Random) -> str:
+    """Add a worktree with a branch of its own, or write in it, and perhaps remove it then."""
+    if not clone.linked:
+        if clone.under_way:
+            return ""
+        world.number += 1
+        name = f"{clone.name}-tree-{world.number}"
+        clone.do("worktree", "add", "-q", "-b", name, f"../{name}")
+        clone.linked = clone.link(clone.root.parent / name)
+        return f"added {name}"
+    did = [write(world, clone.linked, dice, steps.commit) for _ in range(dice.randrange(1, 4))]
+    if not clone.topic and not clone.under_way and dice.random() < 0.5:
+        did.append(remove_worktree(world, clone, dice))
+    return f"in {clone.linked.name if clone.linked else 'its worktree'}: {'; '.join(did)}"
+
+
+def write(world: World, clone: Clone, dice: random.Random, *others: Step) -> str:
+    deeds: list[Step] = [steps.add, steps.edit, steps.tag, steps.forget, *others]
+    return dice.choice(deeds)(world, clone, dice) or steps.add(world, clone, dice)
+
+
+def remove_worktree(world: World, clone: Clone, dice: random.Random) -> str:
+    """Take the worktree away, as its user or a tool does, and go on with its branch; a refusal is overruled or heeded."""
+    assert clone.linked
+    linked, how = clone.linked, dice.choice(["", "--force", "rm -r"])
+    if how == "rm -r":
+        shutil.rmtree(linked.root)
+        clone.do("worktree", "prune")
+    elif (done := clone.git("worktree", "remove", *how.split(), str(linked.root))).code:
+        assert not how, done.err
+        steps.commit_all(linked)
+        clone.do("worktree", "remove", str(linked.root))
+        how = "(after a commit of all)"
+    clone.topic, clone.linked = linked.name, None
+    steps.take_back(world, clone)
+    return f"removed {how}"
+
+
+def commit_with_an_editor(world: World, clone: Clone, dice: random.Random) -> str:
+    """Let an agent write while the user types the message, or while a hook of the user's runs."""
+    if clone.under_way:
+        return ""
+    steps.write_code(world, clone, dice)
+    clone.do("add", *dice.choice([["-A"], ["--", ":(glob)code-*"]]))
+    said, told = os.pipe()
+    asked, answer = os.pipe()
+    waits = dice.choice(["editor", "pre-commit"])
+    env = {"MODEL_SAID": str(told), "MODEL_ANSWER": str(asked), "MODEL_WAITS": waits}
+    with clone.acting():
+        env |= {**os.environ, "GIT_EDITOR": str(clone.root.parent / "editor")} | env
+        words = ["git", "commit", "-q"]
+        commit = subprocess.Popen(
+            words, cwd=clone.root, env=env, pass_fds=(told, asked), stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+        )
+    os.close(told)
+    os.close(asked)
+    did = []
+    if os.read(said, 1):  # nothing comes where git has ended
+        did = [write(world, clone, dice) for _ in range(dice.randrange(1, 3))]
+        os.write(answer, b"\n")
+    os.close(said)
+    os.close(answer)
+    err = commit.communicate(timeout=120)[1].decode()
+    assert commit.returncode == 0, f"the commit of the user failed: {err}"
+    return f"{waits} open: {'; '.join(did)}"
+
+
+def format_file(world: World, clone: Clone, dice: random.Random) -> str:
+    """Let a formatter go over the memory file, and `memsync doctor --fix` after it."""
+    if clone.under_way or not clone.memories.exists():
+        return ""
+    data = clone.memories.read_bytes()
+    rows = list(read_rows(data))
+    ids = [row.get("id") for _, row in rows if row]
+    how = dice.choice(["sort", "-c", "-cS", ".", "-s", "-cs"])
+    if not rows or (len(ids) > len(set(ids)) if how == "sort" else len(ids) < len(rows)):
+        return ""  # of two versions of a record the last counts; and what cannot be read stops a formatter
+    clone.memories.write_bytes(_format(data, how))
+    if how not in ("sort", "-c", "-cS"):
+        if dice.random() < 0.5:
+            how += f", {steps.add(world, clone, dice)}"
+        with clone.memsync() as project:
+            fix_findings(project)
+    return how
+
+
+def _format(data: bytes, how: str) -> bytes:
+    """Return *data* as `sort`, or `jq` with these options, leaves it; the spelling of numbers stays, as with jq 1.7."""
+    if how == "sort":
+        return b"".join(sorted(data.splitlines(keepends=True)))
+    rows = [json.loads(line, parse_float=lambda text: NUMBER + text) for line in data.splitlines() if line.strip()]
+    is_compact = "c" in how
+    made = [
+        json.dumps(
+            row,
+            ensure_ascii=False,
+            sort_keys="S" in how,
+            indent=None if is_compact else 2,
+            separators=(",", ":") if is_compact else (",", ": "),
+        )
+        for row in ([rows] if "s" in how else rows)
+    ]
+    return re.sub(f'"{NUMBER}([^"]*)"', r"\1", "".join(f"{row}\n" for row in made)).encode()
+
+
+def change_user(world: World, clone: Clone, dice: random.Random) -> str:
+    """Let one of three users, who have homes and modes of their own, go on in this clone."""
+    clone.stop_server()
+    number = dice.randrange(3)
+    clone.change_user(number, dice.choice(MODES))
+    return f"user {number}, {clone.mode}"
+
+
+@functools.cache
+def find_older() -> Prefork:
+    """Return the older memsync, loaded already."""
+    directory = tempfile.mkdtemp(prefix="older-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    made = Prefork(Path(directory), "memsync.cli.app", env={**os.environ, "PYTHONPATH": OLDER})
+    atexit.register(made.close)
+    return made
+
+
+def write_with_older(world: World, clone: Clone, dice: random.Random) -> str:
+    """Let an agent write with an older memsync, by its command; the clock of that one is the real one."""
+    if clone.under_way or not (shown := clone.shown()):
+        return ""
+    old, text = dice.choice(sorted(shown)), world.make_text(dice)
+    deed = dice.choice(["remember", "update", "forget"])
+    words = {"remember": [text], "update": [old.id, "-c", text], "forget": [old.id]}[deed]
+    with clone.acting():
+        done = subprocess.run(
+            [str(find_older().program), deed, *words], cwd=clone.root, capture_output=True, check=False
+        )
+    assert done.returncode == 0, done.stderr.decode()
+    if deed == "remember":
+        world.ledger.add(text)
+    elif deed == "update":
+        world.ledger.edit(old, text)
+    else:
+        world.ledger.forget(old, shown)
+    return f"{deed} {old.text if deed != 'remember' else ''} {text if deed != 'forget' else ''}"
+
+
+STEPS: dict[Step, float] = {
+    use_worktree: 6,
+    commit_with_an_editor: 3,
+    format_file: 2,
+    change_user: 2,
+    write_with_older: 5 if OLDER else 0,
+}
