@@ -453,7 +453,7 @@ STEPS: dict[Step, float] = {
     pull: 7,
     push: 5,
     sync_and_push: 4,
-    race: 1,
+    race: 0.6,
     start_or_stop_server: 1,
     set_mode: 0.3,
     set_clock: 0.3,

@@ -68,7 +68,7 @@ def plan(seed: int, kits: str, count: int) -> tuple[Plan, list[Act]]:
     size = dice.choice([3, 3, 4])
     modes = dice.choice([["worktree"], ["on-commit"], ["auto-commit"], MODES, MODES, MODES])
     clones = [(dice.choice(KITS) if kits == "mixed" else kits, dice.choice(modes)) for _ in range(size)]
-    filter_ = dice.choice(["", "", "", *FILTERS])
+    filter_ = dice.choice(["", "", "", *FILTERS][:3])
     drawn = dice.choices(list(STEPS), [weight for _, weight in STEPS.values()], k=count)
     acts = [Act(name, dice.randrange(size), dice.randrange(2**32)) for name in drawn]
     at = count
