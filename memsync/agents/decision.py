@@ -13,6 +13,7 @@ from memsync.agents.toolcall import ToolCall
 from memsync.memories import lookup
 from memsync.memories.anchored import FOLDER, SYMBOL, Match, Touched, find_anchored
 from memsync.memories.filters import SURE
+from memsync.memories.screening import is_rule
 from memsync.poison.guard import quoted
 from memsync.records import shown_id
 from memsync.system.named import NamedTuple
@@ -20,7 +21,6 @@ from memsync.system.named import NamedTuple
 LINES: Final = 2  # before one call
 _ERROR: Final = 600  # characters of what a command said that are looked for
 _SHARED: Final = 2  # words that a further memory of a file has in common with what is written there
-RULE: Final = "rule"  # the type, or the tag, of a memory that may ask
 
 
 class Decision(NamedTuple):
@@ -139,7 +139,7 @@ def find_complaint(output: str) -> str:
 
 
 def _guards(matches: list[Match]) -> list[Match]:
-    return [one for one in matches if RULE in (one.entry.memory.memory_type, *one.entry.memory.tags)]
+    return [one for one in matches if is_rule(one.entry.memory)]
 
 
 def _is_guarded(session: RecallSession, matches: list[Match]) -> bool:
@@ -147,7 +147,7 @@ def _is_guarded(session: RecallSession, matches: list[Match]) -> bool:
 
 
 def _find_question(session: RecallSession, matches: list[Match]) -> str:
-    """Return what the user should be asked before the call: rules of his own, or that he has approved, if he wants that."""
+    """Return what the user should be asked before the call: rules of their own, or that they have approved, if they want that."""
     if not session.project.settings.guard:
         return ""
     rules = session.rules(asked=True)._replace(ledger={})
@@ -157,6 +157,6 @@ def _find_question(session: RecallSession, matches: list[Match]) -> str:
         if one.rank >= SYMBOL - 2
         and not one.is_read
         and not (rules.refusal(one.entry) or session.why_withheld(one.entry))
-        and (one.entry.scope != "project" or session.project.screening.is_approved(one.entry))
+        and session.project.screening.may_ask(one.entry)
     ]
     return "; ".join(asking[:LINES])

@@ -8,6 +8,7 @@ import click
 
 from memsync.cli import render_skill as render
 from memsync.cli.app import Answer, command
+from memsync.cli.consent import require_person
 from memsync.cli.options import model_option, stack, yes_option
 from memsync.cli.skill import skill
 from memsync.learn.candidates import Candidates
@@ -74,6 +75,7 @@ def approve(project: Project, /, names: tuple[str, ...]) -> Answer:
     Example:
       memsync skill approve run-tests
     """
+    require_person(project, "approve skills")
     waiting = Candidates(project)
     diffs = [waiting.skill_diff(name) for name in names]
     done = [waiting.approve_skill(name) for name in names]

@@ -12,6 +12,7 @@ import click
 
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, command
+from memsync.cli.consent import require_person
 from memsync.cli.memory import memory, read_text
 from memsync.cli.options import model_option, yes_option
 from memsync.errors import MemoryNotFound, Remedy, UsageError
@@ -19,6 +20,7 @@ from memsync.format.as_json import as_json
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.corrections import find_beside
 from memsync.memories.project import Project
+from memsync.memories.screening import is_rule
 from memsync.poison.guard import shown_type
 from memsync.setup import corrected
 
@@ -31,6 +33,11 @@ _NEXT = "`memsync approve ID…` or `--all` stores them, `memsync reject ID…` 
 
 
 _READ = "flagged ones read like orders to an agent: `memsync show ID`, then `memsync approve ID` or `forget ID`"
+
+
+_RULES: Final = (
+    "rules of the repository ask you before what they are anchored to once you approve them: `memsync approve ID`"
+)
 
 
 _BESIDE: Final = {
@@ -105,6 +112,8 @@ def init(project: Project, /, scan: bool, instructions: bool, dry_run: bool, no_
     """
     from memsync.learn.first_memories import start
 
+    if yes and not dry_run:
+        require_person(project, "approve memories")
     done = start(project, scan=scan, instructions=instructions, use_model=not no_llm, dry_run=dry_run, approve=yes)
     lines = [f"updated {render.one_line(one.content)}" for one in done.updated]
     lines += [f"no longer so: {render.short_id(one.id)} {render.one_line(one.content)}" for one in done.gone]
@@ -165,7 +174,7 @@ def candidates(project: Project, /, action: str | None, ref: str | None, text: s
     Proposed ones wait to be stored; below each is the stored memory that it
     contradicts or is like. `memsync review` asks about them, a key each. Flagged
     ones are stored and read like orders to an agent: no agent is given them
-    unasked before you approve them.
+    unasked before you approve them. Rules of the repository ask you only after that.
 
     \b
     Examples:
@@ -178,13 +187,14 @@ def candidates(project: Project, /, action: str | None, ref: str | None, text: s
         one = _edit(waiting, action, ref, text)
         return Answer(one, _format_proposal(one))
     found = [(one, find_beside(project, one.memory.content)) for one in _sort_by_session(waiting.memories())]
-    flagged = project.flagged()
+    flagged, rules = project.flagged(), project.waiting_rules()
     told = [{**as_json(one), "similar": as_json([beside] if beside else [])} for one, beside in found]
-    value = {"count": len(found), "candidates": told, "flagged": flagged}
+    value = {"count": len(found), "candidates": told, "flagged": flagged, "rules": rules}
     lines = [*_list_by_session(project, found), _NEXT] if found else []
-    lines += [] if found or flagged else ["no memory waits for approval"]
-    lines += [render.entry_line(entry, project.clock()) for entry in flagged]
-    return Answer(value, "\n".join([*lines, _READ] if flagged else lines))
+    for waiting_here, what in ((flagged, _READ), (rules, _RULES)):
+        lines += [render.entry_line(entry, project.clock()) for entry in waiting_here]
+        lines += [what] if waiting_here else []
+    return Answer(value, "\n".join(lines or ["no memory waits for approval"]))
 
 
 def _sort_by_session(found: Sequence[Proposal]) -> list[Proposal]:
@@ -215,19 +225,23 @@ def _choose_ids(waiting: Candidates, refs: tuple[str, ...], *, is_all: bool) -> 
 @command(memory)
 @click.argument("refs", metavar="[ID...]", nargs=-1)
 @_all_option
-@click.option("--revoke", is_flag=True, help="Let flagged memories wait again.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask: you have read the flagged ones.")
+@click.option("--revoke", is_flag=True, help="Let flagged memories and rules wait again.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask: you have read them.")
 def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bool, yes: bool) -> Answer:
-    """Store proposed memories, or let a flagged one be given to agents.
+    """Store proposed memories; let a flagged one be given to agents, or a rule ask.
 
-    A flagged memory reads like an order to an agent. It is shown whole, and
-    asked about; an edit of it waits again. --all takes only what was proposed.
+    A flagged memory reads like an order to an agent, and a rule of the
+    repository asks you before a command only when you want it. Each is shown
+    whole, and asked about; an edit of it waits again. --all takes only what was
+    proposed. In the shell of an agent nothing is approved.
 
     \b
     Examples:
       memsync approve mm-a1b2c3
       memsync approve mm-d4e5f6 --revoke
     """
+    if not revoke:
+        require_person(project, "approve memories")
     waiting = Candidates(project)
     proposed = {one.memory.id for one in waiting.memories()}
     flagged = [] if is_all else [ref for ref in refs if not any(id_.startswith((ref, f"mm-{ref}")) for id_ in proposed)]
@@ -258,22 +272,21 @@ def _then(command: str) -> str:
 
 
 def _decide(project: Project, entry: Entry, *, revoke: bool, yes: bool) -> None:
-    """Let agents be given *entry*, or no longer, once the user has seen it."""
+    """Let agents be given *entry*, or a rule ask, or no longer, once the user has seen it."""
     if revoke:
         if not project.screening.revoke(entry):
             raise UsageError(f"{render.short_id(entry.id)} is not approved; nothing to revoke")
         return
-    if not entry.flagged:
+    if not entry.flagged and not (is_rule(entry.memory) and entry.scope == "project"):
         raise UsageError(
             f"{render.short_id(entry.id)} does not wait for approval; `memsync candidates` shows what does"
         )
     click.echo(f"{render.entry_whole(entry, project.clock())}\n", err=True)
     if not yes and not sys.stdin.isatty():
-        raise UsageError(
-            "a flagged memory is approved by a person: run this in a terminal, or with --yes once you have read it"
-        )
+        raise UsageError("this is approved by a person: run it in a terminal, or with --yes once you have read it")
     if not yes:
-        click.confirm("Give it to agents from now on?", abort=True, err=True)
+        what = "Give it to agents" if entry.flagged else "Let it ask you"
+        click.confirm(f"{what} from now on?", abort=True, err=True)
     project.screening.approve(entry)
 
 

@@ -10,6 +10,7 @@ import click
 
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command, wants_json
+from memsync.cli.consent import require_person
 from memsync.cli.keys import keys, mark_differences
 from memsync.cli.memory import read_text
 from memsync.errors import MemsyncError, UsageError
@@ -21,6 +22,7 @@ from memsync.setup import corrected
 
 _MORE: Final = {"j": "next", "k": "before", "u": "undo", "q": "quit"}
 _OF_COPIES: Final = {"h": "another first", "s": "later"}
+_OF_PERSONS: Final = ("flagged", "rule", "candidate", "skill")  # what waits for approval
 _END: Final = ("q", "\x04", "\x03", "")
 
 
@@ -37,7 +39,7 @@ _END: Final = ("q", "\x04", "\x03", "")
 @click.option("--private", "action", flag_value="private", help="Move it out of the work tree.")
 @click.option("--reject", "action", flag_value="reject", help="Reject it.")
 @click.option("--text", help='The text for --edit and --merge ("-": standard input).')
-@click.option("-y", "--yes", is_flag=True, help="You have read the flagged memory that you approve.")
+@click.option("-y", "--yes", is_flag=True, help="You have read the flagged memory or the rule that you approve.")
 @click.option("--undo", "is_undo", is_flag=True, help="Take back the last decision.")
 def review(
     project: Project,
@@ -72,6 +74,7 @@ def review(
     if wants_json() or not sys.stdin.isatty():
         cards = [card for one in list_names(project, kind) if (card := queue.read_card(project, one))]
         return Answer({"count": len(cards), "cards": [_as_dict(card) for card in cards]}, _list_cards(cards))
+    require_person(project, "decide what waits for review")
     Round(project, list_names(project, kind)).go()
     return None
 
@@ -88,10 +91,10 @@ def _decide(project: Project, name: str | None, action: Action, text: str | None
         raise UsageError("say which card; `memsync review --json` lists their names")
     if (card := queue.read_card(project, name)) is None:
         raise MemsyncError(f"no card {render.one_line(name)!r} waits; it may be decided already")
-    if card.kind == "flagged" and action == "approve" and not yes:
-        raise UsageError(
-            "a flagged memory is approved by a person: run `memsync review`, or add --yes once you have read it"
-        )
+    if card.kind in _OF_PERSONS and action != "reject":
+        require_person(project, f"{action} {card.name}")
+    if queue.needs_person(card, action) and not yes:
+        raise UsageError("this is approved by a person: run `memsync review`, or add --yes once you have read it")
     done = corrected.decide(project, name, action, was=card.version, text=read_text(text or ""))
     return Answer(done, render.one_line(done.said))
 

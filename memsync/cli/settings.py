@@ -9,13 +9,15 @@ import click
 
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command
+from memsync.cli.consent import require_person
 from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.origin import templates
 from memsync.setup.installing import turn_stealth
 from memsync.setup.repository import rewrite_settings, set_value, unset_value
 from memsync.store import files, settings
-from memsync.store.trust import what_leaves
+from memsync.store.settings import Settings
+from memsync.store.trust import is_harmless, what_leaves
 
 _MOVE: Final = "memsync config --stealth off --move"
 
@@ -55,6 +57,8 @@ def config(
     if stealth:
         if words or is_global:
             raise UsageError("--stealth is for this project and takes no setting; give one or the other")
+        if stealth == "off":
+            require_person(project, "switch stealth off")
         turn = _turn_on if stealth == "on" else _turn_off
         result = turn(project, options["move"], ask=sys.stdin.isatty() and not options["yes"])
         return Answer(result, "\n".join(result["done"]))
@@ -62,6 +66,7 @@ def config(
         raise UsageError("--move, --keep and --yes go with --stealth on or off")
     verb, rest = _read_verb(words, is_unset=is_unset, is_list=is_list)
     if verb == "edit":
+        require_person(project, "edit settings")
         return _edit_file(project, is_global=is_global)
     if verb in ("set", "unset"):
         return _set_value(project, rest[0], " ".join(rest[1:]) if verb == "set" else None, is_global=is_global)
@@ -86,6 +91,10 @@ def _read_verb(words: tuple[str, ...], *, is_unset: bool, is_list: bool) -> tupl
 
 def _set_value(project: Project, key: str, value: str | None, *, is_global: bool) -> Answer:
     """Set *key*, or without a *value* take it out."""
+    name = settings.name_of(key)
+    parsed = settings.get(Settings(), key) if value is None else settings.parse_value(name, value)
+    if not is_harmless(name, parsed):
+        require_person(project, f"set {name}")
     if value is None:
         path = unset_value(project, key, is_global=is_global)
         known = settings.get(project.settings, key)

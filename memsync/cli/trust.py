@@ -9,6 +9,7 @@ import click
 
 from memsync.cli import render
 from memsync.cli.app import Answer, cli, command, wants_json
+from memsync.cli.consent import require_person
 from memsync.errors import Remedy, UsageError, closest, suggest
 from memsync.memories.project import Project
 from memsync.memories.stores import keep_key
@@ -29,7 +30,7 @@ def trust(project: Project, /, names: tuple[str, ...], *, yes: bool, **said: boo
     repository do nothing until you approve that very content; one that changes
     waits again. Approvals hold in every clone of the project on this machine.
     NAME (a file, or file: setting, as shown) picks some of it.
-    Without a terminal to ask at, only --yes approves.
+    Without a terminal to ask at, only --yes approves; in the shell of an agent nothing does.
     docs/security.md says what a repository may set without asking.
 
     \b
@@ -57,6 +58,7 @@ def trust(project: Project, /, names: tuple[str, ...], *, yes: bool, **said: boo
         return _answer(project, [], lines or ["nothing waits for your approval"])
     if said["refuse"]:
         return _note(project, waiting, "refused", [])
+    require_person(project, "approve what a repository wants memsync to do")
     if not yes:
         if wants_json() or not sys.stdin.isatty():
             click.echo("memsync: nothing was approved; `memsync trust --yes` approves it, --refuse says no", err=True)

@@ -12,6 +12,7 @@ from memsync.clients.facts import Client, File, Home, server
 CLIENT: Final = Client(
     name="amp",
     title="Amp",
+    variables=("AMP_CURRENT_THREAD_ID",),
     home=Home(".config/amp"),
     files=(
         File(

@@ -56,6 +56,7 @@ def _inject(_: str, text: str) -> dict[str, Any]:
 CLIENT: Final = Client(
     name="antigravity",
     title="Antigravity CLI",
+    variables=("ANTIGRAVITY_AGENT",),
     home=Home(".gemini/config"),
     signs=(".agents/hooks.json", ".agents/mcp_config.json"),
     hooks=_HOOKS,

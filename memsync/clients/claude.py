@@ -25,6 +25,7 @@ LOCAL_SERVER: Final = "claude mcp add --scope local memsync -- memsync mcp"
 CLIENT: Final = Client(
     name="claude",
     title="Claude Code",
+    variables=("CLAUDECODE",),
     home=Home(".claude", "CLAUDE_CONFIG_DIR"),
     signs=(".claude", "CLAUDE.md", ".mcp.json"),
     hooks=_HOOKS,

@@ -14,6 +14,7 @@ from memsync.clients.facts import Client, File, Home, server
 CLIENT: Final = Client(
     name="cline",
     title="Cline",
+    variables=("CLINE_ACTIVE",),
     home=Home(".cline/data/settings"),
     files=(File("", "cline_mcp_settings.json", (server(),)),),
     after="start Cline in the project: it starts its servers where it was started",

@@ -33,6 +33,7 @@ def _handler(hook: Hook, client: str) -> dict[str, Any]:
 CLIENT: Final = Client(
     name="codex",
     title="Codex",
+    variables=("CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"),
     home=Home(".codex", "CODEX_HOME"),
     signs=(".codex",),
     hooks=HOOKS,

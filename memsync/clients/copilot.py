@@ -56,6 +56,7 @@ def _read_arguments(text: str) -> Any:
 CLIENT: Final = Client(
     name="copilot",
     title="Copilot CLI",
+    variables=("COPILOT_CLI",),
     home=Home(".copilot", "COPILOT_HOME"),
     signs=(".github/hooks", ".github/copilot-instructions.md"),
     hooks=_HOOKS,

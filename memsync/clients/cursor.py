@@ -12,6 +12,7 @@ from memsync.clients.facts import Client, File, Home, server
 CLIENT: Final = Client(
     name="cursor",
     title="Cursor",
+    variables=("CURSOR_AGENT",),
     home=Home(".cursor"),
     files=(File(".cursor/mcp.json", "mcp.json", (server(),)),),
     after="open the project in Cursor, and switch its MCP server memsync on where it lists servers",

@@ -209,6 +209,7 @@ class Client(NamedTuple):
     `restates`: what begins a line of its transcript that says the whole context anew, as it is after a compaction.
     `keeps_prompts`: what was added to a prompt stays; else it is there for one request to the model.
     `asks`: a hook before a tool may have it ask the user.
+    `variables` of the environment are those that only the commands have which its agent runs.
     """
 
     name: str
@@ -229,6 +230,7 @@ class Client(NamedTuple):
     restates: re.Pattern[bytes] | None = None
     keeps_prompts: bool = True
     asks: bool = False
+    variables: tuple[str, ...] = ()
 
     @property
     def is_personal(self) -> bool:

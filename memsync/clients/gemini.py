@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from memsync.clients.facts import Client, File, Home, Hook, allow, group, run, server, typed
+from memsync.clients.facts import Client, File, Home, Hook, allow, group, nested, run, server, typed
 from memsync.system.late import late_pattern
 
 _HOOKS: Final = (
@@ -51,12 +51,19 @@ def _read(payload: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**payload, "transcript_path": os.path.join(folder, name)}
 
 
+def _answer(event: str, text: str) -> dict[str, Any]:
+    """Return the answer without an `@`: without a terminal Gemini reads what is added at its start as typed, and each file that it names."""
+    return nested(event, text.replace("@", "&#64;"))
+
+
 CLIENT: Final = Client(
     name="gemini",
     title="Gemini CLI",
+    variables=("GEMINI_CLI",),
     home=Home(".gemini", "GEMINI_CLI_HOME", ".gemini"),  # its variable names what .gemini is in
     signs=(".gemini", "GEMINI.md"),
     hooks=_HOOKS,
+    answer=_answer,
     files=(
         File(
             ".gemini/settings.json",

@@ -18,6 +18,7 @@ _SERVER: Final = Entry(
 CLIENT: Final = Client(
     name="goose",
     title="Goose",
+    variables=("GOOSE_TERMINAL",),
     home=find_settings("Block/goose/config", ".config/goose"),
     files=(File("", "config.yaml", (_SERVER,), form="yaml"),),
     after="start goose in the project: it starts its extensions where it was started",

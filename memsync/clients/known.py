@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
@@ -46,6 +46,12 @@ def list_names() -> tuple[str, ...]:
 def every() -> tuple[Client, ...]:
     """Return every client."""
     return (*map(find, NAMES), *_list_others())
+
+
+def find_shell(env: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the title of the client whose agent runs this process, and the variable of *env* that says so."""
+    named = ((client.title, name) for client in every() for name in client.variables)
+    return next((one for one in (*named, ("an agent", "AI_AGENT")) if env.get(one[1])), None)
 
 
 @cache

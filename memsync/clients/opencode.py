@@ -77,6 +77,7 @@ export const Memsync = async ({ client, directory }) => {
 CLIENT: Final = Client(
     name="opencode",
     title="opencode",
+    variables=("OPENCODE",),
     home=Home(".config/opencode", "XDG_CONFIG_HOME", "opencode"),
     signs=(".opencode", "opencode.json", "opencode.jsonc"),
     hooks=(

@@ -28,6 +28,7 @@ def _handler(hook: Hook, client: str) -> dict[str, Any]:
 CLIENT: Final = Client(
     name="qwen",
     title="Qwen Code",
+    variables=("QWEN_CODE",),
     home=Home(".qwen", "QWEN_HOME"),
     signs=(".qwen", "QWEN.md"),
     hooks=_HOOKS,

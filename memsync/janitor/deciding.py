@@ -114,7 +114,8 @@ def _decide_flagged(project: Project, card: Card, action: Action, text: str, not
         return _decide_memory(project, card, action, text, note)
     project.screening.approve(card.subject)
     note["approved"] = True
-    return f"agents may be given {shown_id(card.subject.id)}"
+    may = "may ask you" if card.kind == "rule" else "may be given to agents"
+    return f"{shown_id(card.subject.id)} {may}"
 
 
 def _decide_conflict(project: Project, card: Card, action: Action, text: str, note: Note) -> str:
@@ -235,6 +236,7 @@ def _decide_copies(project: Project, card: Card, action: Action, text: str, note
 _DO: Final[Mapping[str, Callable[[Project, Card, Action, str, Note], str]]] = {
     "secret": _decide_memory,
     "flagged": _decide_flagged,
+    "rule": _decide_flagged,
     "conflict": _decide_conflict,
     "stale": _decide_stale,
     "new": _decide_new,

@@ -42,7 +42,18 @@ KEYS: Final[Mapping[Action, str]] = {
     "reject": "x",
 }
 # What is dangerous first. Copies are looked for only when somebody asks, because that takes a while.
-KINDS: Final = ("secret", "flagged", "conflict", "contradiction", "candidate", "skill", "rejection", "stale", "new")
+KINDS: Final = (
+    "secret",
+    "flagged",
+    "rule",
+    "conflict",
+    "contradiction",
+    "candidate",
+    "skill",
+    "rejection",
+    "stale",
+    "new",
+)
 COPIES: Final = "copies"
 _WITH_TEXT: Final = ("edit", "merge")
 
@@ -80,6 +91,11 @@ class Card:
         others = [copy.entry.memory for copy in self.copies]
         seen = (self.name, self.why, self.text, self.other, self.subject and self.subject.memory, others)
         return sha256(repr(seen).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def needs_person(card: Card, action: Action) -> bool:
+    """Tell whether *action* lets something act that was withheld: no client of ours can know who asks for it."""
+    return action == "approve" and card.kind in ("flagged", "rule")
 
 
 def needs_text(action: Action) -> bool:
@@ -125,6 +141,8 @@ def _find_kinds(project: Project, entry: Entry) -> Iterator[str]:
         yield "secret"
     if entry.flagged:
         yield "flagged"
+    if project.settings.guard and project.screening.waits_to_ask(entry):
+        yield "rule"
     if entry.memory.conflict_of:
         yield "conflict"
     if entry.stale:
@@ -209,6 +227,14 @@ def _read_flagged(_: Project, name: str, entry: Entry) -> Card | None:
         if entry.flagged
         else None
     )
+
+
+def _read_rule(project: Project, name: str, entry: Entry) -> Card | None:
+    if not (project.settings.guard and project.screening.waits_to_ask(entry)):
+        return None
+    actions: dict[Action, str] = {"approve": "let it ask you from now on", "edit": _EDIT, "reject": _FORGET}
+    why = f"a rule of the repository, which asks nobody yet before {', '.join(entry.memory.anchors)}"
+    return Card(name=name, kind="rule", why=why, text=entry.content, actions=actions, subject=entry)
 
 
 def _read_conflict(project: Project, name: str, entry: Entry) -> Card | None:
@@ -385,6 +411,7 @@ def _find_kept(project: Project, id_: str) -> Kept | None:
 _OF_MEMORY: Final[Mapping[str, Callable[[Project, str, Entry], Card | None]]] = {
     "secret": _read_secret,
     "flagged": _read_flagged,
+    "rule": _read_rule,
     "conflict": _read_conflict,
     "stale": _read_stale,
     "new": _read_new,

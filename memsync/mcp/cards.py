@@ -18,7 +18,7 @@ from mcp.server.apps import Apps
 from pydantic import BaseModel, Field
 
 from memsync.agents.sessions import find_session, list_sessions
-from memsync.errors import MemsyncError
+from memsync.errors import MemsyncError, Remedy, UsageError
 from memsync.janitor import queue
 from memsync.janitor.queue import Action, Card
 from memsync.janitor.waiting import Waiting, find_card
@@ -97,6 +97,8 @@ def _answer(
             waiting.put_back(project, done.name)
             said, following = done.said, done.name
         elif action:
+            if (card := queue.read_card(project, at)) and queue.needs_person(card, action):
+                raise UsageError("a client cannot show who approves this: ", Remedy("review"), " asks in a terminal")
             names = waiting.names(project)
             place = names.index(at) if at in names else -1
             said = corrected.decide(project, at, action, was=was, text=text).said
@@ -140,7 +142,7 @@ def _describe(project: Project, card: Card) -> Mapping[str, Any]:
                 **({"draft": drafts[action]} if queue.needs_text(action) else {}),
             }
             for action, what in card.actions.items()
-            if not queue.needs_text(action) or is_plain(drafts[action])
+            if not queue.needs_person(card, action) and (not queue.needs_text(action) or is_plain(drafts[action]))
         },
     }
 

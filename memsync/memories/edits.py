@@ -139,11 +139,14 @@ def follow_moves(project: Project, store: Store) -> int:
     known = [
         id_ for id_ in moved if not project.screening.is_new(project.entry(store.place.scope, get_live(store, id_)))
     ]
+    asking = [id_ for id_ in moved if project.screening.may_ask(project.entry(store.place.scope, get_live(store, id_)))]
     if moved:
         with store.writing():
             store.update({id_: {"anchors": list(new)} for id_, new in moved.items() if store.get(id_)})
         entries = [project.entry(store.place.scope, memory) for id_ in known if (memory := store.get(id_))]
         state.record_use([], {entry.id: project.screening.note(entry) for entry in entries})
+        for memory in filter(None, map(store.get, asking)):
+            project.screening.own(project.entry(store.place.scope, memory))
     return len(moved)
 
 

@@ -175,6 +175,8 @@ class Project(Opened):
             if entry.repo != self.repo and self.above:
                 self.above.record([entry], action)
                 continue
+            if action in ("created", "updated"):
+                self.screening.own(entry)
             self.journal.add_use(Use(entry.scope, entry.id, action, now, self.screening.note(entry)))
         if self.journal.is_full:
             self.journal.write()
@@ -344,6 +346,11 @@ class Project(Opened):
             NoStore, StoreError: nothing was changed.
         """
         return self.store_to_write(scope).export()
+
+    def waiting_rules(self) -> list[Entry]:
+        """Return the rules of the repository that ask nobody before they are approved; none where no rule is to ask."""
+        entries = self.entries(_EVERYTHING) if self.settings.guard else ()
+        return sort_by_importance(entry for entry in map(self.mark, entries) if self.screening.waits_to_ask(entry))
 
     def flagged(self, *, seconds: float = inf) -> list[Entry]:
         """Return the memories that read like orders to an agent and wait for approval, the most important first.

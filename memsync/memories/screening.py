@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from memsync.errors import MemsyncError
 from memsync.memories.results import Entry
 from memsync.memories.stores import keep_key
 from memsync.poison.fingerprints import fingerprint, instruction_of, mark, version_of_rules
@@ -24,7 +26,13 @@ if TYPE_CHECKING:
     from memsync.secrets import Allow
 
 E = TypeVar("E", bound=Entry)
+_RULE: Final = "rule"  # the type, or the tag, of a memory that may ask
 _MARKS: Final = 1024  # that are kept beside their memories
+
+
+def is_rule(memory: Memory) -> bool:
+    """Tell whether *memory* may ask before what it is anchored to."""
+    return _RULE in (memory.memory_type, *memory.tags)
 
 
 class Screening:
@@ -139,8 +147,27 @@ class Screening:
         """Tell whether a person of this machine has approved *entry* as it is."""
         return Approvals(self._layout).cover(self._instruction(entry))
 
+    def may_ask(self, entry: Entry) -> bool:
+        """Tell whether the rule *entry* counts as it is: a private one, one written here, or one that a person has approved."""
+        if entry.scope != "project":
+            return True
+        approvals = Approvals(self._layout)
+        return approvals.cover(self._instruction(entry)) or approvals.cover(self._as_rule(entry))
+
+    def waits_to_ask(self, entry: Entry) -> bool:
+        """Tell whether *entry* is a rule that somebody else wrote, and that asks nobody before it is approved."""
+        is_asking = is_rule(entry.memory) and bool(entry.memory.anchors) and entry.memory.archived_at is None
+        return is_asking and not entry.flagged and not self.may_ask(entry)
+
+    def own(self, entry: Entry) -> None:
+        """Let the rule *entry*, which was written here, ask at once. It approves nothing that is flagged; never fails."""
+        if entry.scope == "project" and is_rule(entry.memory) and not self.find_flaw(entry):
+            with suppress(MemsyncError, OSError):
+                keep_key(self._layout)
+                Approvals(self._layout).add([self._as_rule(entry)])
+
     def approve(self, entry: Entry) -> None:
-        """Let agents be given *entry*, which is flagged, as it is now: a person has read it.
+        """Let agents be given *entry*, or a rule ask, as it is now: a person has read it.
 
         Raises:
             NoStore: there is no home store to note it in.
@@ -155,7 +182,13 @@ class Screening:
         Raises:
             StoreError
         """
-        return bool(Approvals(self._layout).remove([self._instruction(entry).name]))
+        names = [self._instruction(entry).name, self._as_rule(entry).name]
+        return bool(Approvals(self._layout).remove(names))
+
+    def _as_rule(self, entry: Entry) -> Instruction:
+        """Return *entry* as what may ask, and no more: what was written here may read like an order all the same."""
+        one = self._instruction(entry)
+        return Instruction(f"rule {entry.id}", one.path, one.content)
 
     def _instruction(self, entry: Entry) -> Instruction:
         return instruction_of(entry.memory, self._layout.place(entry.scope).memories)

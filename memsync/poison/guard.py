@@ -25,6 +25,13 @@ _TAG: Final = late_pattern(
     r"|function|invoke|parameter|thinking|memory|context|important|sys|inst)\b)",
     re.IGNORECASE,
 )
+# What clients take in a file of instructions for a file to read, or a command to run: `@path` and `@{path}` (Claude
+# Code, Gemini CLI, Qwen Code, Amp, Cursor), !`command` and `!{command}` (Claude Code, opencode, Gemini CLI),
+# `#file:path` and a link to a file (VS Code), `#[[file:path]]` (Kiro).
+_IMPORT: Final = late_pattern(
+    r"(?<![^\W_])[@\uff20\ufe6b](?=\S)|!(?=[`{])|(?<=`)!|\#(?=\[\[|[a-z]+:)|(?<=\])\((?!https?://|mailto:|\#)",
+    re.IGNORECASE,
+)
 _CHAT: Final = late_pattern(r"\[(?=/?(?:INST|SYS|SYSTEM|ASSISTANT|USER)\])", re.IGNORECASE)
 
 
@@ -36,6 +43,15 @@ def visible(text: str) -> str:
 def quoted(text: str) -> str:
     """Return *text* as it may stand in an agent's context: one line, nothing hidden, no tag that a client knows."""
     return _escape_tags(" ".join(visible(text).split()))
+
+
+def inert(text: str) -> str:
+    """Return *text* as it may stand in a file that clients read as instructions: what `quoted` does, and nothing that is read or run.
+
+    Marks become entities, which people see as the mark where Markdown is shown, and no client reads as one.
+    """
+    line = quoted(text).replace("<!--", "&lt;!--")
+    return _IMPORT.sub(lambda found: f"&#{ord(found[0])};", line)
 
 
 def quoted_lines(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from memsync.poison.reasons import NOT, OFF, ROLE, SEND, SHELL, VOICE
+from memsync.poison.reasons import LEAK, NEVER, NOT, OFF, ROLE, SEND, SHELL, STEER, VOICE
 
 _FETCH: Final = r"(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod)\b"
 # Whose installers everybody runs, and nobody else can write.
@@ -32,8 +32,71 @@ _NAMED: Final = (
     r"(?:\b(?:secrets?|credentials?|tokens?|passwords?|passphrases?|(?:api|private|ssh|access)\ keys?|(?:database|db)\ dump|customer\ data|source\ code)\b"
     r"|\b\w+_(?:token|key|secret|password)\b|(?<!\w)\.env\b|\bid_rsa\b|\benvironment\ variables?\b|\benv\ vars?\b)"
 )
+# Where a sentence tells somebody to do what follows.
+_BID: Final = (
+    r"(?:(?:^|[.:!?,;\])]\s|\n|\b(?:always|please|must|should|then|and|or|to|can|now|first|just|so|you)\s)\s*)"
+)
+_CLIENTS: Final = r"(?:claude|gemini|codex|qwen|cursor|copilot|opencode|windsurf|cline|vscode)"
+_LOCAL: Final = r"(?!localhost|127\.|0\.0\.0\.0|\[::1|host\.docker|api\.(?:anthropic|openai)\.com\b|generativelanguage\.googleapis\.com\b)"
 
 SHAPES: Final = (
+    (
+        STEER,
+        {"memsync"},
+        NEVER,
+        (
+            rf"{_BID}(?:run|execute|call|use|invoke|type|start\ with|issue|launch|do)\b[^.;\n]{{0,60}}\bmemsync\s+(?:memory\s+|skill\s+)?(?:approve|trust)\b"
+            r"|\bmemsync\s+(?:memory\s+|skill\s+)?(?:approve|trust|review)\b[^.;\n]{0,60}?\s(?:--yes|-y|--all|--approve)\b"
+        ),
+    ),
+    (
+        STEER,
+        {"approve"},
+        NEVER,
+        rf"{_BID}approve\s+(?:all|each|every|any|the)\s+(?:of\s+the\s+)?(?:pending|waiting|flagged|proposed|withheld)\b",
+    ),
+    (
+        STEER,
+        {"allow", "approvals", "guard", "hooks"},
+        NEVER,
+        (
+            rf"{_BID}(?:set|add|put|change|write|extend|widen|open|export|use|run|turn|switch)\b[^;\n]{{0,80}}?(?:\bmemory\.secrets\.allow\b|\bmemory\.agent_approvals\b"
+            r"|\bmemory\.guard\b[^;\n]{0,12}\b(?:off|false)|\bmemsync_hooks\s*=\s*[\"']?off|(?<!\w)--allow-secret\b)"
+            r"|\bmemsync\ config\b[^;\n]{0,20}\s(?:memory\.secrets\.allow|memory\.agent_approvals|memory\.guard)\s+[^\s;]"
+        ),
+    ),
+    (
+        STEER,
+        {"gobby"},
+        NEVER,
+        rf"{_BID}(?:edit|write|add|append|put|create|change|copy|delete|remove)\b[^;\n]{{0,80}}\.gobby/trust\b",
+    ),
+    (
+        STEER,
+        {"base", "url", "endpoint"},
+        NEVER,
+        rf"\b(?:anthropic|openai|azure_openai|google_gemini|gemini|openrouter|codex|claude|qwen|dashscope)_(?:api_)?(?:base_url|base|url|endpoint|host)\b[\s`\"']{{0,3}}(?:=|:|to|is)?[\s`\"']{{0,3}}https?://{_LOCAL}",
+    ),
+    (
+        STEER,
+        {"settings", "hooks", "config", "mcp"},
+        NEVER,
+        (
+            r"(?:^|[.!?]\s|\b(?:always|please|must|should|then|can|now|first)\s)\s*"
+            rf"(?:add|put|write|insert|append|place|register|paste|copy|merge|set|change)\b[^;\n]{{0,120}}\.{_CLIENTS}/(?:settings(?:\.local)?\.json|hooks(?:\.json|/)|config\.toml|mcp\.json)"
+            rf"|\.{_CLIENTS}/(?:settings(?:\.local)?\.json|hooks(?:\.json|/)|config\.toml|mcp\.json)[`\"']?,?\s+(?:please\s+)?(?:add|put|write|insert|append|place|register|paste|set)\b"
+        ),
+    ),
+    (
+        STEER,
+        {"mcp"},
+        NEVER,
+        (
+            rf"{_BID}(?:add|install|register|connect|enable|start|configure)\b[^.;\n]{{0,60}}\bmcp\b[^;\n]{{0,60}}(?:\bnpx\s+(?:-y|--yes)\b|\buvx\s|\bpipx\s+run\b|\bdocker\s+run\b|https?://{_LOCAL})"
+            rf"|\b{_CLIENTS}\s+mcp\s+add\b[^;\n]{{0,80}}(?:\bnpx\s+(?:-y|--yes)\b|\buvx\s|https?://{_LOCAL})"
+        ),
+    ),
+    (LEAK, {"ssh", "env", "aws", "passwd", "netrc", "gnupg", "kube"}, "", rf"(?<![\w.+-])@[~./\w-]{{0,80}}?{_PRIVATE}"),
     (SHELL, {"curl", "invoke", "irm", "iwr", "wget"}, "", rf"(?!{_INSTALLERS})\b{_FETCH}[^|]{{0,200}}\|\s*{_RUNNERS}"),
     (
         SHELL,

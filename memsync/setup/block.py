@@ -8,7 +8,7 @@ from memsync.agents.session import RecallSession
 from memsync.clients.facts import Entry
 from memsync.memories.filters import sort_by_importance
 from memsync.memories.project import Project
-from memsync.poison.guard import quoted
+from memsync.poison.guard import inert
 from memsync.records import Scope, shown_id
 
 PIN: Final = "pinned"  # the tag of a memory that is to be in the block
@@ -49,5 +49,5 @@ def _list_pinned(project: Project) -> list[tuple[str, str]]:
     pinning = {tags for tags in {one.tags for one in memories} if any(tag.lower() == PIN for tag in tags)}
     pinned = [project.entry(scope, one) for one in memories if one.tags in pinning and one.archived_at is None]
     found = [entry for entry in pinned if not (rules.refusal(entry) or session.why_withheld(entry))]
-    texts = [(entry.id, quoted(entry.memory.content).replace("<!--", "&lt;!--")) for entry in sort_by_importance(found)]
+    texts = [(entry.id, inert(entry.memory.content)) for entry in sort_by_importance(found)]
     return [(id_, text) for id_, text in texts if len(text) <= _LONGEST][:_MOST]

@@ -47,6 +47,9 @@ class Settings:
     guard: bool = _setting(
         "memory.guard", False, "let a memory of type `rule` ask before what it is anchored to (docs/hooks.md)"
     )
+    agent_approvals: bool = _setting(
+        "memory.agent_approvals", False, "let commands that an agent runs approve and trust (docs/security.md)"
+    )
     resident: bool = _setting(
         "memory.resident", False, "let a hook start `memsync serve`, which answers the next ones (docs/hooks.md)"
     )

@@ -121,6 +121,11 @@ def acts(key: str, value: object) -> bool:
     return rule is not None and rule.acts and rule.judge(value, None) == "waits"
 
 
+def is_harmless(key: str, value: object) -> bool:
+    """Tell whether a page or an agent may set *key* to *value*: neither is a person who lets a program run or a text leave."""
+    return key in RULES and key != "memory_sync.stealth" and not acts(key, value) and not what_leaves(key, value)
+
+
 def explain(key: str) -> str:
     """Return what a repository may say about *key*, as the end of a sentence about a value that was refused."""
     rule = RULES.get(key)

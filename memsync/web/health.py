@@ -92,11 +92,8 @@ def fix(project: Project, _: Given) -> Done:
 
 
 def _may_set(key: str, value: str) -> bool:
-    """Tell whether a page may set *key*: a browser is no place from which to let a program run or a text leave."""
-    if key not in trust.RULES or key == "memory_sync.stealth":
-        return key == "memory_sync.stealth"  # which is refused with its own words
-    parsed = settings.parse_value(key, value)
-    return not trust.acts(key, parsed) and not trust.what_leaves(key, parsed)
+    """Tell whether a page may set *key*; stealth is refused with its own words."""
+    return key == "memory_sync.stealth" or trust.is_harmless(key, settings.parse_value(key, value))
 
 
 def set_setting(checkup: Checkup, project: Project, given: Given) -> Done | Page:

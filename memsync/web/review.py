@@ -19,6 +19,7 @@ from memsync.web.memories import link_to
 _WORDS: Final = {
     "secret": "Secrets",
     "flagged": "Read like orders",
+    "rule": "Rules that may ask",
     "conflict": "Conflicts",
     "contradiction": "Contradictions",
     "candidate": "Learned",
@@ -100,7 +101,7 @@ def decide(waiting: Waiting, project: Project, given: Given) -> Done | Page:
 
 def _spell(name: str, action: Action) -> str:
     words = ["--text", "-"] if queue.needs_text(action) else []
-    words += ["--yes"] if name.startswith("flagged:") and action == "approve" else []
+    words += ["--yes"] if name.startswith(("flagged:", "rule:")) and action == "approve" else []
     return spell.command("review", f"--{action}", *words, "--", name)
 
 

@@ -69,5 +69,10 @@ def helped(request, repo, home) -> Iterator[Client]:
 
 
 @pytest.fixture
+def qwen(repo, home) -> Iterator[Client]:
+    yield from _connected(Qwen, repo, home)
+
+
+@pytest.fixture
 def copilot(repo, home) -> Iterator[Client]:
     yield from _connected(Copilot, repo, home)

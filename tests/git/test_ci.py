@@ -61,11 +61,11 @@ def pull_request(repo: GitRepo, tmp_path: Path, ours: dict[str, str], theirs: di
     return GitRepo(tmp_path / "checkout")
 
 
-def run(checkout: GitRepo, programs: Path, name: str) -> subprocess.CompletedProcess[str]:
+def run(checkout: GitRepo, programs: Path, name: str, base: str = "main") -> subprocess.CompletedProcess[str]:
     env = {
         **os.environ,
         "PATH": f"{programs}:{os.environ['PATH']}",
-        "BASE": "main",
+        "BASE": base,
         "HEAD": "change",
         "PR": "7",
         "RUNNER_TEMP": str(programs),
@@ -103,6 +103,18 @@ def test_the_workflow_leaves_alone_what_the_button_can(repo, tmp_path, programs)
     done = run(checkout, programs, "Merge")
     assert (done.returncode, "the button can merge this" in done.stdout) == (0, True)
     assert (checkout.git("rev-parse", "HEAD"), checkout.status(), pushed(checkout)) == (before, "", "change")
+
+
+@pytest.mark.parametrize("option", ["--upload-pack=touch${IFS}%s/mark;git-upload-pack", "--output=%s/mark"])
+def test_a_branch_that_is_named_like_an_option_of_git_is_merged_and_runs_nothing(repo, tmp_path, programs, option):
+    checkout = pull_request(repo, tmp_path, {".gobby/memories.jsonl": OURS}, {".gobby/memories.jsonl": THEIRS})
+    base = option % tmp_path
+    hub = GitRepo(tmp_path / "hub.git")
+    hub.git("update-ref", f"refs/heads/{base}", "main")
+    done = run(checkout, programs, "Merge", base)
+    assert not (tmp_path / "mark").exists()
+    assert done.returncode == 0, done.stderr
+    assert {line.memory.content for line in read_lines(checkout.memories.read_bytes())} == {"ours", "theirs", "new"}
 
 
 def test_the_workflow_gives_up_where_code_is_in_conflict(repo, tmp_path, programs):

@@ -64,6 +64,21 @@ def without_memsync(repo: GitRepo) -> str:
     return "/usr/bin:/bin"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a script, and entries of PATH between colons")
+@pytest.mark.parametrize("form", [":{}", "{}:", ".:{}", "bin:{}"])
+def test_a_merge_runs_no_memsync_of_the_repository_itself(installed, tmp_path, form):
+    """An empty or relative entry of PATH finds what a clone has brought."""
+    branches(installed, BASE, OURS, THEIRS)
+    for planted in (installed.root / "memsync", installed.root / "bin" / "memsync"):
+        planted.parent.mkdir(exist_ok=True)
+        planted.write_text(f"#!/bin/sh\ntouch '{tmp_path}/mark'\n")
+        planted.chmod(0o755)
+    done = git(installed, "merge", "-q", "other", "-m", "merged", path=form.format(os.environ["PATH"]))
+    assert not (tmp_path / "mark").exists()
+    expected = merge(BASE.encode(), OURS.encode(), THEIRS.encode())
+    assert (done.returncode, installed.memories.read_bytes()) == (0, expected.data)
+
+
 def test_git_merges_with_the_driver_to_what_merge_gives(installed):
     branches(installed, BASE, OURS, THEIRS)
     done = git(installed, "merge", "-q", "other", "-m", "merged")

@@ -269,12 +269,16 @@ def test_no_rule_asks_where_the_user_did_not_want_it(guarded, project, repo):
     assert "permissionDecision" not in ask(project, repo, command="git push")
 
 
-def test_a_rule_of_the_repository_asks_only_when_the_user_has_approved_it(project, repo):
-    entry = project.remember("Ask the team", memory_type="rule", anchors=["$ git push"]).entry
+def test_a_rule_that_git_moved_with_its_file_goes_on_asking(project, code, repo):
+    entry = project.remember("Ask the team", memory_type="rule", anchors=["src/client.py"]).entry
     guarded = project.with_settings(guard=True)
-    assert "permissionDecision" not in ask(guarded, repo, command="git push")
-    guarded.screening.approve(entry)
-    assert ask(guarded, repo, command="git push")["permissionDecision"] == "ask"
+    repo.git("add", "-A")
+    repo.git("commit", "-q", "-m", "x")
+    repo.git("mv", "src/client.py", "src/caller.py")
+    repo.git("commit", "-q", "-m", "y")
+    sync(guarded)
+    assert project.get(entry.id).memory.anchors[0].startswith("src/caller.py")
+    assert ask(guarded, repo, command="rm src/caller.py")["permissionDecision"] == "ask"
 
 
 def test_a_repository_cannot_switch_the_questions_on(project, repo):

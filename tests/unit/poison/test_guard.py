@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from html import unescape
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync.poison.guard import quoted, visible
+from memsync.poison.guard import inert, quoted, visible
 from memsync.poison.screen import suspicious
 
 
@@ -110,3 +111,38 @@ def test_text_that_reads_like_an_order_is_suspicious(text):
 )
 def test_an_honest_memory_is_not(text):
     assert suspicious(text) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "in @./notes/x.md",
+        "@types/node is pinned",
+        "**@~/.ssh/config**",
+        "_@/etc/passwd_",
+        "(@../../.env)",
+        "a ` tick @x.md",
+        "@{x.md}",
+        "＠./x.md",
+        "!`id > PWN`",
+        "!{id}",
+        "```! id ```",
+        "#file:src/a.py",
+        "#[[file:x.md]]",
+        "[map](./notes/x.md)",
+        "<!-- @x.md -->",
+    ],
+)
+def test_what_a_client_would_read_or_run_is_spelled_so_that_none_does_and_people_find_it(text):
+    shown = inert(text)
+    for mark in ("@", "＠", "!`", "!{", "`!", "#file", "#[[", "](", "<!--"):
+        assert mark not in shown
+    assert unescape(shown) == text
+    assert [word for word in re.findall(r"[\w./]+", text) if word not in shown] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["ask ops@example.com", "issue #12 in C#", "wow! `make`", "[docs](https://x.example/y)", "f(x)[0]"]
+)
+def test_what_no_client_reads_stays_as_it_is(text):
+    assert inert(text) == text

@@ -535,15 +535,26 @@ def test_a_damaged_record_approves_nothing_and_is_written_anew(store, damage):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
-def test_a_record_is_ours_alone_and_one_that_others_may_write_approves_nothing(store):
+@pytest.mark.parametrize("mode", [0o666, 0o664, 0o620, 0o602])
+def test_a_record_is_ours_alone_and_one_that_others_may_write_approves_nothing(store, mode):
     bring(store, "on_pre_compact: [{action: save_memory, content: x}]")
     approve(store)
     path = record(store)
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-    path.chmod(0o666)
+    path.chmod(mode)
     assert in_force(store, "pre_compact") == []
     approve(store)
     assert (path.stat().st_mode & 0o777, in_force(store, "pre_compact")) == (0o600, ["save_memory"])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+def test_a_record_that_is_a_link_approves_nothing(store, tmp_path):
+    bring(store, "on_pre_compact: [{action: save_memory, content: x}]")
+    approve(store)
+    path = record(store)
+    path.rename(tmp_path / "record.json")
+    path.symlink_to(tmp_path / "record.json")
+    assert in_force(store, "pre_compact") == []
 
 
 def test_a_record_stays_small(store):
