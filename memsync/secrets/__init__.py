@@ -23,6 +23,7 @@ from memsync.secrets.chunks import (
     PLACES,
     SEED,
     TOKEN,
+    TOLD,
     find_marks,
     list_begun,
     list_formats,
@@ -32,6 +33,7 @@ from memsync.secrets.chunks import (
 from memsync.secrets.formats import SEEDS, in_formats
 from memsync.secrets.named import in_names
 from memsync.secrets.rules import Rule, hinted, may_hold_token
+from memsync.secrets.sentences import in_sentences
 from memsync.secrets.unmasking import decoded, from_base64, from_hex, joined, shown
 from memsync.secrets.values import entropy, find_drawn, find_runs, is_shown
 from memsync.system.late import late_pattern
@@ -225,6 +227,7 @@ def _candidates(text: str, marks: int) -> Iterator[tuple[str, int, int]]:
         yield from in_formats(text, lower, SEEDS)
     if marks & TOKEN:
         yield from _tokens(text)
+    yield from in_sentences(text, lower) if marks & TOLD else ()
     if marks & PLACES:
         if marks & LONG:
             yield from _drawn(text)

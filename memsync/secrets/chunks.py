@@ -16,6 +16,7 @@ from typing import Final, Generic, TypeVar
 from memsync.secrets.formats import FORMATS, SEEDS, Format
 from memsync.secrets.named import STEMS
 from memsync.secrets.rules import SHORTEST, Rule, hinted, may_hold_token
+from memsync.secrets.sentences import list_hints
 from memsync.secrets.values import is_odd, is_plain, list_runs, may_be_odd
 from memsync.system.late import late_pattern
 from memsync.system.memo import Memo
@@ -34,7 +35,8 @@ _ODD: Final = 64
 _HELD: Final = 128
 _PAIRS: Final = 256  # begins or ends in pairs of hexadecimal digits, which the chunk beside it may go on with
 _WIDE: Final = 512  # so many that two chunks may be enough for a text
-_FIRST_FORMAT: Final = 10
+TOLD: Final = 1024  # words with which passwords are told
+_FIRST_FORMAT: Final = 11
 _FIRST_STEM: Final = _FIRST_FORMAT + len(FORMATS)
 _ALL_FORMATS: Final = (1 << len(FORMATS)) - 1
 
@@ -196,6 +198,7 @@ def _lower_pieces() -> _Pieces[int]:
         (hint, 1 << _FIRST_FORMAT + place) for place, row in enumerate(FORMATS) if not row.chunk for hint in row.hints
     ]
     rows += [(stem, 1 << _FIRST_STEM + place) for place, (stem, _) in enumerate(STEMS)]
+    rows += [(hint, TOLD) for hint in list_hints()]
     return _Pieces((_cut(hint).translate(_DIGITS), mark) for hint, mark in rows)
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, Literal
 
+from memsync.secrets.sentences import is_odd_password
 from memsync.secrets.unmasking import from_base64
 from memsync.secrets.values import LONG, entropy, is_key, is_password, is_random, is_shown, is_wordy
 from memsync.system.named import NamedTuple
 from memsync.system.patterns import compiled
 
-Judge = Literal["as it is", "shown", "password", "strong", "key", "random"]
+Judge = Literal["as it is", "shown", "told", "password", "strong", "key", "random"]
 
 
 class Format(NamedTuple):
@@ -76,8 +77,8 @@ FORMATS: Final = (
     Format("password-hash", ("$2", "$5$", "$6$", "$apr1$", "$argon2", "$y$", "$1$"), r"(?<![\w$])\$(?:2[aby]|[156y]|apr1|argon2\w{1,2})\$[^\s\"',;]{24,}"),
     Format("password", ("passwd", "password", "pgpass", ":"), r"(?m)^[\w.*-]{2,60}:(?:\d{2,5}|\*):[\w*-]{1,40}:[\w*-]{1,40}:([^\s:]{6,100})$", "password", r":[^:]*:[^:]*:[^:]*:"),
     Format("password", (" -", "\t-"), rf"(?<!\S)(?:-p(?=['\"\w!#*^~?])|-{{1,2}}(?:p|a|w|k|P|pw|pass|storepass|keypass|passin|passout)[ =])(?:pass:)?{_VALUE}", "password", r"^(?:-p['\"\w!#*^~?]|--?(?:p|a|w|k|P|pw|pass|storepass|keypass|passin|passout)(?:=|$))"),
-    Format("password", ("sshpass", "mysql", "docker login"), rf"(?:sshpass|mysql\w*|docker login)[^\n]{{0,60}}? -p ?{_VALUE}", "password"),
-    Format("password", (" -u", "--user"), r"(?<!\S)(?:-u|--user)[ =]?[\"']?[^\s:,\"']{1,60}[:,]([^\s\"'`<>]{6,100})", "password"),
+    Format("password", ("sshpass", "mysql", "docker login"), rf"(?:sshpass|mysql\w*|docker login)[^\n]{{0,60}}? -p ?{_VALUE}", "told"),
+    Format("password", (" -u", "--user"), r"(?<!\S)(?:-u|--user)[ =]?[\"']?[^\s:,\"']{1,60}[:,]([^\s\"'`<>]{6,100})", "told"),
     Format("password", ("pass:",), rf"\bpass:{_VALUE}", "password"),
     Format("password", ("storepass", "keypass", "community"), rf"(?i:\b(?:storepass|keypass|snmp-server community)) {_VALUE}", "password"),
     Format("password", ("echo ", "printf ", "<<<"), rf"(?:\becho(?: -n)?|\bprintf|<<<) {_VALUE}", "password"),
@@ -116,6 +117,8 @@ def is_secret(value: str, judge: Judge) -> bool:
         return entropy(value) > 2 and "..." not in value
     if is_shown(value) or judge == "shown":
         return not is_shown(value)
+    if judge == "told":
+        return is_odd_password(value)
     if judge in ("password", "strong"):
         is_text = len(value) >= LONG and from_base64(value)  # which is looked at for itself
         return not is_text and is_password(value, is_given=judge == "password")

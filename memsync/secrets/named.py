@@ -7,7 +7,7 @@ from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from memsync.secrets.values import is_hex, is_key, is_password, is_random, is_shown, is_wordy, kinds_of
+from memsync.secrets.values import is_hex, is_key, is_password, is_random, is_shown, is_technical, is_wordy, kinds_of
 from memsync.system.late import late_pattern
 
 # Names, lower-cased. Beside "password" in other languages: what teams write into their settings and notes.
@@ -171,7 +171,7 @@ def _fits(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool,
         value, is_password_name=is_password_name, is_given=is_given, is_plain=is_plain, is_bare=is_bare
     ):
         return False
-    return not (is_shown(value) or _NUMBER.fullmatch(value) or _SENTENCE.match(value))
+    return not (is_shown(value) or _NUMBER.fullmatch(value) or _SENTENCE.match(value) or is_technical(value))
 
 
 def _looks_secret(value: str, *, is_password_name: bool, is_given: bool, is_plain: bool, is_bare: bool) -> bool:

@@ -239,3 +239,29 @@ def entropy(text: str) -> float:
     """Return the Shannon entropy of the characters of *text*, in bits a character."""
     size = len(text)
     return -sum((n / size) * log2(n / size) for n in (text.count(letter) for letter in set(text)))
+
+
+def is_masked(value: str) -> bool:
+    """Tell whether *value* refers to a secret that is elsewhere, or has masks in its place."""
+    return _SHOWN.match(value) is not None or _is_filler(value)
+
+
+def is_elsewhere(value: str) -> bool:
+    """Tell whether *value* is where something lies: a file, a path, a host, a setting or a call."""
+    return any(pattern.fullmatch(value) for pattern in (_FILE, _PATH, _HOST, _SETTING, _CALL, _DOTTED))
+
+
+# What people say about secrets, and where they are: algorithms, formats, products, sizes, ids, names of settings.
+_TECHNICAL: Final = late_pattern(
+    r"(?i)argon\d?(?:id|i|d)?|[bsy]?crypt\d*|(?:pbkdf|sha|md|aes|base|utf|tls|ssl|rsa|x|blake|uuid|iso|rfc|pkcs|http|oauth|saml|latin|scram|ntlm|ed|ipv?|ldapv?|gpg|fido|cl)[-_]?v?\d+\w*(?:[-_/.]\w+)*|scram(?:-\w+)*"
+    r"|k8s|s3|ec2|[hrep]s\d{3}|1password|[a-z]\d{1,2}n|u2f|[2m]fa|zxcvbn|tiktoken|[a-z]{2,9}v\d"
+    r"|v?\d+(?:\.\d+)+[a-z]?\d*|\d{4}-\d\d-\d\d|\d+(?:st|nd|rd|th|x|%|k|kb|mb|s|ms|h|d|m|min)"
+    r"|\d+-?(?:(?:char(?:acter)?|digit|byte|bit|day|hour|minute|month|year|week|word)s?|(?:zeichen|stellig|tag|caract|carácter|jour|día|dia|cifr)\w{0,4})"
+    r"|[\w-]+-(?:\w+ed|\w*(?:sensitive|sensible|specific|readable|compatible|safe)|only|bits?|bytes?|digits?|chars?|characters?|days?|like|free|wide|abhängig|codiert|kodiert|verschlüsselt|gehasht)"
+    r"|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)|\w*(?:password|credential|secret_|_secret|token|_env|_key)\w*|id_\w+|mm-\w{4,10}|#\d+|#[a-z-]+|(?-i:[A-Z]{2,6}-\d+)"
+)
+
+
+def is_technical(value: str) -> bool:
+    """Tell whether *value* names something technical that stands beside secrets, such as `argon2id` or `12-digit`."""
+    return _TECHNICAL.fullmatch(value) is not None
