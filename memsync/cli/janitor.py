@@ -92,7 +92,7 @@ def _write(project: Project, plan: Plan, path: str) -> Answer:
     text = spell(plan, lambda step: _explain_step(project, step), project.clock(), path)
     if path == "-":
         return Answer(plan.as_dict(), text.rstrip("\n"))
-    writers.write(Path(path), text, project.layout.root)
+    writers.write(project, Path(path), text, force=True, private=True)
     said = f"{_count_steps(plan)}: {path}; edit it, then run `memsync janitor run --apply {path}`"
     return Answer({"path": path, **plan.as_dict()}, said)
 

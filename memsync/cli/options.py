@@ -7,6 +7,9 @@ from typing import Any
 
 import click
 
+from memsync.errors import UsageError
+from memsync.records import SCOPES, Scope
+
 Decorated = Callable[..., Any]
 
 
@@ -32,18 +35,35 @@ allow_secret_option = click.option(
 )
 
 
-class _ScopeName(click.Choice[str]):
+class ScopeName(click.Choice[str]):
     """The name of a scope as people see it: `private` is `stealth` in code and in --json, and still taken."""
 
     def __init__(self) -> None:
         super().__init__(["project", "private", "global"])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the scope that *value* names."""
         said = super().convert("private" if value == "stealth" else value, param, ctx)
         return "stealth" if said == "private" else said
 
 
-scope_option = click.option("--scope", type=_ScopeName(), help="Only memories that live there.")
+scope_option = click.option("--scope", type=ScopeName(), help="Only memories that live there.")
+
+all_scopes_option = click.option(
+    "--all-scopes", is_flag=True, help="What is private or global too, marked so.  [default: the project's]"
+)
+
+
+def choose_scopes(scope: Scope | None, *, all_scopes: bool) -> tuple[Scope, ...]:
+    """Return which scopes leave their stores, to a file, a pipe or a page: the project's, unless the user says more.
+
+    Raises:
+        UsageError: both options are given.
+    """
+    if scope and all_scopes:
+        raise UsageError("--scope and --all-scopes exclude each other; give one of them")
+    return SCOPES if all_scopes else (scope or "project",)
+
 
 filter_options = stack(
     click.option("--type", "memory_type", metavar="TYPE", help="Only memories of that type."),

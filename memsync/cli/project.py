@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from memsync.setup.installing import Installed
+    from memsync.setup.purging import Copy
 
 _PAUSE: Final = 0.7  # seconds, for the eye of who watches the demo
 
@@ -117,8 +118,8 @@ def init(
 @click.option(
     "--agent", "agents", multiple=True, type=_Agent("all"), metavar="NAME", help="Only this client (repeat for more)."
 )
-@click.option("--purge", is_flag=True, help="Remove the memories of this project too, after a copy was written.")
-@click.option("--export", "copy", metavar="FILE", help="With --purge: where the copy goes.  [default: your home]")
+@click.option("--purge", is_flag=True, help="Remove the memories of this project too, after copies were written.")
+@click.option("--export", "copy", metavar="FILE", help="With --purge: where the copies go.  [default: your home]")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before a purge.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 def uninstall(
@@ -129,7 +130,8 @@ def uninstall(
     Without --agent git's hooks and merge drivers go too. What was there before comes back byte for byte, also where you have edited
     the rest of the file since.
 
-    --purge shows all that goes, and writes a copy of the memories first. Your own store for every project stays.
+    --purge shows all that goes, writes copies of the memories first, of the private ones apart, and says how to have
+    them again. Your own store for every project stays.
 
     \b
     Examples:
@@ -142,30 +144,30 @@ def uninstall(
 
     if purge and agents:
         raise UsageError("--purge is for all of it, and --agent for one client; give one of them")
-    path = _save_before_purge(project, copy, yes=yes) if purge and not dry_run else None
+    copies = _save_before_purge(project, copy, yes=yes) if purge and not dry_run else []
     result = installing.uninstall(
         project, installing.choose(project, agents or known.list_names()), dry_run=dry_run, git_hooks=not agents
     )
     if purge:
-        result = _purge(project, result, path, dry_run=dry_run)
+        result = _purge(project, result, copies, dry_run=dry_run)
     return Answer(result, render.installed(result, []))
 
 
-def _save_before_purge(project: Project, copy: str | None, *, yes: bool) -> Path | None:
-    """Show what goes, ask, and return where the copy of the memories is; nothing else is changed yet."""
+def _save_before_purge(project: Project, copy: str | None, *, yes: bool) -> list[Copy]:
+    """Show what goes, ask, and return the copies of it; nothing else is changed yet."""
     from memsync.cli.words import is_dialogue
-    from memsync.setup.purging import export_all, list_doomed
+    from memsync.setup.purging import list_doomed, save_copies
 
     if not yes:
         for one in list_doomed(project):
             click.echo(f"  {one.path} ({one.what})", err=True)
         if not is_dialogue():
             raise UsageError("this would remove all of that, and nobody is here to be asked; --yes does it")
-        click.confirm("Remove all of that, after a copy of the memories is written?", abort=True, err=True)
-    return export_all(project, Path(copy) if copy else None)
+        click.confirm("Remove all of that, after copies of the memories are written?", abort=True, err=True)
+    return save_copies(project, Path(copy) if copy else None)
 
 
-def _purge(project: Project, result: Installed, path: Path | None, *, dry_run: bool) -> Installed:
+def _purge(project: Project, result: Installed, copies: list[Copy], *, dry_run: bool) -> Installed:
     from memsync.setup import purging
 
     doomed = purging.list_doomed(project)
@@ -173,9 +175,10 @@ def _purge(project: Project, result: Installed, path: Path | None, *, dry_run: b
         done = [f"would remove {one.path} ({one.what})" for one in doomed]
         return replace(result, done=(*result.done, *done), notes=())
     is_tracked = purging.is_tracked(project)
-    done = [*([f"wrote a copy of the memories to {path}"] if path else []), *purging.purge(doomed)]
+    back = purging.list_ways_back(project, copies)
+    done = [*(f"wrote a copy to {copy.path} ({copy.held})" for copy in copies), *purging.purge(doomed)]
     notes = ["commit the removal of .gobby; older commits keep what they have"] if is_tracked else []
-    notes += [f"to have them again: memsync init && memsync import {path}"] if path else []
+    notes += ["to have them again:", *(f"  {line}" for line in back)] if back else []
     return replace(result, done=(*result.done, *done), notes=tuple(notes))
 
 

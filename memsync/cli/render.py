@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from memsync.cli import terminal
+from memsync.format.scopes import name_scope
 from memsync.memories.results import Entry, Recall, Remembered
 from memsync.poison.guard import shown_label, shown_type
 from memsync.records import DEFAULT_SOURCE, age, shown_id
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from memsync.setup.notes import Taken
     from memsync.setup.server_probe import ServerStatus
 
+scope = name_scope
 printable = texts.printable
 one_line = texts.one_line
 count = texts.count
@@ -77,11 +79,6 @@ def _list_facts(entry: Entry, now: datetime) -> str:
     notes += [f"out of date: {entry.out_of_date}"] if entry.stale else []
     notes += [f"in conflict with {short_id(memory.conflict_of)}"] if memory.conflict_of else []
     return "; ".join([", ".join(facts), *notes]) + flag(entry)
-
-
-def scope(name: str) -> str:
-    """Return the scope *name* as people read it: what is `stealth` in code and in --json is private."""
-    return "private" if name == "stealth" else name
 
 
 def flag(entry: Entry) -> str:
@@ -211,8 +208,12 @@ def import_report(report: ImportReport) -> str:
     names = ("created", "updated", "duplicate", "skipped")
     counts = ", ".join(f"{report.count(name)} {name}" for name in names)
     told = [o for o in report.outcomes if o.status in ("duplicate", "skipped")]
+    beside = ", ".join(f"{number} {scope(name)}" for name, number in report.beside.items())
     return "\n".join(
-        [f"{verb}{counts}", *first(f"  {o.status} {one_line(o.where)}: {one_line(o.reason)}" for o in told)]
+        [
+            f"{verb}{counts}{f' ({beside})' if beside else ''}",
+            *first(f"  {o.status} {one_line(o.where)}: {one_line(o.reason)}" for o in told),
+        ]
     )
 
 

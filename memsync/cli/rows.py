@@ -11,6 +11,7 @@ import click
 
 from memsync.cli import render
 from memsync.errors import UsageError
+from memsync.format.scopes import mark_text
 from memsync.memories.results import Entry
 from memsync.poison.guard import shown_label, shown_type
 from memsync.records import shown_id
@@ -48,7 +49,8 @@ class Form(NamedTuple):
         if self.ids:
             return "\n".join(shown_id(entry.id) for entry in found)  # they go on to xargs: no blank, no line, no option
         if self.template is not None:
-            return "\n".join(_fill(self.template, _list_values(entry)) for entry in found)
+            marks = "{scope}" not in self.template
+            return "\n".join(_fill(self.template, _list_values(entry, marks=marks)) for entry in found)
         if self.full:
             return "\n\n".join(render.entry_whole(entry, now) for entry in found)
         return "\n".join(render.entry_line(entry, now) for entry in found)
@@ -95,7 +97,8 @@ def _name_groups(entry: Entry, group: str) -> Sequence[str]:
     return [named[group]]
 
 
-def _list_values(entry: Entry) -> Mapping[str, Any]:
+def _list_values(entry: Entry, *, marks: bool) -> Mapping[str, Any]:
+    """Return what a template may name; what is not the project's own says so in its text, if it *marks* that."""
     memory = entry.memory
     empty = {
         "author": "",
@@ -112,6 +115,7 @@ def _list_values(entry: Entry) -> Mapping[str, Any]:
         **empty,
         **entry.as_dict(),
         "id": shown_id(entry.id),
+        "content": mark_text(entry.content, entry.scope) if marks else entry.content,
         "type": memory.memory_type,
         "scope": render.scope(entry.scope),
     }

@@ -10,11 +10,12 @@ import click
 from memsync.cli import render_skill as render
 from memsync.cli.app import Answer, cli, command
 from memsync.cli.memory import read_text, split_tags
-from memsync.cli.options import scope_option, target_options
+from memsync.cli.options import all_scopes_option, choose_scopes, scope_option, target_options
 from memsync.errors import UsageError
+from memsync.format.scopes import name_scope
 from memsync.memories.project import Project
 from memsync.records import Scope
-from memsync.skills.entries import list_skill_entries
+from memsync.skills.entries import SkillEntry, list_skill_entries
 from memsync.system.texts import read_utf8
 
 
@@ -218,23 +219,30 @@ def validate(project: Project, /, refs: tuple[str, ...], fix: bool) -> Answer:
 )
 @click.option("--force", is_flag=True, help="Replace files that differ.")
 @scope_option
-def export(project: Project, /, directory: Path | None, force: bool, scope: Scope | None) -> Answer:
+@all_scopes_option
+def export(project: Project, /, directory: Path | None, force: bool, scope: Scope | None, all_scopes: bool) -> Answer:
     """Copy the skills with all their files into DIR.
 
-    The project's own lie in .claude/skills, where clients find them. Without DIR
-    they are listed, and with --scope private or global copied there.
+    The project's own lie in .claude/skills, where clients find them: without DIR
+    they are listed. --scope or --all-scopes takes private and global ones along;
+    the SKILL.md of each copy says so.
 
     \b
     Examples:
       memsync skill export --output ../other/.claude/skills
       memsync skill export --scope global
     """
-    folders = project.skills.export(directory, scope=scope, force=force)
-    is_there = directory is None and scope in (None, "project")
-    lines = [
-        f"{folder} is there already, where clients look" if is_there else f"exported {folder}" for folder in folders
-    ]
-    return Answer({"exported": folders}, "\n".join(lines) or "no skills to export")
+    choose_scopes(scope, all_scopes=all_scopes)
+    copied = project.skills.export(directory, scope=scope, all_scopes=all_scopes, force=force)
+    lines = [_tell_copy(entry, is_there=directory is None and entry.scope == "project") for entry in copied]
+    return Answer({"exported": [entry.path.parent for entry in copied]}, "\n".join(lines) or "no skills to export")
+
+
+def _tell_copy(entry: SkillEntry, *, is_there: bool) -> str:
+    folder = entry.path.parent
+    if is_there:
+        return f"{folder} is there already, where clients look"
+    return f"exported {folder}" + ("" if entry.scope == "project" else f" ({name_scope(entry.scope)})")
 
 
 @command(skill)
@@ -253,7 +261,7 @@ def import_(project: Project, /, directory: Path, force: bool, scope: Scope | No
     """
     from memsync.skills.bringing import bring_in
 
-    done = bring_in(project, directory, scope=scope or project.default_scope, force=force)
+    done = bring_in(project, directory, scope=scope, force=force)
     return Answer({"skills": done}, "\n".join(render.done(one.status, one.skill) for one in done))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,21 @@ import click
 from memsync.cli import render
 from memsync.cli.app import Answer, command, wants_json
 from memsync.cli.memory import choose_filters, memory
-from memsync.cli.options import allow_secret_option, filter_options, target_options
+from memsync.cli.options import (
+    ScopeName,
+    all_scopes_option,
+    allow_secret_option,
+    choose_scopes,
+    filter_options,
+    target_options,
+)
 from memsync.cli.terminal import track
+from memsync.cli.words import is_dialogue
 from memsync.errors import UsageError
+from memsync.format.scopes import read_scope
 from memsync.memories import imports
 from memsync.memories.project import Project
+from memsync.memories.results import Entry
 from memsync.records import Scope
 from memsync.system.heap import collector_paused
 from memsync.transfer import readers, sources, writers
@@ -34,8 +45,12 @@ _BAR_FROM = 500
     "--project", "named", metavar="NAME", help="Which one, of a store for many.  [default: this folder's name]"
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would happen.")
+@click.option(
+    "--restore", is_flag=True, help="Take a copy of ours back as it is: nothing is compared, or taken for a secret."
+)
 @allow_secret_option
 @target_options
+@click.option("--scope", type=ScopeName(), help="All of it there, whatever a copy says.")
 def import_(
     project: Project, /, paths: tuple[str, ...], pairs: tuple[str, ...], scope: Scope | None, **how: Any
 ) -> Answer:
@@ -45,6 +60,9 @@ def import_(
     bullets. Copies of what is stored are left out, and what is not worth it is
     named. All of it is written, or nothing.
 
+    What a copy of ours calls private or global goes there, and on a terminal you
+    are asked. What is private or global here does not become the project's too.
+
     \b
     Examples:
       memsync import --from claude-memory ~/.claude/projects/-home-me-shop/memory --dry-run
@@ -53,12 +71,16 @@ def import_(
       memsync import . --from cursor
       memsync import notes.md
       memsync import dump.json --map content=text --map tags=labels
+      memsync import copy.jsonl --private
     """
     click.get_current_context().with_resource(collector_paused())
     mapping = _parse_mapping(pairs)
     found = [c for path in paths for c in _read_candidates(project, path, how["source"], mapping, how["named"])]
     project.vetting.allows_secrets = how["allow_secret"]
-    report = project.import_(track(found, "importing", least=_BAR_FROM), scope=scope, dry_run=how["dry_run"])
+    if scope is None and not how["dry_run"]:
+        _ask_for_scopes(found)
+    tracked = track(found, "importing", least=_BAR_FROM)
+    report = project.import_(tracked, scope=scope, dry_run=how["dry_run"], restoring=how["restore"])
     return Answer(report, render.import_report(report))
 
 
@@ -77,40 +99,69 @@ def _read_candidates(
     return sources.read_bytes(sys.stdin.buffer.read(), "stdin", source, mapping)
 
 
+def _ask_for_scopes(found: Iterable[imports.Candidate]) -> None:
+    """Ask on a terminal whether what a copy calls private or global is to go there; in a pipe it does."""
+    said = Counter(scope for one in found if one.memory and (scope := read_scope(one.memory)[1]))
+    if said and is_dialogue():
+        what = ", ".join(f"{number} {render.scope(scope)}" for scope, number in said.items())
+        if not click.confirm(f"Of these are {what}. Import them as that?", default=True, err=True):
+            raise UsageError("nothing was imported; --scope project, private or global says where all of it goes")
+
+
 @command(memory)
 @click.option("-o", "--output", metavar="FILE", help='Write a copy there ("-": standard output).')
 @click.option("--format", "format_", type=click.Choice(writers.FORMATS), help="Of the copy.  [default: by FILE]")
+@click.option("--force", is_flag=True, help="Replace FILE, whosever it is.")
 @filter_options
+@all_scopes_option
 def export(
-    project: Project, /, output: str | None, format_: readers.Format | None, scope: Scope | None, **chosen: Any
+    project: Project,
+    /,
+    output: str | None,
+    format_: readers.Format | None,
+    force: bool,
+    scope: Scope | None,
+    all_scopes: bool,
+    **chosen: Any,
 ) -> Answer | None:
     """Put the memory file in canonical form, or with -o write a copy.
 
     Canonical form is one line a memory, sorted by id; doing it twice changes
-    no byte. A copy holds what the filters let through.
+    no byte. A copy holds what the filters let through of the project's
+    memories; --scope or --all-scopes takes private and global ones along, and
+    each of them says so in the copy. A file that is no copy of ours stays.
 
     \b
     Examples:
       memsync export
       memsync export -o memories.md --type preference
       memsync export -o - --format json
+      memsync export -o all.jsonl --all-scopes
     """
+    scopes = choose_scopes(scope, all_scopes=all_scopes)
     if output is None:
+        if all_scopes or force:
+            raise UsageError("--all-scopes and --force are for a copy; say where it goes with -o")
         done = project.export(scope or project.default_scope)
         said = f"left alone: {done.held}" if done.held else ("put in canonical form" if done.changed else "no change")
         return Answer(done, f"{done.path}: {said}")
     if output == "-" and wants_json():
         raise UsageError("-o - prints the copy itself; leave out --json, and --format json gives JSON")
-    if output != "-":
-        writers.refuse_store(project, output)
-    found = project.memories(choose_filters(project, scope, **chosen))
+    every = project.memories(choose_filters(project, scope, **chosen))
+    found = [entry for entry in every if entry.scope in scopes]
+    beside = [entry for entry in found if entry.scope != "project"]
     copy = writers.spell(found, format_ or writers.format_of(output))
+    left = _count_scopes(entry for entry in every if entry.scope not in scopes)
+    hint = f"{left} left out; --all-scopes takes them along" if left else ""
     if output == "-":
         click.echo(copy.encode("utf-8", "replace"), nl=False)
+        if hint:
+            click.echo(f"memsync: {hint}", err=True)
         return None
-    writers.write(Path(output), copy, project.layout.root)
-    hidden = sum(entry.scope != "project" for entry in found)
-    text = f"wrote {render.memories(len(found))} to {output}" + (
-        f" ({hidden} of them private or global)" if hidden else ""
-    )
-    return Answer({"path": output, "count": len(found)}, text)
+    writers.write(project, Path(output), copy, force=force, private=bool(beside))
+    text = f"wrote {render.memories(len(found))} to {output}" + (f" ({_count_scopes(beside)})" if beside else "")
+    return Answer({"path": output, "count": len(found)}, "; ".join(filter(None, (text, hint))))
+
+
+def _count_scopes(found: Iterable[Entry]) -> str:
+    return ", ".join(f"{number} {render.scope(scope)}" for scope, number in Counter(e.scope for e in found).items())

@@ -164,7 +164,14 @@ Stats = shape(
     most_used=list[Memory],
 )
 Import = shape(
-    "How many items ended how.", created=int, updated=int, duplicate=int, skipped=int, dry_run=bool, items=list[Outcome]
+    "How many items ended how, and how many are private or global now.",
+    created=int,
+    updated=int,
+    duplicate=int,
+    skipped=int,
+    dry_run=bool,
+    beside=dict[str, int],
+    items=list[Outcome],
 )
 Export = shape(
     "Whether the file was put in canonical form; held says why it was left alone.",

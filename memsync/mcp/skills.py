@@ -174,10 +174,10 @@ def export_skills(
     force: Annotated[bool, Field(description="Replace files that differ.")] = False,
     scope: Where = None,
 ) -> Mapping[str, Any]:
-    """Copy skills with all their files. The project's own are in .claude/skills already, where clients find them."""
+    """Copy the skills of the project or of one store with all their files. The project's own are in .claude/skills already, where clients find them."""
     into = None if directory is None else resolve_inside(project, directory)
-    folders = project.skills.export(into, scope=scope, force=force)
-    return {"exported": folders}
+    copied = project.skills.export(into, scope=scope, force=force)
+    return {"exported": [entry.path.parent for entry in copied]}
 
 
 def skill_history(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from memsync.dedup import MERGED, Thresholds, decide, may_merge
 from memsync.dedup.nominate import Nominees
 from memsync.errors import InvalidMemory
 from memsync.format import codec, versions
+from memsync.format.scopes import name_scope, read_scope
 from memsync.memories.edits import expect_write, find_successors, say_replaced
 from memsync.memories.similar import Found, thresholds_of
 from memsync.records import (
+    SCOPES,
     Memory,
     Scope,
     check_size,
@@ -22,6 +26,7 @@ from memsync.records import (
     clean_tags,
     content_hash,
     new_id,
+    shown_id,
     tick,
     unite_words,
 )
@@ -49,6 +54,9 @@ class ImportReport:
 
     outcomes: tuple[Outcome, ...]
     dry_run: bool
+    beside: Mapping[Scope, int] = field(
+        default_factory=dict
+    )  # how much of it went to stores that are not the project's
 
     def count(self, status: str) -> int:
         """Return how many items ended as *status*."""
@@ -58,47 +66,110 @@ class ImportReport:
         """Return the counts, and every item that was not simply created."""
         counts = {name: self.count(name) for name in ("created", "updated", "duplicate", "skipped")}
         items = [outcome for outcome in self.outcomes if outcome.status != "created"]
-        return {**counts, "dry_run": self.dry_run, "items": items}
+        return {**counts, "dry_run": self.dry_run, "beside": self.beside, "items": items}
 
 
 def import_candidates(
-    project: Project, candidates: Iterable[Candidate], scope: Scope | None, *, dry_run: bool
+    project: Project,
+    candidates: Iterable[Candidate],
+    scope: Scope | None,
+    *,
+    dry_run: bool = False,
+    restoring: bool = False,
 ) -> ImportReport:
     """Store what *candidates* say; `Project.import_` says more."""
-    is_chosen, scope = scope is not None, scope or project.default_scope
+    sorted_ = _sort_by_scope(candidates, scope, project.default_scope)
     if dry_run:
         project.stores.refresh()
-        return _plan(project, scope, candidates, dry_run=True).report(dry_run=True)
-    store = project.store_to_write(scope)
-    expect_write(project, store)
+        return _report(_plan(project, sorted_, scope, dry_run=True, restoring=restoring), dry_run=True)
+    stores = {one: project.store_to_write(one) for one in SCOPES if one in sorted_}  # in the order of their locks
+    for store in stores.values():
+        expect_write(project, store)
     project.stores.refresh()
-    with store.writing(), collector_paused():
-        plan = _plan(project, scope, candidates)
-        store.write(plan.added.values(), {id_: _list_fields(memory) for id_, memory in plan.edited.items()})
-        if scope == "stealth":
-            bystealth.drop(store.place.local, plan.edited.keys())
-            bystealth.add(store.place.local, () if is_chosen else plan.added.values())
-    if plan.folded:
-        project.state(scope).log_dedup(plan.list_decisions(project.author))
-    return plan.report(dry_run=False)
+    with ExitStack() as held, collector_paused():
+        for store in stores.values():
+            held.enter_context(store.writing())
+        plans = _plan(project, sorted_, scope, restoring=restoring)
+        for one, plan in plans.items():
+            stores[one].write(plan.added.values(), {id_: _list_fields(memory) for id_, memory in plan.edited.items()})
+        if private := plans.get("stealth"):
+            local = stores["stealth"].place.local
+            bystealth.drop(local, {*private.edited, *private.named})
+            bystealth.add(local, [] if scope else [m for id_, m in private.added.items() if id_ not in private.named])
+    for one, plan in plans.items():
+        if plan.folded:
+            project.state(one).log_dedup(plan.list_decisions(project.author))
+    return _report(plans, dry_run=False)
 
 
-def _plan(project: Project, scope: Scope, candidates: Iterable[Candidate], *, dry_run: bool = False) -> Plan:
-    store = project.store(scope)
-    plan = Plan(
-        get=store.get,
-        by_hash=store.by_hash,
-        vet=lambda memory: project.vetting.vet(memory, scope, dry_run=dry_run),
-        newer=lambda id_: find_successors(project.stores, id_),
-        like=Nominees((memory.id, memory.content) for memory in store.memories().values()),
-        thresholds=thresholds_of(project.settings),
-        is_taken=project.stores.is_taken,
-        count=project.stores.count_ids(),
-        now=tick(project.clock(), None),
-    )
-    plan.take(candidates)
-    plan.like = Nominees()  # what was decided needs no words, and what is written needs room
-    return plan
+def _sort_by_scope(
+    candidates: Iterable[Candidate], scope: Scope | None, default: Scope
+) -> dict[Scope, list[Candidate]]:
+    """Return *candidates* by the store that each goes to: *scope*, else where a copy says that it belongs, else *default*."""
+    found: dict[Scope, list[Candidate]] = {}
+    for one in candidates:
+        memory, said = read_scope(one.memory) if one.memory else (None, None)
+        found.setdefault(scope or said or default, []).append(replace(one, memory=memory, scope=said))
+    return found
+
+
+def _report(plans: Mapping[Scope, Plan], *, dry_run: bool) -> ImportReport:
+    numbers = ((scope, len(plan.added) + len(plan.edited)) for scope, plan in plans.items() if scope != "project")
+    beside: dict[Scope, int] = {scope: number for scope, number in numbers if number}
+    outcomes = [outcome for plan in plans.values() for outcome in plan.outcomes]
+    return ImportReport(outcomes=tuple(outcomes), dry_run=dry_run, beside=beside)
+
+
+def _plan(
+    project: Project,
+    sorted_: Mapping[Scope, list[Candidate]],
+    chosen: Scope | None,
+    *,
+    dry_run: bool = False,
+    restoring: bool = False,
+) -> dict[Scope, Plan]:
+    """Decide on all candidates: on the project's last, because what is private or global is not to become the project's too."""
+    plans: dict[Scope, Plan] = {}
+    for scope in (one for one in reversed(SCOPES) if one in sorted_):
+        store = project.store(scope)
+        plans[scope] = plan = Plan(
+            get=store.get,
+            by_hash=store.by_hash,
+            vet=partial(project.vetting.vet, scope=scope, dry_run=dry_run),
+            newer=lambda id_: find_successors(project.stores, id_),
+            like=Nominees((memory.id, memory.content) for memory in store.memories().values()),
+            thresholds=thresholds_of(project.settings),
+            is_taken=project.stores.is_taken,
+            count=project.stores.count_ids(),
+            now=tick(project.clock(), None),
+            elsewhere=partial(_find_elsewhere, project, dict(plans), scope, chosen),
+            restoring=restoring,
+        )
+        plan.take(sorted_[scope])
+        plan.like = Nominees()  # what was decided needs no words, and what is written needs room
+    return plans
+
+
+_MOVES: Final[Mapping[Scope, str]] = {"project": "share", "stealth": "unshare", "global": "unshare --global"}
+
+
+def _find_elsewhere(
+    project: Project, plans: Mapping[Scope, Plan], scope: Scope, chosen: Scope | None, memory: Memory, hash_: str
+) -> str:
+    """Say why *memory* may not become one of *scope*: another store, or what *plans* bring there, has it; "" if it may."""
+    for other, store in project.stores.items():
+        if other == scope:
+            continue
+        plan = plans.get(other)
+        where = "in the project" if other == "project" else name_scope(other)
+        if memory.id and (store.get(memory.id) or (plan and memory.id in plan.added)):
+            move = f"`memsync {_MOVES[scope]} {shown_id(memory.id)}` moves it"
+            return f"{shown_id(memory.id)} is {where} here already, and an id has one scope; {move}"
+        same = store.by_hash(hash_)
+        if scope == "project" and not chosen and (same or (plan and hash_ in plan.hashes)):
+            as_ = f", as {shown_id(same.id)}" if same else ""
+            return f"the same text is {where} here{as_}; --scope project imports it all the same"
+    return ""
 
 
 def _list_fields(memory: Memory) -> dict[str, Any]:
@@ -109,11 +180,19 @@ def _list_fields(memory: Memory) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One item of a foreign file: a memory (its id may be empty), or why there is none, or none that may be stored."""
+    """One item of a foreign file: a memory (its id may be empty), or why there is none, or none that may be stored.
+
+    `scope` is what a copy of ours says of where it belongs.
+    """
 
     where: str
     memory: Memory | None
     problem: str = ""
+    scope: Scope | None = None
+
+
+def _find_nothing(_: Memory, __: str) -> str:
+    return ""
 
 
 class Folded(NamedTuple):
@@ -136,15 +215,16 @@ class Plan:
     is_taken: Callable[[str], bool]
     count: int
     now: datetime
+    elsewhere: Callable[[Memory, str], str] = _find_nothing
+    restoring: bool = (
+        False  # what comes was stored before: it is neither changed, nor refused, nor compared with others
+    )
+    named: set[str] = field(default_factory=set)  # ids that a copy says are of this very store
     folded: list[Folded] = field(default_factory=list)
     added: dict[str, Memory] = field(default_factory=dict)
     edited: dict[str, Memory] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
     hashes: dict[str, dict[str, None]] = field(default_factory=dict)  # ids, as they came to that text
-
-    def report(self, *, dry_run: bool) -> ImportReport:
-        """Return what was decided."""
-        return ImportReport(outcomes=tuple(self.outcomes), dry_run=dry_run)
 
     def list_decisions(self, owner: str | None) -> Iterator[Dedup]:
         """Yield what the dedup log should say of each item that was folded into a memory."""
@@ -155,7 +235,7 @@ class Plan:
 
     def take(self, candidates: Iterable[Candidate]) -> None:
         """Decide on each candidate: a new memory, a newer version, a copy, or nothing to keep."""
-        cleaned = [*map(self._clean, candidates)]
+        cleaned = [*candidates] if self.restoring else [*map(self._clean, candidates)]
         self.like.expect([one.memory.content for one in cleaned if one.memory and not one.problem])
         for one in cleaned:
             self._take(one)
@@ -168,9 +248,11 @@ class Plan:
         hash_ = content_hash(memory.content)
         if known is not None:
             return self._take_known(candidate, known, memory, hash_)
-        if same := self._find_same_text(hash_):
+        if why := self.elsewhere(memory, hash_):
+            return self._end(candidate, "skipped", memory.id or None, why)
+        if not self.restoring and (same := self._find_same_text(hash_)):
             return self._end(candidate, "duplicate", same, self._find_replaced(same) or f"the same text as {same}")
-        if into := self._find_saying(memory):
+        if not self.restoring and (into := self._find_saying(memory)):
             return self._fold(candidate, memory, into)
         if not memory.id:
             memory = memory._replace(id=self._new_id(memory))
@@ -255,6 +337,8 @@ class Plan:
         id_: str | None,
         why: str,
     ) -> None:
+        if candidate.scope and id_:
+            self.named.add(id_)
         self.outcomes.append(Outcome(status=status, where=candidate.where, id=id_, reason=why))
 
     def _clean(self, candidate: Candidate) -> Candidate:
@@ -272,9 +356,9 @@ class Plan:
                 updated_at=memory.updated_at or created,
             )
             check_size(cleaned)
-            return Candidate(candidate.where, self.vet(cleaned))
+            return replace(candidate, memory=self.vet(cleaned))
         except InvalidMemory as error:
-            return Candidate(candidate.where, memory, str(error))
+            return replace(candidate, problem=str(error))
 
     def _new_id(self, memory: Memory) -> str:
         def is_taken(id_: str) -> bool:

@@ -328,16 +328,24 @@ class Project(Opened):
         return edits.restore(self, ref, scope)
 
     def import_(
-        self, candidates: Iterable[Candidate], *, scope: Scope | None = None, dry_run: bool = False
+        self,
+        candidates: Iterable[Candidate],
+        *,
+        scope: Scope | None = None,
+        dry_run: bool = False,
+        restoring: bool = False,
     ) -> ImportReport:
         """Store what *candidates* say: all of it, or on an error nothing.
+
+        Without a *scope* each goes where the copy says that it belongs. *restoring* takes back a copy of memsync's own as it is: no
+        record is compared with others, changed, or looked through for secrets.
 
         Raises:
             NoStore, StoreError: nothing was written.
         """
         from memsync.memories.imports import import_candidates
 
-        return import_candidates(self, candidates, scope, dry_run=dry_run)
+        return import_candidates(self, candidates, scope, dry_run=dry_run, restoring=restoring)
 
     def export(self, scope: Scope) -> Exported:
         """Bring the file of *scope* to canonical form.

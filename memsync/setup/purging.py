@@ -6,13 +6,17 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import Final, NamedTuple
 
-from memsync.errors import MemsyncError, Remedy, blaming
+from memsync.errors import MemsyncError, Remedy, UsageError, blaming
+from memsync.format.scopes import name_scope
 from memsync.git import attributes
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.reach import find_note
+from memsync.memories.results import Entry
+from memsync.records import Scope
 from memsync.store import checkout, files
 from memsync.store.places import CONFIG, MEMORIES, WORKFLOWS, Place, key_file
 from memsync.system.home import find_home
@@ -20,6 +24,19 @@ from memsync.system.texts import count
 from memsync.transfer import writers
 
 _OURS: Final = frozenset({MEMORIES, CONFIG, WORKFLOWS, ".gitignore", "local"})
+
+
+# What goes with a project; the user's own store for every project stays.
+_GOING: Final[tuple[Scope, ...]] = ("project", "stealth")
+
+
+class Copy(NamedTuple):
+    """A copy that was written before a purge, what it holds, and the words after `memsync` that bring that back."""
+
+    path: Path
+    scope: Scope
+    held: str
+    command: str
 
 
 class Doomed(NamedTuple):
@@ -73,28 +90,59 @@ def _our_lines(path: Path) -> bool:
     return bool({*files.read(path)[0].splitlines()} & {*attributes.LINES})
 
 
-def export_all(project: Project, to: Path | None = None) -> Path | None:
-    """Write every memory of the project, the private ones too, to *to*, else into the home; return where; None: there is none.
+def save_copies(project: Project, to: Path | None = None) -> list[Copy]:
+    """Write what goes at a purge to *to* and beside it, else into the home: what is shared and what is private apart; return what there is.
 
     Raises:
-        StoreError: it could not be written.
-        MemsyncError: a store has lines that cannot be read, so that the copy would not hold all.
+        StoreError: a copy could not be written.
+        MemsyncError: a store has lines that cannot be read, so that a copy would not hold all; or *to* is there already.
     """
-    found = [entry for entry in project.entries(Filters(archived=True)) if entry.scope != "global"]
-    for scope, store in project.stores.items():
-        if scope != "global" and (problem := store.first_problem()):
+    project.stores.refresh()
+    for scope in _GOING:
+        store = project.stores.get(scope)
+        if store and (problem := store.first_problem()):
             where = f"{store.place.memories}:{problem[1]}: {problem[2]}"
             raise MemsyncError(
                 f"{where}, so a copy would not hold all; nothing was removed; ", Remedy("doctor"), " shows more"
             )
-    if not found:
-        return None
     root = project.layout.root or project.layout.start
     name = f"memsync-{root.name}-{project.clock():%Y%m%d-%H%M%S}.jsonl"
     path = to or Path(find_home(project.env) or root.parent) / name
+    going = {scope: list(project.entries(Filters(scopes=[scope], archived=True))) for scope in _GOING}
+    copies = [_save_memories(_name_copy(path, scope), found, scope) for scope, found in going.items() if found]
+    if private := [entry for entry in project.skills.list() if entry.scope == "stealth"]:
+        folder = _name_copy(path, "stealth").with_suffix(".skills")
+        files.make_dirs(folder, private=True)
+        project.skills.export(folder, scope="stealth")
+        back = f"skill import --private {quote(str(folder))}"
+        copies.append(Copy(folder, "stealth", count(len(private), "private skill"), back))
+    return copies
+
+
+def _name_copy(path: Path, scope: Scope) -> Path:
+    return path if scope == "project" else path.with_name(f"{path.stem}-{name_scope(scope)}{path.suffix}")
+
+
+def _save_memories(path: Path, found: list[Entry], scope: Scope) -> Copy:
     with blaming(path):
-        files.create(path, writers.spell(found, "jsonl").encode(), private=True)
-    return path
+        if not files.create(path, writers.spell(found, "jsonl").encode("utf-8", "replace"), private=True):
+            raise UsageError(f"{path} is there already; nothing was removed; ", Remedy("--export"), " names another")
+    held = count(len(found), "memory") if scope == "project" else count(len(found), f"{name_scope(scope)} memory")
+    return Copy(path, scope, held, f"import --restore {quote(str(path))}")
+
+
+def list_ways_back(project: Project, copies: list[Copy]) -> list[str]:
+    """Return the commands that bring back what *copies* hold, each thing where it was."""
+    if not copies:
+        return []
+    init, end = ["init"], []
+    if project.settings.stealth and any(
+        copy.scope == "project" for copy in copies
+    ):  # which may only come back before it
+        end = ["config --stealth on --keep"]
+    elif project.settings.stealth:
+        init = ["init --stealth"]
+    return [f"memsync {words}" for words in (*init, *(copy.command for copy in copies), *end)]
 
 
 def purge(doomed: list[Doomed]) -> list[str]:

@@ -44,19 +44,20 @@ class _Guest(NamedTuple):
     beside: dict[str, Path]
 
 
-def bring_in(project: Project, source: Path, *, scope: Scope, force: bool = False) -> list[Brought]:
-    """Copy the skill in *source*, or each skill in a folder of it, into the store of *scope*.
+def bring_in(project: Project, source: Path, *, scope: Scope | None = None, force: bool = False) -> list[Brought]:
+    """Copy the skill in *source*, or each skill in a folder of it, into the store of *scope*, else the default one.
 
     Raises:
-        UsageError: there is no skill.
+        UsageError: there is no skill, or a copy says that one is private or global, and no *scope* is named.
         InvalidSkill: one cannot be loaded, is too large, holds a link, or differs from one that is there
             already and *force* is off; nothing was copied.
         SecretFound: a file looks like it holds one.
         StoreError
     """
-    skills = project.skills
+    skills, named = project.skills, scope is not None
+    scope = scope or project.default_scope
     store = skills.store_to_write(scope)
-    guests = [_read(project, folder, scope) for folder in _find_folders(source)]
+    guests = [_read(project, folder, scope, is_named=named) for folder in _find_folders(source)]
     if not guests:
         raise UsageError(f"{source}: no {SKILL_FILE}, neither there nor in a folder of it")
     with store.writing():
@@ -80,13 +81,13 @@ def _find_folders(source: Path) -> list[Path]:
         return sorted(path for path in source.iterdir() if (path / SKILL_FILE).is_file() and not path.is_symlink())
 
 
-def _read(project: Project, folder: Path, scope: Scope) -> _Guest:
+def _read(project: Project, folder: Path, scope: Scope, *, is_named: bool) -> _Guest:
     skills, name = project.skills, check.clean_name(folder.name)
     beside = dict(_list_files(folder))
     with blaming(folder):
         data = beside.pop(SKILL_FILE).read_bytes()
         others = [path.read_bytes() for path in beside.values()] if scope != "stealth" else []
-    data = check.fix(data, name)
+    data = _take_scope(check.fix(data, name), folder, is_named=is_named)
     refuse_invalid(data, name)
     for text in (data, *others):
         skills.refuse_secret(text, scope)
@@ -96,6 +97,21 @@ def _read(project: Project, folder: Path, scope: Scope) -> _Guest:
         fresh = new_id(name, project.clock(), is_taken=skills.is_taken, count=0, prefix=SKILL_PREFIX)
         data = file.edit(data, {"id": fresh})
     return _Guest(name, data, beside)
+
+
+def _take_scope(data: bytes, folder: Path, *, is_named: bool) -> bytes:
+    """Return the SKILL.md *data* without what a copy says of its scope.
+
+    Raises:
+        UsageError: it says one, and the user has named none.
+    """
+    parts = file.split(data.decode("utf-8", "replace"))
+    said = file.value_of(parts.front, "scope") if parts else None
+    if said not in ("private", "global"):
+        return data
+    if not is_named:
+        raise UsageError(f"{folder} is a copy of a {said} skill; --private or --global says where it goes")
+    return file.edit(data, {"scope": ""})
 
 
 def _list_files(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -13,6 +13,7 @@ from copy import deepcopy
 from typing import Any, Final, NamedTuple
 
 from memsync.errors import InvalidSkill, Remedy
+from memsync.format import scopes
 from memsync.format.jsonl import Problem
 from memsync.format.markers import SIZE, read_marker
 from memsync.records import Skill, derive_skill_id
@@ -24,6 +25,7 @@ PLACES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "name": (("name",),),
     "description": (("description",),),
     "id": (("metadata", "id"), ("id",)),
+    "scope": (("metadata", scopes.KEY),),  # of a copy only, where it is not the project's own
     "tags": (("metadata", "tags"), ("tags",)),
     "trigger_pattern": (
         ("metadata", "trigger-pattern"),

@@ -6,6 +6,7 @@ import builtins
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,10 +21,11 @@ from memsync.errors import (
     blaming,
     closest,
 )
+from memsync.format.scopes import name_scope
 from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, clean_tags, new_id, valid_text
 from memsync.skills import check, file
 from memsync.skills.entries import Checked, SkillEntry, version_of
-from memsync.skills.store import SkillStore
+from memsync.skills.store import SKILL_FILE, SkillStore
 from memsync.store.files import resolve_named
 
 if TYPE_CHECKING:
@@ -296,29 +298,35 @@ class Skills:
         return Checked(name=name, path=entry.path, problems=tuple(problems), mended=mended)
 
     def export(
-        self, directory: Path | None = None, *, scope: Scope | None = None, force: bool = False
-    ) -> builtins.list[Path]:
-        """Copy the skills with all their files into *directory*, and return the folders.
+        self,
+        directory: Path | None = None,
+        *,
+        scope: Scope | None = None,
+        all_scopes: bool = False,
+        force: bool = False,
+    ) -> builtins.list[SkillEntry]:
+        """Copy the project's skills, or those of *scope* or all, with all their files, and return them as they are there.
 
-        Without one into .claude/skills of the project, where its own are: of other scopes only if they are named.
+        Without a *directory* into .claude/skills. What is private or global says so in its SKILL.md.
 
         Raises:
             InvalidSkill: one is there already and differs, and *force* is off; nothing was copied.
             StoreError
         """
-        if directory is None:
-            scope, directory = scope or "project", self.store_to_write("project").directory
+        directory = directory or self.store_to_write("project").directory
         into = resolve_named(directory, self._project.layout.root)
-        entries = {entry.name: entry for entry in reversed(self.list(scope=scope))}
-        targets = {into / name: entry.path.parent for name, entry in sorted(entries.items())}
-        other = [target for target, source in targets.items() if target.exists() and not _hold_same(source, target)]
+        found = {entry.name: entry for entry in reversed(self.list(scope=None if all_scopes else scope or "project"))}
+        copies = {into / name: (entry, _mark_scope(entry)) for name, entry in sorted(found.items())}
+        other = [to for to, (entry, data) in copies.items() if to.exists() and not _hold_same(entry.path, to, data)]
         if other and not force:
             raise InvalidSkill(f"{other[0]} already exists and differs; ", Remedy("--force"), " replaces its files")
-        for target, source in targets.items():
+        for target, (entry, data) in copies.items():
             with blaming(target):
                 if not target.exists() or target in other:
-                    shutil.copytree(source, target, dirs_exist_ok=True, symlinks=True)
-        return [directory / target.name for target in targets]
+                    shutil.copytree(entry.path.parent, target, dirs_exist_ok=True, symlinks=True)
+                    if entry.scope != "project":
+                        (target / SKILL_FILE).write_bytes(data)
+        return [replace(entry, path=directory / target.name / SKILL_FILE) for target, (entry, _) in copies.items()]
 
     def store_to_write(self, scope: Scope) -> SkillStore:
         """Return the store of *scope* for a write.
@@ -388,8 +396,21 @@ def refuse_invalid(data: bytes, name: str) -> None:
         raise InvalidSkill(f"line {wrong[0].number} of the SKILL.md: {wrong[0].why}")
 
 
-def _hold_same(one: Path, other: Path) -> bool:
-    """Tell whether *other* has all files of *one*, with the same bytes."""
-    sources = [Path(root, name) for root, _, names in os.walk(one) for name in names]
-    targets = [other / source.relative_to(one) for source in sources]
-    return all(b.is_file() and a.read_bytes() == b.read_bytes() for a, b in zip(sources, targets, strict=True))
+def _mark_scope(entry: SkillEntry) -> bytes:
+    """Return the SKILL.md of a copy of *entry*: as it is, where it is the project's own or no client can read it."""
+    data = entry.path.read_bytes()
+    if entry.scope == "project":
+        return data
+    with suppress(InvalidSkill, UnicodeDecodeError):
+        return file.edit(data, {"scope": name_scope(entry.scope)})
+    return data
+
+
+def _hold_same(one: Path, other: Path, data: bytes) -> bool:
+    """Tell whether the folder *other* has all files that lie beside the SKILL.md *one*, with the same bytes, and *data* for that."""
+    sources = [Path(root, name) for root, _, names in os.walk(one.parent) for name in names]
+    targets = [other / source.relative_to(one.parent) for source in sources]
+    return all(
+        b.is_file() and b.read_bytes() == (data if a == one else a.read_bytes())
+        for a, b in zip(sources, targets, strict=True)
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from memsync.errors import ImportFailed, Remedy, UsageError
-from memsync.format import codec, jsonl, merge
+from memsync.format import codec, jsonl, merge, scopes
 from memsync.format.codec import bare
 from memsync.memories.imports import Candidate
 from memsync.records import Memory
@@ -131,7 +131,7 @@ def _map_fields(where: str, item: Any, mapping: Mapping[str, str]) -> Candidate:
     if not isinstance(item, dict):
         return Candidate(where, None, "not a JSON object")
     ours = {field: _dig(item, path) for field, path in mapping.items()}
-    for field in ("id", "content"):
+    for field in ("id", "content", scopes.KEY):
         ours.setdefault(field, item.get(field))
     if isinstance(ours["id"], int):
         ours["id"] = str(ours["id"])

@@ -1,18 +1,18 @@
 """The desk as one file for who has no memsync: the project's memories and skills, what the branch changes, and health.
 
-Only what the repository itself shows is in it: nothing of a private or global store, no path of this machine, no
-script; what looks like a secret is taken out.
+Only what the repository itself shows is in it, unless the user asks for more: nothing of a private or global store, no
+path of this machine, no script; what looks like a secret is taken out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from memsync.errors import MemsyncError, NoStore
+from memsync.errors import MemsyncError, NoStore, Remedy
 from memsync.git import history
 from memsync.history.diff import Difference
 from memsync.history.lines import files_of
@@ -27,37 +27,43 @@ from memsync.transfer import writers
 from memsync.web import branch, pages
 
 _SCOPE: Final[Scope] = "project"
-_SHARED: Final = Filters(scopes=[_SCOPE], archived=True)
 
 
-def write_report(project: Project, path: Path, *, against: str = "") -> int:
-    """Write the report on *project* to *path*, and return how many memories it has.
+def write_report(
+    project: Project, path: Path, *, against: str = "", scopes: Collection[Scope] = (_SCOPE,), force: bool = False
+) -> int:
+    """Write the report on *project* to *path*, and return how many memories it has: those of *scopes*, marked where they are not shared.
 
     Raises:
         NoStore: the project has no shared memories, such as in stealth.
+        UsageError: a file that is no report of ours is there, and *force* is off.
         NoHistory: *against* names no commit.
         MemsyncError, OSError: *path* cannot be written.
     """
-    if project.settings.stealth or _SCOPE not in project.stores:
-        raise NoStore("the memories of this project are private, so there is nothing that a report may show")
-    view = make_view(project, against)
-    writers.refuse_store(project, str(path))
-    writers.write(path, pages.render("export.html", **view), project.layout.root)
+    if [*scopes] == [_SCOPE] and (project.settings.stealth or _SCOPE not in project.stores):
+        raise NoStore(
+            "the memories of this project are private, so there is nothing that a report may show; ",
+            Remedy("--all-scopes"),
+            " shows them, marked so",
+        )
+    view = make_view(project, against, scopes)
+    writers.write(project, path, pages.render("export.html", **view), force=force, private=view["has_private"])
     return len(view["entries"])
 
 
-def make_view(project: Project, against: str = "") -> dict[str, Any]:
+def make_view(project: Project, against: str = "", scopes: Collection[Scope] = (_SCOPE,)) -> dict[str, Any]:
     """Return what the report shows."""
-    entries = project.memories(_SHARED)
+    entries = project.memories(Filters(scopes=scopes, archived=True))
     found, why = _compare(project, against)
     live = [entry for entry in entries if not entry.memory.archived_at]
     return {
+        "has_private": [*scopes] != [_SCOPE],
         "name": (project.layout.root or project.layout.start).name,
         "now": project.clock(),
         "style": (pages.STATIC / "desk.css").read_text(encoding="utf-8"),
         "entries": entries,
         "types": Counter(entry.memory.memory_type for entry in live),
-        "skills": [entry for entry in project.skills.list() if entry.scope == _SCOPE],
+        "skills": [entry for entry in project.skills.list() if entry.scope in scopes],
         "found": found,
         "why": why,
         "rows": branch.list_rows,

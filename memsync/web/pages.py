@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from memsync.format import worddiff
+from memsync.format.scopes import name_scope
 from memsync.memories.results import Entry
 from memsync.poison.guard import shown_type
 from memsync.records import age, sent_id, shown_id
@@ -46,7 +47,7 @@ def _environment() -> Environment:
         "argument": lambda text: one_line(shlex.join(spell.content(text))),
         "marks": list_marks,
         "words": lambda pair: worddiff.compare(printable(pair[0]), printable(pair[1])),
-        "scope": lambda scope: "private" if scope == "stealth" else scope,
+        "scope": name_scope,
         "day": lambda moment: f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if moment else "",
         "markdown": render_markdown,
     }

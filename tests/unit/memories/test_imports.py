@@ -50,7 +50,7 @@ def planned(
         now=NOW,
     )
     plan.take(read_bytes(data.encode(), name))
-    return plan, [(o.status, o.id, o.reason) for o in plan.report(dry_run=True).outcomes]
+    return plan, [(o.status, o.id, o.reason) for o in plan.outcomes]
 
 
 def test_gobbys_file_is_read_record_by_record():

@@ -39,4 +39,4 @@ def test_without_a_copy_of_every_line_nothing_is_removed(repo, line):
         Memsync.open(repo.root) as project,
         pytest.raises(MemsyncError, match=r"memories\.jsonl:2: .*nothing was removed"),
     ):
-        purging.export_all(project)
+        purging.save_copies(project)

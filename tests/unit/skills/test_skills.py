@@ -367,7 +367,7 @@ def test_export_copies_all_files_and_refuses_to_overwrite(skills, folder, tmp_pa
     skills.create("x", HOWTO)
     (folder / "x" / "notes.txt").write_text("n")
     target = tmp_path / "out"
-    assert skills.export(target) == [target / "x"]
+    assert [entry.path for entry in skills.export(target)] == [target / "x" / "SKILL.md"]
     assert (target / "x" / "notes.txt").read_text() == "n"
     skills.export(target)
     (target / "x" / "SKILL.md").write_text("changed by somebody")
@@ -381,9 +381,9 @@ def test_export_copies_all_files_and_refuses_to_overwrite(skills, folder, tmp_pa
 def test_without_a_directory_export_says_where_the_project_s_own_are_and_copies_what_is_named(skills, folder):
     skills.create("x", HOWTO)
     skills.create("mine", HOWTO, scope="stealth")
-    assert skills.export() == [folder / "x"]
+    assert [entry.path.parent for entry in skills.export()] == [folder / "x"]
     assert not (folder / "mine").exists()
-    assert skills.export(scope="stealth") == [folder / "mine"]
+    assert [entry.path.parent for entry in skills.export(scope="stealth")] == [folder / "mine"]
     assert (folder / "mine" / "SKILL.md").exists()
 
 

@@ -1,0 +1,45 @@
+"""How a record says which store it belongs to once it has left that: written into every copy, and read again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from memsync.records import Memory, Scope
+from memsync.system.late import late_pattern
+
+KEY: Final = "scope"
+# As people and copies spell them; what is the project's own says nothing.
+_NAMES: Final[Mapping[Scope, str]] = {"stealth": "private", "global": "global"}
+_SCOPES: Final[Mapping[str, Scope | None]] = {
+    "private": "stealth", "stealth": "stealth", "global": "global", "project": None
+}  # fmt: skip
+_MARK: Final = late_pattern(r"\((private|global)\)\s+(?=\S)")
+
+
+def name_scope(scope: str) -> str:
+    """Return *scope* as people read it: what is `stealth` in code and in --json is private."""
+    return "private" if scope == "stealth" else scope
+
+
+def mark_record(memory: Memory, scope: Scope) -> Memory:
+    """Return *memory* with *scope* among its keys, as a copy has it."""
+    return memory._replace(extra={**memory.extra, KEY: _NAMES[scope]}) if scope in _NAMES else memory
+
+
+def mark_text(text: str, scope: Scope) -> str:
+    """Return *text* with *scope* before it, as a copy without keys has it."""
+    return f"({_NAMES[scope]}) {text}" if scope in _NAMES else text
+
+
+def read_scope(memory: Memory) -> tuple[Memory, Scope | None]:
+    """Return *memory* of a copy without what it says of its scope, and that scope; None: it says none.
+
+    The mark of a text counts where the record was made of bare text: one with an id has its scope among its keys.
+    """
+    said = memory.extra.get(KEY)
+    if isinstance(said, str) and said in _SCOPES:
+        return memory._replace(extra={key: value for key, value in memory.extra.items() if key != KEY}), _SCOPES[said]
+    if not memory.id and (mark := _MARK.match(memory.content)):
+        return memory._replace(content=memory.content[mark.end() :]), _SCOPES[mark[1]]
+    return memory, None
