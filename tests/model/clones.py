@@ -58,6 +58,8 @@ GITCONFIG = """\
 	detachedHead = false
 [pull]
 	rebase = false
+[protocol "file"]
+	allow = always
 """
 
 
@@ -83,9 +85,15 @@ class Clone:
         self.topic = ""  # its branch, while it has one
         self.stashes = 0
         self.server: Memsync | None = None  # a program that goes on, such as an MCP server
+        self.is_submodule = False
         self.linked: Clone | None = None  # its other worktree, while it has one
         home.mkdir()
         self.change_user(0, mode)
+
+    def run_above(self, *words: str) -> Ran:
+        """Run git in the repository of which this clone is a submodule."""
+        done = subprocess.run(["git", *words], cwd=self.root.parent, capture_output=True, text=True, check=False)
+        return Ran(done.returncode, done.stdout, done.stderr)
 
     def change_user(self, number: int, mode: str) -> None:
         """Let another user of this clone go on, who has a home of his own; *mode* is his if he is new."""
@@ -243,7 +251,7 @@ class Host:
 
 
 def make_clones(
-    top: Path, time: Time, dice: random.Random, plans: Sequence[tuple[str, str]], filter_: str
+    top: Path, time: Time, dice: random.Random, plans: Sequence[tuple[str, str, bool]], filter_: str
 ) -> tuple[Host, list[Clone]]:
     """Make a host and a clone of it for each kit and mode of *plans*; the memory file has *filter_*, if that is one."""
     host = Host(top / "host.git")
@@ -255,8 +263,8 @@ def make_clones(
     ]
     (editor := top / "editor").write_text(WAIT)
     editor.chmod(0o755)
-    for number, (kit, mode) in enumerate(plans):
-        root = top / f"c{number}"
+    for number, (kit, mode, is_submodule) in enumerate(plans):
+        root = top / f"above{number}" / f"c{number}" if is_submodule else top / f"c{number}"
         words = ["git", "clone", "-q", *settings, str(host.path), str(root)]
         done = subprocess.run(words, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -266,9 +274,23 @@ def make_clones(
         clones.append(clone)
         if number == 0:
             _begin(clone, filter_, dice)
+        if is_submodule:
+            _make_submodule(clone, host)
         clone.equip()
         clone.skew = dice.uniform(-120, 120)
     return host, clones
+
+
+def _make_submodule(clone: Clone, host: Host) -> None:
+    for words in (
+        ["init", "-q"],
+        ["submodule", "--quiet", "add", str(host.path), clone.name],
+        ["submodule", "absorbgitdirs"],
+        ["commit", "-qm", "with a submodule"],
+    ):
+        done = clone.run_above(*words)
+        assert done.code == 0, f"git {' '.join(words)}: {done.err}"
+    clone.is_submodule = True
 
 
 def _begin(clone: Clone, filter_: str, dice: random.Random) -> None:

@@ -63,6 +63,24 @@ def remove_worktree(world: World, clone: Clone, dice: random.Random) -> str:
     return f"removed {how}"
 
 
+def empty_submodule(world: World, clone: Clone, dice: random.Random) -> str:
+    """Let the repository above take the files of this one away, and put them back."""
+    if not clone.is_submodule or clone.under_way or clone.server or not clone.branch:
+        return ""
+    branch, force = clone.branch, dice.choice([[], ["--force"]])
+    if force:  # what was written by hand is its user's to lose
+        steps.commit_all(clone)
+    did = write(world, clone, dice)
+    emptied = clone.run_above("submodule", "--quiet", "deinit", *force, clone.name)
+    if emptied.code:
+        return f"refused: {emptied.err.strip()[-60:]}"
+    made = clone.run_above("submodule", "--quiet", "update", "--init", clone.name)
+    assert made.code == 0, made.err
+    clone.do("switch", "-q", branch)
+    steps.take_back(world, clone)
+    return f"emptied: {did}"
+
+
 def commit_with_an_editor(world: World, clone: Clone, dice: random.Random) -> str:
     """Let an agent write while the user types the message, or while a hook of the user's runs."""
     if clone.under_way:
@@ -74,7 +92,7 @@ def commit_with_an_editor(world: World, clone: Clone, dice: random.Random) -> st
     waits = dice.choice(["editor", "pre-commit"])
     env = {"MODEL_SAID": str(told), "MODEL_ANSWER": str(asked), "MODEL_WAITS": waits}
     with clone.acting():
-        env |= {**os.environ, "GIT_EDITOR": str(clone.root.parent / "editor")} | env
+        env |= {**os.environ, "GIT_EDITOR": str(clone.homes.parent / "editor")} | env
         words = ["git", "commit", "-q"]
         commit = subprocess.Popen(
             words, cwd=clone.root, env=env, pass_fds=(told, asked), stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
@@ -171,6 +189,7 @@ def write_with_older(world: World, clone: Clone, dice: random.Random) -> str:
 
 STEPS: dict[Step, float] = {
     use_worktree: 0,
+    empty_submodule: 0,
     commit_with_an_editor: 3,
     format_file: 2,
     change_user: 2,

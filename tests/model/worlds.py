@@ -23,13 +23,15 @@ STEPS = {step.__name__: (step, weight) for step, weight in {**steps.STEPS, **too
 MEMORY_DISK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 EPOCHS = (10, 20, 40, 60)  # steps from one meeting of all clones to the next
 # What may take memories out of sight: they are in another branch or in the stash then.
-MOVING = frozenset({"use_topic", "end_topic", "stash", "unstash", "pull", "sync_and_push", "race", "use_worktree"})
+MOVING = frozenset(
+    {"use_topic", "end_topic", "stash", "unstash", "pull", "sync_and_push", "race", "use_worktree", "empty_submodule"}
+)
 
 
 class Plan(NamedTuple):
     """What a world is made of."""
 
-    clones: list[tuple[str, str]]  # kit and mode of each
+    clones: list[tuple[str, str, bool]]  # kit and mode of each, and whether it is a submodule
     filter_: str
 
 
@@ -67,7 +69,9 @@ def plan(seed: int, kits: str, count: int) -> tuple[Plan, list[Act]]:
     dice = random.Random(f"{seed} {kits}")
     size = dice.choice([3, 3, 4])
     modes = dice.choice([["worktree"], ["on-commit"], ["auto-commit"], MODES, MODES, MODES])
-    clones = [(dice.choice(KITS) if kits == "mixed" else kits, dice.choice(modes)) for _ in range(size)]
+    clones = [
+        (dice.choice(KITS) if kits == "mixed" else kits, dice.choice(modes), dice.random() < 0.2) for _ in range(size)
+    ]
     filter_ = dice.choice(["", "", "", *FILTERS][:3])
     drawn = dice.choices(list(STEPS), [weight for _, weight in STEPS.values()], k=count)
     acts = [Act(name, dice.randrange(size), dice.randrange(2**32)) for name in drawn]
@@ -89,7 +93,7 @@ class Run:
         host, clones = make_clones(self.top, self.time, self.dice, plan.clones, plan.filter_)
         self.world = World(host, clones, Ledger())
         self.count = Count()
-        named = ", ".join(f"{c.name} {c.kit} {c.mode}" for c in clones)
+        named = ", ".join(f"{c.name} {c.kit} {c.mode}{' submodule' * c.is_submodule}" for c in clones)
         self.told = [f"clones: {named}; filter: {plan.filter_ or 'none'}"]
         self.seen: set[str] = set()  # commits that were read
 
