@@ -21,7 +21,7 @@ from steps import Step, World
 from memsync.setup.doctor import fix_findings
 
 OLDER = os.environ.get("MEMSYNC_CHECK_OLDER", "")  # a checkout of an older commit of memsync
-FORMATS = ("-c", "-cS")
+FORMATS = ("sort", "-c", "-cS")
 NUMBER = "a number spelled "
 
 
