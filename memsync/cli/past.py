@@ -25,6 +25,7 @@ from memsync.records import Memory, age, shown_id
 
 COLOURS: Final = {"added": "green", "changed": "yellow", "removed": "red"}
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()<>+!|~-])")
+_AND: Final = re.compile(r"&(?!lt;)")  # what is quoted already stays so
 _CALLS: Final = re.compile(r"([@#])(?=\w)")  # GitHub makes mentions and references of these
 
 
@@ -189,7 +190,7 @@ def _mark(text: str, mark: str) -> str:
 
 
 def _escape(text: str) -> str:
-    return _CALLS.sub(r"\1<!-- -->", _MARKUP.sub(r"\\\1", text.replace("&", "&amp;")))
+    return _CALLS.sub(r"\1<!-- -->", _MARKUP.sub(r"\\\1", _AND.sub("&amp;", text)))
 
 
 @command(memory)

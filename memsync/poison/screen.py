@@ -16,7 +16,7 @@ from zlib import crc32
 from memsync.poison.fingerprints import texts_of
 from memsync.poison.guard import visible
 from memsync.poison.phrases import LATIN, LEET, LOOKALIKES, OTHER, Row
-from memsync.poison.reasons import TAG
+from memsync.poison.reasons import SEND, TAG
 from memsync.poison.shapes import SHAPES, TAGS
 from memsync.records import TYPE_ORDER, Memory
 from memsync.secrets import unmasking
@@ -261,6 +261,15 @@ def _shapes() -> dict[str, list[int]]:
         for word in needed:
             places.setdefault(word, []).append(place)
     return places
+
+
+def find_sending(program: str) -> str:
+    """Return why *program*, a script that somebody brought, sends files or secrets away; "" if no line of it looks so."""
+    for row in program.replace("\\\n", " ").splitlines():
+        lower = folded(row)
+        if _shape(lower, set(_WORD.findall(lower))) == SEND:
+            return SEND
+    return ""
 
 
 def _tag(text: str) -> str:

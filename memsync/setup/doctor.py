@@ -47,6 +47,7 @@ def examine(project: Project) -> list[Finding]:
             found += _examine_store(project, store)
         except MemsyncError as error:
             found.append(Finding("error", str(store.place.memories), str(error)))
+    found += _examine_skills(project)
     found += _find_lost(project)
     found += _examine_clients(project)
     found += _examine_servers(project)
@@ -107,6 +108,16 @@ def _find_secrets(project: Project) -> list[Finding]:
         return []  # a file that cannot be read, which another finding says
     hint = "take it out, or see docs/security.md"
     return [Finding("warning", exposure.where, f"{exposure.what}; {hint}") for exposure in shown]
+
+
+def _examine_skills(project: Project) -> Iterator[Finding]:
+    for entry in project.skills.list():
+        if why := entry.flagged:
+            yield Finding("warning", str(entry.path), f"{why}; read it before an agent does")
+    for checked in project.skills.validate():
+        if wrong := [one for one in checked.problems if not one.harmless]:
+            what = f"{wrong[0].why}; `memsync skill validate` shows {count(len(wrong), 'problem')}"
+            yield Finding("warning", f"{checked.path}:{wrong[0].number}", what)
 
 
 def _find_lost(project: Project) -> Iterator[Finding]:

@@ -43,12 +43,13 @@ class SkillEntry:
 
     @property
     def flagged(self) -> str:
-        """Why it reads like an order to an agent to ignore or betray its user; "" if it does not."""
+        """Why it reads like an order to an agent to ignore or betray its user, or would act unasked; "" if neither."""
         from memsync.poison.screen import suspicious
+        from memsync.skills.danger import find_danger
 
         skill = self.skill
         texts = (skill.name, skill.description, skill.trigger_pattern, *skill.tags, skill.instructions)
-        return next(filter(None, map(suspicious, texts)), "")
+        return next(filter(None, map(suspicious, texts)), "") or find_danger(self.path)
 
     def as_dict(self, *, whole: bool = True) -> dict[str, Any]:
         """Return the skill by the seeds' names; without the instructions unless *whole*."""
