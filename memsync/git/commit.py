@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from memsync.errors import GitRefused
 from memsync.git.check import find_secret
 from memsync.git.report import describe_changes
-from memsync.git.stage import find_companions, list_paths, path_of, read_states
+from memsync.git.stage import find_companions, find_removal, list_paths, path_of, read_states
 from memsync.secrets import NOTHING, Allow
 from memsync.store import checkout as repo
 from memsync.store import files
@@ -61,6 +61,8 @@ def commit(layout: Layout, store: Store, allow: Allow = NOTHING) -> Committed:
     known = _find_committed(checkout, head, list_paths(checkout, store))
     if path not in known and repo.is_ignored(checkout.top / path):
         return Committed(held="git ignores it")
+    if path not in known and (left := find_removal(checkout, path)):
+        return Committed(held=left.why)
     return _commit(layout.git, checkout, store, head, branch, known, allow)
 
 

@@ -28,6 +28,7 @@ from memsync.store.trust import notice
 from memsync.system import deadline
 
 _PARTIAL: Final = "next-index-"
+_TAKEN_OUT: Final = "memsync.takenOut"  # the commit that took the memories out of git, once that was said
 _UNCHECKED: Final = "the commit was NOT CHECKED FOR SECRETS: run `memsync git check` before you push"
 _secrets: list[str] = []  # staged files with a secret; they count also when the time runs out after that
 
@@ -133,8 +134,18 @@ def _stage(checkout: Checkout, roots: Sequence[str]) -> None:
         why = "it is a partial commit" if is_partial else under_way(layout.git) or _explain_emptiness(checkout)
         with aftermath.watch(checkout, [] if why else list_paths(checkout, store)):
             left = Left(why) if why else stage(checkout, store, load_allowed(layout, settings.allow_secrets))
+        if left.since and not _is_first(checkout, left.since):
+            continue
         if left.why and is_held_back(store, state(checkout, path_of(checkout, store))):
             _say(f"{store.place.memories.relative_to(checkout.top)} is not in this commit: {left.why}")
+
+
+def _is_first(checkout: Checkout, since: str) -> bool:
+    """Tell whether what holds *since* that commit was never said in this clone, and note that it is now."""
+    if checkout.ask("config", "--get", _TAKEN_OUT) == since:
+        return False
+    checkout.run("config", "--local", _TAKEN_OUT, since)
+    return True
 
 
 def _explain_emptiness(checkout: Checkout) -> str:

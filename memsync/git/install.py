@@ -177,7 +177,7 @@ def uninstall(layout: Layout) -> list[str]:
     for name in hookfile.NAMES:
         done += _uninstall_one(hooks.directory / name)
     if read_noted(checkout) is not None:
-        checkout.do("config", "--local", "--unset-all", ROOTS)
+        checkout.do("config", "--local", "--remove-section", ROOTS.partition(".")[0])
         done.append("forgot the directories with memories of this clone")
     return done
 

@@ -19,9 +19,13 @@ _UNMERGED: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
 
 
 class Left(NamedTuple):
-    """Why the memories were left out of the index; "" and false if they are in it."""
+    """Why the memories were left out of the index; "" and false if they are in it.
+
+    `since`: the commit by which the user wants that, so that it need not be said at each one.
+    """
 
     why: str = ""
+    since: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.why)
@@ -94,8 +98,16 @@ def stage_checked(checkout: Checkout, store: Store, allow: Allow) -> Left:
         GitRefused, StoreError
     """
     path = path_of(checkout, store)
+    if state(checkout, path) == "??" and (left := find_removal(checkout, path)):
+        return left
     since = checkout.run("cat-file", "blob", f"HEAD:{path}").out
     return Left(find_secret(checkout.top / path, since, allow, named=path)) or stage_whole(checkout, store)
+
+
+def find_removal(checkout: Checkout, path: str) -> Left:
+    """Return that a commit which led to HEAD took the file *path* out of git, if one did; asked where git does not have it."""
+    commit = checkout.ask("log", "-1", "--diff-filter=D", "--format=%h", "HEAD", "--", path)
+    return Left(f"commit {commit} took it out of git; `git add {path}` puts it in again", commit) if commit else Left()
 
 
 def stage_whole(checkout: Checkout, store: Store) -> Left:
