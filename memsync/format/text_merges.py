@@ -6,6 +6,8 @@ not appended to the others of its record here
 - if it was written before one of them, unless it repeats one;
 - if the next line replaces it, but it repeats none: then another side has changed what it was;
 - if older records follow it in the order of the canonical form, unless it stands behind the line that it replaces.
+
+None of that says anything of lines that other tools wrote, so one of the versions must be in memsync's own spelling.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 
-from memsync.format.codec import NEVER, Line, bare
+from memsync.format.codec import NEVER, Line, bare, is_canonical
 from memsync.format.jsonl import repeated_ids
 from memsync.system.dataclass import dataclass, field
 
@@ -90,7 +92,11 @@ def find(lines: Sequence[Line]) -> dict[str, list[list[Line]]]:
     for number in numbers:
         line, after = named[number], named[number + 1] if number + 1 < len(named) else None
         found[line.id or ""].add(line, number, after, is_inside=number in inside)
-    return {id_: record.sides for id_, record in found.items() if len(record.sides) > 1}
+    return {id_: record.sides for id_, record in found.items() if len(record.sides) > 1 and _is_ours(record.sides)}
+
+
+def _is_ours(sides: Sequence[Sequence[Line]]) -> bool:
+    return any(is_canonical(line.raw) for side in sides for line in side)
 
 
 def _find_inside(lines: Sequence[Line], repeated: Collection[str]) -> set[int]:

@@ -48,21 +48,19 @@ def commit(layout: Layout, store: Store, allow: Allow = NOTHING) -> Committed:
     assert layout.git is not None
     checkout = Checkout(layout.git.root)
     branch = checkout.ask("symbolic-ref", "-q", "HEAD")
-    if reason := under_way(layout.git):
+    if reason := under_way(layout.git) or _find_mover(checkout):
         return Committed(held=f"{reason} is under way")
     if branch is None:
         return Committed(held="no branch is checked out")
-    if mover := _find_mover(checkout):
-        return Committed(held=mover)
     path = path_of(checkout, store)
     if not os.path.isfile(checkout.top / path):
         return Committed()  # a file that is gone is no wish to remove every memory
     head = checkout.ask("rev-parse", "-q", "--verify", "HEAD") or ""
     known = _find_committed(checkout, head, list_paths(checkout, store))
-    if path not in known and repo.is_ignored(checkout.top / path):
-        return Committed(held="git ignores it")
-    if path not in known and (left := find_removal(checkout, path)):
-        return Committed(held=left.why)
+    if path not in known:
+        ignored = "git ignores it" if repo.is_ignored(checkout.top / path) else ""
+        if held := ignored or find_removal(checkout, path).why:
+            return Committed(held=held)
     return _commit(layout.git, checkout, store, head, branch, known, allow)
 
 
@@ -88,7 +86,7 @@ def _commit(
     is_at = checkout.lock_ref(branch, new, head or "0" * len(new), f"memsync: {said}")
     with _make_index(git, checkout, wanted) as replace_index, is_at as move_branch:
         if mover := _find_mover(checkout):  # asked again with all else ready, so that none begins behind this look
-            return Committed(held=mover)
+            return Committed(held=f"{mover} is under way")
         # The index first: if a commit of the user comes in between, it has our lines, and only our own commit fails.
         replace_index()
         move_branch()
@@ -102,7 +100,7 @@ def _find_mover(checkout: Checkout) -> str:
         if not words or PurePath(words[0]).stem != "git" or (directory and not PurePath(directory).is_relative_to(top)):
             continue
         if command := next((word for word in words[1:] if word in _MOVERS), ""):
-            return f"git {command} is under way"
+            return f"git {command}"
     return ""
 
 

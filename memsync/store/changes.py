@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Final
 
 from memsync.errors import ExportRefused
 from memsync.format import jsonl
-from memsync.format.codec import NEVER, LateLine, Line, edit
+from memsync.format.codec import NEVER, LateLine, Line, bare, edit
 from memsync.index.heads import number_form
 from memsync.records import Change, Memory, content_hash, format_time, normal_form, parse_time, tick
 from memsync.system.dataclass import dataclass
@@ -82,11 +82,11 @@ def refuse_loss(path: Path, lines: Sequence[Line], kept: Sequence[Line]) -> None
         raise ExportRefused(path, why, "please report this; nothing was changed")
 
 
-def find_collapsed(lines: Sequence[Line], new: bytes) -> list[bytes]:
-    """Return all lines of the records of which *new* lacks one; the last of each is what counts."""
-    kept = set(new.split(b"\n"))
-    gone = {line.id for line in lines if line.memory and line.raw not in kept}
-    return [line.raw for line in lines if line.id in gone]
+def find_dropped(lines: Sequence[Line], kept: Sequence[Line]) -> list[bytes]:
+    """Return all *lines* of the records of which *kept* lacks one, and then what is kept of them."""
+    there = {bare(line.raw) for line in kept}
+    gone = {line.id for line in lines if line.memory and bare(line.raw) not in there}
+    return [line.raw for line in chain(lines, kept) if line.id in gone]
 
 
 def date_after(

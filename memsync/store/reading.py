@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from _thread import RLock  # the module of threads is for those who start one
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -46,6 +46,7 @@ class Reading:
         self._by_id: dict[str, Line] = {}
         self._in_conflict = False  # by git
         self._is_split = False  # by a merge of text that left two versions of a record
+        self._repeated: Collection[str] = ()  # the ids that had several lines when the file was read
         self.followers = diff.Followers()
         self._later = grown.Later(self._mutex)
         self._written: list[Line] = []  # by the export that just ends
@@ -129,11 +130,13 @@ class Reading:
         self._by_id = jsonl.current(lines) if is_simple else merge.current(lines)
         self._by_id |= jsonl.current(self._all[len(lines) :])
         self._is_dropped = False
+        self._repeated = () if is_simple else jsonl.repeated_ids(lines)
         self._in_conflict = not is_simple and jsonl.in_conflict(lines)
         self._is_split = not (is_simple or self._in_conflict) and bool(text_merges.find(lines))
 
     def _lay_table(self, table: Table) -> None:
         self._table, self._all, self._by_id, self._ends = table, [], {}, (len(table), len(table))
+        self._repeated = ()
         self._in_conflict = self._is_split = self._is_dropped = False
 
     def _spread(self) -> None:

@@ -93,7 +93,7 @@ class Store(Reading):
         """Append new *memories* (lines as they are) and new versions with one fsync: all of them, or on an error none."""
         old = [self._current[id_].raw for id_ in edits]
         new = diff.edit_lines(self._lines, self._current, edits) if edits else []
-        self._keep_replaced(old)
+        self._keep_replaced(edits)
         memories = list(memories)
         self._close_log([m for m in memories if isinstance(m, bytes)])
         spelled = iter(jsonl.encode_all([m for m in memories if not isinstance(m, bytes)]))
@@ -119,7 +119,7 @@ class Store(Reading):
         """Append removals, each with its date, as `remove` does."""
         moments = diff.date_after(self._lines, self._current, moments)
         old = [self._current[id_].raw for id_ in moments]
-        self._keep_replaced(old if keep else [])
+        self._keep_replaced(moments if keep else ())
         return self._append([codec.encode_tombstone(*one) for one in moments.items()], old, keep=keep)
 
     def restore(self, id_: str, now: datetime, *, raw: bytes | None = None) -> list[Change]:
@@ -138,7 +138,7 @@ class Store(Reading):
         """Append the lines *raws* of records again, by id, as `restore` does with one, all of them at once: each may need an export before."""
         self._close_log([*raws.values()])
         live = {id_: line.raw for id_ in raws if (line := self._current.get(id_)) and line.memory}
-        self._keep_replaced([*live.values()])
+        self._keep_replaced(live)
         dated = diff.date_after(self._lines, self._current, moments)
         others = [id_ for id_ in raws if id_ not in live]
         new = {*live, *filter(lambda id_: self._is_known_gone(id_, raws[id_]), others)}
@@ -188,13 +188,14 @@ class Store(Reading):
             return Exported(path, changed=False, held="git is merging it; `memsync sync` resolves that")
         if settle or not jsonl.have_own_ids(lines):
             lines = (settle or merge.settle)(lines)
+        dropped = [] if settle or lines is read or lines == read else diff.find_dropped(read, lines)
         lines, away = self._lay_waiting_over(lines)
         kept = jsonl.keep(lines, collapse=collapse)
         if (lines is not read or kept == lines) and _is_spelled(path, kept):
             return self._end_export(away, changed=False)
         diff.refuse_loss(path, lines, kept)
-        if collapse:
-            self._keep_replaced(diff.find_collapsed(lines, jsonl.spell(kept)))
+        dropped += diff.find_dropped(lines, kept) if collapse else []
+        local_history.keep(self.place.local, dropped, private=self.place.private)
         temp, new = self.place.local / "export.tmp", jsonl.spell_blocks(kept)
         late = files.replace_blocks(path, new, was=was, temp=temp, private=self.place.private, may_grow=True)
         if late is None:
@@ -320,8 +321,11 @@ class Store(Reading):
         """Tell whether a record may have two versions where *lines* stand behind what was read of the file."""
         return not self._waits and self._table is None and self._known.may_be_split_by(lines)
 
-    def _keep_replaced(self, raws: list[bytes]) -> None:
-        """Keep replaced lines in the local history before they can leave the file."""
+    def _keep_replaced(self, ids: Collection[str]) -> None:
+        """Keep the lines of *ids*, which may leave the file, in the local history; of each the one that counts comes last."""
+        several = {id_ for id_ in ids if id_ in self._repeated}
+        earlier = [line.raw for line in self._lines if line.id in several and line.memory] if several else []
+        raws = [*earlier, *(self._current[id_].raw for id_ in ids)]
         local_history.keep(self.place.local, raws, private=self.place.private)
 
 

@@ -10,7 +10,7 @@ import pytest
 from helpers import memory_line
 
 from memsync.format import jsonl, merge
-from memsync.format.codec import decode
+from memsync.format.codec import decode, edit
 from memsync.format.jsonl import read_lines
 from memsync.records import Memory
 from memsync.store.places import Place
@@ -20,7 +20,7 @@ OLD, EARLY, LATE = (f"2026-0{month}-01T00:00:00.000Z" for month in (1, 2, 3))
 
 
 def record(text: str, at: str = OLD, id_: str = "mm-a", **fields: object) -> bytes:
-    return memory_line(id_, text, created_at=OLD, updated_at=at, **fields).encode()
+    return edit(memory_line(id_, text, created_at=OLD, updated_at=at, **fields).encode(), {}) + b"\n"
 
 
 def removal(at: str, id_: str = "mm-a") -> bytes:
