@@ -34,9 +34,11 @@ _WORDS: Final = ("get", "set", "unset", "list", "edit")
 @click.option(
     "--move/--keep",
     default=None,
-    help="With --stealth: take the memories along, or not; off: those that stealth alone made private.",
+    help="With --stealth: take the memories along, or not; off: those written meanwhile, too, or none.",
 )
-@click.option("-y", "--yes", is_flag=True, help="Do not ask; with off nothing is moved unless you say --move.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="Do not ask; with off only what was shared before is moved unless you say --move."
+)
 @click.option("--global", "is_global", is_flag=True, help="Set it for all your projects.")
 def config(
     project: Project, /, words: tuple[str, ...], is_unset: bool, is_list: bool, stealth: str | None, **options: Any
@@ -144,7 +146,7 @@ def _turn_on(project: Project, move: bool | None, *, ask: bool) -> dict[str, Any
 
 
 def _turn_off(project: Project, move: bool | None, *, ask: bool) -> dict[str, Any]:
-    """Switch stealth off; memories enter the work tree only when told, and by name."""
+    """Switch stealth off; what was not shared before enters the work tree only when told, and by name."""
     from memsync.setup.stealth import move_to_root, plan_off
 
     project = move_to_root(project)
@@ -153,13 +155,13 @@ def _turn_off(project: Project, move: bool | None, *, ask: bool) -> dict[str, An
         for entry in plan.moves:
             click.echo(render.entry_line(entry, now), err=True)
         what = f"Move {render.memories(len(plan.moves))} into the work tree, where others can see what is committed?"
-        move = click.confirm(what, default=False, err=True)
-    done = turn_stealth(project, False, move=bool(move), plan=plan)
+        move = click.confirm(what, default=False, err=True) or None
+    done = turn_stealth(project, False, move=move, plan=plan)
     done += [f"{id_} stays private: {why}" for id_, why in plan.stays]
-    moved = [entry.id for entry in plan.moves] if move else []
-    if len(plan.moves) > len(moved):
-        left = ", ".join(entry.id for entry in plan.moves)
-        done.append(f"written under stealth and still private: {left}; `{_MOVE}` moves them into the work tree")
+    moved = [entry.id for entry in plan.choose(move)]
+    if left := ", ".join(entry.id for entry in (*plan.back, *plan.moves) if entry.id not in moved):
+        which = "private since stealth was on" if move is False else "written under stealth and still private"
+        done.append(f"{which}: {left}; `{_MOVE}` moves them into the work tree")
     elif move and not plan.moves:
         done.append("nothing was written under stealth that could be moved")
     if plan.private:

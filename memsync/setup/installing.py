@@ -98,16 +98,17 @@ def _connect(project: Project, clients: Sequence[str], changes: Sequence[Change]
         install.enroll(project, users)
 
 
-def turn_stealth(project: Project, on: bool, *, move: bool, plan: stealth.Off | None = None) -> list[str]:
+def turn_stealth(project: Project, on: bool, *, move: bool | None, plan: stealth.Off | None = None) -> list[str]:
     """Switch stealth and say what happened; going private takes the clients' settings out of the work tree as well.
 
-    Off puts back what on took away, and with *move* the memories of *plan*: without one, of a plan made now.
+    Off puts back what on took away, of the memories of *plan*, else of a plan made now, those that were shared before; with
+    *move* those written meanwhile too, and if it is False none.
 
     Raises:
         SettingsRefused, NoStore, ConfigError, GitFailed, SecretFound, NotShared, StoreError: the setting is as before.
     """
     if on:
-        return _turn_on(project, move=move)
+        return _turn_on(project, move=move is not False)
     project = stealth.move_to_root(project)
     return _turn_off(project, plan or stealth.plan_off(project), move=move)
 
@@ -131,10 +132,10 @@ def _go_private(project: Project, moves_out: Sequence[Change], *, move: bool, is
     return []
 
 
-def _turn_off(project: Project, plan: stealth.Off, *, move: bool) -> list[str]:
+def _turn_off(project: Project, plan: stealth.Off, *, move: bool | None) -> list[str]:
     stealth.refuse_other_files(project)
     back = stealth.put_back(project)
-    done = stealth.turn_off(project, plan if move else stealth.Off(), back.park if back else None)
+    done = stealth.turn_off(project, plan, back.park if back else None, move=move)
     if back:
         done += _put_back_what_changed(project, back.changed)
     mine = [name for name in known.list_names() if not known.find(name).is_personal]

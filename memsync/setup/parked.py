@@ -13,7 +13,7 @@ import stat
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -37,11 +37,15 @@ class Taken(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parked:
-    """All that was taken: files, the memory file as it was, settings that were copied, clients that were moved."""
+    """All that was taken: files, the memory file as it was, settings that were copied, clients that were moved.
+
+    `shared` has the ids of the memories that were in the work tree, each with a hash of what it was.
+    """
 
     root: str
     files: tuple[Taken, ...] = ()
     memories: bytes | None = None
+    shared: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any]
     clients: tuple[str, ...] = ()
 
@@ -75,7 +79,10 @@ def load(directory: Path) -> Parked | None:
             Taken(one["path"], b64decode(one["before"]), _decode(one["after"]), one["mode"]) for one in said["files"]
         )
         rest = {name: said[name] for name in ("root", "settings")}
-        return Parked(files=taken, memories=_decode(said["memories"]), clients=tuple(said["clients"]), **rest)
+        shared = said.get("shared", {})  # an older memsync noted none
+        return Parked(
+            files=taken, memories=_decode(said["memories"]), shared=shared, clients=tuple(said["clients"]), **rest
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(directory / _NAME, f"is damaged ({error})", "move it away; what it kept is in it") from error
 
@@ -95,6 +102,7 @@ def save(directory: Path, new: Parked) -> Parked:
             new,
             files=(*still, *kept),
             memories=new.memories or old.memories,
+            shared={**old.shared, **new.shared},
             settings={**old.settings, **new.settings},
             clients=tuple(dict.fromkeys((*old.clients, *new.clients))),
         )

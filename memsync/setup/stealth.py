@@ -1,27 +1,31 @@
 """Switching stealth: what leaves the work tree and what may come back, planned as data first.
 
 `turn_on` keeps what it takes, byte for byte (`parked`), and `put_back` gives
-it back. Memories come back only where a plan says so, which holds nothing
-that anybody wanted private (`bystealth`) or that `share` would refuse.
+it back. What was shared before comes back by itself, and what was written
+under stealth where somebody says so; nothing that anybody wanted private
+(`bystealth`), or that is new and `share` would refuse.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from memsync.errors import ConfigError, NotShared, SecretFound, StoreNotWritable
-from memsync.format import jsonl, merge
+from memsync.format import codec, jsonl, merge
 from memsync.git import attributes, driver
 from memsync.memories import sharing
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.memories.stores import keep_key
+from memsync.records import Memory
 from memsync.setup import parked
 from memsync.setup.parked import Parked, Taken
 from memsync.setup.repository import GITIGNORE, steps
@@ -46,15 +50,24 @@ class Stay(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Off:
-    """What switching stealth off could move into the work tree, what it could not, and how much was private anyway."""
+    """What switching stealth off could move into the work tree, what it could not, and how much was private anyway.
 
+    `back` was shared before; of it nobody has touched the `unchanged` ids. `moves` were written under stealth.
+    """
+
+    back: tuple[Entry, ...] = ()
     moves: tuple[Entry, ...] = ()
+    unchanged: frozenset[str] = frozenset()
     stays: tuple[Stay, ...] = ()
     private: int = 0
 
+    def choose(self, move: bool | None) -> tuple[Entry, ...]:
+        """Return what moves: with *move* all that may, with None what was shared before, with False nothing."""
+        return () if move is False else (*self.back, *self.moves) if move else self.back
+
 
 def plan_off(project: Project) -> Off:
-    """Return what may come back: what was written because stealth was on, and passes the checks of `share`.
+    """Return what may come back: what was shared before, or written because stealth was on, and passes the checks of `share`.
 
     Raises:
         NoStore, StoreError
@@ -64,12 +77,23 @@ def plan_off(project: Project) -> Off:
     notes = bystealth.read(store.place.local)
     found = [project.entry("stealth", memory) for memory in store.memories().values()]
     ours = [entry for entry in found if bystealth.note_of(entry.memory) in notes]
-    refused = {entry.id: why for entry in ours if (why := _explain_refusal(project, entry))}
+    park = parked.load(_park_directory(project))
+    shared = park.shared if park else {}
+    unchanged = frozenset(entry.id for entry in ours if shared.get(entry.id) == _hash_record(entry.memory))
+    changed = (entry for entry in ours if entry.id not in unchanged)
+    refused = {entry.id: why for entry in changed if (why := _explain_refusal(project, entry))}
+    free = [entry for entry in ours if entry.id not in refused]
     return Off(
-        tuple(entry for entry in ours if entry.id not in refused),
-        tuple(Stay(id_, why) for id_, why in refused.items()),
-        len(found) - len(ours),
+        back=tuple(entry for entry in free if entry.id in shared),
+        moves=tuple(entry for entry in free if entry.id not in shared),
+        unchanged=unchanged,
+        stays=tuple(Stay(id_, why) for id_, why in refused.items()),
+        private=len(found) - len(ours),
     )
+
+
+def _hash_record(memory: Memory) -> str:
+    return sha256(codec.encode(memory)).hexdigest()
 
 
 def _explain_refusal(project: Project, entry: Entry) -> str:
@@ -152,7 +176,8 @@ def _leave(
         return [stays] if is_tracked else []
     with shared.writing(), stealth.writing():
         data, seen = files.read(shared.path)
-        park = _park(project, ours, clients, None if is_tracked or seen == files.ABSENT else data)
+        known = {} if is_tracked else {id_: _hash_record(memory) for id_, memory in shared.memories().items()}
+        park = _park(project, ours, clients, None if is_tracked or seen == files.ABSENT else data, known)
         if is_tracked and shared.waiting:
             kept = f"{shared.waiting} of its memories wait for a commit in {shared.place.local}, which is kept too"
             return [stays, kept]
@@ -171,8 +196,21 @@ def _leave(
     return said
 
 
-def _park(project: Project, taken: Sequence[Taken], clients: Sequence[str], memories: bytes | None = None) -> Parked:
-    new = Parked(root=str(project.layout.root), files=tuple(taken), memories=memories, settings={}, clients=(*clients,))
+def _park(
+    project: Project,
+    taken: Sequence[Taken],
+    clients: Sequence[str],
+    memories: bytes | None = None,
+    shared: Mapping[str, str] = MappingProxyType({}),
+) -> Parked:
+    new = Parked(
+        root=str(project.layout.root),
+        files=tuple(taken),
+        memories=memories,
+        shared={**shared},
+        settings={},
+        clients=(*clients,),
+    )
     return parked.save(_park_directory(project), new)
 
 
@@ -310,26 +348,29 @@ def put_back(project: Project) -> Returned | None:
     return Returned(park, tuple(changed))
 
 
-def turn_off(project: Project, plan: Off, park: Parked | None) -> list[str]:
-    """Switch stealth off, move the memories of *plan* into the work tree, and say what happened.
+def turn_off(project: Project, plan: Off, park: Parked | None, *, move: bool | None) -> list[str]:
+    """Switch stealth off, move what *plan* has for *move* into the work tree, and say what happened.
 
     Raises:
         NoStore, ConfigError, SecretFound, NotShared, StoreError: no memory was moved.
     """
     private, shared = project.layout.place("stealth"), project.layout.project
     _write_setting(project, private, on=False)
-    moved = _move_in(project, plan, park) if plan.moves else []
+    moves = plan.choose(move)
+    moved = _move_in(project, plan, moves, park) if moves else []
     if shared and park:
         known = [*project.store("project").memories(), *SkillStore(shared).skills()]
         _open_state(private).hand_back(_open_state(shared), set(known))
     return ["stealth is off for this project", *moved]
 
 
-def _move_in(project: Project, plan: Off, park: Parked | None) -> list[str]:
-    if park and park.memories and _is_as_it_was(project, plan, park.memories):
+def _move_in(project: Project, plan: Off, moves: Sequence[Entry], park: Parked | None) -> list[str]:
+    vetted = {entry.id: sharing.check(project, entry) for entry in moves if entry.id not in plan.unchanged}
+    is_tidy = all(vetted.get(entry.id, entry.memory) == entry.memory for entry in moves)
+    if is_tidy and park and park.memories and _is_as_it_was(project, moves, park.memories):
         place, path = project.layout.place("project"), project.store("project").path
         files.replace(path, park.memories, was=b"", temp=place.local / "export.tmp", private=False)
-    moved = sharing.bring(project, plan.moves)
+    moved = sharing.move(project, moves, "project", vetted)
     for scope in ("project", "stealth"):
         if project.stores[scope].in_log_form:
             project.stores[scope].export()
@@ -337,15 +378,14 @@ def _move_in(project: Project, plan: Off, park: Parked | None) -> list[str]:
     return [f"moved {_format_count(len(moved))} to {project.layout.place('project').memories}: {ids}"]
 
 
-def _is_as_it_was(project: Project, plan: Off, before: bytes) -> bool:
+def _is_as_it_was(project: Project, moves: Sequence[Entry], before: bytes) -> bool:
     """Tell whether the file that was there says just what would come back, so that its very bytes can."""
     store = project.store("project")
     if store.on_commit or store.hold() or files.read(store.path)[0]:
         return False
     lines = jsonl.read_lines(before)
     was: dict[str, Any] = {id_: line.memory for id_, line in merge.current(lines).items() if line.memory}
-    same = was == {entry.id: entry.memory for entry in plan.moves}
-    return same and all(sharing.check(project, entry) == entry.memory for entry in plan.moves)
+    return was == {entry.id: entry.memory for entry in moves}
 
 
 def finish(project: Project) -> list[str]:

@@ -258,22 +258,46 @@ def test_what_was_private_before_is_not_moved_and_neither_is_what_was_said_to_be
     assert said[1].count("mm-") == 2
 
 
-def test_the_word_yes_alone_moves_nothing_and_says_how(repo):
-    (one,) = remember(repo, "in the tree")
+def test_what_was_shared_before_comes_back_by_itself_and_what_was_written_meanwhile_when_told(repo):
+    same, edited, _, tagged = remember(repo, "in the tree", "to be edited", "to be closed", "not for all")
+    with Memsync.open(repo.root) as project:
+        project.update(tagged, tags=["private"])  # it was shared all the same
     assert memsync("memory", "config", "--stealth", "on", "-y", cwd=repo.root).code == 0
+    (one,) = remember(repo, "meanwhile")
+    remember(repo, "to be closed", "my own", scope="stealth")
+    with Memsync.open(repo.root) as project:
+        project.update(edited, content="edited", tags=["x"])
     off = memsync("memory", "config", "--stealth", "off", "-y", cwd=repo.root)
-    assert texts(repo) == [("stealth", "in the tree")]
+    back = [("project", "edited"), ("project", "in the tree"), ("project", "not for all")]
+    kept = [("stealth", "my own"), ("stealth", "to be closed")]
+    assert texts(repo) == [*back, ("stealth", "meanwhile"), *kept]
     assert f"{one}; `memsync config --stealth off --move` moves them" in off.out
-    assert repo.memories.read_bytes() == b""
+    assert all(id_ in off.out.partition("moved 3 memories")[2].splitlines()[0] for id_ in (same, edited, tagged))
     moved = memsync("memory", "config", "--stealth", "off", "--move", "--json", cwd=repo.root).json
-    assert (moved["moved"], moved["kept"], texts(repo)) == ([one], [], [("project", "in the tree")])
+    assert (moved["moved"], moved["kept"]) == ([one], [])
+    assert texts(repo) == sorted([*back, ("project", "meanwhile"), *kept])
+
+
+def test_what_was_shared_before_passes_the_checks_once_it_was_edited_and_stays_with_keep(repo):
+    (one,) = remember(repo, "in the tree")
+    switch(repo, True)
+    with Memsync.open(repo.root) as project:
+        project.update(one, content=SECRET)
+    off = memsync("memory", "config", "--stealth", "off", cwd=repo.root)
+    assert f"{one} stays private: it looks like it holds a secret" in off.out
+    assert texts(repo) == [("stealth", SECRET)]
+    (two,) = remember(repo, "the second")
+    switch(repo, True)
+    off = memsync("memory", "config", "--stealth", "off", "--keep", cwd=repo.root)
+    assert f"private since stealth was on: {two};" in off.out
+    assert texts(repo) == [("stealth", "the second"), ("stealth", SECRET)]
 
 
 def test_a_person_at_a_terminal_sees_what_would_move_and_is_asked(repo):
     pty = pytest.importorskip("pty")
+    switch(repo, True)
     (one,) = remember(repo, "in the tree")
     remember(repo, "my own", scope="stealth")
-    switch(repo, True)
     for answer, expected in ((b"n\n", "stealth"), (b"y\n", "project")):
         parent, child = pty.openpty()
         words = [sys.executable, "-m", "memsync", "memory", "config", "--stealth", "off", "--move"]
