@@ -111,11 +111,10 @@ def check(project: Project, /, paths: tuple[str, ...]) -> Answer:
     """
     from memsync.cli.render import one_line
     from memsync.git.check import check_staged, list_staged
-    from memsync.git.install import list_roots
     from memsync.store.checkout import Checkout
 
     checkout = Checkout(_require_top(project), in_hook=True)
-    changed = list_staged(checkout, list_roots(checkout))
+    changed = list_staged(checkout)
     asked = [one for one in changed if not paths or one.path in paths]
     found = list(check_staged(checkout, asked, project.vetting.allowed))
     text = "\n".join(one_line(str(trouble)) for trouble in found)

@@ -319,6 +319,28 @@ def encode(memory: Memory) -> bytes:
         return join(_pair(key, item) for key, item in fields.items())
 
 
+def list_texts(raw: bytes) -> Iterator[tuple[str, str]]:
+    """Yield every text in the bytes of a readable line, behind the names of all that encloses it: of repeated keys each value."""
+    yield from _name_texts("", json.loads(bare(raw), object_pairs_hook=_Pairs))
+
+
+class _Pairs(tuple[tuple[str, Any], ...]):
+    """The keys and values of an object, repeats included."""
+
+    __slots__ = ()
+
+
+def _name_texts(names: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, _Pairs):
+        for key, item in value:
+            yield from _name_texts(f"{names} {key}".strip(), item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _name_texts(names, item)
+    else:
+        yield names, str(value)
+
+
 def encode_tombstone(id_: str, deleted_at: datetime) -> bytes:
     """Spell the removal of *id_*."""
     return join([_pair("id", id_), _pair("deleted_at", format_time(deleted_at))])

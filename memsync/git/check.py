@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from memsync.format import jsonl
-from memsync.format.codec import Line
-from memsync.secrets import NOTHING, Allow, Secret, describe, scan, scan_memory
+from memsync.format.codec import Line, list_texts
+from memsync.secrets import NOTHING, Allow, Secret, describe, is_ours, redact, scan, scan_memory
 from memsync.store import files
 from memsync.store.blobs import read_blobs
 from memsync.store.checkout import Checkout
-from memsync.store.places import SKILLS, STORE_DIR
+from memsync.store.places import GATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,23 @@ def _check_memories(path: str, data: bytes, since: bytes, allow: Allow) -> Itera
 
 
 def find_secrets(line: Line, allow: Allow) -> list[Secret]:
-    """Return what looks like a secret in a line of a memory file, read or not."""
-    return scan_memory(line.memory, allow) if line.memory else scan(line.raw.decode("utf-8", "replace"), allow)
+    """Return what looks like a secret in a line of a memory file, read or not: in what it says, and in what its bytes say more.
+
+    The last of repeated keys counts, and so does one of two spellings of a field; what the others say is committed all the same.
+    """
+    if line.memory is None:
+        return scan(line.raw.decode("utf-8", "replace"), allow)
+    known = {
+        text
+        for field in line.memory
+        for text in (field if isinstance(field, tuple) else (field,))
+        if isinstance(text, str)
+    }
+    hidden = [(name, text) for name, text in list_texts(line.raw) if text not in known and not is_ours(name, text)]
+    return [
+        *scan_memory(line.memory, allow),
+        *(found for name, text in hidden for found in scan(f"{name}: {text}", allow)),
+    ]
 
 
 def _check_text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[Trouble]:
@@ -74,10 +89,9 @@ class Staged(NamedTuple):
     before: str
 
 
-def list_staged(checkout: Checkout, roots: Iterable[str]) -> list[Staged]:
-    """Return the files of ours below *roots* that the next commit changes: memories, settings, workflows, skills."""
-    below = [f"{'' if root == '.' else f'{root}/'}{name}" for root in roots for name in (STORE_DIR, SKILLS)]
-    words = ("diff", "--cached", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=AMTU", "-z", "--", *below)
+def list_staged(checkout: Checkout) -> list[Staged]:
+    """Return the files of every store and skill of the work tree that the next commit changes: memories, settings, workflows, skills."""
+    words = ("diff", "--cached", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=AMTU", "-z", "--", *GATED)
     parts = iter(checkout.run(*words).paths)
     return [Staged(path, row.split()[3], row.split()[2]) for row, path in zip(parts, parts, strict=False)]
 
@@ -87,7 +101,14 @@ def check_staged(checkout: Checkout, staged: Sequence[Staged], allow: Allow = NO
     names = list(dict.fromkeys(name for one in staged for name in (one.here, one.before) if name.strip("0")))
     data = dict(zip(names, read_blobs(checkout, names), strict=True)) if names else {}
     for one in staged:
-        yield from find_trouble(one.path, data.get(one.here) or b"", data.get(one.before) or b"", allow)
+        if found := scan(one.path, allow):
+            yield Trouble(redact(one.path, allow), 1, "secret", f"its name looks like a secret: {describe(found)}")
+        yield from find_trouble(
+            redact(one.path, allow) if found else one.path,
+            data.get(one.here) or b"",
+            data.get(one.before) or b"",
+            allow,
+        )
 
 
 def find_secret(path: Path, since: bytes, allow: Allow = NOTHING, *, named: str = "") -> str:

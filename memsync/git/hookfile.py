@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from memsync.store.places import MEMORIES, SKILLS, STORE_DIR
+from memsync.store.places import GATED, MEMORIES, STORE_DIR
 
 NAMES: Final = ("pre-commit", "post-merge", "post-checkout", "post-rewrite")
 # What `memsync git hook` exits with to stop a commit; every other failure of ours lets it pass.
@@ -60,7 +60,7 @@ def _guard(name: str, roots: Sequence[str]) -> str:
     held = " || ".join(f"[ -s {path} ]" for path in _paths(roots, f"{STORE_DIR}/local/pending.jsonl").split())
     ours = f"{_paths(roots, STORE_DIR)} {_paths(roots, '.gitattributes')}"
     changed = f'[ -n "$(GIT_OPTIONAL_LOCKS=0 git status --porcelain -- {ours} 2>/dev/null)" ]'
-    staged = f"! git diff --cached --quiet -- {_paths(roots, SKILLS)} 2>/dev/null"
+    staged = f"! git diff --cached --quiet -- {' '.join(map(shlex.quote, GATED))} 2>/dev/null"
     return f"{{ {held} || {changed} || {staged}; }}"
 
 

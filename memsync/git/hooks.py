@@ -7,7 +7,9 @@ neither click nor GitPython: the hooks are felt at every commit.
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -26,10 +28,12 @@ from memsync.store.places import Layout, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import notice
 from memsync.system import deadline
+from memsync.system.late import late_pattern
 
 _PARTIAL: Final = "next-index-"
 _TAKEN_OUT: Final = "memsync.takenOut"  # the commit that took the memories out of git, once that was said
 _UNCHECKED: Final = "the commit was NOT CHECKED FOR SECRETS: run `memsync git check` before you push"
+_ROOT: Final = late_pattern(r"/?\.(?:gobby|claude/skills|agents/skills)/.*$", re.DOTALL)  # behind the project of a file
 _secrets: list[str] = []  # staged files with a secret; they count also when the time runs out after that
 
 
@@ -83,21 +87,23 @@ def _pre_commit(_: Sequence[str]) -> int:
         _stage(checkout, roots)
     except (MemsyncError, OSError) as error:
         _say(str(error))  # and look for secrets all the same
-    return _check_staged(checkout, roots)
+    return _check_staged(checkout)
 
 
-def _check_staged(checkout: Checkout, roots: Sequence[str]) -> int:
+def _check_staged(checkout: Checkout) -> int:
     """Say what is wrong with what is staged; a secret stops the commit."""
     _secrets.clear()
-    for root in roots:
-        staged = check.list_staged(checkout, [root])
-        for trouble in check.check_staged(checkout, staged, _load_allowed(checkout.top / root)):
+    staged = defaultdict[str, list[check.Staged]](list)
+    for one in check.list_staged(checkout):
+        staged[_ROOT.sub("", one.path) or "."].append(one)
+    for root, ones in staged.items():
+        for trouble in check.check_staged(checkout, ones, _load_allowed(checkout.top / root)):
             _say(str(trouble))
             if trouble.kind == "secret":
                 _secrets.append(trouble.path)
     if _secrets:
         _say("nothing was committed; take it out, or see `memsync config memory.secrets.allow`")
-        for why in filter(None, {_find_notice(checkout.top / root) for root in roots}):
+        for why in filter(None, {_find_notice(checkout.top / root) for root in staged}):
             _say(why)
     return BLOCKED if _secrets else 0
 

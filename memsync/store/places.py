@@ -25,6 +25,8 @@ _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 MEMORIES: Final = "memories.jsonl"
 CONFIG: Final = "config.yaml"
 WORKFLOWS: Final = "workflows"  # the folder of lifecycles beside the memories
+# What no secret may be in, for git.
+GATED: Final = tuple(f":(top,glob)**/{name}/**" for name in (".gobby", ".claude/skills", ".agents/skills"))
 SKILLS: Final = ".claude/skills"  # of a project: where Claude Code looks
 
 _REMOTE: Final = late_pattern(r'^\[remote "origin"\](?:(?!^\[).)*?^\s*url\s*=\s*(\S+)', re.MULTILINE | re.DOTALL)

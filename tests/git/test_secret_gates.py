@@ -89,3 +89,47 @@ def test_a_trial_of_an_import_notes_no_consent(repo):
     said = memsync("memory", "import", "imp.jsonl", "--dry-run", "--allow-secret", cwd=repo.root)
     assert "looks like a secret" not in said.out
     assert "looks like a secret" in memsync("memory", "import", "imp.jsonl", cwd=repo.root).out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"id":"mm-d00001","content":"tok TOKEN","content":"harmless"}',
+        '{"id":"mm-d00002","content":"harmless","more":{"a":"TOKEN","a":"b"}}',
+        '{"id":"mm-d00003","content":"harmless","type":"TOKEN","memory_type":"fact"}',
+        '{"id":"mm-d00004","content":"harmless","author":{"name":"TOKEN"}}',
+        '{"id":"mm-d00005","content":"harmless","tags":[["TOKEN"]],"tags":[]}',
+    ],
+)
+def test_what_only_the_bytes_of_a_line_say_is_stopped_and_found(repo, line):
+    repo.write_memories(line.replace("TOKEN", TOKEN) + "\n")
+    repo.git("add", "-A")
+    assert memsync("git", "hook", "pre-commit", cwd=repo.root).code != 0
+    for command in (["audit"], ["doctor"]):
+        said = memsync(*command, cwd=repo.root)
+        assert "looks like a secret" in said.out
+    repo.git("commit", "-qm", "unseen")
+    assert "looks like a secret" in memsync("audit", "--history", cwd=repo.root).out
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "pkg/.gobby/memories.jsonl",
+        "pkg/.claude/skills/a/SKILL.md",
+        ".agents/skills/a/SKILL.md",
+        f".claude/skills/a/{TOKEN}",
+    ],
+)
+def test_a_commit_is_stopped_by_a_secret_in_any_store_or_skill_of_the_work_tree(repo, path):
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    target = repo.root / path
+    target.parent.mkdir(parents=True)
+    target.write_text("x\n" if TOKEN in path else memory_line("mm-aaaaaa", f"tok {TOKEN}"))
+    repo.git("add", "-A")
+    stopped = memsync("git", "hook", "pre-commit", cwd=repo.root)
+    assert stopped.code != 0
+    assert "looks like a secret" in stopped.err
+    assert TOKEN not in stopped.err
+    hook = (repo.root / ".git" / "hooks" / "pre-commit").read_text()
+    assert all(f"**/{folder}/**" in hook for folder in (".gobby", ".claude/skills", ".agents/skills"))
