@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -179,15 +179,22 @@ def _read_events(
     return found[::-1]
 
 
-def find_removed(project: Project, ids: Collection[str]) -> set[str]:
-    """Return which of *ids* some commit of a branch, tag or stash took out of the file."""
-    if not ids or project.layout.git is None:
+def find_removed(project: Project, wanted: Mapping[str, Memory]) -> set[str]:
+    """Return which of *wanted* a commit of a branch, tag or stash took out of the file as they are, later than the last that put them there."""
+    if not wanted or project.layout.git is None:
         return set()
     files = files_of(project)
     revs = history.list_all(files.root)
-    names, pick = history.names_of(files.root, files.path, revs), partial(rows_with, ids)
-    steps = history.steps(files.root, names, revs=revs, pick=pick)
-    return {event.id for event in read_steps(files.root, steps, ids.__contains__, {}) if event.kind == "removed"}
+    names, pick = history.names_of(files.root, files.path, revs), partial(rows_with, wanted.keys())
+    removed: set[str] = set()
+    for step in reversed(list(history.steps(files.root, names, revs=revs, pick=pick))):
+        added, gone = (jsonl.current([*map(jsonl.read_line, raws)]) for raws in (step.added, step.removed))
+        for id_, memory in wanted.items():
+            if id_ in added and added[id_].memory == memory:
+                removed.discard(id_)
+            elif id_ not in added and id_ in gone and gone[id_].memory == memory:
+                removed.add(id_)
+    return removed
 
 
 def read_steps(

@@ -68,19 +68,20 @@ def find_lost(project: Project) -> list[Lost]:
 def find_returned(project: Project) -> list[Lost]:
     """Return the memories that were forgotten here and are in a store again as they were, though no commit took them out.
 
-    What somebody brought back, or has edited since, is not among them.
+    What somebody brought back, or has edited, is not among them, whenever that was: a merge brings an edit of others.
 
     Raises:
         NoHistory, StoreError
     """
-    last = _read_last(project)
-    found: list[Lost] = []
+    last, found = _read_last(project), list[Lost]()
     for scope, store in project.stores.items():
         removed = {id_: line.moment for id_, line in last[scope].items() if line.deleted_at}
+        before = local_history.find_last(store.place.local, removed=False)
         back = {
             id_: memory
             for id_, moment in removed.items()
             if (memory := store.get(id_)) and (memory.written_at or NEVER) <= moment
+            if id_ in before and same_but_for_time(before[id_].memory, memory)
         }
         known = find_removed(project, back) if scope == "project" else set()
         found += [Lost(scope, memory) for id_, memory in sorted(back.items()) if id_ not in known]

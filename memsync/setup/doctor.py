@@ -17,10 +17,11 @@ from memsync.memories.project import Project
 from memsync.records import shown_id
 from memsync.store import checkout, files
 from memsync.store.store import Store
-from memsync.system.texts import count
+from memsync.system.texts import count, one_line
 
 Level = Literal["error", "warning", "note"]
 _NAMED: Final = 5  # ids of memories that one line names
+_TEXT: Final = 60  # letters of a text that tell which it is
 
 
 class Finding(NamedTuple):
@@ -134,7 +135,11 @@ def _find_lost(project: Project) -> Iterator[Finding]:
             gone = "neither in the file nor in any commit" if in_git else "not in the file"
             what = f"{len(ids)} {are} {gone}, {_name(ids)}; `memsync restore` brings them back, `memsync forget --purge ID` forgets one for good"
             yield Finding("note", where, what)
-        if ids := [shown_id(one.memory.id) for one in returned if one.scope == scope]:
+        if ids := [
+            f"{shown_id(one.memory.id)} “{one_line(one.memory.content, _TEXT)}”"
+            for one in returned
+            if one.scope == scope
+        ]:
             are = "memory that was forgotten here is" if len(ids) == 1 else "memories that were forgotten here are"
             why = ", and no commit has the removal" if in_git else ""
             what = f"{len(ids)} {are} back{why}, {_name(ids)}; `memsync forget ID` forgets one again"

@@ -45,9 +45,9 @@ def find_versions(local: Path, *ids: str) -> list[Line]:
     return [line for line in _read_lines(local) if line.id in ids and line.memory][::-1]
 
 
-def find_last(local: Path) -> dict[str, Line]:
-    """Return the last line of each id, be it a record or a removal."""
-    return {line.id: line for line in _read_lines(local) if line.id}
+def find_last(local: Path, *, removed: bool = True) -> dict[str, Line]:
+    """Return the last line of each id: be it a record or a removal, or the last record if not *removed*."""
+    return {line.id: line for line in _read_lines(local) if line.id and (removed or line.memory)}
 
 
 def _read_lines(local: Path) -> Iterator[Line]:

@@ -112,7 +112,9 @@ def test_what_a_killed_pull_took_away_is_named_and_brought_back(hooked):
     ran = subprocess.run(words, cwd=hooked.root, start_new_session=True, capture_output=True, check=False)
     hook.unlink()
     assert (ran.returncode, shown(hooked.root), lost(hooked)) == (-signal.SIGKILL, {"first"}, {TEXT})
-    assert "1 memory that was forgotten here is back, and no commit has the removal, mm-aaaaaa; " in doctor(hooked)
+    assert "1 memory that was forgotten here is back, and no commit has the removal, mm-aaaaaa “first”; " in doctor(
+        hooked
+    )
     assert memsync("memory", "restore", cwd=hooked.root).code == 0
     forget(hooked.root, "mm-aaaaaa")
     assert (shown(hooked.root), " here is " in doctor(hooked)) == ({TEXT}, False)
@@ -142,6 +144,38 @@ def test_a_forgotten_memory_that_was_brought_back_or_is_on_another_branch_is_not
     hooked.git("commit", "-qam", "forgotten")
     hooked.git("switch", "-q", "before")
     assert (shown(hooked.root), "forgotten here" in doctor(hooked)) == ({"first"}, False)
+
+
+def test_an_edit_that_the_removal_of_the_old_text_never_saw_is_not_offered_for_forgetting(hooked):
+    (hooked.root / ".git" / "info" / "attributes").write_bytes(attributes.add_lines(b""))
+    hooked.git("switch", "-qc", "side")
+    edit(hooked.root, "mm-aaaaaa", TEXT)
+    hooked.git("commit", "-qam", "edited")
+    hooked.git("switch", "-q", "main")
+    forget(hooked.root, "mm-aaaaaa")
+    hooked.git("commit", "-qam", "forgotten")
+    hooked.git("merge", "-q", "side", "-m", "merged")
+    assert (shown(hooked.root), "forgotten here" in doctor(hooked)) == ({TEXT}, False)
+
+
+@pytest.mark.parametrize("again", ["edited", "reverted"])
+def test_a_removal_that_is_older_than_what_git_has_hides_no_later_one_that_is_undone(hooked, again):
+    (hooked.root / ".git" / "info" / "attributes").write_bytes(attributes.add_lines(b""))
+    hooked.git("switch", "-qc", "other")
+    forget(hooked.root, "mm-aaaaaa")
+    hooked.git("commit", "-qam", "removed elsewhere")
+    if again == "edited":
+        hooked.git("switch", "-q", "main")
+        edit(hooked.root, "mm-aaaaaa", TEXT)
+        hooked.git("commit", "-qam", "edit")
+        hooked.git("merge", "-q", "other", "-m", "merged")
+    else:
+        hooked.git("revert", "--no-edit", "HEAD")
+    forget(hooked.root, "mm-aaaaaa")
+    hooked.git("checkout", "-q", "-f", "HEAD")
+    text = TEXT if again == "edited" else "first"
+    note = f"1 memory that was forgotten here is back, and no commit has the removal, mm-aaaaaa “{text}”"
+    assert (shown(hooked.root), note in doctor(hooked)) == ({text}, True)
 
 
 def test_what_was_removed_or_thrown_away_on_purpose_is_not_lost(hooked):
