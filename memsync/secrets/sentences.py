@@ -20,7 +20,7 @@ _MOST: Final = 14  # words of them
 _BEFORE: Final = 90  # characters in front of it
 # Of what one is in each sentence that tells a password without its name: of pairs, and of what is asked for or opened.
 _PAIR_HINTS: Final = (
-    " / ", "login", "logon", "log in", "log on", "logs in", "logged in", "sign in", "signs in", "creds", "credential", "basic auth", "htpasswd", "ipmi", "idrac", "ilo ", "bmc ", "einlogg", "anmelden", "zugang", "testkonto",
+    " / ", "login", "logon", "log in", "log on", "logs in", "logged in", "sign in", "signs in", "creds", "credential", "basic auth", "htpasswd", "ipmi", "idrac", "ilo ", " bmc", "einlogg", "anmelden", "zugang", "testkonto",
     "se connecter", "connecte-toi", "identifiants", "compte de", "inicia ", " entra ", "acced", "credenzial", "conta de", "cuenta", "account", "sftp", "ログイン", "認証情報", "管理画面",
 )  # fmt: skip
 _ASKED_HINTS: Final = ("prompts", "prompted", " asks ", "fragt", "demande", " pide", " pida", "pedir", " pede", "chiede", "聞い", "keepass", "unlock", "decrypt", "opens", "s'ouvre", "öffnet", "ouvre ", "apre ", "abre ")  # fmt: skip
@@ -266,9 +266,9 @@ def _find_beside(text: str, start: int, place: int, stop: int, called: str) -> _
     is_paired = value.is_last and _PAIRED.search(text, max(0, start - 60), start) is not None
     if value.is_quoted or is_paired:
         return value if is_told_password(told, is_last=True) else None
-    is_one = (
-        is_odd_password(told) or (told.isdigit() and 4 <= len(told) <= 12) or (told in words.common and value.is_last)
-    )
+    is_number = told.isdigit() and 4 <= len(told) <= 12
+    is_chosen = value.is_last and (told in words.common or ("-" in told and is_told_password(told, is_last=True)))
+    is_one = is_odd_password(told) or is_number or is_chosen
     return value if is_one else None
 
 
@@ -472,7 +472,8 @@ def _is_login(user: str, told: str, *, is_spaced: bool, is_near: bool) -> bool:
     if is_odd_password(told) and (is_near or (is_spaced and (user in words.users or "@" in user or is_strong(told)))):
         return True
     is_told = is_near or (is_spaced and told in words.common)
-    return is_told and user in words.users and user != told.lower() and is_told_password(told, is_last=True)
+    is_user = user in words.users or (is_spaced and is_near) or "-" in told
+    return is_told and is_user and user != told.lower() and is_told_password(told, is_last=True)
 
 
 def _is_near(text: str, login: re.Match[str], pair: re.Match[str], *, is_spaced: bool) -> bool:
