@@ -198,6 +198,7 @@ def status(project: Project, /) -> Answer:
     from memsync.janitor.daily import read_report
     from memsync.learn.candidates import Candidates
     from memsync.setup import installing
+    from memsync.setup.adopting import explain_unclaimed
     from memsync.setup.client_status import check_server, survey
     from memsync.store.workflow import find_waiting
 
@@ -218,25 +219,35 @@ def status(project: Project, /) -> Answer:
         "janitor": read_report(project),
         "waiting": [one.name for one in find_waiting(project.layout, project.loaded)],
         "ignored": list(project.loaded.warnings),
+        "unclaimed": [f"{path}: {what}" for path, what in explain_unclaimed(project)],
     }
     return Answer(value, render.status(value, stores))
 
 
 @command(cli, is_quiet=True)
 @click.option("--fix", is_flag=True, help="Repair what is safe; nothing is lost.")
-def doctor(project: Project, /, fix: bool) -> Answer:
+@click.option("--adopt", metavar="STORE", help="Take over a private store of an older memsync that is this project's.")
+def doctor(project: Project, /, fix: bool, adopt: str | None) -> Answer:
     """Look for problems; --fix repairs what is safe.
 
-    Exit 1 if there are any. Without --fix nothing is written.
+    Exit 1 if there are any. Without --fix or --adopt nothing is written.
+    A private store that an older memsync made does not say whose it is. Where
+    nothing proves that it is this project's, it is named here, and --adopt
+    takes it over: only if you have kept private memories of this project.
 
     \b
     Examples:
       memsync doctor
       memsync doctor --fix
+      memsync doctor --adopt payments-c9c216243c2b2d23
     """
+    from memsync.setup.adopting import adopt_store
     from memsync.setup.doctor import examine, fix_findings
 
-    done = fix_findings(project) if fix else []
+    done = [adopt_store(project, adopt)] if adopt else []
+    if done:
+        project = type(project)(replace(project.layout), clock=project.clock, env=project.env)
+    done += fix_findings(project) if fix else []
     found = examine(project)
     text = "\n".join([*(f"fixed {line}" for line in done), render.findings(found)])
     return Answer({"fixed": done, "findings": found}, text, 1 if any(one.level != "note" for one in found) else 0)

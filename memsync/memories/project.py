@@ -59,7 +59,7 @@ class Project(Opened):
             ConfigError: a settings file cannot be read.
         """
         project = cls(locate(Path(path), env), clock=clock, env=env)
-        for note in filter(None, (*project.layout.notes, project.loaded.unreadable)):
+        for note in filter(None, (*project.layout.warnings, project.loaded.unreadable)):
             log.warning("%s", note)
         return project
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from memsync.errors import MemoryNotFound, NoStore, Remedy, StoreError
 from memsync.memories.asking import find_cache_place
 from memsync.records import Memory, Scope, find_id
-from memsync.store.files import create, make_dirs
-from memsync.store.places import Layout, Place, key_file, under_way
+from memsync.store.files import make_dirs
+from memsync.store.identity import key_file, read_mark, write_key, write_mark
+from memsync.store.places import Layout, Place, under_way
 from memsync.store.state import State
 from memsync.store.store import Store
 from memsync.system.logs import Log
@@ -125,12 +126,15 @@ class Stores(Mapping[Scope, Store]):
 
 
 def keep_key(layout: Layout) -> None:
-    """Note in `.git` which stealth store the clone uses, so that a new remote does not hide it."""
-    if layout.git is None:
+    """Note in the private store whose it is, and in `.git` that the clone uses it, so that a new remote does not hide it."""
+    private = layout.private
+    if private is None or private.refused:
         return
-    path = key_file(layout.git)
     try:
-        make_dirs(path.parent, private=False)
-        create(path, f"{layout.place('stealth').directory.name}\n".encode(), private=False)
-    except StoreError as error:
-        log.info("the key of the stealth store is not kept: %s", error)
+        make_dirs(private.directory, private=True)
+        mark = read_mark(private.directory) or write_mark(private.directory, private.identity)
+        if layout.git:
+            make_dirs(key_file(layout.git).parent, private=False)
+            write_key(layout.git, private.directory, mark)
+    except (StoreError, OSError) as error:
+        log.info("the key of the private store is not kept: %s", error)

@@ -15,6 +15,7 @@ from memsync.history import audit
 from memsync.memories.links import find_dangling
 from memsync.memories.project import Project
 from memsync.records import shown_id
+from memsync.setup.adopting import explain_unclaimed
 from memsync.store import checkout, files
 from memsync.store.store import Store
 from memsync.system.texts import count, one_line
@@ -36,11 +37,12 @@ class Finding(NamedTuple):
 def examine(project: Project) -> list[Finding]:
     """Return what a look at every store, the settings and git shows."""
     found = [Finding("warning", "settings", text) for text in project.loaded.warnings]
-    found += [Finding("warning", "stores", text) for text in project.layout.notes]
+    found += [Finding("warning", "stores", text) for text in project.layout.warnings]
     if project.layout.root is None and not project.layout.refused:
         found.append(Finding("note", str(project.layout.start), "a bare repository: no project memories"))
     if project.layout.home is None:
         found.append(Finding("warning", "HOME", "no home directory: no global or private memories"))
+    found += [Finding("warning", str(path), what) for path, what in explain_unclaimed(project)]
     found += _examine_trust(project)
     found += _find_secrets(project)
     for store in project.stores.values():

@@ -18,7 +18,8 @@ from memsync.memories.reach import find_note
 from memsync.memories.results import Entry
 from memsync.records import Scope
 from memsync.store import checkout, files
-from memsync.store.places import CONFIG, MEMORIES, WORKFLOWS, Place, key_file
+from memsync.store.identity import key_file
+from memsync.store.places import CONFIG, MEMORIES, WORKFLOWS, Place
 from memsync.system.home import find_home
 from memsync.system.texts import count
 from memsync.transfer import writers

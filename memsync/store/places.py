@@ -11,17 +11,16 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Final
-from zlib import crc32
 
 from memsync.errors import NoStore, Part, Remedy
 from memsync.records import Scope
+from memsync.store.identity import PrivateStore, find_private
 from memsync.system import local, owners
 from memsync.system.dataclass import dataclass
 from memsync.system.home import find_home, find_own
 from memsync.system.late import late_pattern
 
 STORE_DIR: Final = ".gobby"
-_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 MEMORIES: Final = "memories.jsonl"
 CONFIG: Final = "config.yaml"
 WORKFLOWS: Final = "workflows"  # the folder of lifecycles beside the memories
@@ -29,11 +28,8 @@ WORKFLOWS: Final = "workflows"  # the folder of lifecycles beside the memories
 GATED: Final = tuple(f":(top,glob)**/{name}/**" for name in (".gobby", ".claude/skills", ".agents/skills"))
 SKILLS: Final = ".claude/skills"  # of a project: where Claude Code looks
 
-_REMOTE: Final = late_pattern(r'^\[remote "origin"\](?:(?!^\[).)*?^\s*url\s*=\s*(\S+)', re.MULTILINE | re.DOTALL)
 _SHARED: Final = late_pattern(r"^\s*sharedrepository\s*=\s*\"?(\w+)", re.MULTILINE | re.IGNORECASE)
 _FOR_THE_GROUP: Final = frozenset("1 2 true yes on group all world everybody".split())
-_DEFAULT_PORT: Final = late_pattern(r":(22|80|443|9418)$")
-_SCHEME: Final = late_pattern(r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@")
 
 
 @dataclass(frozen=True)
@@ -136,9 +132,19 @@ class Layout:
     @cached_property
     def stealth(self) -> Place | None:
         """The store of this project outside the work tree, the same for all its worktrees."""
-        if self.home is None:
+        if self.private is None or self.private.refused:
             return None
-        return Place("stealth", self.home / "projects" / stealth_key(self), None, private=True)
+        return Place("stealth", self.private.directory, None, private=True)
+
+    @cached_property
+    def private(self) -> PrivateStore | None:
+        """Whose `stealth` is; None where no home is known."""
+        return find_private(self.home, self.git, self.root or self.start) if self.home else None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The `notes`, and why the private store is not used."""
+        return (*self.notes, *filter(None, [self.private and self.private.refused]))
 
     def place(self, scope: Scope) -> Place:
         """Return the place of *scope*.
@@ -154,6 +160,8 @@ class Layout:
     def _why_none(self, scope: Scope) -> tuple[Part, ...]:
         if scope == "project" and self.refused:
             return (self.refused,)
+        if scope == "stealth" and self.private:
+            return (self.private.refused,)
         if scope == "project" and self.root:
             return f"{self.root / STORE_DIR} is your home store, not a project's; use ", Remedy("--global")
         if scope == "project":
@@ -308,49 +316,3 @@ def _read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-
-
-def key_file(git: GitDirs) -> Path:
-    """Return where a clone keeps the key of its stealth store, once it has one."""
-    return git.common / "memsync" / "key"
-
-
-def stealth_key(layout: Layout) -> str:
-    """Return the name of the project's directory under `projects/`.
-
-    From the URL of `origin`, so that clones of one project share it; without
-    one, from the path. What a clone has once used is kept in its `.git`, so
-    that a moved folder or a new remote does not hide its memories.
-    """
-    if layout.git is None:
-        return _make_key(layout.root or layout.start, f"path:{layout.root or layout.start}")
-    kept = _read_text(key_file(layout.git)).strip()
-    if kept[:1] in _PLAIN and _PLAIN.issuperset(kept.replace("-", "")):
-        return kept
-    told = _read_text(layout.git.common / "config")
-    if found := '[remote "origin"]' in told and _REMOTE.search(told):  # a pattern that is not asked is not compiled
-        url = normal_url(found[1])
-        return _make_key(Path(url), f"remote:{url}")
-    common = os.path.realpath(layout.git.common)
-    return _make_key(Path(common).parent, f"path:{common}")
-
-
-def _make_key(named: Path, identity: str) -> str:
-    words = "".join(letter if letter in _PLAIN else " " for letter in named.name.lower()).split()
-    slug = "-".join(words)[:40] or "project"
-    raw = identity.encode("utf-8", "surrogatepass")
-    return f"{slug}-{crc32(raw):08x}{crc32(raw[::-1]):08x}"
-
-
-def normal_url(url: str) -> str:
-    """Return *url* without what differs between two spellings of one remote.
-
-    `git@host:a/b.git`, `https://user:token@host/a/b` and `ssh://host/a/b/` are one.
-    """
-    url = url.strip('"').removeprefix("file://")
-    if os.path.isabs(url):
-        return url.rstrip("/").removesuffix(".git")
-    rest = _SCHEME.sub("", url, count=1)
-    is_scp = "://" not in url and ":" in rest.partition("/")[0]
-    host, _, path = rest.partition(":" if is_scp else "/")
-    return f"{_DEFAULT_PORT.sub('', host.lower())}/{path.strip('/').removesuffix('.git')}"

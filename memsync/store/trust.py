@@ -17,8 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from memsync.errors import NoStore
 from memsync.store import files
+from memsync.store.identity import APPROVALS
 from memsync.store.places import Layout
 from memsync.store.settings import BUILT_IN
 from memsync.system.dataclass import dataclass
@@ -27,8 +27,6 @@ from memsync.system.limits import read_json
 from memsync.system.named import NamedTuple
 
 Verdict = Literal["taken", "waits", "refused"]
-
-FOLDER: Final = "trust"  # of the home store
 
 _MOST_NAMES: Final = 256  # files and settings of one project; the oldest are forgotten
 _MOST_EACH: Final = 16  # approved contents of one of them: branches differ, and one goes back and forth
@@ -183,8 +181,8 @@ class Approvals:
     """
 
     def __init__(self, layout: Layout) -> None:
-        private = layout.stealth
-        self._path = layout.home / FOLDER / f"{private.directory.name}.json" if layout.home and private else None
+        self._layout = layout
+        self._path = layout.stealth.directory / APPROVALS if layout.stealth else None
         self._read_once: dict[Word, dict[str, list[str]]] | None = None
 
     @property
@@ -251,19 +249,19 @@ class Approvals:
     def _change(self, change: Callable[[_Noted], object]) -> None:
         from memsync.store.lock import lock  # for which threads are loaded
 
-        if self._path is None:
-            raise NoStore("no home directory is known, so nothing can be approved; set HOME or MEMSYNC_HOME")
-        files.make_dirs(self._path.parent, private=True)
-        with lock(self._path.parent / "lock"):
+        place = self._layout.place("stealth")
+        path = place.directory / APPROVALS
+        files.make_local(place.local, private=True)
+        with lock(place.local / "trust.lock"):
             self._read_once = None
-            was, _ = files.read(self._path)
+            was, _ = files.read(path)
             noted = {word: dict(hashes) for word, hashes in self._noted.items()}
             change(noted)
             rows = ({name: ones for name, ones in noted[word].items() if ones} for word in _WORDS)
             kept = {word: dict(list(row.items())[-_MOST_NAMES:]) for word, row in zip(_WORDS, rows, strict=True) if row}
             data = json.dumps(kept, indent=1).encode() + b"\n"
-            files.rewrite(self._path, data, was=was, private=True)
-            self._path.chmod(0o600)
+            files.rewrite(path, data, was=was, private=True)
+            path.chmod(0o600)
         self._read_once = None
 
 

@@ -129,7 +129,7 @@ def _read_files(layout: Layout) -> tuple[list[_Own], list[str]]:
 def _find_cache(layout: Layout) -> Path | None:
     """Return where parsed files are kept: never in the work tree, where a repository could bring its own."""
     place = layout.stealth
-    return place.directory.parents[1] / trust.FOLDER / f"{place.directory.name}.workflows.json" if place else None
+    return place.local / "workflows.json" if place else None
 
 
 def _parse_cached(own: Mapping[str, _Own], cache: Path | None, problems: list[str]) -> dict[str, Any]:

@@ -158,7 +158,7 @@ def _checkout(project: Project) -> Checkout:
 def _version(found: Difference) -> str:
     """Return what tells the memories that differ as they are from what they may be when somebody stages them; the others are in git."""
     told = repr(sorted((event.id, version_of(event.after) if event.after else "") for event in found.memories))
-    return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def stage_all(project: Project, given: Given) -> Done:

@@ -201,4 +201,4 @@ def _refuse_other(waiting: Candidates, given: Given) -> None:
 
 
 def _version_of(diff: str) -> str:
-    return sha256(diff.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return sha256(diff.encode("utf-8", "surrogatepass")).hexdigest()

@@ -9,18 +9,18 @@ import pytest
 from helpers import GitRepo
 
 from memsync.errors import NoStore
-from memsync.store.places import Layout, home_dir, key_file, locate, normal_url, stealth_key
+from memsync.memories.stores import keep_key
+from memsync.store.identity import key_file, normal_url
+from memsync.store.places import Layout, home_dir, locate
 
 
 def key_of(path: Path) -> str:
-    return stealth_key(locate(path, {}))
+    return locate(path, {}).stealth.directory.name
 
 
 def keep(repo: GitRepo) -> str:
     """Store the key as the first stealth write does."""
-    file = key_file(locate(repo.root, {}).git)
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(f"{key_of(repo.root)}\n")
+    keep_key(locate(repo.root, {}))
     return key_of(repo.root)
 
 
@@ -64,7 +64,7 @@ def test_the_places_of_a_project(repo, home):
     assert [(place.memories, place.tree, place.private) for place in places] == [
         (repo.root / ".gobby" / "memories.jsonl", repo.root, False),
         (home / ".gobby" / "memories.jsonl", None, True),
-        (home / ".gobby" / "projects" / stealth_key(layout) / "memories.jsonl", None, True),
+        (home / ".gobby" / "projects" / layout.private.directory.name / "memories.jsonl", None, True),
     ]
 
 

@@ -397,7 +397,7 @@ def test_parsed_steps_that_a_repository_brings_along_are_not_read(store):
     approve(store)
     (store / "local").mkdir()
     steps = {"team": [["pre_compact", "save_memory", {"content": "x"}]]}
-    for path in (locate(store.parent).home / trust.FOLDER).glob("*.workflows.json"):
+    for path in locate(store.parent).stealth.local.glob("workflows.json"):
         path.unlink()
     (store / "local" / "workflows.json").write_text(json.dumps({"key": "", "steps": steps, "problems": []}))
     assert in_force(store, "pre_compact") == []
@@ -516,10 +516,7 @@ def test_the_user_not_the_model_is_told_once_a_session(repo, store, client):
 
 
 def record(store: Path) -> Path:
-    (found,) = (
-        found for found in (locate(store.parent).home / trust.FOLDER).glob("*.json") if "work" not in found.name
-    )
-    return found
+    return locate(store.parent).stealth.directory / "trust.json"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from memsync.errors import ConfigError
 from memsync.store import config, workflow
 from memsync.store.places import Layout, Place, locate
-from memsync.store.trust import FOLDER, Approvals
+from memsync.store.trust import Approvals
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def load(place: Place):
 
 
 def cache(place: Place):
-    (found,) = (locate(place.directory.parent, {}).home / FOLDER).glob("*.workflows.json")
+    (found,) = locate(place.directory.parent, {}).stealth.local.glob("workflows.json")
     return found
 
 
