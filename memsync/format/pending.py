@@ -67,6 +67,17 @@ def leave_out(data: bytes, ids: Collection[str]) -> bytes:
     )
 
 
+def join(own: bytes, other: bytes) -> bytes:
+    """Return what waits in *own* and in *other*, of a record that waits in both the later change."""
+    sides = read(own), read(other)
+    mine, theirs = map(jsonl.current, sides)
+    later = {id_ for id_, line in theirs.items() if id_ not in mine or line.moment > mine[id_].moment}
+    lines = [(line, (line.id or _find_based(line)) in later) for line in sides[0]]
+    kept = [line for line, is_theirs in lines if not is_theirs]
+    kept += [line for line in sides[1] if (line.id or _find_based(line)) in later]
+    return b"".join(line.raw + b"\n" for line in kept)
+
+
 def _spell_base(raw: bytes, commit: str) -> bytes:
     return b"%s%s%s}" % (_BASE, raw, b',"at":"%s"' % commit.encode() if commit else b"")
 

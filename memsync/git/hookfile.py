@@ -58,6 +58,7 @@ def _guard(name: str, roots: Sequence[str]) -> str:
         when = {"post-checkout": '[ "$3" = 1 ] && ', "post-rewrite": '[ "$1" = rebase ] && '}.get(name, "")
         return when + test
     held = " || ".join(f"[ -s {path} ]" for path in _paths(roots, f"{STORE_DIR}/local/pending.jsonl").split())
+    held += " || [ -f .git ]"  # a linked worktree or a submodule: what waits is in git's directory
     ours = f"{_paths(roots, STORE_DIR)} {_paths(roots, '.gitattributes')}"
     changed = f'[ -n "$(GIT_OPTIONAL_LOCKS=0 git status --porcelain -- {ours} 2>/dev/null)" ]'
     staged = f"! git diff --cached --quiet -- {' '.join(map(shlex.quote, GATED))} 2>/dev/null"

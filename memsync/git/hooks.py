@@ -24,6 +24,7 @@ from memsync.secrets import NOTHING, Allow
 from memsync.store import config
 from memsync.store.checkout import Checkout
 from memsync.store.consent import load_allowed
+from memsync.store.left_behind import take_over
 from memsync.store.places import Layout, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import notice
@@ -76,8 +77,10 @@ def _find_layouts(checkout: Checkout, roots: Sequence[str]) -> Iterator[Layout]:
     """Yield each project of *roots* in the checkout that has a store."""
     for root in roots:
         layout = locate(checkout.top / root)
-        if layout.project and layout.project.directory.is_dir():
-            yield layout
+        if layout.project:
+            take_over(layout)
+            if layout.project.directory.is_dir() or layout.project.pending.exists():
+                yield layout
 
 
 def _pre_commit(_: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ from memsync.memories.asking import find_cache_place
 from memsync.records import Memory, Scope, find_id
 from memsync.store.files import make_dirs
 from memsync.store.identity import key_file, read_mark, write_key, write_mark
+from memsync.store.left_behind import take_over
 from memsync.store.places import Layout, Place, under_way
 from memsync.store.state import State
 from memsync.store.store import Store
@@ -27,6 +28,7 @@ class Stores(Mapping[Scope, Store]):
 
     def __init__(self, layout: Layout) -> None:
         places = layout.places
+        take_over(layout)
         self._layout = layout
         self._is_stealth = False
         self._stores = {place.scope: Store(place) for place in places}
@@ -86,6 +88,8 @@ class Stores(Mapping[Scope, Store]):
                 f"stealth is on, so {path} stays as it is; use ", Remedy("--private"), " or ", Remedy("--global"),
                 ", or ", Remedy("config --stealth off"),
             )  # fmt: skip
+        if scope == "project":
+            take_over(self._layout)
         if scope == "stealth":
             keep_key(self._layout)
 

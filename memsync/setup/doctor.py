@@ -248,7 +248,14 @@ def _examine_git(project: Project) -> Iterator[Finding]:
     from memsync.git import driver
     from memsync.git.install import find_rule, find_states, list_stale_roots, read_noted
     from memsync.store.checkout import Checkout
+    from memsync.store.left_behind import find_lost_folders
 
+    for name, path, number in find_lost_folders(project.layout.git):
+        what = (
+            f"the folder of the worktree {name} is gone, {path}, and {count(number, 'change')} of memories wait there: "
+            "`git worktree prune`, and the next write takes them over; or `git worktree repair` where you moved it to"
+        )
+        yield Finding("note", "git", what)
     noted = read_noted(Checkout(project.layout.git.root))
     rule = find_rule(project.layout)
     for what in (*(rule.find_problems() if rule else ()), *list_stale_roots(project.layout, noted)):

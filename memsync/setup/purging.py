@@ -19,7 +19,7 @@ from memsync.memories.results import Entry
 from memsync.records import Scope
 from memsync.store import checkout, files
 from memsync.store.identity import key_file
-from memsync.store.places import CONFIG, MEMORIES, WORKFLOWS, Place
+from memsync.store.places import CONFIG, MEMORIES, WORKFLOWS, Place, find_git_local
 from memsync.system.home import find_home
 from memsync.system.texts import count
 from memsync.transfer import writers
@@ -56,7 +56,8 @@ def list_doomed(project: Project) -> list[Doomed]:
     if layout.stealth:
         found.append(Doomed(layout.stealth.directory, f"{_count(project, 'stealth')}, private; counts and logs"))
     if layout.git:
-        found.append(Doomed(key_file(layout.git).parent, "where the private ones are"))
+        found.append(Doomed(key_file(layout.git), "where the private ones are"))
+        found.append(Doomed(find_git_local(layout.git, layout.root), "counts and logs")) if layout.root else None
     if layout.root:
         found += [Doomed(path, "empty") for path in _list_empty(project, layout.root)]
         if _our_lines(layout.root / ".gitattributes"):

@@ -92,22 +92,8 @@ def take_over(old: Path, own: Path, identity: str) -> Mark:
     approvals = old.parent.with_name("trust") / f"{old.name}.json"  # where an older memsync had them
     if approvals.exists() and not (old / APPROVALS).exists():
         os.rename(approvals, old / APPROVALS)
-    _move_into(old, own)
+    local.move_into(old, own)
     return read_mark(own) or write_mark(own, identity)
-
-
-def _move_into(old: Path, new: Path) -> None:
-    if not new.exists():
-        os.rename(old, new)
-        return
-    for path in sorted(old.iterdir()):
-        target = new / path.name
-        if not target.exists():
-            os.rename(path, target)
-        elif path.is_dir() and target.is_dir():
-            _move_into(path, target)
-    with suppress(OSError):  # something stays
-        old.rmdir()
 
 
 def read_mark(directory: Path) -> Mark | None:

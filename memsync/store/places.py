@@ -26,6 +26,7 @@ CONFIG: Final = "config.yaml"
 WORKFLOWS: Final = "workflows"  # the folder of lifecycles beside the memories
 # What no secret may be in, for git.
 GATED: Final = tuple(f":(top,glob)**/{name}/**" for name in (".gobby", ".claude/skills", ".agents/skills"))
+WORKTREES: Final = "worktrees"  # of git's directory, and of ours in it: a folder for each linked worktree
 SKILLS: Final = ".claude/skills"  # of a project: where Claude Code looks
 
 _SHARED: Final = late_pattern(r"^\s*sharedrepository\s*=\s*\"?(\w+)", re.MULTILINE | re.IGNORECASE)
@@ -101,7 +102,8 @@ def under_way(git: GitDirs | None) -> str:
 class Layout:
     """Where a command finds its stores, as it was when it was asked. `root` is None in a bare repository, and where another user's is `refused`.
 
-    `notes` say what was found and is not used; `instead` takes the local files of the project then.
+    `notes` say what was found and is not used. `instead` takes the local files of the project then, and always where git
+    may remove the work tree without asking; `former` is where an older memsync has those of such a one.
     """
 
     start: Path
@@ -109,6 +111,7 @@ class Layout:
     git: GitDirs | None
     home: Path | None
     instead: Path | None = None
+    former: Path | None = None
     refused: str = ""
     notes: tuple[str, ...] = ()
 
@@ -207,15 +210,19 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
         if root and (refused := unused.get(root / STORE_DIR, "")):
             return Layout(start, None, None, home, refused=refused, notes=tuple(unused.values()))
     notes = tuple(unused.values())
-    if root is None or not (why := _distrust_local(root / STORE_DIR / "local", git, env)):
+    if root is None:
         return Layout(start, root, git, home, notes=notes)
     path = root / STORE_DIR / "local"
+    instead = find_git_local(git, root) if git and git.git_dir != git.root / ".git" else None
+    if not (why := _distrust_local(path, git, env)):
+        former = path if instead and path.is_dir() else None
+        return Layout(start, root, git, home, instead=instead, former=former, notes=notes)
     is_closed = why.endswith(local.UNREADABLE)  # it may hold memories
     own = f'make it yours: sudo chown -R "$(id -un)" {path}' if is_closed else ""
     if git is None:
         refused = f"{path} {why}; {own or 'remove it, and memsync makes its own'}"
         return Layout(start, None, None, home, refused=refused, notes=(*notes, refused))
-    instead = git.git_dir / "memsync" / local.LOCAL
+    instead = find_git_local(git, root)
     remedy = own or f"`git rm -r --cached {path}` if git tracks it, then remove it"
     note = f"{path} {why}, so nothing in it is used; {remedy}"
     return Layout(start, root, git, home, instead=instead, notes=(*notes, note))
@@ -284,6 +291,12 @@ def find_git(start: Path) -> GitDirs | None:
         if dot_git.is_file() and (git_dir := _follow_link(dot_git)):
             return GitDirs(directory, git_dir, _find_common(git_dir))
     return None
+
+
+def find_git_local(git: GitDirs, root: Path) -> Path:
+    """Return where git's own directory has the local files of the project at *root*: it stays when a worktree is removed."""
+    own = (WORKTREES, git.git_dir.name) if git.git_dir != git.common else ()
+    return git.common.joinpath("memsync", *own, root.relative_to(git.root), local.LOCAL)
 
 
 def _follow_link(dot_git: Path) -> Path | None:

@@ -241,3 +241,25 @@ def _git_tracks(name: str, top: Path) -> bool:
     except OSError:
         return True
     return done.returncode != 0 or bool(done.stdout)
+
+
+def move_into(old: Path, new: Path) -> None:
+    """Move what is in the directory *old* to *new*; what is there already stays, and so does its like in *old*.
+
+    Raises:
+        OSError
+    """
+    import shutil
+
+    if not new.exists():
+        new.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(old, new)
+        return
+    for path in sorted(old.iterdir()):
+        target = new / path.name
+        if not os.path.lexists(target):
+            shutil.move(path, target)
+        elif path.is_dir() and target.is_dir():
+            move_into(path, target)
+    with suppress(OSError):  # something stays
+        old.rmdir()
