@@ -11,6 +11,7 @@ import click
 
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, cli, command
+from memsync.cli.consent import require_person
 from memsync.errors import UsageError
 from memsync.format.as_json import as_json
 from memsync.memories.project import Project
@@ -244,8 +245,10 @@ def doctor(project: Project, /, fix: bool, adopt: str | None) -> Answer:
     from memsync.setup.adopting import adopt_store
     from memsync.setup.doctor import examine, fix_findings
 
-    done = [adopt_store(project, adopt)] if adopt else []
-    if done:
+    done = []
+    if adopt:
+        require_person(project, "take over a private store")
+        done = [adopt_store(project, adopt)]
         project = type(project)(replace(project.layout), clock=project.clock, env=project.env)
     done += fix_findings(project) if fix else []
     found = examine(project)

@@ -193,6 +193,7 @@ def create(path: Path, data: bytes, *, private: bool) -> bool:
     Raises:
         StoreNotWritable, StoreFull
     """
+    make_dirs(path.parent, private=private)
     with blaming(path):
         try:
             fd = below.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, below.file_mode(path, private=private))
@@ -284,13 +285,16 @@ def replace_blocks(
 
     Returns None, having done nothing, if the file is no longer what *data* was made from: *was*, which is read more than once,
     or where it *may_grow* that with lines appended, which are taken over. Else returns the lines that somebody without the lock
-    wrote to the old file in the very last moment, which the caller must add again (mostly none). *temp* is on the same disk and
-    is overwritten. Not *durable*: without fsync, so that after a power cut there may be the old file, or an empty one.
+    wrote to the old file in the very last moment, which the caller must add again (mostly none). *temp* is overwritten; one on
+    another disk, as git's directory may be, is not used, but one beside *path*. Not *durable*: without fsync, so that after a power cut there may be the old file, or an empty one.
 
     Raises:
         StoreFull, StoreNotWritable: nothing was changed.
     """
+    make_dirs(path.parent, private=private)
     try:
+        if os.stat(temp.parent).st_dev != os.stat(path.parent).st_dev:
+            temp = _temp_of(path)
         _write_new(temp, data, _mode(path, private=private), durable=durable)
         with open(below.open_file(path, os.O_RDONLY) if path.exists() else os.devnull, "rb") as old:
             seen, late = _stamp(os.fstat(old.fileno())), _read_beyond(old, was)

@@ -132,6 +132,8 @@ def test_a_clone_that_noted_nothing_is_told_of_the_old_store_and_adopts_it_besid
     assert old.name in memsync("status", cwd=victim.root).out
     assert f"memsync doctor --adopt {old.name}" in memsync("doctor", cwd=victim.root).out
     memsync("remember", "--private", "A new one of mine about the ledger", cwd=victim.root)
+    refused = memsync("doctor", "--adopt", old.name, cwd=victim.root, env={"CLAUDECODE": "1"})
+    assert (refused.code == 0, old.exists()) == (False, True)
     done = memsync("doctor", "--adopt", old.name, cwd=victim.root)
     assert "is the private store of this project now" in done.out
     assert (old.exists(), SECRET in listed(victim), "about the ledger" in listed(victim)) == (False, True, True)
