@@ -359,9 +359,11 @@ def pull(world: World, clone: Clone, dice: random.Random, *, may_abort: bool = T
         return ""
     if rebase is None:
         rebase = dice.random() < 0.5
-    merges = clone.git("rev-list", "--merges", "@{u}..HEAD").out if rebase else ""
-    if merges:
-        rebase = False  # a flattened merge loses what only it held; that is git's, and nobody's wish
+    if rebase and (own := clone.git("rev-list", "--parents", "@{u}..HEAD").out.splitlines()):
+        has_merges = any(line.count(" ") > 1 for line in own)
+        # A flattened merge loses what only it held, and a branch on commits that were made anew has another history
+        # of them, without what it removed; that is git's, and nobody's wish.
+        rebase = not (has_merges or clone.topic or clone.linked)
     words = ["--rebase"] if rebase else ["--no-rebase", "--no-edit"]
     done = clone.git("pull", "-q", *words)
     if done.code and not clone.under_way:
