@@ -128,7 +128,7 @@ def _name_copy(path: Path, scope: Scope) -> Path:
 def _save_memories(path: Path, found: list[Entry], scope: Scope) -> Copy:
     with blaming(path):
         if not files.create(path, writers.spell(found, "jsonl").encode("utf-8", "replace"), private=True):
-            raise UsageError(f"{path} is there already; nothing was removed; ", Remedy("--export"), " names another")
+            raise UsageError(f"{path} is there already; nothing was removed; name another file for the copies")
     held = count(len(found), "memory") if scope == "project" else count(len(found), f"{name_scope(scope)} memory")
     return Copy(path, scope, held, f"import --restore {quote(str(path))}")
 

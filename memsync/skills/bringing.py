@@ -110,7 +110,13 @@ def _take_scope(data: bytes, folder: Path, *, is_named: bool) -> bytes:
     if said not in ("private", "global"):
         return data
     if not is_named:
-        raise UsageError(f"{folder} is a copy of a {said} skill; --private or --global says where it goes")
+        raise UsageError(
+            f"{folder} is a copy of a {said} skill; ",
+            Remedy("--private"),
+            " or ",
+            Remedy("--global"),
+            " says where it goes",
+        )
     return file.edit(data, {"scope": ""})
 
 

@@ -247,5 +247,5 @@ def test_the_printed_way_back_from_a_purge_brings_every_record_into_its_scope(ca
 def test_a_purge_writes_over_no_file_and_then_removes_nothing(call, repo, tmp_path):
     (tmp_path / "copy-private.jsonl").write_text("mine\n")
     told = call("uninstall", "--purge", "--yes", "--export", str(tmp_path / "copy.jsonl"), code=2).err
-    assert "copy-private.jsonl is there already; nothing was removed; --export names another" in told
+    assert "copy-private.jsonl is there already; nothing was removed; name another file for the copies" in told
     assert stored(call) == ALL

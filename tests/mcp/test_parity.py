@@ -75,7 +75,12 @@ NO_PARAMETER = {
         **dict.fromkeys(["sort", "group"], "a model orders what it gets itself"),
     },
     "memory_stats": {"since": _FORM["since"]},
-    "import_memories": {**_NOT_FOR_A_MODEL, "named": "whose part of a store for many is for a person to say"},
+    "import_memories": {
+        **_NOT_FOR_A_MODEL,
+        "named": "whose part of a store for many is for a person to say",
+        "scope": "global_ and private say it; what is private here becomes the project's by a person's word only",
+        "restore": "it looks for no secrets, and takes back what a purge by a person took out",
+    },
     "recall": {
         **_FORM,
         **dict.fromkeys(["here", "repos", "all_repos"], "which other stores an agent sees, the user's settings say"),
@@ -91,9 +96,10 @@ NO_PARAMETER = {
     "forget": {**_MANY, "purge": "a model must not take away what a person could bring back"},
     "memory_diff": {"markdown": "says the same for people"},
     "export_memories": dict.fromkeys(
-        ["output", "format_", "since", *_FILTERS],
+        ["output", "format_", "force", "all_scopes", "since", *_FILTERS],
         "a tool writes no files where a model says; list_memories has the same filters",
     ),
+    "export_skills": {"all_scopes": "a model names the one store; all of them together are for a person to say"},
 }
 # Parameters that the command of the tool does not have.
 NO_OPTION = {
