@@ -188,8 +188,8 @@ def write_with_older(world: World, clone: Clone, dice: random.Random) -> str:
 
 
 STEPS: dict[Step, float] = {
-    use_worktree: 0,
-    empty_submodule: 0,
+    use_worktree: 6,
+    empty_submodule: 2,
     commit_with_an_editor: 3,
     format_file: 2,
     change_user: 2,
