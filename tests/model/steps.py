@@ -406,9 +406,13 @@ def _resolve(clone: Clone) -> bool:
 
 
 def take_back(world: World, clone: Clone) -> None:
-    """Do what `memsync doctor` says of what was written or forgotten here, and went with what git took away."""
+    """Do what `memsync doctor` says of what was written or forgotten here, and went with what git took away.
+
+    It names as well what somebody removed by hand before it was ever committed, who leaves that as it is.
+    """
     with clone.memsync() as project:
-        assert bring_back(project, find_lost(project)).refused == ()
+        lost = [one for one in find_lost(project) if one.memory.content in world.ledger.required]
+        assert bring_back(project, lost).refused == ()
         for one in find_returned(project):
             if one.memory.content in world.ledger.forgotten:
                 project.forget(one.memory.id)
