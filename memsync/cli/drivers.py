@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from memsync.errors import StoreUnreadable
 from memsync.system import deadline
 
-_CLEAN, _CONFLICT, _USAGE, _ABORT = 0, 1, 2, 129
+_CLEAN, _CONFLICT, _USAGE, _LEFT, _ABORT = 0, 1, 2, 65, 129
+_Merge = Callable[[Sequence[bytes], int, Sequence[str]], tuple[int, bytes]]
 _OURS = ("memories.jsonl", "SKILL.md")  # what each of the two drivers can merge
 
 
@@ -32,7 +34,8 @@ def run(name: str, words: Sequence[str]) -> int:
 def merge_files(words: Sequence[str], *, is_skill: bool = False) -> int:
     """Merge for git: BASE OURS THEIRS [PATH [SIZE]]; the result goes over OURS. Return the exit code.
 
-    0 is clean; 1 leaves markers; above 128 makes git give up, because nothing
+    0 is clean; 1 leaves markers; 65 leaves OURS as it is, in conflict, because a filter
+    does not give the text here; above 128 makes git give up, because nothing
     could be written: git would take what stands in OURS for the result.
     """
     if len(words) < 3:
@@ -46,14 +49,30 @@ def merge_files(words: Sequence[str], *, is_skill: bool = False) -> int:
         merge = _merge_skill if is_skill else _merge_memories
         if Path(*words[3:4] or (_OURS[is_skill],)).name != _OURS[is_skill]:
             merge = _merge_foreign  # an attribute may name us for any file
-        code, data = merge(texts, max(size, 7), words[3:4])
+        code, data = _merge_filtered(merge, texts, max(size, 7), words[3:4])
         from memsync.system import local
 
         local.put(paths[1], [data])
+    except StoreUnreadable as error:
+        _say(f"memsync: {error}")
+        return _LEFT
     except (OSError, KeyboardInterrupt) as error:
         _say(f"memsync: {error}")
         return _ABORT
     return code
+
+
+def _merge_filtered(merge: _Merge, texts: Sequence[bytes], size: int, name: Sequence[str]) -> tuple[int, bytes]:
+    """Merge what a user reads, where git hands over what its filters made of that, and return what git is to store."""
+    if not name or merge is not _merge_memories:
+        return merge(texts, size, name)
+    from memsync.store.checkout import Checkout
+    from memsync.store.filters import clean, smudge
+
+    checkout = Checkout(Path.cwd(), in_hook=True)
+    read = [smudge(checkout, name[0], text) for text in texts]
+    code, data = merge(read, size, name)
+    return code, data if read == texts else clean(checkout, name[0], data)
 
 
 def _say(text: str) -> None:

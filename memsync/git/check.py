@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from memsync.errors import StoreUnreadable
 from memsync.format import jsonl
 from memsync.format.codec import Line, list_texts
 from memsync.secrets import NOTHING, Allow, Secret, describe, is_ours, redact, scan, scan_memory
 from memsync.store import files
 from memsync.store.blobs import read_blobs
 from memsync.store.checkout import Checkout
+from memsync.store.filters import smudge
 from memsync.store.places import GATED
 
 
@@ -103,12 +105,15 @@ def check_staged(checkout: Checkout, staged: Sequence[Staged], allow: Allow = NO
     for one in staged:
         if found := scan(one.path, allow):
             yield Trouble(redact(one.path, allow), 1, "secret", f"its name looks like a secret: {describe(found)}")
-        yield from find_trouble(
-            redact(one.path, allow) if found else one.path,
-            data.get(one.here) or b"",
-            data.get(one.before) or b"",
-            allow,
-        )
+        path = redact(one.path, allow) if found else one.path
+        here, before = (data.get(name) or b"" for name in (one.here, one.before))
+        try:
+            if one.path.endswith(".jsonl"):
+                here, before = smudge(checkout, one.path, here), smudge(checkout, one.path, before)
+        except StoreUnreadable as error:
+            yield Trouble(path, 1, "unreadable", str(error))
+        else:
+            yield from find_trouble(path, here, before, allow)
 
 
 def find_secret(path: Path, since: bytes, allow: Allow = NOTHING, *, named: str = "") -> str:

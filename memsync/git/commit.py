@@ -22,6 +22,7 @@ from memsync.secrets import NOTHING, Allow
 from memsync.store import checkout as repo
 from memsync.store import files
 from memsync.store.checkout import Checkout
+from memsync.store.filters import smudge
 from memsync.store.places import GitDirs, Layout, under_way
 from memsync.store.store import Store
 from memsync.system import processes
@@ -74,7 +75,7 @@ def _commit(
         return Committed()
     if _find_staged(checkout, path) not in (known.get(path, ""), wanted[path]):
         return Committed(held="you staged a part of it")
-    since = checkout.run("cat-file", "blob", f"{head}:{path}").out if head else b""
+    since = smudge(checkout, path, checkout.run("cat-file", "blob", f"{head}:{path}").out) if head else b""
     if secret := find_secret(checkout.top / path, since, allow, named=path):
         return Committed(held=secret)
     parent = _choose_parent(checkout, head, branch, path) if head else ""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
+from typing import Final
 
 from memsync.format import jsonl, merge
 from memsync.format.codec import Line, bare
 from memsync.store import checkout
 from memsync.store.changes import Exported
+from memsync.store.filters import smudge
 from memsync.store.store import Store
+
+_LOOKED_AT: Final = 8000  # bytes in which git looks for a NUL, and then takes a file for binary
 
 
 def resolve(store: Store) -> Exported:
@@ -24,21 +29,33 @@ def resolve(store: Store) -> Exported:
     found = checkout.read_stages(store.path)
     if not {2, 3} <= found.keys():
         return store.export(settle=merge.settle)
-    return store.export(settle=partial(_merge_stages, [found.get(stage, b"") for stage in (1, 2, 3)]))
+    stored = [found.get(stage, b"") for stage in (1, 2, 3)]
+    git, name = checkout.find_checkout(store.path)
+    return store.export(settle=partial(_merge_stages, stored, [smudge(git, name, data) for data in stored]))
 
 
-def _merge_stages(versions: Sequence[bytes], lines: Sequence[Line]) -> list[Line]:
+def _merge_stages(stored: Sequence[bytes], versions: Sequence[bytes], lines: Sequence[Line]) -> list[Line]:
     """Merge the three *versions*, in which the edits are done that a hand did to *lines*, the file that git left.
 
     However git compares texts, it leaves each line that a side added, and each that both sides kept. So a line that is
     in no version was written by a hand, and one of these that is not there was taken out by a hand. Of a line that one
     side alone took out, git may leave a copy between markers or not, so that it says nothing.
+
+    Of what it cannot merge as text git leaves ours, and of what it has *stored* in another form markers around that:
+    then no line counts as taken out.
     """
-    if not jsonl.in_conflict(lines) and not jsonl.repeated_ids(lines):
-        return list(lines)  # somebody has resolved it
     read = [jsonl.read_lines(data) for data in versions]
+    raws = [{bare(line.raw) for line in one} for one in read]
+    is_text = stored == versions and not any(b"\0" in data[:_LOOKED_AT] for data in stored)
+    is_left = not is_text and {bare(line.raw) for line in lines} == raws[1]
+    if not is_left and not jsonl.in_conflict(lines) and not jsonl.repeated_ids(lines):
+        return list(lines)  # somebody has resolved it
     base, *sides = map(merge.settle, read)
-    hand = _Hand(lines, [{bare(line.raw) for line in one} for one in read])
+    if not is_text:
+        left = [*chain(*read, *map(jsonl.read_lines, stored))]
+        lines = [*lines, *(line for line in left if not line.is_marker)]
+        raws[0] |= {bare(line.raw) for line in left}
+    hand = _Hand(lines, raws)
     last = [{line.id: line for line in one if line.id} for one in (base, *sides)]
     ours, theirs = (list(hand.edit(number, side, last)) for number, side in enumerate(sides, 1))
     merged = merge.merge_lines(base, hand.add_new(ours, last), theirs)

@@ -25,8 +25,8 @@ def settings(program: str) -> dict[str, str]:
     """Return the configuration that a clone needs; *program* is how to start memsync where it is not on the path.
 
     Without memsync git merges as text, which the reader of conflicts then
-    settles. Only the exit codes 0, and 1 with markers in the file, mean that
-    memsync did its work: with any other git would take ours for the result.
+    settles. Only the exit codes 0, 1 with markers in the file, and 65 for a conflict
+    that nobody can merge here mean that memsync did its work: with any other git would take ours for the result.
     """
     # A PATH with an empty entry finds what the repository has at its top.
     find = f"m=$(command -v memsync); case $m in /*) ;; *) m={shlex.quote(program)};; esac"
@@ -34,7 +34,7 @@ def settings(program: str) -> dict[str, str]:
 
     def driver(name: str) -> str:
         ran = f'{find}; "$m" git {name} %O %A %B %P %L; r=$?'
-        done = "[ $r = 0 ] || [ $r -gt 128 ] || { [ $r = 1 ] && grep -q '^<<<<<<<' %A; }"
+        done = "[ $r = 0 ] || [ $r = 65 ] || [ $r -gt 128 ] || { [ $r = 1 ] && grep -q '^<<<<<<<' %A; }"
         return f"{ran}; if {done}; then exit $r; fi; {plain}"
 
     show = f'f() {{ {find}; "$m" git textconv "$1" 2>/dev/null || cat "$1"; }}; f'

@@ -9,6 +9,7 @@ from memsync.records import Change, Memory
 from memsync.store import changes
 from memsync.store.blobs import read_blobs
 from memsync.store.checkout import Checkout
+from memsync.store.filters import smudge
 from memsync.store.places import Place
 
 
@@ -22,9 +23,10 @@ def describe_changes(checkout: Checkout, place: Place, before: str, after: str) 
 
 def read_memories(checkout: Checkout, revs: Sequence[str], path: str) -> list[dict[str, Memory]]:
     """Return the memories of *path* in each of the commits or trees *revs*; none where it is not there."""
-    texts = read_blobs(checkout, [f"{rev}:{path}" for rev in revs])
+    found = read_blobs(checkout, [f"{rev}:{path}" for rev in revs])
+    texts = [smudge(checkout, path, data) if data else b"" for data in found]
     return [
-        {id_: line.memory for id_, line in merge.current(jsonl.read_lines(data or b"")).items() if line.memory}
+        {id_: line.memory for id_, line in merge.current(jsonl.read_lines(data)).items() if line.memory}
         for data in texts
     ]
 

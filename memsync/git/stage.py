@@ -13,6 +13,7 @@ from memsync.secrets import NOTHING, Allow
 from memsync.store import checkout as repo
 from memsync.store import files
 from memsync.store.checkout import Checkout
+from memsync.store.filters import smudge
 from memsync.store.store import Store
 
 _UNMERGED: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
@@ -100,7 +101,7 @@ def stage_checked(checkout: Checkout, store: Store, allow: Allow) -> Left:
     path = path_of(checkout, store)
     if state(checkout, path) == "??" and (left := find_removal(checkout, path)):
         return left
-    since = checkout.run("cat-file", "blob", f"HEAD:{path}").out
+    since = smudge(checkout, path, checkout.run("cat-file", "blob", f"HEAD:{path}").out)
     return Left(find_secret(checkout.top / path, since, allow, named=path)) or stage_whole(checkout, store)
 
 

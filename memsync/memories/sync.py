@@ -88,7 +88,9 @@ def _export(store: Store, done: Synced) -> Synced:
     from memsync.git.conflict import resolve
     from memsync.store.checkout import is_unmerged
 
-    was_in_conflict = any(problem.is_conflict for problem in store.problems()) or is_unmerged(store.path)
+    was_in_conflict = any(problem.is_conflict for problem in store.problems()) or (
+        bool(store.hold()) and is_unmerged(store.path)
+    )
     exported = resolve(store) if was_in_conflict else store.export()
     return replace(
         done,

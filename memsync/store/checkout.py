@@ -168,7 +168,7 @@ def ask(directory: Path, *words: str) -> str | None:
     return Checkout(directory).ask(*words)
 
 
-def _find_checkout(path: Path) -> tuple[Checkout, str]:
+def find_checkout(path: Path) -> tuple[Checkout, str]:
     """Return the checkout that *path* is in, and what git calls it there.
 
     Git is asked at the top alone: further down a tracked directory could pass for a bare repository with settings.
@@ -192,7 +192,7 @@ def user_name(directory: Path) -> str | None:
 
 def _ask_about(path: Path, *words: str) -> str | None:
     """Return what `git WORDS -- PATH` prints; None if it fails."""
-    git, name = _find_checkout(path)
+    git, name = find_checkout(path)
     return git.ask("--literal-pathspecs", *words, "--", name)
 
 
@@ -365,14 +365,14 @@ def read_staged(path: Path) -> bytes | None:
 
 def _read_object(path: Path, object_: str) -> bytes | None:
     """Return the bytes of *object_* in the checkout of *path*, whose name stands for `{}` in it; None if there is none."""
-    git, name = _find_checkout(path)
+    git, name = find_checkout(path)
     done = git.run("cat-file", "blob", object_.replace("{}", name))
     return done.out if done.code == 0 else None
 
 
 def find_head(path: Path) -> str:
     """Return the commit that is checked out where *path* is; "" if there is none."""
-    return _find_checkout(path)[0].ask("rev-parse", "--quiet", "--verify", "HEAD") or ""
+    return find_checkout(path)[0].ask("rev-parse", "--quiet", "--verify", "HEAD") or ""
 
 
 def had(path: Path, id_: str, commit: str) -> bool:
@@ -381,7 +381,7 @@ def had(path: Path, id_: str, commit: str) -> bool:
     A record that *commit* itself has not stood only in the work tree. It counts as had, but for as long as something
     may bring it back: a stash, or the hook manager of the commit that runs us, which has put changes aside.
     """
-    git, _ = _find_checkout(path)
+    git, _ = find_checkout(path)
     if git.run("merge-base", "--is-ancestor", commit, "HEAD").code != 0:
         return False
     if _has_record(path, id_, f"{commit}:{{}}"):
@@ -408,7 +408,7 @@ def _has_record(path: Path, id_: str, object_: str) -> bool | None:
 
     from memsync.format.jsonl import may_be_of, read_line
 
-    git, name = _find_checkout(path)
+    git, name = find_checkout(path)
     try:
         with closing(git.stream("cat-file", "blob", object_.replace("{}", name))) as lines:
             return any(may_be_of(raw, id_) and read_line(raw.removesuffix(b"\n")).id == id_ for raw in lines)
@@ -418,7 +418,7 @@ def _has_record(path: Path, id_: str, object_: str) -> bool | None:
 
 def list_files(directory: Path) -> list[str] | None:
     """Return the paths of all files in *directory* that git tracks or would take, relative to it; None outside git."""
-    git, name = _find_checkout(directory / "x")
+    git, name = find_checkout(directory / "x")
     inside = name.removesuffix("x")
     words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", inside or ".")
     found = git.ask("--literal-pathspecs", *words)

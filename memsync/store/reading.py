@@ -17,6 +17,7 @@ from memsync.format.late import merge, pending, text_merges
 from memsync.records import Change, Memory, content_hash, sent_id
 from memsync.store import changes as diff
 from memsync.store import files, grown
+from memsync.store.filters import is_stored
 from memsync.store.places import Place
 from memsync.store.table import Moved, Table
 from memsync.system.late import late
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 else:
     local_history = late("memsync.store.local_history")
 
+_POINTER: Final = 256  # bytes of a pointer of git-lfs that are enough to know it
 Stamps = tuple[files.Stamp, files.Stamp]  # of the file and of the pending one
 NOWHERE: Final = (files.ABSENT, files.ABSENT)
 
@@ -101,8 +103,7 @@ class Reading:
             # This one first: an export writes the file and then removes this, and twice the same changes nothing.
             held, held_seen = files.read(self.place.pending)
             with files.open_to_read(self.path) as (source, found):
-                if jsonl.is_utf16(source.read(jsonl.HEAD)):
-                    raise StoreUnreadable(self.path, "is UTF-16", "save it as UTF-8")
+                self._refuse_foreign(source)
                 lines = self._recognise_all(source, found, held_seen)
                 if isinstance(lines, Table):
                     self._lay_table(lines)
@@ -161,6 +162,16 @@ class Reading:
         if self._table is not None:
             self._is_dropped, self._table, self._stamp, self._ends = True, None, None, (0, 0)
             self.followers.let_go()
+
+    def _refuse_foreign(self, source: BinaryIO) -> None:
+        """Do nothing, unless the file is no text that lines can be added to."""
+        head = source.read(_POINTER)
+        if jsonl.is_utf16(head):
+            raise StoreUnreadable(self.path, "is UTF-16", "save it as UTF-8")
+        if is_stored(head):
+            why = "is what git-lfs or git-crypt made of it, not the memories"
+            raise StoreUnreadable(self.path, why, "run `git lfs pull` or `git-crypt unlock`")
+        source.seek(0)
 
     def _recognise_all(self, source: BinaryIO, seen: files.Stamp, held_seen: files.Stamp) -> list[Line] | Table | None:
         """Return the lines of *source* if that is what was just written, or what a cache knows, which is asked once."""

@@ -1,0 +1,131 @@
+"""A filter of git's on the memory file: what git merges and stores is not what a user reads, and nothing is lost."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from doing import said, shown
+from helpers import GitRepo, memsync
+
+FILE = ".gobby/memories.jsonl"
+HOME_MADE = {"rot": ("tr A-Za-z N-ZA-Mn-za-m",) * 2, "gzip": ("gzip -nc", "gzip -dc")}
+
+
+def set_up(repo: GitRepo, kind: str) -> None:
+    """Put the filter *kind* onto the memory file of a repository."""
+    program = {"lfs": "git-lfs", "crypt": "git-crypt"}.get(kind)
+    if program and not shutil.which(program):
+        pytest.skip(f"NOT TESTED: {program} is not installed (apt-get install {program})")
+    line = f"*.jsonl filter={kind}"
+    if kind == "lfs":
+        repo.git("lfs", "install", "--local")
+        line += " diff=lfs merge=lfs -text"
+    elif kind == "crypt":
+        subprocess.run(["git-crypt", "init"], cwd=repo.root, check=True, capture_output=True)
+        line = ".gobby/** filter=git-crypt diff=git-crypt"
+    else:
+        add_filter(repo, kind)
+    (repo.root / ".gitattributes").write_text(f"{line}\n")
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "a filter")
+
+
+def add_filter(repo: GitRepo, kind: str) -> None:
+    for way, command in zip(("clean", "smudge"), HOME_MADE[kind], strict=True):
+        repo.git("config", f"filter.{kind}.{way}", command)
+
+
+def write(repo: GitRepo, text: str) -> None:
+    assert memsync("add", text, cwd=repo.root).code == 0
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", text)
+
+
+def part(repo: GitRepo) -> None:
+    """Let two branches each have a memory of their own beside one that both have."""
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    write(repo, "The kettle of the base")
+    repo.git("switch", "-qc", "other")
+    write(repo, "A cable of the other side")
+    repo.git("switch", "-q", "main")
+    write(repo, "The socket of this side")
+
+
+ALL = {"The kettle of the base", "A cable of the other side", "The socket of this side"}
+KINDS = ("rot", "lfs", "crypt")
+
+
+def stored(repo: GitRepo) -> bytes:
+    words = ["git", "cat-file", "blob", f"HEAD:{FILE}"]
+    return subprocess.run(words, cwd=repo.root, capture_output=True, check=True).stdout
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_driver_merges_what_a_user_reads_and_gives_git_what_it_stores(repo, kind):
+    set_up(repo, kind)
+    part(repo)
+    said(repo, "merge", "-q", "other", "-m", "merged")
+    assert shown(repo.root) == ALL
+    assert b'"content"' not in stored(repo)
+    assert repo.status() == ""
+
+
+@pytest.mark.parametrize("kind", ["gzip", "lfs", "crypt"])  # git merges none of these as text without a conflict
+def test_sync_merges_what_a_user_reads_in_a_clone_without_the_driver(repo, kind):
+    set_up(repo, kind)
+    part(repo)
+    repo.git("config", "--remove-section", "merge.memsync")
+    said(repo, "merge", "-q", "other", code=1)
+    done = memsync("sync", cwd=repo.root)
+    assert (done.code, "resolved the conflict" in done.out) == (0, True)
+    repo.git("commit", "-qm", "merged")
+    assert shown(repo.root) == ALL
+    assert b'"content"' not in stored(repo)
+
+
+def test_what_a_hand_wrote_between_pointers_is_kept(repo):
+    set_up(repo, "lfs")
+    part(repo)
+    repo.git("config", "--remove-section", "merge.memsync")
+    said(repo, "merge", "-q", "other", code=1)
+    with repo.memories.open("a") as file:
+        file.write('{"content":"by hand","id":"mm-hand22"}\n')
+    assert memsync("sync", cwd=repo.root).code == 0
+    assert shown(repo.root) == {*ALL, "by hand"}
+
+
+def test_without_the_filter_the_driver_leaves_the_conflict_and_both_sides(repo):
+    set_up(repo, "rot")
+    part(repo)
+    repo.git("config", "--remove-section", "filter.rot")
+    told = said(repo, "merge", "other", code=1)
+    assert "git's filter rot does not give its text here" in told
+    assert len(repo.git("ls-files", "-u").splitlines()) == 3
+    refused = memsync("sync", cwd=repo.root)
+    assert (refused.code, "filter rot" in refused.out + refused.err) == (1, True)
+    repo.git("merge", "--abort")
+    add_filter(repo, "rot")
+    repo.memories.unlink()
+    repo.git("checkout", "--", FILE)
+    said(repo, "merge", "-q", "other", "-m", "merged")
+    assert shown(repo.root) == ALL
+
+
+@pytest.mark.parametrize(
+    "head", [b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", b"\0GITCRYPT\0\x01\x02"]
+)
+def test_nothing_is_written_to_a_pointer_or_to_what_is_encrypted(repo, head):
+    repo.write_memories(head)
+    refused = memsync("add", "A memory for nobody", cwd=repo.root)
+    assert (refused.code, "run `git lfs pull` or `git-crypt unlock`" in refused.err) == (1, True)
+    assert repo.memories.read_bytes() == head
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_commit_is_told_of_no_line_that_cannot_be_read(repo, kind):
+    set_up(repo, kind)
+    part(repo)
+    assert memsync("add", "One more for the commit", cwd=repo.root).code == 0
+    assert "not JSON" not in said(repo, "commit", "-qam", "more")
