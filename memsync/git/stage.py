@@ -99,9 +99,10 @@ def stage_checked(checkout: Checkout, store: Store, allow: Allow) -> Left:
         GitRefused, StoreError
     """
     path = path_of(checkout, store)
-    if state(checkout, path) == "??" and (left := find_removal(checkout, path)):
+    head = checkout.run("cat-file", "blob", f"HEAD:{path}")
+    if head.code and state(checkout, path) == "??" and (left := find_removal(checkout, path)):
         return left
-    since = smudge(checkout, path, checkout.run("cat-file", "blob", f"HEAD:{path}").out)
+    since = smudge(checkout, path, head.out)
     return Left(find_secret(checkout.top / path, since, allow, named=path)) or stage_whole(checkout, store)
 
 
