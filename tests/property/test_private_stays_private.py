@@ -156,6 +156,7 @@ class Walk:
         assert MARK not in self.repo.git("log", "--all", "-p", "--no-textconv"), self.did
 
 
+@pytest.mark.timeout(120 + 5 * STEPS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_private_text_leaves_only_marked_or_when_somebody_says_so(repo: GitRepo, seed: int):
     walk = Walk(repo, seed)
