@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from memsync.agents.injection import Reply
+    from memsync.memories.project import Project
     from memsync.store.config import Loaded
     from memsync.store.places import Layout
 
@@ -265,6 +266,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
             raise
         reply.used()
         _answered.append(event)
+        _note_changes(project)
         _start_another(event, project.layout, project.loaded)
         if project.is_behind and _claim(cwd):
             if not project.screen_all(seconds=_REST * wire.bound(os.environ)):
@@ -275,6 +277,14 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
                 os.unlink(_claimed.pop())
     project.stores.close()
     keep_patterns()
+
+
+def _note_changes(project: Project) -> None:
+    """Let `memsync undo` know of what the hook wrote."""
+    if project.has_changed:
+        from memsync.memories.undoing import note_steps
+
+        note_steps(project, "(a hook of an agent)")
 
 
 def _start_another(event: str, layout: Layout, loaded: Loaded) -> None:

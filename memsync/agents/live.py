@@ -93,7 +93,7 @@ class Live:
 
     def _note(self, project: Project) -> None:
         """Let `memsync undo` take back what was written."""
-        if any(store.touched for store in project.stores.values()):
+        if project.has_changed:
             from memsync.memories.undoing import note_steps
 
             note_steps(project, f"(a change {self._face})")

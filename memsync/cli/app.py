@@ -313,7 +313,7 @@ def command(
             try:
                 answer = function(project, **options)
             finally:  # also what was written before a question that nobody answered
-                if any(store.touched for store in project.stores.values()):
+                if project.has_changed:
                     from memsync.memories.undoing import note_steps
 
                     note_steps(project, ctx.command_path.removeprefix("memsync "))

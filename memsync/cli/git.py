@@ -54,6 +54,8 @@ def install(project: Project, /, no_hooks: bool) -> Answer:
     from memsync.git.install import install as put
 
     done = driver.install(_require_top(project)) if no_hooks else put(_require_layout(project))
+    if done:
+        project.journal.note_change("installed git's hooks or merge driver", "git uninstall")
     return Answer({"done": done}, "\n".join(done) or "nothing to do")
 
 
@@ -68,6 +70,8 @@ def uninstall(project: Project, /) -> Answer:
     from memsync.git.install import uninstall as take_out
 
     done = take_out(_require_layout(project))
+    if done:
+        project.journal.note_change("took our hooks out of git", "git install")
     return Answer({"done": done}, "\n".join(done) or "nothing to do")
 
 

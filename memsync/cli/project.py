@@ -110,6 +110,8 @@ def init(
         git_hooks=not no_git_hooks,
         allow_tools=allow_tools,
     )
+    if result.done and not dry_run:
+        project.journal.note_change("set memsync up here", "uninstall")
     where = project.layout.place("stealth" if stealth else "project").memories
     end = [] if dry_run else [f'memories live in {where}; try: memsync remember "…"']
     return Answer({"path": where, **as_json(result)}, render.installed(result, end))
@@ -151,6 +153,8 @@ def uninstall(
     )
     if purge:
         result = _purge(project, result, copies, dry_run=dry_run)
+    elif result.done and not dry_run:
+        project.journal.note_change("took memsync out of the agents' settings", "init")
     return Answer(result, render.installed(result, []))
 
 

@@ -63,6 +63,9 @@ def config(
             require_person(project, "switch stealth off")
         turn = _turn_on if stealth == "on" else _turn_off
         result = turn(project, options["move"], ask=sys.stdin.isatty() and not options["yes"])
+        project.journal.note_change(
+            f"switched stealth {stealth}", f"config --stealth {'off' if stealth == 'on' else 'on'}"
+        )
         return Answer(result, "\n".join(result["done"]))
     if options["move"] is not None or options["yes"]:
         raise UsageError("--move, --keep and --yes go with --stealth on or off")

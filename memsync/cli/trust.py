@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Collection, Sequence
 
@@ -45,9 +46,7 @@ def trust(project: Project, /, names: tuple[str, ...], *, yes: bool, **said: boo
         raise UsageError("give one of --show, --refuse and --revoke")
     approvals = Approvals(project.layout)
     if said["revoke"]:
-        done = approvals.remove(_pick_names(names, approvals.names))
-        told = [f"no longer decided: {render.one_line(name)}" for name in done]
-        return _answer(project, done, told or ["nothing was approved or refused"])
+        return _revoke(project, approvals, _pick_names(names, approvals.names))
     found = find_instructions(project.layout, project.loaded)
     chosen = [one for one in found if one.name in _pick_names(names, [one.name for one in found])]
     waiting = [one for one in chosen if not approvals.cover(one) and (names or approvals.wait(one))]
@@ -69,11 +68,20 @@ def trust(project: Project, /, names: tuple[str, ...], *, yes: bool, **said: boo
     return _note(project, waiting, "approved", lines)
 
 
+def _revoke(project: Project, approvals: Approvals, names: Sequence[str]) -> Answer:
+    done = approvals.remove(names)
+    if done:
+        project.journal.note_change(f"no longer decided: {', '.join(done)}", shlex.join(["trust", *done]))
+    told = [f"no longer decided: {render.one_line(name)}" for name in done]
+    return _answer(project, done, told or ["nothing was approved or refused"])
+
+
 def _note(project: Project, ones: Sequence[Instruction], word: Word, lines: Sequence[str]) -> Answer:
     """Note *word* of *ones*, and answer so after *lines*."""
     keep_key(project.layout)
     Approvals(project.layout).add(ones, word)
     names = [one.name for one in ones]
+    project.journal.note_change(f"{word} {', '.join(names)}", shlex.join(["trust", *names, "--revoke"]))
     return _answer(project, names, [*lines, *(f"{word}: {render.one_line(name)}" for name in names)])
 
 

@@ -7,7 +7,7 @@ texts of memories from the local history. `purge` drops the notes of its ids.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,7 @@ from memsync.janitor.queue import COPIES, Action, Card, needs_text, read_card
 from memsync.janitor.run import apply
 from memsync.learn.candidates import Candidates, make_proposal, make_record
 from memsync.learn.corrections import Said
-from memsync.memories import edits, sharing
+from memsync.memories import edits, sharing, undoing
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
 from memsync.records import Memory, Scope, shown_id, tick
@@ -62,7 +62,7 @@ def decide(project: Project, name: str, action: Action, *, was: str, text: str =
         raise UsageError(f"{action} is no choice for this card; choose {', '.join(card.actions)}")
     if needs_text(action) and not text.strip():
         raise UsageError("there is no text to write")
-    before = _seal_all(project)
+    before, noted = _seal_all(project), len(project.journal.changes)
     note: Note = {"name": name, "action": action}
     said = ""
     try:
@@ -71,6 +71,9 @@ def decide(project: Project, name: str, action: Action, *, was: str, text: str =
         note["touched"] = [] if note.keys() & {"moved", "run"} else _compare(before, _seal_all(project))
         if said or note["touched"] or note.get("run"):
             _append(project, note)
+    if not note["touched"] and not note.keys() & {"moved", "run", "proposal"}:
+        del project.journal.changes[noted:]  # the card says it as a whole
+        project.journal.note_change(said, "review --undo")
     return Decision(name=name, action=action, said=said, corrected=note.get("corrected", ""))
 
 
@@ -296,20 +299,32 @@ def undo(project: Project, name: str = "") -> Decision:
     _write(project, notes[:-1])
     _undo_memories(project, note.get("touched", []))
     _undo_rest(project, note)
+    said = f"took back: {note['action']} of {shown_id(note['name'].rpartition(':')[2])}"
+    project.journal.note_change(said, "review")
     return Decision(
         name=note["name"],
         action=note["action"],
-        said=f"took back: {note['action']} of {shown_id(note['name'].rpartition(':')[2])}",
+        said=said,
         corrected=note.get("corrected", ""),
     )
 
 
-def put_back(project: Project, taken: Collection[tuple[str, str]]) -> None:
-    """Let the card wait again whose decision, the last one, wrote just the memories *taken*, which `memsync undo` took back."""
-    notes = _read_log(project)
-    if notes and taken and {(scope, id_) for scope, id_, *_ in notes[-1].get("touched", [])} == set(taken):
+def undo_command(project: Project, ref: str = "", *, again: bool = False) -> undoing.Undone:
+    """Do as `undoing.undo`, and let what the command decided about wait again: candidates, and the card of the last decision.
+
+    Raises:
+        MemsyncError, StoreError: nothing was changed.
+    """
+    done, waiting = undoing.undo(project, ref, again=again), Candidates(project)
+    for raw in done.proposals:
+        if memory := jsonl.read_line(raw.encode()).memory:
+            (waiting.take_again if again else waiting.put_back)(make_proposal(memory))
+    notes, taken = _read_log(project), {(entry.scope, entry.id) for entry in (*done.brought, *done.removed)}
+    if not again and notes and taken and {(scope, id_) for scope, id_, *_ in notes[-1].get("touched", [])} == taken:
         _write(project, notes[:-1])
         _undo_rest(project, notes[-1])
+    undoing.begin_command(project)
+    return done
 
 
 def _undo_memories(project: Project, touched: list[list[Any]]) -> None:

@@ -128,8 +128,11 @@ def name(project: Project, row: Row) -> str:
 
 def confirm(project: Project, chosen: Iterable[Row]) -> None:
     """Mark decisions as correct."""
-    for row in chosen:
+    rows = list(chosen)
+    for row in rows:
         project.state(row.scope).set_reviewed([row.decision.number], "confirmed")
+    if rest := sum(not row.is_copy for row in rows):  # the very same text is a matter of bookkeeping
+        project.journal.note_change(f"confirmed {count(rest, 'decision')} of the dedup log")
 
 
 def confirm_copies(project: Project) -> int:

@@ -14,13 +14,14 @@ from memsync.format import codec, jsonl
 from memsync.format.linediff import diff_lines
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Remembered
-from memsync.records import ALLOW_TAG, Memory, Scope, clean_content, content_hash, derive_id
+from memsync.records import ALLOW_TAG, Memory, Scope, clean_content, content_hash, derive_id, shown_id
 from memsync.skills import check, file
 from memsync.skills.entries import SkillEntry
 from memsync.skills.store import SKILL_FILE
 from memsync.store import files
 from memsync.store.lock import lock
 from memsync.store.places import Place
+from memsync.system.texts import count
 
 _MEMORIES: Final = "memories.jsonl"
 _REJECTED: Final = "rejected.txt"
@@ -75,6 +76,7 @@ class Candidates:
         folder = self._folder_of_skill(name)
         folder.drop_skill(name)
         folder.write_skill(name, data)
+        self._project.journal.note_change(f"proposed the skill {name}", f"skill reject {name}")
         return folder.skill_path(name)
 
     def skill_path(self, name: str) -> Path:
@@ -125,7 +127,7 @@ class Candidates:
             entry = skills.update(name, **_read_fields(data, name), scope=scope)
         else:
             entry = skills.create(name, data.decode(), scope=scope)
-        self.reject_skill(name)
+        self._folder_of_skill(name).drop_skill(name)
         return entry
 
     def reject_skill(self, name: str) -> None:
@@ -136,6 +138,7 @@ class Candidates:
         """
         self._read_skill(name)
         self._folder_of_skill(name).drop_skill(name)
+        self._project.journal.note_change(f"dropped the candidate skill {name}")
 
     # memories
 
@@ -157,6 +160,9 @@ class Candidates:
                 found.append(replace(proposal, memory=memory))
             found = best_of(found, most)
             self._here.write_memories([*self._here.read_memories(), *found])
+        if found:
+            ids = " ".join(one.memory.id for one in found)
+            self._project.journal.note_change(f"proposed {count(len(found), 'memory')}", f"reject {ids}")
         return found
 
     def memories(self) -> list[Proposal]:
@@ -202,6 +208,7 @@ class Candidates:
             draft = Draft(vetted, scope, memory.importance, replaces, is_chosen=is_chosen, is_approved=True)
             done.append(store_draft(self._project, draft))
             self._drop({memory.id})
+            self._note("approved", proposal)
         return done
 
     def reject(self, ids: Iterable[str]) -> list[Proposal]:
@@ -214,7 +221,14 @@ class Candidates:
         with self._here.writing():
             self._here.add_rejected(content_hash(one.memory.content) for one in chosen)
         self._drop({one.memory.id for one in chosen})
+        for one in chosen:
+            self._note("rejected", one)
         return chosen
+
+    def _note(self, decided: str, proposal: Proposal) -> None:
+        self._project.journal.note_change(
+            f"{decided} {proposal.memory.content}", proposal=codec.encode(make_record(proposal))
+        )
 
     def _find_replaced(self, memory: Memory) -> tuple[Entry, ...]:
         """Return what *memory* supersedes and is still there."""
@@ -243,6 +257,9 @@ class Candidates:
         if new.memory.content != old.memory.content:
             with self._here.writing():
                 self._here.add_rejected([content_hash(old.memory.content)])
+            self._project.journal.note_change(
+                f"changed the candidate {shown_id(new.memory.id)}", f"candidates edit {new.memory.id}"
+            )
         return new
 
     def put_back(self, proposal: Proposal) -> None:
@@ -252,6 +269,14 @@ class Candidates:
             waiting = self._here.read_memories()
             if proposal.memory.id not in {one.memory.id for one in waiting}:
                 self._here.write_memories([*waiting, proposal])
+
+    def take_again(self, proposal: Proposal) -> None:
+        """Have *proposal*, which was put back, decided about as before: stored meanwhile, or else rejected."""
+        hash_ = content_hash(proposal.memory.content)
+        if not any(store.by_hash(hash_) for store in self._project.stores.values()):
+            with self._here.writing():
+                self._here.add_rejected([hash_])
+        self._drop({proposal.memory.id})
 
     def _find(self, ids: Iterable[str]) -> list[Proposal]:
         waiting = self.memories()

@@ -1,4 +1,4 @@
-"""Noting what memories were used for, and what was decided on new texts, in batches."""
+"""Noting what memories were used for, what was decided on new texts, in batches, and what else a command changed."""
 
 from __future__ import annotations
 
@@ -27,6 +27,17 @@ class Use(NamedTuple):
     session: str | None = None
 
 
+class Change(NamedTuple):
+    """Something besides memories that a command changed, and the command that takes it back, "" where none does.
+
+    `proposal`: the record of a candidate that was decided about, which `undo` lets wait again.
+    """
+
+    what: str
+    way: str = ""
+    proposal: str = ""
+
+
 class Journal:
     """Collects uses and decisions; *state_of* returns where those of a scope are kept, and *env* may name the session.
 
@@ -41,6 +52,7 @@ class Journal:
         self._uses: list[Use] = []
         self._decisions: list[tuple[Scope, Dedup]] = []
         self._logged_at = time.monotonic()
+        self.changes: list[Change] = []  # since the last command was noted (memories/undoing.py)
 
     @property
     def is_full(self) -> bool:
@@ -66,6 +78,10 @@ class Journal:
     def session_id(self) -> str | None:
         """The agent session that this runs in, if somebody or the environment names one."""
         return self._session or self._env.get("MEMSYNC_SESSION_ID") or self._env.get("CLAUDE_CODE_SESSION_ID") or None
+
+    def note_change(self, what: str, way: str = "", proposal: bytes = b"") -> None:
+        """Have `memsync undo` know of a `Change`, so that it takes nothing older back in its place."""
+        self.changes.append(Change(what, way, proposal.decode()))
 
     def add_use(self, use: Use) -> None:
         """Note *use*, which is the present session's; `write` writes it."""

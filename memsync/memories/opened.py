@@ -58,7 +58,7 @@ class Opened:
         """What is known of memories that hold a secret, or read like orders; who meets none loads no rules."""
         from memsync.memories.screening import Screening
 
-        return Screening(self.layout, self.state)
+        return Screening(self.layout, self.state, self.journal.note_change)
 
     def reload(self) -> None:
         """Read the settings files again.
@@ -81,6 +81,11 @@ class Opened:
         self._reader = None
         self.vetting.use(loaded.settings.allow_secrets)
         self.stores.follow(loaded.settings)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether something was written that is not noted for `memsync undo` yet."""
+        return bool(self.journal.changes) or any(store.touched for store in self.stores.values())
 
     @property
     def author(self) -> str | None:

@@ -16,7 +16,7 @@ from memsync.errors import MemsyncError
 from memsync.memories.results import Entry
 from memsync.memories.stores import keep_key
 from memsync.poison.fingerprints import fingerprint, instruction_of, mark, version_of_rules
-from memsync.records import SCOPES, Memory, Scope
+from memsync.records import SCOPES, Memory, Scope, shown_id
 from memsync.store.places import Layout
 from memsync.store.state import State
 from memsync.store.trust import Approvals, Instruction
@@ -36,10 +36,13 @@ def is_rule(memory: Memory) -> bool:
 
 
 class Screening:
-    """Screens the memories of *layout*; *state_of* returns what is known of those of a scope. `save` keeps what was found."""
+    """Screens the memories of *layout*; *state_of* returns what is known of those of a scope, *note_change* tells the journal. `save` keeps what was found."""
 
-    def __init__(self, layout: Layout, state_of: Callable[[Scope], State]) -> None:
+    def __init__(
+        self, layout: Layout, state_of: Callable[[Scope], State], note_change: Callable[[str, str], object]
+    ) -> None:
         self._layout = layout
+        self._note_change = note_change
         self._state_of = state_of
         self._flaws: dict[bytes, str] = {}  # by mark
         self._secret: set[bytes] = set()  # marks of what holds something like a secret
@@ -175,6 +178,7 @@ class Screening:
         """
         keep_key(self._layout)
         Approvals(self._layout).add([self._instruction(entry)])
+        self._note_change(f"approved {shown_id(entry.id)}", f"approve {entry.id} --revoke")
 
     def revoke(self, entry: Entry) -> bool:
         """Take the approvals of *entry* back, and tell whether there was one.
@@ -183,7 +187,10 @@ class Screening:
             StoreError
         """
         names = [self._instruction(entry).name, self._as_rule(entry).name]
-        return bool(Approvals(self._layout).remove(names))
+        is_done = bool(Approvals(self._layout).remove(names))
+        if is_done:
+            self._note_change(f"{shown_id(entry.id)} is no longer approved", f"approve {entry.id}")
+        return is_done
 
     def _as_rule(self, entry: Entry) -> Instruction:
         """Return *entry* as what may ask, and no more: what was written here may read like an order all the same."""

@@ -1,7 +1,7 @@
-"""Taking back the last command that changed memories on this machine, and doing it again.
+"""Taking back the last command that changed something on this machine, and doing it again (docs/adr/0108).
 
 Noted is which memories it touched, by hashes of what they were before and after: the texts are in the local history. What
-was changed by somebody else since is left alone.
+was changed by somebody else since is left alone. Of what is no memory the command is noted that takes it back.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from memsync.errors import MemsyncError, Remedy, StoreError
 from memsync.format.jsonl import encode_all
 from memsync.memories.edits import expect_write
+from memsync.memories.journal import Change
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, format_time, shown_id, tick
 from memsync.store import files, local_history
-from memsync.system.dataclass import dataclass
 from memsync.system.digests import sha256
 from memsync.system.logs import Log
 from memsync.system.named import NamedTuple
@@ -43,16 +43,36 @@ class Step(NamedTuple):
 
 
 class Command(NamedTuple):
-    """One command that changed memories, as it was typed or in round brackets where it was not, when, and what it did."""
+    """One command that changed something, as it was typed or in round brackets where it was not, when, and what it did."""
 
     words: str
     at: str
     steps: tuple[Step, ...]
+    changes: tuple[Change, ...] = ()
 
     @property
     def name(self) -> str:
         """What people call it."""
         return spell_command(self.words)
+
+    @property
+    def id(self) -> str:
+        """What `undo` takes to name this one of several."""
+        return sha256(json.dumps([self.words, self.at, self.steps]).encode()).hexdigest()[:6]
+
+    @property
+    def ways(self) -> list[str]:
+        """What `undo` leaves, and the command that takes it back, if one does."""
+        return [_spell_way(change) for change in self.changes if not change.proposal]
+
+    @property
+    def can_go(self) -> bool:
+        """Whether `undo` can take anything of it back."""
+        return bool(self.steps) or any(change.proposal for change in self.changes)
+
+
+def _spell_way(change: Change) -> str:
+    return f"{change.what}; " + (f"`memsync {change.way}` takes that back" if change.way else "nothing takes that back")
 
 
 def spell_command(words: str) -> str:
@@ -60,14 +80,18 @@ def spell_command(words: str) -> str:
     return words[1:-1] if words.startswith("(") else f"`memsync {words}`"
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """What was taken back: of which command, and each memory as it is now, or as it was where it is gone."""
+class Undone(NamedTuple):
+    """What was taken back: of which command, and each memory as it is now, or as it was where it is gone.
+
+    `left` says what was not, and why. `proposals` are the records of the candidates that it decided about.
+    """
 
     command: str
     at: str
     brought: tuple[Entry, ...]
     removed: tuple[Entry, ...]
+    left: tuple[str, ...] = ()
+    proposals: tuple[str, ...] = ()
 
 
 Stack = Literal["done", "undone"]
@@ -80,8 +104,15 @@ def note_steps(project: Project, words: str) -> None:
         ids, olds = store.touched.keys(), store.touched.values()
         hashes = zip(_hash_all(olds), _hash_all(map(store.get, ids)), strict=True)
         steps += [Step(scope, id_, *both) for id_, both in zip(ids, hashes, strict=True) if both[0] != both[1]]
-    if steps and (path := _find_path(project)):
-        _add(path, Command(words, format_time(project.clock()), tuple(steps)))
+    changes = project.journal.changes
+    if (steps or changes) and (path := _find_path(project)):
+        _add(path, Command(words, format_time(project.clock()), tuple(steps), tuple(dict.fromkeys(changes))))
+    begin_command(project)
+
+
+def begin_command(project: Project) -> None:
+    """Begin a new command: what was written up to now is noted, or is none of its own."""
+    project.journal.changes.clear()
     for store in project.stores.values():
         store.touched.clear()
 
@@ -99,32 +130,90 @@ def forget_steps(project: Project, ids: Collection[str]) -> None:
         _write(path, kept)
 
 
-def list_commands(project: Project) -> list[Command]:
-    """Return the commands that can be taken back, the last first."""
+def list_commands(project: Project, *, again: bool = False) -> list[Command]:
+    """Return the commands that changed something, or those that can be done *again*, the last first."""
     path = _find_path(project)
-    return _read(path)["done"][::-1] if path else []
+    return _read(path)["undone" if again else "done"][::-1] if path else []
 
 
-def undo(project: Project, *, again: bool = False) -> Undone:
-    """Take the last command back; with *again* do what was taken back last.
+def find_texts(project: Project, commands: Sequence[Command]) -> dict[Step, str]:
+    """Return what the memory of each step of *commands* said after it, or before it where it is gone; "" where nobody knows."""
+    project.stores.refresh()
+    texts: dict[tuple[Scope, str, str], str] = {}
+    steps = [step for command in commands for step in command.steps if step.scope in project.stores]
+    for scope in dict.fromkeys(step.scope for step in steps):
+        ids = {step.id for step in steps if step.scope == scope}
+        lines = local_history.find_versions(project.store(scope).place.local, *ids)
+        held = [*filter(None, map(project.store(scope).get, ids)), *(line.memory for line in lines if line.memory)]
+        for memory, hashed in zip(held, _hash_all(held), strict=True):
+            texts.setdefault((scope, memory.id, hashed), memory.content)
+    return {step: texts.get((step.scope, step.id, step.after or step.before), "") for step in steps}
+
+
+def undo(project: Project, ref: str = "", *, again: bool = False) -> Undone:
+    """Take the last command back, or the one that *ref* names; with *again* do what was taken back last.
 
     Raises:
-        MemsyncError: there is none, or what it wrote was changed since; nothing was changed.
+        MemsyncError: there is none, or nothing of it can be taken back; nothing was changed, and nothing older taken back.
         StoreError
     """
     source: Stack = "undone" if again else "done"
     path = _find_path(project)
     stacks = _read(path) if path else {"done": [], "undone": []}
-    if path is None or not stacks[source]:
-        raise MemsyncError("no command that changed memories here can be ", "done again" if again else "taken back")
-    last = stacks[source].pop()
+    last = _choose(stacks[source], ref, again=again)
+    if path is None or not last.can_go:
+        raise MemsyncError(f"{last.name} is not taken back by undo: {'; '.join(last.ways)}", *_go_past(stacks[source]))
     steps = last.steps if again else [step._replace(before=step.after, after=step.before) for step in last.steps]
-    done = _go(project, last, steps, [*stacks["done"], *stacks["undone"]])
+    left = _find_changed(project, steps)
+    taken = tuple(step for step in steps if step.id not in left)
+    if steps and not taken:
+        why = f"{' and '.join(map(shown_id, left))} was changed since {last.name}, so nothing was taken back; "
+        raise MemsyncError(
+            why, Remedy("memory history", left[0]), " shows what became of it", *_go_past(stacks[source])
+        )
+    stacks[source].remove(last)
+    done = _go(project, last, taken, [*stacks["done"], *stacks["undone"]])
+    last = last._replace(steps=tuple(step for step in last.steps if step.id not in left))
     stacks["done" if again else "undone"].append(last)
     _write(path, stacks)
-    for store in project.stores.values():
-        store.touched.clear()  # this is no command of its own
-    return done
+    begin_command(project)
+    told = [f"{shown_id(id_)} was changed since and stays as it is" for id_ in left]
+    proposals = () if left else tuple(change.proposal for change in last.changes if change.proposal)
+    return done._replace(left=(*told, *last.ways), proposals=proposals)
+
+
+def _choose(commands: Sequence[Command], ref: str, *, again: bool) -> Command:
+    """Return the last of *commands*, or the one that *ref* names."""
+    found = [one for one in reversed(commands) if one.id.startswith(ref.lower())]
+    if commands and not found:
+        raise MemsyncError(
+            f"there is no command {ref!r} to take back; ", Remedy("undo", "--list"), " shows those there are"
+        )
+    if not found:
+        raise MemsyncError("no command that changed memories here can be ", "done again" if again else "taken back")
+    return found[0]
+
+
+def _go_past(commands: Sequence[Command]) -> tuple[str | Remedy, ...]:
+    """Say how an earlier one of *commands* is taken back, if there is one."""
+    return (
+        ("; ", Remedy("undo", "ID"), " takes an earlier command back, by its ID in ", Remedy("undo", "--list"))
+        if commands[1:]
+        else ()
+    )
+
+
+def _find_changed(project: Project, steps: Sequence[Step]) -> list[str]:
+    """Return the ids of those memories that are no longer what they are before *steps*."""
+    for scope in {step.scope for step in steps if step.scope in project.stores}:
+        expect_write(project, project.store(scope))
+    project.stores.refresh()
+    changed = (
+        step.id
+        for step in steps
+        if step.scope not in project.stores or _hash(project.stores[step.scope].get(step.id)) != step.before
+    )
+    return [*dict.fromkeys(changed)]
 
 
 def _go(project: Project, command: Command, steps: Sequence[Step], others: Sequence[Command]) -> Undone:
@@ -132,13 +221,6 @@ def _go(project: Project, command: Command, steps: Sequence[Step], others: Seque
 
     The *others* can be taken back or done again afterwards: a memory that is moved takes along what they need.
     """
-    for scope in {step.scope for step in steps if step.scope in project.stores}:
-        expect_write(project, project.store(scope))
-    project.stores.refresh()
-    for step in steps:
-        if step.scope not in project.stores or _hash(project.stores[step.scope].get(step.id)) != step.before:
-            why = f"{shown_id(step.id)} was changed since {command.name}, so nothing was taken back; "
-            raise MemsyncError(why, Remedy("memory history", step.id), " shows what became of it")
     moved = {step.id: step.scope for step in steps if step.after and any(_is_same_moved(step, o) for o in steps)}
     rest = [step for step in steps if step.id not in moved]
     gone = [project.get(step.id, step.scope) for step in rest if not step.after]
@@ -239,8 +321,9 @@ def _read(path: Path) -> dict[str, list[Command]]:
 
 
 def _as_command(row: Sequence[Any]) -> Command:
-    words, at, steps = row
-    return Command(words, at, tuple(Step(*step) for step in steps))
+    words, at, steps, *rest = row
+    changes = rest[0] if rest else ()
+    return Command(words, at, tuple(Step(*step) for step in steps), tuple(Change(*change) for change in changes))
 
 
 def _add(path: Path, command: Command) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -86,13 +87,21 @@ def set_value(project: Project, key: str, value: str, *, is_global: bool) -> Pat
     place = project.layout.place(scope)
     if scope == "stealth":
         keep_key(project.layout)
+    was = config.read_own(place, name)
     with project.store(scope).writing():
         if scope == "project":
             said = trust.of_setting(project.layout, place.config, name, parsed)
             _approve_own(project, said, acts=trust.acts(name, parsed))
         config.store(place, key, value)
     project.reload()
+    project.journal.note_change(f"set {name}", _spell_way(name, was, place))
     return place.config
+
+
+def _spell_way(name: str, was: object, place: Place) -> str:
+    """Return the command that gives the setting *name* of *place* the value that it *was*, or takes it out."""
+    where = ["--global"] if place.scope == "global" else []
+    return shlex.join(["config", *where, *(["--unset", name] if was is None else ["--", name, settings.spell(was)])])
 
 
 def unset_value(project: Project, key: str, *, is_global: bool) -> Path:
@@ -116,6 +125,7 @@ def unset_value(project: Project, key: str, *, is_global: bool) -> Path:
     for place, value in said.items():
         with project.store(place.scope).writing():
             config.drop(place, name, value)
+        project.journal.note_change(f"took out {name}", _spell_way(name, value, place))
     project.reload()
     return next(iter(said)).config
 
@@ -139,6 +149,7 @@ def rewrite_settings(project: Project, place: Place, text: str, was: bytes) -> N
             said = trust.of_setting(project.layout, place.config, key, value)
             _approve_own(project, said, acts=trust.acts(key, value))
     project.reload()
+    project.journal.note_change(f"changed {place.config.name}", f"config edit{' --global' * (place.scope == 'global')}")
 
 
 def _scope_of(project: Project, name: str, value: object) -> Scope:

@@ -70,6 +70,12 @@ def bring_in(project: Project, source: Path, *, scope: Scope | None = None, forc
                 store.remove(guest.name)
             if guest.name not in same:
                 _write(store, guest)
+                skills.note(
+                    f"imported the skill {guest.name}",
+                    "restore" if guest.name in taken else "delete",
+                    guest.name,
+                    scope,
+                )
     words = dict.fromkeys(same, "kept") | dict.fromkeys(taken, "replaced")
     return [Brought(words.get(guest.name, "imported"), skills.get(guest.name, scope)) for guest in guests]
 

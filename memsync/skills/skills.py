@@ -187,6 +187,7 @@ class Skills:
         self.refuse_secret(data, store.place.scope)
         with store.writing():
             store.create(name, data)
+        self.note(f"created the skill {name}", "delete", name, store.place.scope)
         return self.get(name, store.place.scope)
 
     def update(
@@ -229,6 +230,12 @@ class Skills:
                 store.rename(entry.name, name, renamed, was=data)
                 data, new = renamed, file.edit(renamed, changes)
             store.rewrite(name, new, was=data)
+        if name != entry.name:
+            self._project.journal.note_change(
+                f"renamed the skill {entry.name}", f"skill update {name} --name {entry.name}"
+            )
+        if new != data:
+            self.note(f"changed the skill {name}", "restore", name, entry.scope)
         return self.get(name, entry.scope)
 
     def delete(self, ref: str, scope: Scope | None = None) -> SkillEntry:
@@ -241,6 +248,7 @@ class Skills:
         store = self.store_to_write(entry.scope)
         with store.writing():
             store.remove(entry.name)
+        self.note(f"deleted the skill {entry.name}", "restore", entry.name, entry.scope)
         return entry
 
     def restore(self, name: str, scope: Scope | None = None) -> SkillEntry:
@@ -256,8 +264,15 @@ class Skills:
             raise SkillNotFound(name, " that was changed or removed on this machine")
         store = self.store_to_write(known[0])
         with store.writing():
+            is_new = not store.path(name).exists()
             store.restore(name)
+        self.note(f"restored the skill {name}", "delete" if is_new else "restore", name, known[0])
         return self.get(name, known[0])
+
+    def note(self, what: str, verb: str, name: str, scope: Scope) -> None:
+        """Have `memsync undo` know of a change, and that *verb* takes it back."""
+        where = "" if scope == "project" else f" --scope {'private' if scope == 'stealth' else scope}"
+        self._project.journal.note_change(what, f"skill {verb} {name}{where}")
 
     def apply(self, ref: str, *, outcome: bool | None = None, scope: Scope | None = None) -> SkillEntry:
         """Return a skill to follow, and count the use; with an *outcome* count that instead.
@@ -294,6 +309,7 @@ class Skills:
             if new != data:
                 with self.store_to_write(entry.scope).writing():
                     store.rewrite(name, new, was=data)
+                self.note(f"fixed the skill {name}", "restore", name, entry.scope)
                 problems, mended = check.check(new, name), True
         return Checked(name=name, path=entry.path, problems=tuple(problems), mended=mended)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memsync.errors import MemsyncError, Remedy
+from memsync.janitor import deciding
 from memsync.memories import undoing
 from memsync.memories.project import Project
 from memsync.system.texts import count
@@ -25,6 +26,6 @@ def take_back(project: Project, given: Given) -> Done:
         raise MemsyncError(
             "something else was written since, so nothing was taken back; ", Remedy("undo", "--list"), " shows what"
         )
-    done = undoing.undo(project)
+    done = deciding.undo_command(project)
     changed = len(done.brought) + len(done.removed)
     return Done(f"took it back: {count(changed, 'memory')} as before", "/", [spell.command("undo")])

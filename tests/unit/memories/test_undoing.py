@@ -149,13 +149,21 @@ def test_what_came_before_a_move_out_of_sight_is_taken_back_after_it_and_nothing
     assert texts(repo) == {("project", "the API listens on 8082")}
 
 
-def test_nothing_is_taken_back_where_somebody_changed_it_since(repo, command):
+def test_what_somebody_changed_since_stays_and_the_rest_is_taken_back(repo, command):
     both = command("import", lambda p: [p.remember("prices are integers"), p.remember("dates are in UTC")])
     with Project.open(repo.root) as project:  # no command of this machine: an agent, or a checkout
         project.update(both[0].entry.id, importance=0.1)
-    with pytest.raises(MemsyncError, match="was changed since `memsync import`, so nothing was taken back"):
+    assert go(repo).left == (f"{both[0].entry.id} was changed since and stays as it is",)
+    assert texts(repo) == {("project", "prices are integers")}
+
+
+def test_nothing_is_taken_back_where_somebody_changed_all_of_it_since(repo, command):
+    one = command("remember", lambda p: p.remember("prices are integers")).entry
+    with Project.open(repo.root) as project:  # no command of this machine: an agent, or a checkout
+        project.update(one.id, importance=0.1)
+    with pytest.raises(MemsyncError, match="was changed since `memsync remember`, so nothing was taken back"):
         go(repo)
-    assert len(texts(repo)) == 2
+    assert texts(repo) == {("project", "prices are integers")}
 
 
 def test_what_is_purged_is_in_no_note(repo, command):
