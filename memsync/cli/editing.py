@@ -15,7 +15,6 @@ from memsync.cli.options import allow_secret_option, filter_options, scope_optio
 from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.memories.undoing import forget_steps
 from memsync.records import Scope, shown_id
 
 
@@ -123,7 +122,6 @@ def forget(
         chosen = choose(project, refs, scope, filters, "forget", yes=yes)
         ids = [project.purge(entry.id, entry.scope) for entry in chosen] if purge else []
     if purge:
-        forget_steps(project, ids)
         return Answer({"purged": ids}, "\n".join(f"purged {shown_id(id_)}" for id_ in ids))
     gone = [project.forget(entry.id, entry.scope) for entry in chosen]
     lines = [render.entry_line(entry, project.clock(), "forgot ") for entry in gone]

@@ -71,9 +71,10 @@ def decide(project: Project, name: str, action: Action, *, was: str, text: str =
         note["touched"] = [] if note.keys() & {"moved", "run"} else _compare(before, _seal_all(project))
         if said or note["touched"] or note.get("run"):
             _append(project, note)
-    if not note["touched"] and not note.keys() & {"moved", "run", "proposal"}:
-        del project.journal.changes[noted:]  # the card says it as a whole
-        project.journal.note_change(said, "review --undo")
+    proposal = note.get("proposal", "").encode()
+    if proposal or not (note["touched"] or note.keys() & {"moved", "run"}):
+        del project.journal.changes[noted:]  # the card says it as a whole, with the text that it showed
+        project.journal.note_change(said, "" if proposal else "review --undo", proposal)
     return Decision(name=name, action=action, said=said, corrected=note.get("corrected", ""))
 
 

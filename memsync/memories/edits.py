@@ -11,7 +11,6 @@ from memsync.errors import AmbiguousId, Changed, InvalidMemory, MemoryNotFound, 
 from memsync.format.codec import decode
 from memsync.memories.results import Entry, Remembered
 from memsync.records import Memory, Scope, content_hash, find_id, format_time, shown_id, tick
-from memsync.store import local_history
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
@@ -251,26 +250,6 @@ def forget(project: Project, ref: str, scope: Scope | None, *, keep: bool = True
             raise Changed(shown_id(old.id))
         store.remove([old.id], tick(project.clock(), old.written_at), keep=keep)
     return entry
-
-
-def purge(project: Project, ref: str, scope: Scope | None) -> str:
-    """Remove what *ref* names and what the local histories have of it, and return its id; `Project.purge` says more."""
-    stores: Mapping[Scope, Store] = {scope: project.store(scope)} if scope else project.stores
-    project.stores.refresh()
-    known = {where: {*store.memories(), *store.replaced()} for where, store in stores.items()}
-    id_ = find_id(ref, (id_ for ids in known.values() for id_ in ids))
-    for store in project.stores.values():
-        local_history.drop_decisions(store.place.local, id_)
-    try:
-        for where in (where for where, ids in known.items() if id_ in ids):
-            if stores[where].get(id_):
-                forget(project, id_, where, keep=False)
-            with (store := project.store_to_write(where)).writing():
-                local_history.drop(store.place.local, [id_], private=store.place.private)
-    finally:
-        with suppress(MemsyncError):
-            project.finder.drop()
-    return id_
 
 
 def restore(project: Project, ref: str, scope: Scope | None) -> Remembered:

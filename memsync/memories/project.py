@@ -315,7 +315,9 @@ class Project(Opened):
         Raises:
             MemoryNotFound, AmbiguousId, StoreError
         """
-        return edits.purge(self, ref, scope)
+        from memsync.memories.purging import purge
+
+        return purge(self, ref, scope)
 
     def restore(self, ref: str, scope: Scope | None = None) -> Remembered:
         """Bring an archived memory back, or undo the last `forget` or `update` of one on this machine.

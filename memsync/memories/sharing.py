@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.errors import NotShared, Remedy, UsageError
-from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, format_time, tick
 from memsync.store import bystealth, checkout, local_history
 from memsync.store.store import Store
+
+if TYPE_CHECKING:
+    from memsync.memories.project import Project
 
 # A memory with this tag is never shared by accident: take the tag off first.
 PRIVATE_TAG: Final = "private"

@@ -16,7 +16,6 @@ from memsync.errors import MemsyncError, Remedy, StoreError
 from memsync.format.jsonl import encode_all
 from memsync.memories.edits import expect_write
 from memsync.memories.journal import Change
-from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, format_time, shown_id, tick
 from memsync.store import files, local_history
@@ -25,6 +24,7 @@ from memsync.system.logs import Log
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
+    from memsync.memories.project import Project
     from memsync.store.store import Store
 
 _FILE: Final = "undo.json"
@@ -117,17 +117,22 @@ def begin_command(project: Project) -> None:
         store.touched.clear()
 
 
-def forget_steps(project: Project, ids: Collection[str]) -> None:
-    """Drop what is noted of *ids*, which are gone for good."""
+def forget_steps(project: Project, ids: Collection[str], texts: Collection[str] = ()) -> None:
+    """Drop what is noted of *ids* and *texts*, which are gone for good."""
     for store in project.stores.values():
         for id_ in ids:
             store.touched.pop(id_, None)
     if (path := _find_path(project)) and path.exists():
         kept = {
-            name: [one for one in commands if not any(step.id in ids for step in one.steps)]
-            for name, commands in _read(path).items()
+            name: [one for one in commands if not _names(one, ids, texts)] for name, commands in _read(path).items()
         }
         _write(path, kept)
+
+
+def _names(command: Command, ids: Collection[str], texts: Collection[str]) -> bool:
+    spelled = [json.dumps(text)[1:-1] for text in texts]
+    said = json.dumps([(change.what, json.loads(change.proposal or "{}")) for change in command.changes])
+    return any(step.id in ids for step in command.steps) or any(text in said for text in spelled)
 
 
 def list_commands(project: Project, *, again: bool = False) -> list[Command]:
@@ -196,11 +201,7 @@ def _choose(commands: Sequence[Command], ref: str, *, again: bool) -> Command:
 
 def _go_past(commands: Sequence[Command]) -> tuple[str | Remedy, ...]:
     """Say how an earlier one of *commands* is taken back, if there is one."""
-    return (
-        ("; ", Remedy("undo", "ID"), " takes an earlier command back, by its ID in ", Remedy("undo", "--list"))
-        if commands[1:]
-        else ()
-    )
+    return ("; undo takes the ID of an earlier command, from ", Remedy("undo", "--list")) if commands[1:] else ()
 
 
 def _find_changed(project: Project, steps: Sequence[Step]) -> list[str]:

@@ -7,7 +7,6 @@ of an id is the last that this machine wrote or replaced (docs/adr/0057).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 from functools import lru_cache
@@ -48,6 +47,11 @@ def find_versions(local: Path, *ids: str) -> list[Line]:
 def find_last(local: Path, *, removed: bool = True) -> dict[str, Line]:
     """Return the last line of each id: be it a record or a removal, or the last record if not *removed*."""
     return {line.id: line for line in _read_lines(local) if line.id and (removed or line.memory)}
+
+
+def find_all(local: Path) -> Iterator[Line]:
+    """Yield every line that the local history has, the first first."""
+    return _read_lines(local)
 
 
 def _read_lines(local: Path) -> Iterator[Line]:
@@ -123,12 +127,3 @@ def drop(local: Path, ids: Collection[str], *, private: bool) -> None:
 
 def _leave_out(data: bytes, ids: Collection[str]) -> bytes:
     return b"".join(line.raw + b"\n" for line in jsonl.read_lines(data) if line.id not in ids)
-
-
-def drop_decisions(local: Path, id_: str) -> None:
-    """Drop what is noted in *local* of decisions about *id_*: a note may hold the text that was proposed."""
-    path = local / DECISIONS
-    was, _ = files.read(path)
-    rows = b"".join(row for row in was.splitlines(keepends=True) if json.dumps(id_).encode()[1:-1] not in row)
-    if rows != was:
-        files.rewrite(path, rows, was=was, temp=path.with_suffix(".tmp"), private=True)

@@ -19,7 +19,7 @@ from memsync.errors import StoreError
 from memsync.records import format_time, parse_time, utc_now
 from memsync.store.files import ABSENT, Stamp, create, make_local, stamp
 from memsync.store.marks import Marks
-from memsync.store.tables import ABSORB_REST, ABSORB_USE, HAND_BACK, SCHEMA
+from memsync.store.tables import ABSORB_REST, ABSORB_USE, HAND_BACK, PURGE, SCHEMA
 from memsync.system import local
 from memsync.system.limits import read_json
 from memsync.system.logs import Log
@@ -241,6 +241,20 @@ class State:
         """Set the review status of rows of the dedup log."""
         rows = [(status, number) for number in numbers]
         self._write("UPDATE dedup_log SET review_status = ? WHERE id = ?", rows)
+
+    def purge(self, ids: Collection[str], texts: Collection[str]) -> None:
+        """Drop what is about the memories *ids* or holds one of *texts*, so that no byte of it stays in the files."""
+        if not self.path.exists():
+            return
+        with self._database() as db:
+            if db:
+                db.execute("PRAGMA secure_delete = ON")
+                values = {"ids": json.dumps([*ids]), "texts": json.dumps([*texts])}
+                for query in PURGE:
+                    db.execute(query, {name: value for name, value in values.items() if f":{name}" in query})
+                db.commit()
+                db.execute("VACUUM")
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def absorb(self, other: State) -> None:
         """Take over what *other* knows; a second time changes nothing."""

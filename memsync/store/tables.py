@@ -61,3 +61,14 @@ HAND_BACK: Final = (
     """DELETE FROM other.dedup_log WHERE (created_at, new_text, existing_id, decision)
     IN (SELECT created_at, new_text, existing_id, decision FROM main.dedup_log)""",
 )
+
+# What is taken out with memories that are purged: their use, and each decision or session that has a text of theirs.
+PURGE: Final = (
+    "DELETE FROM usage WHERE id IN (SELECT value FROM json_each(:ids))",
+    "DELETE FROM known WHERE id IN (SELECT value FROM json_each(:ids))",
+    "DELETE FROM session_memories WHERE memory_id IN (SELECT value FROM json_each(:ids))",
+    """DELETE FROM dedup_log WHERE existing_id IN (SELECT value FROM json_each(:ids))
+    OR new_text IN (SELECT value FROM json_each(:texts)) OR existing_text IN (SELECT value FROM json_each(:texts))
+    OR EXISTS (SELECT 1 FROM json_each(:ids) WHERE instr(rejected, CAST(value AS BLOB)))""",
+    "DELETE FROM workflow_state WHERE EXISTS (SELECT 1 FROM json_each(:texts) WHERE instr(variables, value))",
+)

@@ -236,7 +236,7 @@ def test_a_command_whose_memory_was_changed_since_is_gone_past_by_the_id_of_an_e
     refused = world.run("undo")
     assert refused.code == 1
     assert "nothing was taken back" in refused.err
-    assert "`memsync undo ID`" in refused.err
+    assert "undo takes the ID of an earlier command" in refused.err
     earlier = world.run("undo", "--list", "--json").json["commands"][1]
     assert [step["content"] for step in earlier["steps"]] == [PRECIOUS]
     world.do("undo", earlier["id"])

@@ -1,0 +1,99 @@
+"""Removing a memory and every word that this machine keeps of it; commits keep what they have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from memsync.errors import MemsyncError
+from memsync.format.codec import decode
+from memsync.memories import edits, undoing
+from memsync.records import Scope, content_hash, find_id
+from memsync.store import files, local_history
+
+if TYPE_CHECKING:
+    from memsync.memories.project import Project
+    from memsync.store.store import Store
+
+# What is written by line and may hold the text of a memory: candidates, runs of the janitor, decisions of the queue, logs.
+_ROWS: Final = ("*.jsonl", "*.undone", "*.log", "*.log.1", "*.json")
+_APART: Final = ("history.jsonl", "history.1.jsonl", "pending.jsonl", "undo.json")  # which are purged by id
+
+
+def purge(project: Project, ref: str, scope: Scope | None) -> str:
+    """Remove what *ref* names and what is kept of it, and return its id; `Project.purge` says more."""
+    stores: Mapping[Scope, Store] = {scope: project.store(scope)} if scope else project.stores
+    project.stores.refresh()
+    project.journal.write()
+    known = {where: {*store.memories(), *store.replaced()} for where, store in stores.items()}
+    id_ = find_id(ref, (id_ for ids in known.values() for id_ in ids))
+    ids, texts = _find_traces(project, id_)
+    try:
+        for where in (where for where, found in known.items() if id_ in found):
+            if stores[where].get(id_):
+                edits.forget(project, id_, where, keep=False)
+        for where in [where for where, store in project.stores.items() if store.place.local.is_dir()]:
+            place, state = project.store(where).place, project.state(where)
+            left = {one for one in ids if one == id_ and where not in stores}  # it lives on in another scope
+            with project.store(where).writing():
+                local_history.drop(place.local, ids - left, private=place.private)
+            state.purge(ids - left, texts)
+            _drop_rows(place.local, ids - left, texts, private=place.private)
+    finally:
+        with suppress(MemsyncError):
+            project.finder.drop()
+    undoing.forget_steps(project, ids, texts)
+    return id_
+
+
+def _find_traces(project: Project, id_: str) -> tuple[set[str], set[str]]:
+    """Return the id with those of the copies that were folded into it and live no more, and every text that they had."""
+    live = {one for store in project.stores.values() for one in store.memories()} - {id_}
+    ids, texts = {id_}, set[str]()
+    places = [store.place.local for store in project.stores.values()]
+    for scope in project.stores:
+        for row in project.state(scope).dedup_log():
+            memory = decode(row.rejected).memory if row.rejected else None
+            if row.existing_id == id_ and memory and memory.id not in live:
+                ids |= {memory.id} if memory.id else set()
+                texts |= {memory.content, row.new_text if memory.content != row.existing_text else memory.content}
+    for store in project.stores.values():
+        texts |= {memory.content for one in ids if (memory := store.get(one))}
+    for local in places:
+        texts |= {line.memory.content for line in local_history.find_versions(local, *ids) if line.memory}
+    hashes = {content_hash(text) for text in texts}
+    for local in places:  # the same text under an id that is gone
+        gone = (line for line in local_history.find_all(local) if line.memory and line.id not in live)
+        ids |= {line.id for line in gone if line.id and line.memory and content_hash(line.memory.content) in hashes}
+    kept = {
+        memory.content
+        for store in project.stores.values()
+        for memory in store.memories().values()
+        if memory.id not in ids
+    }
+    return ids, texts - kept
+
+
+def spell_traces(ids: Collection[str], texts: Collection[str]) -> list[bytes]:
+    """Return the bytes by which a line of JSON or text shows that it is about *ids*, or holds one of *texts*."""
+    spelled = {json.dumps(text, ensure_ascii=is_ascii)[1:-1] for text in (*ids, *texts) for is_ascii in (True, False)}
+    return [one.encode("utf-8", "surrogatepass") for one in (*spelled, *texts)]
+
+
+def _drop_rows(local: Path, ids: Collection[str], texts: Collection[str], *, private: bool) -> None:
+    """Drop the lines of the files in *local* that are about *ids*, or hold one of *texts*."""
+    traces = spell_traces(ids, texts)
+    for path in _list_files(local):
+        was, _ = files.read(path)
+        rows = b"".join(row for row in was.splitlines(keepends=True) if not any(trace in row for trace in traces))
+        if rows != was:
+            files.rewrite(path, rows, was=was, temp=path.with_name(f"{path.name}.tmp"), private=private)
+
+
+def _list_files(local: Path) -> Iterator[Path]:
+    for folder in (local, local / "janitor", local / "candidates"):
+        for pattern in _ROWS:
+            yield from (path for path in folder.glob(pattern) if path.name not in _APART)
