@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from memsync.errors import UsageError, blaming
+from memsync.errors import Remedy, UsageError, blaming
 from memsync.memories.project import Project
 from memsync.memories.stores import keep_key
 from memsync.store.identity import find_unclaimed, is_unclaimed, take_over
@@ -52,7 +52,7 @@ def adopt_store(project: Project, named: str) -> str:
     old = place.directory.parent / Path(named).name
     if not is_unclaimed(old) or not named.endswith(old.name):
         raise UsageError(
-            f"{named} is no private store that waits for its project; `memsync doctor` names those that do"
+            f"{named} is no private store that waits for its project; ", Remedy("doctor"), " names those that do"
         )
     keep_key(project.layout)
     if place.memories.exists() and (old / place.memories.name).exists():
