@@ -95,7 +95,9 @@ def status(project: Project, /) -> Answer:
         lines.append("call `memsync git hook NAME` from those, or set core.hooksPath for this clone")
     elif any(state != "installed" for state in value["hooks"].values()):
         lines.append("`memsync git install` puts in what is missing")
-    lines += map(one_line, value["problems"] or (["memories are merged record by record"] if value["merging"] else []))
+    merging = value["merging"]
+    lines += map(one_line, merging.describe_filter() if merging else ())
+    lines += map(one_line, value["problems"] or (["memories are merged record by record"] if merging else []))
     return Answer(value, "\n".join(lines))
 
 

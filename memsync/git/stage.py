@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -146,13 +146,15 @@ def find_companions(checkout: Checkout, store: Store, states: Mapping[str, str])
     *states* is what `read_states` says of `list_paths`.
     """
     directory = store.place.directory
-    mine: dict[Path, Callable[[bytes], bytes]] = {
-        directory / ".gitignore": lambda data: data or b"local/\n",
-        directory.parent / ".gitattributes": attributes.add_lines,
+    mine: dict[Path, Callable[[bytes], Iterable[bytes]]] = {
+        directory / ".gitignore": lambda data: [data or b"local/\n"],
+        directory.parent / ".gitattributes": lambda data: (
+            attributes.add_lines(data, is_filtered=is_filtered) for is_filtered in (False, True)
+        ),
     }
     return [
         name
         for path, add_ours in mine.items()
         if states[name := path.relative_to(checkout.top).as_posix()][1] in "?M"
-        and add_ours(repo.read_staged(path) or b"") == files.read(path)[0].replace(b"\r\n", b"\n")
+        and files.read(path)[0].replace(b"\r\n", b"\n") in add_ours(repo.read_staged(path) or b"")
     ]

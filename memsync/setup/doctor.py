@@ -10,13 +10,14 @@ from typing import Final, Literal, NamedTuple
 
 from memsync.errors import MemsyncError, blaming
 from memsync.format import blocks, jsonl, merge, text_merges
-from memsync.git import conflict
+from memsync.git import attributes, conflict
 from memsync.history import audit
 from memsync.memories.links import find_dangling
 from memsync.memories.project import Project
 from memsync.records import shown_id
 from memsync.setup.adopting import explain_unclaimed
 from memsync.store import checkout, files
+from memsync.store.places import Layout
 from memsync.store.store import Store
 from memsync.system.texts import count, one_line
 
@@ -258,6 +259,7 @@ def _examine_git(project: Project) -> Iterator[Finding]:
         yield Finding("note", "git", what)
     noted = read_noted(Checkout(project.layout.git.root))
     rule = find_rule(project.layout)
+    yield from (Finding("note", "git", what) for what in (rule.describe_filter() if rule else ()))
     for what in (*(rule.find_problems() if rule else ()), *list_stale_roots(project.layout, noted)):
         yield Finding("note" if noted is None else "warning", "git", what)
     if driver.list_misleading(project.layout.git.root):
@@ -296,7 +298,23 @@ def fix_findings(project: Project) -> list[str]:
 def _fix_git(project: Project) -> list[str]:
     from memsync.git import driver
 
-    return driver.make_patches_plain(project.layout.git.root) if project.layout.git and project.layout.root else []
+    if project.layout.git is None or project.layout.root is None:
+        return []
+    return [*driver.make_patches_plain(project.layout.git.root), *_fix_attributes(project.layout)]
+
+
+def _fix_attributes(layout: Layout) -> Iterator[str]:
+    """Let git take what a filter makes of the memories as bytes."""
+    from memsync.git.install import find_rule
+
+    rule = find_rule(layout)
+    if rule is None or not rule.damages or layout.project is None:
+        return
+    path = files.resolve_inside(layout.project.directory.parent / ".gitattributes", layout.project.tree)
+    data, _ = files.read(path)
+    if (new := attributes.update_lines(data, is_filtered=True)) != data:
+        files.rewrite(path, new, was=data)
+        yield f"{path}: git takes what the filter {rule.filter} makes as bytes; `git add --renormalize {rule.path}` and commit both"
 
 
 def _fix_file(project: Project, store: Store) -> Iterator[str]:

@@ -21,7 +21,7 @@ from memsync.setup import parked, repository, stealth
 from memsync.setup.clients import Change
 from memsync.setup.server_probe import ServerStatus, ask_server
 from memsync.setup.settings_files import detect
-from memsync.store import checkout, files
+from memsync.store import checkout, files, filters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,9 +235,13 @@ def _ask_server(project: Project, clients: Sequence[str], *, dry_run: bool) -> t
 
 
 def _warn(project: Project, changes: Sequence[Change]) -> list[str]:
-    """Say what the user allowed for themselves and git would take for everybody."""
+    """Say what the user allowed for themselves and git would take for everybody, and what git does to the memories."""
+    store, name = project.layout.project, ""
+    if project.layout.git and store:
+        name = filters.find_filter(*checkout.find_checkout(store.memories))
+    filtered = [f"git's filter {name} is on the memories: each clone needs it to read them"] if name else []
     paths = [change.target.path for change in changes if change.target.path.name == "settings.local.json"]
-    return [
+    return filtered + [
         f"{path} is what you allowed, for you alone; keep it out of git"
         for path in paths
         if project.layout.git and not checkout.is_ignored(path)

@@ -13,7 +13,7 @@ from memsync.memories.project import Project
 from memsync.memories.reach import note_known
 from memsync.memories.stores import keep_key
 from memsync.records import Scope
-from memsync.store import checkout, config, files, settings, trust
+from memsync.store import checkout, config, files, filters, settings, trust
 from memsync.store.places import Place
 
 GITIGNORE: Final = "local/\n"
@@ -67,7 +67,8 @@ def steps(project: Project, scope: Scope) -> Iterator[Step]:
 def _git_steps(place: Place, newline: bytes) -> Iterator[Step]:
     path = files.resolve_inside(place.directory.parent / ".gitattributes", place.tree)
     data, _ = files.read(path)
-    if (new := attributes.add_lines(data, newline)) != data:
+    is_filtered = filters.gives_bytes(filters.find_filter(*checkout.find_checkout(place.memories)))
+    if (new := attributes.add_lines(data, newline, is_filtered=is_filtered)) != data:
         yield Step(f"added our lines to {path}", lambda: files.rewrite(path, new, was=data))
 
 

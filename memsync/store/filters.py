@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 _POINTER: Final = b"version https://git-lfs.github.com/spec/"
 _LOCKED: Final = b"\0GITCRYPT\0"
-_NONE: Final = frozenset({"unspecified", "unset", "set"})
+NO_NAME: Final = frozenset({"unspecified", "unset", "set"})
 _WORDS: Final = (b'"content"', b'"deleted_at"')  # of which a record or a removal has one
 
 
@@ -23,7 +23,12 @@ def is_stored(head: bytes) -> bool:
 def find_filter(checkout: Checkout, path: str) -> str:
     """Return the name of the filter that the attributes give *path*, from the top; "" for none."""
     said = checkout.run("check-attr", "-z", "filter", "--", path).paths
-    return said[2] if len(said) > 2 and said[2] not in _NONE else ""
+    return said[2] if len(said) > 2 and said[2] not in NO_NAME else ""
+
+
+def gives_bytes(name: str) -> bool:
+    """Tell whether the filter *name* gives git what is no text: of all, only the pointers of git-lfs surely are."""
+    return name not in ("", "lfs")
 
 
 def _may_be_stored(data: bytes) -> bool:
@@ -72,7 +77,13 @@ def _explain(checkout: Checkout, path: str, name: str) -> StoreUnreadable:
     return StoreUnreadable(
         checkout.top / path,
         f"git's filter {name} does not give its text here",
-        {"lfs": "install git-lfs and run `git lfs pull`", "git-crypt": "run `git-crypt unlock`"}.get(
-            name, f"set filter.{name}.smudge and filter.{name}.clean as in the other clones"
-        ),
+        name_remedy(name),
     )
+
+
+def name_remedy(name: str) -> str:
+    """Return what to do in a clone that lacks the filter *name*."""
+    return {
+        "lfs": "install git-lfs and run `git lfs install; git lfs pull`",
+        "git-crypt": "run `git-crypt unlock`",
+    }.get(name, f"set filter.{name}.smudge and filter.{name}.clean as in the other clones")

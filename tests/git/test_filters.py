@@ -129,3 +129,62 @@ def test_a_commit_is_told_of_no_line_that_cannot_be_read(repo, kind):
     part(repo)
     assert memsync("add", "One more for the commit", cwd=repo.root).code == 0
     assert "not JSON" not in said(repo, "commit", "-qam", "more")
+
+
+OURS = ".gobby/memories.jsonl merge=memsync diff=memsync text eol=lf -linguist-generated"
+HOME_MADE["odd"] = ("gzip -nc; printf 'A\\r\\nB'", "head -c -4 | gzip -dc")
+
+
+def test_git_converts_no_line_ends_in_what_a_filter_gave_it(repo):
+    set_up(repo, "odd")
+    told = memsync("init", "--agent", "none", cwd=repo.root)
+    assert "git's filter odd is on the memories" in told.out
+    write(repo, "The kettle is in the kitchen")
+    assert stored(repo).endswith(b"A\r\nB")
+
+
+def test_a_large_file_that_git_crypt_encrypts_can_be_decrypted(repo):
+    set_up(repo, "crypt")
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    rows = (f'{{"content":"{number:04} {"x" * 200}","id":"mm-{number:04}"}}\n' for number in range(1500))
+    repo.memories.write_text("".join(rows))
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "many", "--no-verify")
+    assert stored(repo).count(b"\r\n")
+    repo.memories.unlink()
+    repo.git("checkout", "--", FILE)
+    assert repo.status() == ""
+
+
+@pytest.mark.parametrize("command", [("init", "--agent", "none"), ("doctor", "--fix")])
+def test_a_line_that_was_written_before_is_brought_up_to_date(repo, command):
+    set_up(repo, "odd")
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    rules = repo.root / ".gitattributes"
+    rules.write_text(rules.read_text().replace(" -text ", " text eol=lf "))
+    assert OURS in rules.read_text()
+    write(repo, "The kettle is in the kitchen")
+    assert stored(repo).endswith(b"A\nB")
+    assert "git converts line ends in what its filter odd makes" in memsync("doctor", cwd=repo.root).out
+    assert memsync(*command, cwd=repo.root).code == 0
+    assert "git converts line ends" not in memsync("doctor", cwd=repo.root).out
+    repo.git("add", "--renormalize", FILE)
+    repo.git("commit", "-qam", "mended")
+    assert stored(repo).endswith(b"A\r\nB")
+    assert OURS not in rules.read_text()
+
+
+def test_the_pointers_of_git_lfs_stay_text(repo):
+    set_up(repo, "lfs")
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    assert OURS in (repo.root / ".gitattributes").read_text()
+
+
+@pytest.mark.parametrize("command", ["doctor", "git status"])
+def test_a_filter_is_named(repo, command):
+    set_up(repo, "rot")
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    write(repo, "The kettle is in the kitchen")
+    assert f"git's filter rot is on {FILE}" in memsync(*command.split(), cwd=repo.root).out
+    repo.git("config", "--remove-section", "filter.rot")
+    assert "this clone has no filter rot" in memsync(*command.split(), cwd=repo.root).out

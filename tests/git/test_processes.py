@@ -57,7 +57,10 @@ BUDGETS = [
     (("git", "status"), 8),
     (("doctor",), 11),
     (("git", "install"), 5),
-    (("init", "--agent", "none"), 10),
+    (
+        ("init", "--agent", "none"),
+        13,
+    ),  # the filter decides on our line, when it is planned and when it is written, and is named
     (("log",), 9),
     (("diff",), 7),
     (("sync",), 3),
