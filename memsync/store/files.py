@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
@@ -152,6 +151,7 @@ def make_dirs(path: Path, *, private: bool) -> None:
             make_dirs(path.parent, private=private)
         with suppress(FileExistsError):
             path.mkdir(mode=below.dir_mode(path, private=private))
+            below.sync_dir(path.parent)  # else what is written there may be gone with its directory
 
 
 def make_local(local: Path, *, private: bool, tree: Path | None = None) -> None:
@@ -201,6 +201,7 @@ def create(path: Path, data: bytes, *, private: bool) -> bool:
             return False
         try:
             _write_or_undo(fd, data, 0)
+            below.sync_dir(path.parent)
         except OSError:
             path.unlink(missing_ok=True)
             raise
@@ -238,7 +239,7 @@ def _append_once(path: Path, data: bytes, mode: int, *, durable: bool = True) ->
                 path.unlink(missing_ok=True)
             raise
         if is_new and durable:
-            _sync_dir(path.parent)
+            below.sync_dir(path.parent)
         after = _stamp(os.fstat(fd))
         if after.size != before.size + len(data):
             return _UNKNOWN, after  # somebody else wrote too
@@ -306,7 +307,7 @@ def replace_blocks(
                 return None  # an editor has just put another file there
             os.replace(temp, path)
             if durable:
-                _sync_dir(path.parent)
+                below.sync_dir(path.parent)
             return _find_late_lines(old.fileno(), chain(was, [late]), seen)
     except OSError as error:
         raise write_failed(path, error) from error
@@ -392,13 +393,3 @@ def _split_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
         *lines, rest = (rest + block).split(b"\n")
         yield from lines
     yield rest
-
-
-def _sync_dir(path: Path) -> None:
-    if sys.platform == "win32":
-        return
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -112,7 +112,7 @@ def write_mark(directory: Path, identity: str) -> Mark:
     """
     mark = Mark(identity, os.urandom(16).hex())
     data = f"{mark.identity}\n{mark.token}\n".encode("utf-8", "surrogatepass")
-    local.put(directory / _MARK, [data], mode=0o600)
+    local.put(directory / _MARK, [data], mode=0o600, durable=True)
     return mark
 
 
@@ -138,6 +138,8 @@ def write_key(git: GitDirs | None, directory: Path, mark: Mark) -> None:
         fd = local.open_file(key_file(git), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with open(fd, "ab") as file:
             file.write(f"{directory.name} {mark.token}\n".encode())
+            file.flush()
+            os.fsync(fd)
 
 
 def _read(path: Path) -> str | None:

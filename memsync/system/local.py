@@ -62,8 +62,19 @@ def open_file(path: Path, flags: int, mode: int = 0o666) -> int:
     return fd
 
 
-def put(path: Path, parts: Iterable[bytes | memoryview], *, mode: int = 0o666) -> None:
-    """Put *parts* in the place of *path* in one step. Waits for no disk, so it is for what can be made again.
+def sync_dir(path: Path) -> None:
+    """Have the names in the directory *path* on the disk; on Windows they are."""
+    if sys.platform == "win32":
+        return
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def put(path: Path, parts: Iterable[bytes | memoryview], *, mode: int = 0o666, durable: bool = False) -> None:
+    """Put *parts* in the place of *path* in one step. Without *durable* it waits for no disk, for what can be made again.
 
     Raises:
         OSError, OutsideTree, StoreUnreadable: nothing was changed.
@@ -72,7 +83,12 @@ def put(path: Path, parts: Iterable[bytes | memoryview], *, mode: int = 0o666) -
     try:
         with open(open_file(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as out:
             out.writelines(parts)
+            if durable:
+                out.flush()
+                os.fsync(out.fileno())
         os.replace(temp, path)
+        if durable:
+            sync_dir(path.parent)
     finally:
         with suppress(OSError):
             temp.unlink(missing_ok=True)
