@@ -68,14 +68,17 @@ def leave_out(data: bytes, ids: Collection[str]) -> bytes:
 
 
 def join(own: bytes, other: bytes) -> bytes:
-    """Return what waits in *own* and in *other*, of a record that waits in both the later change."""
-    sides = read(own), read(other)
-    mine, theirs = map(jsonl.current, sides)
-    later = {id_ for id_, line in theirs.items() if id_ not in mine or line.moment > mine[id_].moment}
-    lines = [(line, (line.id or _find_based(line)) in later) for line in sides[0]]
-    kept = [line for line, is_theirs in lines if not is_theirs]
-    kept += [line for line in sides[1] if (line.id or _find_based(line)) in later]
-    return b"".join(line.raw + b"\n" for line in kept)
+    """Return what waits in *own* and in *other*: a record that waits in both is merged, from what the other was made from."""
+    ours, theirs = read(own), read(other)
+    mine, others = jsonl.current(ours), jsonl.current(theirs)
+    both = mine.keys() & others.keys()
+    bases = _bases(ours) | _bases(theirs)
+    made_from = [jsonl.read_line(bases[id_]) for id_ in both if id_ in bases]
+    merged = merge.merge_lines(made_from, [mine[id_] for id_ in both], [others[id_] for id_ in both])
+    gone = both - {line.id for line in merged}
+    kept = [line for line in ours if line.id not in both or (line.id in gone and line.memory is None)]
+    kept += [line for line in theirs if (line.id or _find_based(line)) not in both]
+    return b"".join(line.raw + b"\n" for line in [*kept, *merged])
 
 
 def _spell_base(raw: bytes, commit: str) -> bytes:

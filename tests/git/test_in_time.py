@@ -67,12 +67,12 @@ def test_a_secret_that_was_found_before_the_time_ran_out_stops_the_commit(repo, 
         (repo.root / name / ".gobby" / "memories.jsonl").write_text(memory_line(f"mm-{name}", text))
         repo.git("config", "--add", ROOTS, name)
     repo.git("add", "-A")
-    slow = tmp_path / "bin" / "git"  # as slow as a disk that is asleep, once the second store is asked for
+    slow = tmp_path / "bin" / "git"  # as slow as a disk that is asleep, once the second file is read
     slow.parent.mkdir()
     real = shutil.which("git")
-    mark = tmp_path / "checking"  # what is staged in the first store is being looked at
+    mark = tmp_path / "checking"  # the first file is being looked at
     slow.write_text(
-        f"#!/bin/sh\ncase \"$*\" in *--diff-filter*aa/*) : > '{mark}';; *bb/*) [ ! -e '{mark}' ] || exec sleep 60;; esac\n"
+        f"#!/bin/sh\ncase \"$*\" in 'cat-file --batch') [ ! -e '{mark}' ] || exec sleep 60; : > '{mark}';; esac\n"
         f"exec '{real}' \"$@\"\n"
     )
     slow.chmod(0o755)

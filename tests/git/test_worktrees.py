@@ -196,3 +196,41 @@ def test_the_local_files_of_other_worktrees_stay_when_one_is_taken_out_of_memsyn
     remember(two, "The other one has this")
     assert memsync("uninstall", "--purge", "--yes", cwd=two.root).code == 0
     assert FACT in listed(one)
+
+
+@pytest.mark.parametrize(
+    "words", [("--content", "kettle edited in the worktree"), ("--tag", "seen")], ids=["a text", "a tag"]
+)
+def test_an_edit_in_a_removed_worktree_takes_no_edit_of_the_main_tree_along(repo, words):
+    memsync("config", "--global", "memory_sync.mode", "on-commit", cwd=repo.root)
+    memsync("remember", "kettle lamp base text number one", cwd=repo.root)
+    memsync("sync", cwd=repo.root)
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "base")
+    (entry,) = memsync("list", "--json", cwd=repo.root).json["memories"]
+    memsync("update", entry["id"], "--content", "kettle edited in the main tree", cwd=repo.root)
+    tree = repo.root.parent / "wt"
+    repo.git("worktree", "add", "-q", str(tree), "-b", "wt")
+    assert memsync("update", entry["id"], *words, cwd=tree).code == 0
+    repo.git("worktree", "remove", "--force", str(tree))
+    found = memsync("list", "--json", cwd=repo.root).json["memories"]
+    texts = {memory["content"] for memory in found}
+    assert "kettle edited in the main tree" in texts
+    assert words[1] in texts or any(words[1] in memory["tags"] for memory in found)
+    assert "kettle lamp base text number one" not in texts
+
+
+def test_a_removal_in_a_removed_worktree_leaves_an_edit_that_it_had_not_seen(repo):
+    memsync("config", "--global", "memory_sync.mode", "on-commit", cwd=repo.root)
+    memsync("remember", "kettle lamp base text number one", cwd=repo.root)
+    memsync("sync", cwd=repo.root)
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "base")
+    (entry,) = memsync("list", "--json", cwd=repo.root).json["memories"]
+    memsync("update", entry["id"], "--content", "kettle edited in the main tree", cwd=repo.root)
+    tree = repo.root.parent / "wt"
+    repo.git("worktree", "add", "-q", str(tree), "-b", "wt")
+    memsync("rm", entry["id"], cwd=tree)
+    repo.git("worktree", "remove", "--force", str(tree))
+    (left,) = memsync("list", "--json", cwd=repo.root).json["memories"]
+    assert left["content"] == "kettle edited in the main tree"

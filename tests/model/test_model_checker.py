@@ -11,11 +11,10 @@ import os
 import subprocess
 from datetime import UTC, datetime
 
+import outsiders
 import pytest
 import worlds
 from ledger import Ledger, Shown
-
-import tools
 
 STEPS = int(os.environ.get("MEMSYNC_CHECK_STEPS") or 200)
 # Another day, other steps: on one day all machines take the same.
@@ -74,13 +73,13 @@ def test_in_the_model_an_edit_that_a_removal_had_not_seen_outlives_it():
 
 def test_a_formatter_of_the_model_changes_no_word_and_no_number():
     data = b'{"b": 1.50, "a": "\xc3\xa4 1.50"}\n{"c": [12e3]}\n'
-    assert tools.format_lines(data, "-c") == b'{"b":1.50,"a":"\xc3\xa4 1.50"}\n{"c":[12e3]}\n'
-    assert tools.format_lines(data, "-cS").startswith(b'{"a":')
-    assert tools.format_lines(data, ".").splitlines()[:3] == [b"{", b'  "b": 1.50,', b'  "a": "\xc3\xa4 1.50"']
-    assert tools.format_lines(data, "-cs") == b'[{"b":1.50,"a":"\xc3\xa4 1.50"},{"c":[12e3]}]\n'
+    assert outsiders.format_lines(data, "-c") == b'{"b":1.50,"a":"\xc3\xa4 1.50"}\n{"c":[12e3]}\n'
+    assert outsiders.format_lines(data, "-cS").startswith(b'{"a":')
+    assert outsiders.format_lines(data, ".").splitlines()[:3] == [b"{", b'  "b": 1.50,', b'  "a": "\xc3\xa4 1.50"']
+    assert outsiders.format_lines(data, "-cs") == b'[{"b":1.50,"a":"\xc3\xa4 1.50"},{"c":[12e3]}]\n'
 
 
-@pytest.mark.skipif(not tools.OLDER, reason="NOT TESTED: set MEMSYNC_CHECK_OLDER to a checkout of an older memsync")
+@pytest.mark.skipif(not outsiders.OLDER, reason="NOT TESTED: set MEMSYNC_CHECK_OLDER to a checkout of an older memsync")
 def test_an_older_memsync_answers_with_its_own_code():
-    said = subprocess.run([tools.find_older().program, "--version"], capture_output=True, check=True).stdout
+    said = subprocess.run([outsiders.find_older().program, "--version"], capture_output=True, check=True).stdout
     assert said.startswith(b"memsync")

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import outsiders
 import steps
 from clones import FILTERS, KITS, MEMORIES, MODES, Clone, Time, as_shown, make_clones, read_rows
 from ledger import Ledger
 from steps import World
 
-import tools
-
-STEPS = {step.__name__: (step, weight) for step, weight in {**steps.STEPS, **tools.STEPS}.items()}
+STEPS = {step.__name__: (step, weight) for step, weight in {**steps.STEPS, **outsiders.STEPS}.items()}
 
 MEMORY_DISK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 EPOCHS = (10, 20, 40, 60)  # steps from one meeting of all clones to the next
@@ -167,7 +166,7 @@ class Run:
         self.finish_topic(clone, dice)
         if clone.linked:
             steps.commit_all(clone.linked)
-            tools.remove_worktree(self.world, clone, dice)
+            outsiders.remove_worktree(self.world, clone, dice)
             steps.commit_all(clone)
             self.finish_topic(clone, dice)
 

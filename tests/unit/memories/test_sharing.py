@@ -22,7 +22,7 @@ def test_a_shared_memory_keeps_its_id_times_and_unknown_keys(project, repo):
     raw = memory_line(
         "mm-aaaaaa", "alpha", created_at="2025-01-01T00:00:00Z", importance=0.3, n=12345678901234567890123
     )
-    store.path.parent.mkdir(parents=True)
+    store.path.parent.mkdir(parents=True, exist_ok=True)
     store.path.write_text(raw)
     (entry,) = sharing.share(project, ["aaa"])
     assert (entry.scope, entry.id) == ("project", "mm-aaaaaa")
@@ -64,7 +64,7 @@ def test_nothing_is_shared_when_one_of_them_would_leak(project):
 
 def test_a_home_path_that_came_in_by_hand_is_rewritten_on_sharing(project, home):
     store = project.store_to_write("stealth")
-    store.path.parent.mkdir(parents=True)
+    store.path.parent.mkdir(parents=True, exist_ok=True)
     store.path.write_text(memory_line("mm-aaaaaa", f"logs are in {home}/logs"))
     assert sharing.share(project, ["mm-aaaaaa"])[0].content == "logs are in ~/logs"
 
@@ -74,7 +74,7 @@ def test_what_is_there_already_or_says_something_else_stays(project, repo):
     with pytest.raises(UsageError, match="already"):
         sharing.share(project, [one])
     stealth = project.store_to_write("stealth")
-    stealth.path.parent.mkdir(parents=True)
+    stealth.path.parent.mkdir(parents=True, exist_ok=True)
     stealth.path.write_text(memory_line(one, "another text"))
     with pytest.raises(NotShared, match="different text"):
         sharing.unshare(project, [one])
