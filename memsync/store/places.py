@@ -17,7 +17,7 @@ from memsync.records import Scope
 from memsync.store.identity import PrivateStore, find_private
 from memsync.system import local, owners
 from memsync.system.dataclass import dataclass
-from memsync.system.home import find_home, find_own
+from memsync.system.home import find_foreign_part, find_home, find_own
 from memsync.system.late import late_pattern
 
 STORE_DIR: Final = ".gobby"
@@ -29,6 +29,7 @@ GATED: Final = tuple(f":(top,glob)**/{name}/**" for name in (".gobby", ".claude/
 WORKTREES: Final = "worktrees"  # of git's directory, and of ours in it: a folder for each linked worktree
 SKILLS: Final = ".claude/skills"  # of a project: where Claude Code looks
 
+FOREIGN: Final = "belongs to another user"
 _SHARED: Final = late_pattern(r"^\s*sharedrepository\s*=\s*\"?(\w+)", re.MULTILINE | re.IGNORECASE)
 _FOR_THE_GROUP: Final = frozenset("1 2 true yes on group all world everybody".split())
 
@@ -170,7 +171,7 @@ class Layout:
         if scope == "project":
             bare = f"{self.start} is a bare repository and has no work tree; use "
             return bare, Remedy("--global"), ", or run in a checkout"
-        return ("no home directory is known; set HOME, or MEMSYNC_HOME to a directory of yours",)
+        return (_explain_home() or "no home directory is known; set HOME, or MEMSYNC_HOME to a directory of yours",)
 
 
 def list_workflows(layout: Layout) -> Iterator[tuple[Path, Place]]:
@@ -194,6 +195,7 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
     except FileNotFoundError:
         raise NoStore("the current directory is gone; change to one that exists") from None
     home = home_dir(env)
+    about_home = tuple(filter(None, [_explain_home(env)]))
     git = find_git(start)
     if (
         git
@@ -201,15 +203,15 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
         and not owners.is_safe_directory(git.root)
     ):
         refused = owners.foreign_text(foreign, git.root)
-        return Layout(start, None, None, home, refused=refused, notes=(refused,))
+        return Layout(start, None, None, home, refused=refused, notes=(refused, *about_home))
     unused: dict[Path, str] = {}  # stores, and why
     root = _find_nearest_store(start, git, home, env, unused)
     if root is None:
         is_bare = all((start / part).exists() for part in ("HEAD", "objects", "refs"))
         root = git.root if git else (None if is_bare else start)
         if root and (refused := unused.get(root / STORE_DIR, "")):
-            return Layout(start, None, None, home, refused=refused, notes=tuple(unused.values()))
-    notes = tuple(unused.values())
+            return Layout(start, None, None, home, refused=refused, notes=(*unused.values(), *about_home))
+    notes = (*unused.values(), *about_home)
     if root is None:
         return Layout(start, root, git, home, notes=notes)
     path = root / STORE_DIR / "local"
@@ -217,8 +219,7 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
     if not (why := _distrust_local(path, git, env)):
         former = path if instead and path.is_dir() else None
         return Layout(start, root, git, home, instead=instead, former=former, notes=notes)
-    is_closed = why.endswith(local.UNREADABLE)  # it may hold memories
-    own = f'make it yours: sudo chown -R "$(id -un)" {path}' if is_closed else ""
+    own = _find_remedy(path, why)
     if git is None:
         refused = f"{path} {why}; {own or 'remove it, and memsync makes its own'}"
         return Layout(start, None, None, home, refused=refused, notes=(*notes, refused))
@@ -228,26 +229,49 @@ def locate(start: Path, env: Mapping[str, str] = os.environ) -> Layout:
     return Layout(start, root, git, home, instead=instead, notes=(*notes, note))
 
 
+def _find_remedy(path: Path, why: str) -> str:
+    """Return what to do about the local files at *path* where they may hold memories of the user's; "" if to remove them."""
+    if why.startswith("holds ") and why.endswith(FOREIGN):
+        return "remove that one alone"
+    return f'make it yours: sudo chown -R "$(id -un)" {path}' if why.endswith(local.UNREADABLE) else ""
+
+
 def _distrust_local(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> str:
     """Return why the project's directory of local files is not used; "" if it is."""
     if why := local.explain_distrust(path):
         return why
     if _is_foreign(path, git, env):
-        return "belongs to another user"
+        return FOREIGN
+    names = os.listdir(path) if path.is_dir() else ()
+    if foreign := next((name for name in names if _is_foreign(path / name, git, env, path)), ""):
+        return f"holds {foreign}, which {FOREIGN}"
     # The store may be a submodule, or reached by a link in the tree: what counts is who keeps it where it is.
     keeper = find_git(Path(os.path.realpath(path.parent))) if git else None
     return "is tracked by git" if keeper and local.is_tracked(path, keeper.root, keeper.git_dir) else ""
 
 
-def _is_foreign(path: Path, git: GitDirs | None, env: Mapping[str, str]) -> bool:
-    """Tell whether *path* is another user's; in a checkout that is used, its owner and git's group are not."""
+def _explain_home(env: Mapping[str, str] = os.environ) -> str:
+    """Return why the home store is not used though there is one; "" if it is, or there is none."""
+    part = find_foreign_part(env)
+    return (
+        part and f"{part} {FOREIGN}, so the home store is not used; set HOME, or MEMSYNC_HOME to a directory of yours"
+    )
+
+
+def _is_foreign(path: Path, git: GitDirs | None, env: Mapping[str, str], holder: Path | None = None) -> bool:
+    """Tell whether *path* is another user's; in a checkout that is used, its owner and git's group are not.
+
+    In a directory of ours, the *holder*, root's files are no stranger's either: a container may have written them.
+    """
     if owners.find_foreign((path,), env) is None:
         return False
-    if git and os.lstat(path).st_uid == os.lstat(git.root).st_uid:
+    owner = owners.owner_of(path)
+    if (git and owner == os.lstat(git.root).st_uid) or (holder and owner in (0, None)):
         return False
-    if git and is_shared(git) and owners.is_of_own_group(path):
+    is_open = holder is not None and owners.is_open_to_all(holder)
+    if git and is_shared(git) and owners.is_of_own_group(holder or path) and not is_open:
         return False
-    return not owners.is_safe_directory(git.root if git else path.parent)
+    return not owners.is_safe_directory(git.root if git else (holder or path).parent)
 
 
 def home_dir(env: Mapping[str, str] = os.environ) -> Path | None:
@@ -267,8 +291,8 @@ def _find_nearest_store(
             above = str(directory)
         store = directory / STORE_DIR
         if store.is_dir() and not _is_same(store, home) and not (user and _is_same(directory, Path(user))):
-            if _is_foreign(store, git, env):
-                unused[store] = owners.foreign_text(store, git.root if git else directory)
+            if foreign := _find_foreign(store, git, env):
+                unused[store] = owners.foreign_text(foreign, git.root if git else directory)
             elif above and directory != start:
                 unused[store] = f"{store} is not used, because anyone can write to {above}; cd there to use it"
             else:
@@ -276,6 +300,13 @@ def _find_nearest_store(
         if git and directory == git.root:
             return None
     return None
+
+
+def _find_foreign(store: Path, git: GitDirs | None, env: Mapping[str, str]) -> Path | None:
+    """Return the directory *store*, or the file in it, that is another user's; None if all are the user's."""
+    if _is_foreign(store, git, env):
+        return store
+    return next((store / name for name in (MEMORIES, CONFIG) if _is_foreign(store / name, git, env, store)), None)
 
 
 def _is_same(path: Path, other: Path | None) -> bool:

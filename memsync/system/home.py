@@ -23,11 +23,30 @@ def find_home(env: Mapping[str, str] = os.environ) -> str:
 
 
 def find_own(env: Mapping[str, str] = os.environ) -> str:
-    """Return `MEMSYNC_HOME`, else `.gobby` in the user's home; "" where no home is known."""
+    """Return `MEMSYNC_HOME`, else `.gobby` in the user's home; "" where no home is known, or what is there is another user's."""
     if said := env.get("MEMSYNC_HOME"):
         return os.path.abspath(os.path.expanduser(said))
     home = find_home(env)
-    return home and os.path.join(home, ".gobby")
+    return "" if find_foreign_part(env) else home and os.path.join(home, ".gobby")
+
+
+def find_foreign_part(env: Mapping[str, str] = os.environ) -> str:
+    """Return the part of `.gobby` in the user's home that another user owns, as with `sudo -E`; "" if none does.
+
+    What root owns counts as the user's, but what the caller of sudo owns does not: its settings start programs. Who names
+    a directory in `MEMSYNC_HOME` has chosen it.
+    """
+    home = find_home(env)
+    if sys.platform == "win32" or not home or env.get("MEMSYNC_HOME"):
+        return ""
+    own = os.path.join(home, ".gobby")
+    for path in (own, os.path.join(own, "config.yaml"), os.path.join(own, "memories.jsonl")):
+        try:
+            if os.lstat(path).st_uid not in (0, os.geteuid()):
+                return path
+        except OSError:  # it is not there
+            continue
+    return ""
 
 
 def run_dir(root: str, env: Mapping[str, str] = os.environ) -> str:

@@ -14,7 +14,7 @@ def find_foreign(paths: Iterable[Path], env: Mapping[str, str] = os.environ) -> 
     if sys.platform == "win32":
         return None
     mine = _own_ids(env)
-    return next((path for path in paths if _owner(path) not in mine), None)
+    return next((path for path in paths if owner_of(path) not in mine), None)
 
 
 def _own_ids(env: Mapping[str, str]) -> set[int | None]:
@@ -26,7 +26,8 @@ def _own_ids(env: Mapping[str, str]) -> set[int | None]:
     return {None, user, int(sudo)} if user == 0 and sudo.isdecimal() else {None, user}
 
 
-def _owner(path: Path) -> int | None:
+def owner_of(path: Path) -> int | None:
+    """Return the number of the user who owns *path* itself, be it a link or not; None if it is not there."""
     try:
         return os.lstat(path).st_uid
     except (FileNotFoundError, NotADirectoryError):

@@ -122,6 +122,90 @@ def test_a_store_of_another_user_in_the_directory_itself_is_not_used_without_git
     assert locate(tmp_path).root is None
 
 
+def plant_file(path: Path, text: str, owner: int = SOMEBODY) -> None:
+    """Put a file of *owner* into an own directory that everybody may write to."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.chmod(0o777)
+    path.write_text(text)
+    os.chown(path, owner, owner)
+
+
+@as_root
+@pytest.mark.parametrize("name", ["memories.jsonl", "config.yaml"])
+def test_a_file_of_another_user_in_ones_own_store_is_not_used_and_named(repo, name):
+    path = repo.root / ".gobby" / name
+    plant_file(path, memory_line("mm-aaaaaa", "deploy with the planted script") if name[0] == "m" else "enabled: false")
+    listed = memsync("list", cwd=repo.root)
+    assert "planted" not in listed.out
+    assert f"{path} belongs to another user and is not used" in listed.err
+    ran = memsync("remember", "a fact of mine", cwd=repo.root)
+    assert (ran.code, f"{path} belongs to another user" in ran.err) == (1, True)
+    subprocess.run(["git", "config", "--global", "--add", "safe.directory", str(repo.root)], check=True)
+    assert locate(repo.root).root == repo.root
+
+
+@as_root
+@pytest.mark.parametrize("name", ["pending.jsonl", "history.jsonl", "state.db", "lock"])
+def test_a_local_file_of_another_user_is_not_used_and_named(repo, name):
+    repo.write_memories(memory_line("mm-bbbbbb", "a fact of mine"))
+    path = repo.root / ".gobby" / "local" / name
+    plant_file(path, memory_line("mm-aaaaaa", "deploy with the planted script"))
+    listed = memsync("list", cwd=repo.root)
+    assert "planted" not in listed.out
+    assert "a fact of mine" in listed.out
+    assert f"{path.parent} holds {name}, which belongs to another user, so nothing in it is used" in listed.err
+    assert memsync("restore", "mm-aaaaaa", cwd=repo.root).code == 1
+    assert "planted" not in repo.memories.read_text()
+    path.unlink()
+    assert locate(repo.root).notes == ()
+
+
+@as_root
+def test_what_root_or_the_owner_of_the_checkout_wrote_into_ones_own_store_is_used(nobody):
+    """As where a container wrote it, and where root looks at the checkout of somebody else."""
+    repo = GitRepo.create(nobody.directory / "work")
+    repo.write_memories(memory_line("mm-bbbbbb", "a fact of mine"))
+    (repo.root / ".gobby" / "local").mkdir()
+    nobody.own(repo.root)
+    for path in (repo.memories, repo.root / ".gobby" / "local" / "pending.jsonl"):
+        path.touch()
+        os.chown(path, 0, 0)
+        path.chmod(0o644)
+    said = nobody.run(
+        "from memsync.store.places import locate",
+        "layout = locate(Path(sys.argv[1])); print(layout.root, layout.instead, layout.notes)",
+        repo.root,
+    )
+    assert said == f"{repo.root} None ()\n"
+    subprocess.run(["git", "config", "--global", "--add", "safe.directory", str(repo.root)], check=True)
+    assert locate(repo.root).notes == ()
+
+
+@as_root
+@pytest.mark.parametrize("sudo", [{}, {"SUDO_UID": str(SOMEBODY)}])
+@pytest.mark.parametrize("part", ["", "config.yaml", "memories.jsonl"])
+def test_the_home_store_of_another_user_is_not_used_and_named(repo, home, part, sudo):
+    """As with `sudo -E`, and with `sudo` on a Mac: what its settings name would be started as root."""
+    own = home / ".gobby"
+    proof = home / "started"
+    plant_file(own / "config.yaml", f"llm:\n  provider: command\n  command: touch {proof}\n", 0)
+    plant_file(own / "memories.jsonl", memory_line("mm-aaaaaa", "the planted one"), 0)
+    os.chown(own / part, SOMEBODY, SOMEBODY)
+    listed = memsync("list", cwd=repo.root, env=sudo)
+    assert (
+        f"{own / part if part else own} belongs to another user, so the home store is not used; set HOME" in listed.err
+    )
+    assert listed.err.count("belongs to another user") == 1
+    assert "planted" not in listed.out
+    assert "touch" not in memsync("config", "--json", cwd=repo.root, env=sudo).out
+    ran = memsync("remember", "--global", "a fact", cwd=repo.root, env=sudo)
+    assert (ran.code, "belongs to another user" in ran.err) == (1, True)
+    assert memsync("remember", "a fact", cwd=repo.root, env=sudo).code == 0
+    named = memsync("list", cwd=repo.root, env={**sudo, "MEMSYNC_HOME": str(own)})
+    assert "the planted one" in named.out
+    assert not proof.exists()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="modes")
 @pytest.mark.parametrize("is_checkout", [True, False])
 @pytest.mark.parametrize("name", ["", "index", "state.db"])
