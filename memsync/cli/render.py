@@ -51,7 +51,7 @@ def to_json(value: Any) -> str:
     from memsync.format.as_json import as_json
 
     text = json.dumps(as_json(value), ensure_ascii=False, indent=2)
-    return text.encode("utf-8", "replace").decode()
+    return texts.escape_json(text.encode("utf-8", "replace").decode())
 
 
 def memories(number: int) -> str:
@@ -251,7 +251,7 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
     """Return where things are and how much is there."""
     git = "" if value["git"] else " (not in git)"
     lines = [
-        f"project {value['root'] or 'none: a bare repository'}{git}",
+        f"project {one_line(value['root'] or 'none: a bare repository')}{git}",
         f"stealth {'on' if value['stealth'] else 'off'}",
     ]
     for store in stores:
@@ -262,7 +262,7 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
         notes += [f"{store.flagged} flagged, given to no agent, see `memsync candidates`"] if store.flagged else []
         noun = memories(store.memories).split()[1]
         lines.append(
-            f"{scope(store.scope):8} {store.memories:6} {noun:8}  {terminal.link(str(store.path), store.path)}  {'; '.join(notes)}".rstrip()
+            f"{scope(store.scope):8} {store.memories:6} {noun:8}  {terminal.link(one_line(str(store.path)), store.path)}  {'; '.join(notes)}".rstrip()
         )
     lines += [
         *git_hooks(value["git_hooks"], value["mode"]),

@@ -30,6 +30,7 @@ from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import Scope
 from memsync.system.heap import collector_paused
+from memsync.system.texts import escape_json
 from memsync.transfer import readers, sources, writers
 
 _BAR_FROM = 500
@@ -154,7 +155,9 @@ def export(
     left = _count_scopes(entry for entry in every if entry.scope not in scopes)
     hint = f"{left} left out; --all-scopes takes them along" if left else ""
     if output == "-":
-        click.echo(copy.encode("utf-8", "replace"), nl=False)
+        text = copy.encode("utf-8", "replace").decode()
+        is_json = (format_ or writers.format_of(output)) != "markdown"
+        click.echo(escape_json(text) if is_json else text, nl=False)
         if hint:
             click.echo(f"memsync: {hint}", err=True)
         return None

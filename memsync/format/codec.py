@@ -321,7 +321,7 @@ def encode(memory: Memory) -> bytes:
 
 def list_texts(raw: bytes) -> Iterator[tuple[str, str]]:
     """Yield every text in the bytes of a readable line, behind the names of all that encloses it: of repeated keys each value."""
-    yield from _name_texts("", json.loads(bare(raw), object_pairs_hook=_Pairs))
+    yield from _name_texts("", _loads(bare(raw), object_pairs_hook=_Pairs))
 
 
 class _Pairs(tuple[tuple[str, Any], ...]):
@@ -350,10 +350,11 @@ def edit(raw: bytes, changes: Mapping[str, Any]) -> bytes:
     """Return the readable line *raw* with the fields of *changes* set.
 
     A field keeps the key it was spelled with (`type` stays `type`), every
-    other value keeps its bytes, and the keys come out sorted. Field values are
+    other value keeps its bytes, and the keys come out sorted. Of repeated keys,
+    at any depth, only the last stays, which counts. Field values are
     JSON values; None takes the field out.
     """
-    pairs = split_object(raw)
+    pairs = split_object(drop_repeats(raw.decode("utf-8")).encode())
     present = {pair.key for pair in pairs}
     new: dict[str, Any] = {}
     for name, item in changes.items():
@@ -361,6 +362,18 @@ def edit(raw: bytes, changes: Mapping[str, Any]) -> bytes:
         new |= dict.fromkeys(spelled or [name], item)
     kept = [pair for pair in pairs if pair.key not in new]
     return join(kept + [_pair(key, item) for key, item in new.items() if item is not None])
+
+
+def drop_repeats(text: str) -> str:
+    """Return the *text* of a value with the last of repeated keys alone, at any depth; every other byte stays where none is repeated."""
+    repeats: list[bool] = []
+    _loads(bare(text.encode()), object_pairs_hook=lambda pairs: repeats.append(len(dict(pairs)) < len(pairs)))
+    if not any(repeats):
+        return text
+    if text.lstrip().startswith("["):
+        return f"[{','.join(map(drop_repeats, split_array(text)))}]"
+    last = {pair.key: pair for pair in split_object(text.encode())}
+    return f"{{{','.join(f'{pair.key_text}:{drop_repeats(pair.text)}' for pair in last.values())}}}"
 
 
 def is_canonical(raw: bytes) -> bool:

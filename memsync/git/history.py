@@ -170,7 +170,7 @@ def steps(
 ) -> Iterator[Step]:
     """Yield what each commit reachable from *revs* did to the lines of the file, newest first.
 
-    *names* are all that the file had, as `names_of` says; *revs* are names of commits as `resolve` gives them, or
+    *names* are all that the file had, as `names_of` says, or patterns of git for several files; *revs* are names of commits as `resolve` gives them, or
     EVERYWHERE. Of each version only the lines are looked at that *pick* leaves. Where it leaves none of a version that
     was committed before *born*, what came before that is not read. Lines of a file that is new are those of *known*
     where it has them: the first commit of a large one holds no second copy. What *pick* left of
@@ -179,7 +179,7 @@ def steps(
     Raises:
         NoHistory: git failed.
     """
-    paths = [f":(top,literal){name}" for name in names]
+    paths = [name if name.startswith(":(") else f":(top,literal){name}" for name in names]
     earliest = born.timestamp() if born else -math.inf
     with objects(root) as read_object:
         versions = _Versions(read_object, pick, known or {}, held)
@@ -198,7 +198,7 @@ def steps(
                 continue
             added, removed, replaced = versions.compare(objects_)
             if added or replaced:
-                where = max((name for name in names if path.endswith(name)), key=len, default="")
+                where = max((name for name in names if path.endswith(name)), key=len, default=path)
                 yield Step(commit, where, added, removed, replaced)
 
 

@@ -15,9 +15,10 @@ from memsync.git.history import Commit
 from memsync.history.events import describe_commit
 from memsync.history.lines import Files, files_of
 from memsync.memories.project import Project
-from memsync.secrets import Allow, Secret, describe, scan
+from memsync.secrets import Allow, Secret, describe, redact, scan
 from memsync.store import files
-from memsync.store.places import SKILLS
+from memsync.store.checkout import Checkout
+from memsync.store.places import GATED, SKILLS
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 SHARED: Final = ("project", "global")
@@ -38,13 +39,21 @@ class Exposure:
 
 
 def current(project: Project) -> list[Exposure]:
-    """Return what the shared memory files and the project's skills show as they are now."""
+    """Return what the shared memory files, and every store and skill of the work tree, show as they are now."""
     places = [project.stores[scope].place for scope in SHARED if scope in project.stores]
     paths = [path for place in places for path in (place.memories, place.pending)]
     if project.layout.root:
-        paths += sorted((project.layout.root / SKILLS).glob("*/SKILL.md"))
-    inside = [path for path in paths if path.is_file() and not _leads_out(path, project.layout.root)]
+        paths += _list_gated(project.layout.root, project.layout.git.root if project.layout.git else None)
+    inside = [path for path in dict.fromkeys(paths) if path.is_file() and not _leads_out(path, project.layout.root)]
     return [exposure for path in inside for exposure in _search_file(path, project.vetting.allowed)]
+
+
+def _list_gated(root: Path, top: Path | None) -> list[Path]:
+    """Return the files of every store and skill of git's work tree at *top*, or without git the skills of the project at *root*."""
+    if top is None:
+        return sorted((root / SKILLS).glob("*/SKILL.md"))
+    known = Checkout(top).run("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *GATED).paths
+    return [top / name for name in sorted(known)]
 
 
 def _leads_out(path: Path, tree: Path | None) -> bool:
@@ -57,12 +66,15 @@ def _leads_out(path: Path, tree: Path | None) -> bool:
 
 
 def _search_file(path: Path, allow: Allow) -> Iterator[Exposure]:
+    name = redact(str(path), allow)
+    if name != str(path):
+        yield Exposure(where=name, what="its name looks like a secret")
     data, _ = files.read(path)
     lines = data.split(b"\n")
-    for trouble in check.find_trouble(str(path), data, allow=allow):
+    for trouble in check.find_trouble(name, data, allow=allow):
         if trouble.kind == "secret":
             id_ = jsonl.read_line(lines[trouble.line - 1]).id if path.suffix == ".jsonl" else None
-            yield Exposure(where=f"{path}:{trouble.line}", what=trouble.what, id=id_)
+            yield Exposure(where=f"{name}:{trouble.line}", what=trouble.what, id=id_)
 
 
 def past(project: Project) -> list[Exposure]:
@@ -81,13 +93,17 @@ def past(project: Project) -> list[Exposure]:
 def _search_history(where: Files, allow: Allow) -> Iterator[tuple[Exposure, Secret]]:
     head = history.head(where.root)
     revs = [*([head] if head else []), *history.EVERYWHERE]
-    for step in history.steps(where.root, history.names_of(where.root, where.path, revs), revs=revs):
+    names = [*history.names_of(where.root, where.path, revs), *GATED]
+    for step in history.steps(where.root, names, revs=revs):
+        path, named = redact(step.path, allow), scan(step.path, allow)
+        yield from _describe_secrets(step.commit, f"{path} (its name)", named, None)
+        if not step.path.endswith(".jsonl"):
+            text = b"\n".join(step.added).decode("utf-8", "replace")
+            yield from _describe_secrets(step.commit, path, scan(text, allow), None)
+            continue
         for raw in step.added:
             line = jsonl.read_line(raw)
-            yield from _describe_secrets(step.commit, step.path, check.find_secrets(line, allow), line.id)
-    for step in history.steps(where.root, [f"{where.folder}{SKILLS}"], revs=revs):
-        text = b"\n".join(step.added).decode("utf-8", "replace")
-        yield from _describe_secrets(step.commit, SKILLS, scan(text, allow), None)
+            yield from _describe_secrets(step.commit, path, check.find_secrets(line, allow), line.id)
 
 
 def _describe_secrets(

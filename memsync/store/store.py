@@ -326,7 +326,19 @@ class Store(Reading):
         several = {id_ for id_ in ids if id_ in self._repeated}
         earlier = [line.raw for line in self._lines if line.id in several and line.memory] if several else []
         raws = [*earlier, *(self._current[id_].raw for id_ in ids)]
-        local_history.keep(self.place.local, raws, private=self.place.private)
+        local_history.keep(self.place.local, [*map(_leave_out_hidden, raws)], private=self.place.private)
+
+
+def _leave_out_hidden(raw: bytes) -> bytes:
+    """Return the line *raw* without what no reader sees of it, the first of repeated keys, if that looks like a secret."""
+    said = codec.drop_repeats(raw.decode("utf-8")).encode()
+    if said == raw:
+        return raw
+    from memsync.secrets import scan
+
+    seen = {*codec.list_texts(said)}
+    hidden = (f"{name}: {text}" for name, text in codec.list_texts(raw) if (name, text) not in seen)
+    return said if any(map(scan, hidden)) else raw
 
 
 def _is_spelled(path: Path, lines: Sequence[Line]) -> bool:

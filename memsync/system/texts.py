@@ -38,6 +38,19 @@ def printable(text: str) -> str:
     )
 
 
+def escape_json(text: str) -> str:
+    """Return the JSON *text* with its control and invisible characters as escapes: the same values, and nothing that steers a terminal."""
+    from unicodedata import category
+
+    steering = [letter for letter in set(text) if letter != "\n" and category(letter) in _STEERING]
+    return text.translate({ord(letter): _escape(ord(letter)) for letter in steering})
+
+
+def _escape(code: int) -> str:
+    units = [code] if code < 0x10000 else [0xD7C0 + (code >> 10), 0xDC00 + (code & 0x3FF)]
+    return "".join(f"\\u{unit:04x}" for unit in units)
+
+
 def count(number: int, noun: str) -> str:
     """Return *number* with the English *noun* in the form that goes with it: "1 memory", "2,000 guesses"."""
     if number == 1:

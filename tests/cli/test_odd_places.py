@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -139,3 +140,29 @@ def test_local_files_of_the_home_that_one_may_not_read_are_named_and_no_surprise
         local.chmod(0o700)
     assert ran.code == 1
     assert ran.err.endswith("Permission denied; check its owner and mode\n")
+
+
+STEERING = "a\u009b31mb\u202ec\U000e0041d"
+
+
+@pytest.mark.parametrize(
+    "words", [("list", "--json"), ("export", "-o", "-"), ("export", "-o", "-", "--format", "json")]
+)
+def test_what_is_printed_as_json_steers_no_terminal_and_says_the_same(repo, words):
+    repo.write_memories(json.dumps({"id": "mm-aaaaaa", "content": STEERING}, ensure_ascii=False) + "\n")
+    out = memsync(*words, cwd=repo.root).out
+    assert not {"\u009b", "\u202e", "\U000e0041"} & {*out}
+    found = json.loads(out)
+    record = found["memories"][0] if isinstance(found, dict) and "memories" in found else found
+    assert (record[0] if isinstance(record, list) else record)["content"] == STEERING
+
+
+def test_a_directory_whose_name_steers_a_terminal_is_shown_without_that(home, tmp_path):
+    place = tmp_path / "a\x1b[31mb"
+    place.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=place, check=True)
+    assert memsync("remember", "alpha beta gamma", cwd=place).code == 0
+    told = memsync("status", cwd=place)
+    assert told.code == 0
+    assert "\x1b" not in told.out
+    assert "\\u001b[31mb" in told.out

@@ -6,6 +6,7 @@ import json
 
 import pytest
 import secret_shapes as shapes
+from doing import said
 from helpers import memory_line, memsync
 
 from memsync.agents.session import RecallSession
@@ -133,3 +134,70 @@ def test_a_commit_is_stopped_by_a_secret_in_any_store_or_skill_of_the_work_tree(
     assert TOKEN not in stopped.err
     hook = (repo.root / ".git" / "hooks" / "pre-commit").read_text()
     assert all(f"**/{folder}/**" in hook for folder in (".gobby", ".claude/skills", ".agents/skills"))
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        '"content":"tok TOKEN"',
+        '"more":{"n":1.10,"list":[{"a":"TOKEN","a":"b"}]}',
+        '"author":"TOKEN","author":"ann"',
+        '"more":{"note":"tok TOKEN"},"more":{"note":"none"}',
+    ],
+)
+def test_an_edit_drops_the_secret_that_a_repeated_key_hides(repo, hidden):
+    repo.write_memories(f'{{"id":"mm-d00007",{hidden.replace("TOKEN", TOKEN)},"x":1.10,"content":"harmless seven"}}\n')
+    assert memsync("update", "mm-d00007", "--tag", "x", cwd=repo.root).code == 0
+    text = repo.memories.read_text()
+    assert '"x":1.10' in text
+    assert "harmless seven" in text
+    assert not [path for path in repo.memories.parent.rglob("*.jsonl") if TOKEN in path.read_text()]
+
+
+def test_an_edit_keeps_what_a_repeated_key_hides_in_the_local_history(repo):
+    repo.write_memories('{"id":"mm-d00007","content":"an earlier text","content":"harmless seven"}\n')
+    assert memsync("update", "mm-d00007", "--tag", "x", cwd=repo.root).code == 0
+    assert "an earlier text" not in repo.memories.read_text()
+    assert "an earlier text" in (repo.memories.parent / "local" / "history.jsonl").read_text()
+
+
+GATED = [
+    "pkg/.gobby/memories.jsonl",
+    "pkg/.gobby/workflows/w.yaml",
+    "pkg/.claude/skills/a/SKILL.md",
+    ".agents/skills/a/SKILL.md",
+    "pkg/.agents/skills/a/notes.md",
+    f".claude/skills/a/{TOKEN}",
+]
+
+
+@pytest.mark.parametrize("path", GATED)
+def test_git_commit_is_stopped_and_audit_finds_a_secret_in_any_store_or_skill(repo, path):
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "begin")
+    target = repo.root / path
+    target.parent.mkdir(parents=True)
+    target.write_text("x\n" if TOKEN in path else memory_line("mm-aaaaaa", f"tok {TOKEN}"))
+    repo.git("add", "-A")
+    assert "looks like a secret" in said(repo, "commit", "-qm", "x", code=1)
+    repo.git("commit", "--no-verify", "-qm", "x")
+    for command in (["audit"], ["audit", "--history"]):
+        told = memsync(*command, cwd=repo.root)
+        assert told.code == 1
+        assert "looks like a secret" in told.out
+        assert TOKEN not in told.out
+    repo.git("rm", "-q", path)
+    repo.git("commit", "-qm", "away")
+    assert memsync("audit", cwd=repo.root).code == 0
+    assert memsync("audit", "--history", cwd=repo.root).code == 1
+
+
+def test_a_hook_of_before_is_named_by_doctor_and_brought_up_to_date_by_init(repo):
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    hook = repo.root / ".git" / "hooks" / "pre-commit"
+    new = hook.read_text()
+    hook.write_text(new.replace(":(top,glob)**/.agents/skills/**", ".claude/skills"))
+    assert "pre-commit" in memsync("doctor", cwd=repo.root).out
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    assert hook.read_text() == new

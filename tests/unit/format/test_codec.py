@@ -77,8 +77,6 @@ def test_an_edit_sets_both_spellings_when_a_line_has_both():
         '"k":"\\u00e9\\/\\u2028"',
         '"k":"\u2028\u0085"',
         '"k":"\\ud800"',
-        '"k":1,"k":2',
-        '"k":{"k":1,"k":2}',
         '"importance":0.50',
         '"k":null,"tags":[ ]',
         '"\\u00e9t\\u00e9":1',
@@ -87,6 +85,18 @@ def test_an_edit_sets_both_spellings_when_a_line_has_both():
 )
 def test_an_edit_keeps_the_bytes_of_what_it_does_not_name(kept):
     assert edit(line(kept), {"content": "y"}) == line(kept, '"content":"y","id":"a"')
+
+
+@pytest.mark.parametrize(
+    ("hidden", "kept"),
+    [
+        ('"k":1,"k":2', '"k":2'),
+        ('"k":{"k":1,"k":2}', '"k":{"k":2}'),
+        ('"k":[ 1.10,{"a":{"b":1},"a":3}]', '"k":[1.10,{"a":3}]'),
+    ],
+)
+def test_an_edit_keeps_only_the_last_of_repeated_keys(hidden, kept):
+    assert edit(line(hidden), {"content": "y"}) == line(kept, '"content":"y","id":"a"')
 
 
 @pytest.mark.parametrize("depth", [100, 900, 1010])
