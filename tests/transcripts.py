@@ -17,7 +17,7 @@ from prefork import command
 _SAME = (
     (re.compile(r"(mm|sk)-[a-z2-7]{6,26}\b"), r"\1-XXXXXX"),
     (re.compile(r"\b[0-9a-f]{7,40}\b"), "COMMIT"),
-    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d\.\d+Z| UTC)"), "TIME"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+Z)?| UTC)"), "TIME"),
     (re.compile(r"projects/[a-z0-9-]+-(COMMIT|[0-9a-f]{16})"), "projects/KEY"),
 )
 

@@ -240,43 +240,54 @@ def approve(project: Project, /, refs: tuple[str, ...], is_all: bool, revoke: bo
       memsync approve mm-a1b2c3
       memsync approve mm-d4e5f6 --revoke
     """
-    if not revoke:
-        require_person(project, "approve memories")
+    if revoke:
+        return _revoke(project, refs, is_all=is_all)
+    require_person(project, "approve memories")
     waiting = Candidates(project)
     proposed = {one.memory.id for one in waiting.memories()}
     flagged = [] if is_all else [ref for ref in refs if not any(id_.startswith((ref, f"mm-{ref}")) for id_ in proposed)]
     refs = tuple(ref for ref in refs if ref not in flagged)
-    if revoke:
-        flagged, refs = [*flagged, *refs], ()
-    try:
-        entries = [project.get(ref) for ref in flagged]
-    except MemoryNotFound as error:
-        raise MemoryNotFound(
-            error.ref, " waits for approval", Remedy("memory candidates"), " shows what does"
-        ) from None
+    entries = _find_entries(project, flagged)
     for entry in entries:
-        _decide(project, entry, revoke=revoke, yes=yes)
+        _decide(project, entry, yes=yes)
     done = waiting.approve(_choose_ids(waiting, refs, is_all=is_all)) if refs or not flagged else []
     said = corrected.follow(project, [one.entry for one in done if one.status == "superseded"])
     lines = [render.remembered(one, project.clock()) for one in done]
     lines += [
         f"  also in {render.one_line(one.where)}: {render.one_line(one.text)[:80]}{_then(one.next)}" for one in said
     ]
-    lines += [f"{'no longer approved' if revoke else 'approved'} {render.short_id(entry.id)}" for entry in entries]
+    lines += [f"approved {render.short_id(entry.id)}" for entry in entries]
     value = {"approved": [*done, *(project.get(entry.id) for entry in entries)], "also_in": said}
     return Answer(value, "\n".join(lines) or "nothing waits")
+
+
+def _revoke(project: Project, refs: Sequence[str], *, is_all: bool) -> Answer:
+    """Let memories that are approved wait again; unlike approving, an agent may do that."""
+    if is_all or not refs:
+        raise UsageError("--revoke takes the ids of approved memories, and not --all")
+    entries = _find_entries(project, refs)
+    for entry in entries:
+        if not project.screening.revoke(entry):
+            raise UsageError(f"{render.short_id(entry.id)} is not approved; nothing to revoke")
+    value = {"approved": [project.get(entry.id) for entry in entries], "also_in": []}
+    return Answer(value, "\n".join(f"no longer approved {render.short_id(entry.id)}" for entry in entries))
+
+
+def _find_entries(project: Project, refs: Sequence[str]) -> list[Entry]:
+    try:
+        return [project.get(ref) for ref in refs]
+    except MemoryNotFound as error:
+        raise MemoryNotFound(
+            error.ref, " waits for approval", Remedy("memory candidates"), " shows what does"
+        ) from None
 
 
 def _then(command: str) -> str:
     return f"; then `{command}`" if command else ""
 
 
-def _decide(project: Project, entry: Entry, *, revoke: bool, yes: bool) -> None:
-    """Let agents be given *entry*, or a rule ask, or no longer, once the user has seen it."""
-    if revoke:
-        if not project.screening.revoke(entry):
-            raise UsageError(f"{render.short_id(entry.id)} is not approved; nothing to revoke")
-        return
+def _decide(project: Project, entry: Entry, *, yes: bool) -> None:
+    """Let agents be given *entry*, or a rule ask, once the user has seen it."""
     if not entry.flagged and not (is_rule(entry.memory) and entry.scope == "project"):
         raise UsageError(
             f"{render.short_id(entry.id)} does not wait for approval; `memsync candidates` shows what does"

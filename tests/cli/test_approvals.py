@@ -167,3 +167,34 @@ def test_a_user_can_let_agents_approve_and_it_is_noted(clone):
 def test_a_repository_cannot_let_agents_approve(clone):
     (clone.root / ".gobby" / "config.yaml").write_text("memory:\n  agent_approvals: true\n")
     assert memsync("approve", "mm-aaaaa2", "--yes", cwd=clone.root, env={"CLAUDECODE": "1"}).code == 1
+
+
+@pytest.fixture
+def learned(repo):
+    """Return a repository in which two memories wait, and their ids."""
+    (repo.root / "CLAUDE.md").write_text(
+        "# Project\n\n- Use `make check`, not `make test`\n- Always store prices as integers in cents\n"
+    )
+    assert memsync("memory", "extract", "CLAUDE.md", cwd=repo.root).code == 0
+    ids = waiting_in(repo.root)
+    assert len(ids) == 2
+    return repo.root, ids
+
+
+def waiting_in(root) -> list[str]:
+    return [one["id"] for one in memsync("candidates", "--json", cwd=root).json["candidates"]]
+
+
+@pytest.mark.parametrize("words", [("approve", "--all"), ("reject", "--all")], ids=lambda words: words[0])
+def test_ids_and_all_exclude_each_other_and_nothing_changes(learned, words):
+    root, ids = learned
+    done = memsync(*words, ids[0], cwd=root)
+    assert (done.code, waiting_in(root)) == (2, ids)
+
+
+@pytest.mark.parametrize("env", [{}, {"CLAUDECODE": "1"}], ids=["a person", "an agent"])
+@pytest.mark.parametrize("more", [(), ("ID",)], ids=["all", "all and an id"])
+def test_to_revoke_all_approves_nothing(learned, env, more):
+    root, ids = learned
+    done = memsync("approve", "--revoke", "--all", *(ids[0] for _ in more), cwd=root, env=env)
+    assert (done.code, waiting_in(root)) == (2, ids)
