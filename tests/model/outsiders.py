@@ -21,7 +21,9 @@ from steps import Step, World
 from memsync.setup.doctor import fix_findings
 
 OLDER = os.environ.get("MEMSYNC_CHECK_OLDER", "")  # a checkout of an older commit of memsync
-FORMATS = ("sort", "-c", "-cS")
+# Moves that still find what is listed as open in docs/reliability.md; without it they are left out.
+WITH_OPEN = bool(os.environ.get("MEMSYNC_CHECK_OPEN"))
+FORMATS = ("sort", "-c", "-cS", *((".", "-s", "-cs") if WITH_OPEN else ()))
 NUMBER = "a number spelled "
 
 

@@ -71,7 +71,7 @@ def plan(seed: int, kits: str, count: int) -> tuple[Plan, list[Act]]:
     clones = [
         (dice.choice(KITS) if kits == "mixed" else kits, dice.choice(modes), dice.random() < 0.2) for _ in range(size)
     ]
-    filter_ = dice.choice(["", "", "", *FILTERS][:3])
+    filter_ = dice.choice(["", "", "", *(FILTERS if outsiders.WITH_OPEN else ())])
     drawn = dice.choices(list(STEPS), [weight for _, weight in STEPS.values()], k=count)
     acts = [Act(name, dice.randrange(size), dice.randrange(2**32)) for name in drawn]
     at = count
@@ -121,8 +121,10 @@ class Run:
         self.told.append(f"{number}: {clone.name} on {clone.branch} {act.step}")
         ledger = self.world.ledger
         known, taken = len(ledger.family_of), len(ledger.taken)
-        # A copy of a text that somebody has edited since may go at any time.
+        # A copy of a text that somebody has edited since may go at any time, and so may what was forgotten in a
+        # worktree that is gone, of which this one hears later.
         before = {one.text for one in clone.shown() if not (one.is_copy and one.text in ledger.replaced)}
+        before -= ledger.forgotten
         did = STEPS[act.step][0](self.world, clone, dice)
         if not did:
             did = "instead " + (steps.edit(self.world, clone, dice) or steps.add(self.world, clone, dice))
