@@ -198,10 +198,9 @@ def test_the_local_files_of_other_worktrees_stay_when_one_is_taken_out_of_memsyn
     assert FACT in listed(one)
 
 
-@pytest.mark.parametrize(
-    "words", [("--content", "kettle edited in the worktree"), ("--tag", "seen")], ids=["a text", "a tag"]
-)
-def test_an_edit_in_a_removed_worktree_takes_no_edit_of_the_main_tree_along(repo, words):
+@pytest.fixture
+def edited_beside(repo):
+    """Return a worktree with a memory that was edited in the main tree since, and its id."""
     memsync("config", "--global", "memory_sync.mode", "on-commit", cwd=repo.root)
     memsync("remember", "kettle lamp base text number one", cwd=repo.root)
     memsync("sync", cwd=repo.root)
@@ -211,7 +210,15 @@ def test_an_edit_in_a_removed_worktree_takes_no_edit_of_the_main_tree_along(repo
     memsync("update", entry["id"], "--content", "kettle edited in the main tree", cwd=repo.root)
     tree = repo.root.parent / "wt"
     repo.git("worktree", "add", "-q", str(tree), "-b", "wt")
-    assert memsync("update", entry["id"], *words, cwd=tree).code == 0
+    return tree, entry["id"]
+
+
+@pytest.mark.parametrize(
+    "words", [("--content", "kettle edited in the worktree"), ("--tag", "seen")], ids=["a text", "a tag"]
+)
+def test_an_edit_in_a_removed_worktree_takes_no_edit_of_the_main_tree_along(repo, edited_beside, words):
+    tree, id_ = edited_beside
+    assert memsync("update", id_, *words, cwd=tree).code == 0
     repo.git("worktree", "remove", "--force", str(tree))
     found = memsync("list", "--json", cwd=repo.root).json["memories"]
     texts = {memory["content"] for memory in found}
@@ -220,17 +227,9 @@ def test_an_edit_in_a_removed_worktree_takes_no_edit_of_the_main_tree_along(repo
     assert "kettle lamp base text number one" not in texts
 
 
-def test_a_removal_in_a_removed_worktree_leaves_an_edit_that_it_had_not_seen(repo):
-    memsync("config", "--global", "memory_sync.mode", "on-commit", cwd=repo.root)
-    memsync("remember", "kettle lamp base text number one", cwd=repo.root)
-    memsync("sync", cwd=repo.root)
-    repo.git("add", "-A")
-    repo.git("commit", "-qm", "base")
-    (entry,) = memsync("list", "--json", cwd=repo.root).json["memories"]
-    memsync("update", entry["id"], "--content", "kettle edited in the main tree", cwd=repo.root)
-    tree = repo.root.parent / "wt"
-    repo.git("worktree", "add", "-q", str(tree), "-b", "wt")
-    memsync("rm", entry["id"], cwd=tree)
+def test_a_removal_in_a_removed_worktree_leaves_an_edit_that_it_had_not_seen(repo, edited_beside):
+    tree, id_ = edited_beside
+    memsync("rm", id_, cwd=tree)
     repo.git("worktree", "remove", "--force", str(tree))
     (left,) = memsync("list", "--json", cwd=repo.root).json["memories"]
     assert left["content"] == "kettle edited in the main tree"
