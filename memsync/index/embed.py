@@ -130,9 +130,9 @@ def choose(spec: str) -> Meaning | None:
     if spec == "none":
         return None
     if spec == "builtin":
-        from memsync.index.static import StaticEmbedder
+        from memsync.index.static import open_builtin
 
-        return Meaning(StaticEmbedder())
+        return Meaning(open_builtin())
     from memsync.index.providers.specs import named
 
     return Meaning(named(spec), MEANING if spec.startswith("model2vec:") else MEANING_DEEP)

@@ -11,7 +11,7 @@ import sys
 import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate, chain, pairwise
 from operator import mul
 from pathlib import Path
@@ -275,6 +275,12 @@ class StaticEmbedder:
     def _tokens(self) -> WordPieces:
         words = str(self._map[self._text], "utf-8").split("\n")
         return WordPieces(dict(zip(words, range(len(words)), strict=True)))
+
+
+@cache
+def open_builtin() -> StaticEmbedder:
+    """Return the one that ships with memsync, opened once for all projects of the process: each map takes a file descriptor."""
+    return StaticEmbedder()
 
 
 def _length_of(vector: Sequence[float]) -> float:

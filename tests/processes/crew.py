@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import socket
 import subprocess
 import sys
@@ -38,9 +37,11 @@ class Actor:
 
     def listen(self, patience: float = PATIENCE) -> bool:
         """Take in what it says next; False at its end, or when the patience is."""
-        if not select.select([self._end], [], [], patience)[0]:
+        self._end.settimeout(max(patience, 0.001))  # zero would mean: do not wait at all, and say so with an error
+        try:
+            heard = self._end.recv(65536)
+        except TimeoutError:
             return False
-        heard = self._end.recv(65536)
         *rows, self._rest = (self._rest + heard).split(b"\n")
         self.said += map(json.loads, rows)
         return bool(heard)
