@@ -113,9 +113,9 @@ def desk(repo, browse) -> Browser:
     return browse(repo.root)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while Playwright is open its event loop runs, and no test of others could start one
 def chromium(tmp_path_factory) -> Iterator:
-    """Return a real browser, one for all; Playwright drives a Chromium that is installed, and brings none."""
+    """Return a real browser, one for a module; Playwright drives a Chromium that is installed, and brings none."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
     if PROGRAM is None:
         pytest.skip("no Chromium here, so nothing was looked at in a browser: `make browser` installs it")
