@@ -106,7 +106,7 @@ def status(project: Project, /) -> Answer:
 def check(project: Project, /, paths: tuple[str, ...]) -> Answer:
     """Look for secrets and broken lines in what is staged.
 
-    Looks at FILEs, or everywhere; exit 1 if something is wrong. Finds what looks like a secret, conflict markers and lines that cannot be
+    Looks at FILEs, or everywhere; exit 1 if something is wrong. Finds what looks like a secret or says that it is private, conflict markers and lines that cannot be
     read, in lines that are new since HEAD. Writes nothing, so it may run as a
     hook of the pre-commit framework; the native hook does the staging.
 
@@ -116,13 +116,13 @@ def check(project: Project, /, paths: tuple[str, ...]) -> Answer:
       memsync git check .gobby/memories.jsonl --json
     """
     from memsync.cli.render import one_line
-    from memsync.git.check import check_staged, list_staged
+    from memsync.git.check import AllowLists, check_staged, list_staged
     from memsync.store.checkout import Checkout
 
     checkout = Checkout(_require_top(project), in_hook=True)
     changed = list_staged(checkout)
     asked = [one for one in changed if not paths or one.path in paths]
-    found = list(check_staged(checkout, asked, project.vetting.allowed))
+    found = list(check_staged(checkout, asked, AllowLists(checkout.top)))
     text = "\n".join(one_line(str(trouble)) for trouble in found)
     return Answer({"checked": [one.path for one in changed], "found": found}, text or "all is well", 1 if found else 0)
 

@@ -1,34 +1,74 @@
-"""Whether what is about to be committed is in order: secrets, lines that cannot be read, conflict markers. Only reads."""
+"""Whether what is about to be committed is in order: secrets, what is private, broken lines, conflict markers. Only reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from memsync.errors import StoreUnreadable
+from memsync.errors import MemsyncError, StoreUnreadable
 from memsync.format import jsonl
 from memsync.format.codec import Line, list_texts
+from memsync.format.scopes import name_scope, read_scope
+from memsync.records import shown_id
 from memsync.secrets import NOTHING, Allow, Secret, describe, is_ours, redact, scan, scan_memory
-from memsync.store import files
+from memsync.store import config, files
 from memsync.store.blobs import read_blobs
 from memsync.store.checkout import Checkout
+from memsync.store.consent import load_allowed
 from memsync.store.filters import smudge
-from memsync.store.places import GATED
+from memsync.store.places import GATED, locate
+from memsync.system.late import late_pattern
+
+_ROOT: Final = late_pattern(r"/?\.(?:gobby|claude/skills|agents/skills)/.*$", re.DOTALL)  # behind the project of a file
+_LOCAL: Final = late_pattern(r"(.*/)?\.gobby/local(?=/|$)", re.IGNORECASE)
+_SKILL_SCOPE: Final = late_pattern(r"\A---\n(?:(?!---).*\n)*?[ \t]+scope:[ \t]*[\"']?(private|global)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """One thing that speaks against a commit, at a line of a file. `kind` secret stops it."""
+    """One thing that speaks against a commit, at a line of a file."""
 
     path: str
     line: int
-    kind: Literal["secret", "conflict", "unreadable", "duplicate"]
+    kind: Literal["secret", "private", "conflict", "unreadable", "duplicate"]
     what: str
+
+    @property
+    def stops(self) -> bool:
+        """Tell whether nothing may be committed with it."""
+        return self.kind in ("secret", "private")
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.what}"
+
+
+class AllowLists:
+    """What the settings of the project that a file belongs to let pass, in the work tree at *top*."""
+
+    def __init__(self, top: Path) -> None:
+        self._top = top
+        self._known: dict[str, Allow] = {}
+
+    def find(self, path: str) -> Allow:
+        """Return that of the file *path*, relative to the top; nothing where the settings cannot be read."""
+        root = _ROOT.sub("", path) or "."
+        if root not in self._known:
+            self._known[root] = self._load(root)
+        return self._known[root]
+
+    def _load(self, root: str) -> Allow:
+        try:
+            layout = locate(self._top / root)
+            return load_allowed(layout, config.load(layout).settings.allow_secrets)
+        except MemsyncError:
+            return NOTHING
+
+    def list_roots(self) -> list[Path]:
+        """Return the projects that were asked for."""
+        return [self._top / root for root in self._known]
 
 
 def find_trouble(path: str, data: bytes, since: bytes = b"", allow: Allow = NOTHING) -> list[Trouble]:
@@ -42,12 +82,31 @@ def _check_memories(path: str, data: bytes, since: bytes, allow: Allow) -> Itera
     for number, line in enumerate(lines, 1):
         if line.raw not in old and (found := find_secrets(line, allow)):
             yield Trouble(path, number, "secret", f"looks like a secret: {describe(found)}")
+        if line.raw not in old and (what := explain_scope(line)):
+            yield Trouble(path, number, "private", what)
     for problem in jsonl.problems(lines):
         line = lines[problem.number - 1]
         if line.is_marker:
             yield Trouble(path, problem.number, "conflict", f"{problem.why}; `memsync sync` resolves it")
         elif line.raw not in old:
             yield Trouble(path, problem.number, "duplicate" if line.memory else "unreadable", problem.why)
+
+
+def explain_scope(line: Line) -> str:
+    """Return why a line of a memory file may not be shared by what it says of its scope, as one of a copy does; "" else."""
+    scope = read_scope(line.memory)[1] if line.memory else None
+    if scope is None:
+        return ""
+    option = " --global" if scope == "global" else ""
+    id_ = shown_id(line.id or "ID")
+    return f'says that it is {name_scope(scope)}; `memsync unshare{option} {id_}` moves it out of the work tree, or take "scope" out if it may be shared'
+
+
+def find_local(paths: Iterable[str]) -> dict[str, str]:
+    """Return the folders among *paths* that may not be shared whatever is in them, and why."""
+    folders = [found[0] for path in paths if (found := _LOCAL.match(path))]
+    why = "is of this machine alone, private words are in it; `git rm -r --cached {}` takes it out of git"
+    return {folder: why.format(folder) for folder in folders}
 
 
 def find_secrets(line: Line, allow: Allow) -> list[Secret]:
@@ -81,6 +140,11 @@ def _check_text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[
             place = found.start - text.rfind("\n", 0, found.start) - 1
             told = describe([found._replace(start=place)])
             yield Trouble(path, first + 1, "secret", f"looks like a secret: {told}")
+    if path.endswith("SKILL.md") and (said := _SKILL_SCOPE.match(text)):
+        number = text.count("\n", 0, said.start(1))
+        if rows[number] not in old:
+            what = f"says that it is {said[1]}; take it out of git, or `scope` out of it if it may be shared"
+            yield Trouble(path, number + 1, "private", what)
 
 
 class Staged(NamedTuple):
@@ -98,11 +162,14 @@ def list_staged(checkout: Checkout) -> list[Staged]:
     return [Staged(path, row.split()[3], row.split()[2]) for row, path in zip(parts, parts, strict=False)]
 
 
-def check_staged(checkout: Checkout, staged: Sequence[Staged], allow: Allow = NOTHING) -> Iterator[Trouble]:
-    """Yield what is wrong with the *staged* versions."""
+def check_staged(checkout: Checkout, staged: Sequence[Staged], lists: AllowLists) -> Iterator[Trouble]:
+    """Yield what is wrong with the *staged* versions, but for what *lists* let pass."""
     names = list(dict.fromkeys(name for one in staged for name in (one.here, one.before) if name.strip("0")))
     data = dict(zip(names, read_blobs(checkout, names), strict=True)) if names else {}
+    local = find_local(one.path for one in staged)
+    yield from (Trouble(folder, 1, "private", why) for folder, why in local.items())
     for one in staged:
+        allow = lists.find(one.path)
         if found := scan(one.path, allow):
             yield Trouble(redact(one.path, allow), 1, "secret", f"its name looks like a secret: {describe(found)}")
         path = redact(one.path, allow) if found else one.path
@@ -116,7 +183,7 @@ def check_staged(checkout: Checkout, staged: Sequence[Staged], allow: Allow = NO
             yield from find_trouble(path, here, before, allow)
 
 
-def find_secret(path: Path, since: bytes, allow: Allow = NOTHING, *, named: str = "") -> str:
+def explain_stop(path: Path, since: bytes, allow: Allow = NOTHING, *, named: str = "") -> str:
     """Return what in the new lines of the file *path* may not be committed; "" if nothing."""
     found = find_trouble(named or path.name, files.read(path)[0], since, allow)
-    return next((str(trouble) for trouble in found if trouble.kind == "secret"), "")
+    return next((str(trouble) for trouble in found if trouble.stops), "")

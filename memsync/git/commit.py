@@ -15,7 +15,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Final, NamedTuple
 
 from memsync.errors import GitRefused
-from memsync.git.check import find_secret
+from memsync.git.check import explain_stop
 from memsync.git.report import describe_changes
 from memsync.git.stage import find_companions, find_removal, list_paths, path_of, read_states
 from memsync.secrets import NOTHING, Allow
@@ -76,8 +76,8 @@ def _commit(
     if _find_staged(checkout, path) not in (known.get(path, ""), wanted[path]):
         return Committed(held="you staged a part of it")
     since = smudge(checkout, path, checkout.run("cat-file", "blob", f"{head}:{path}").out) if head else b""
-    if secret := find_secret(checkout.top / path, since, allow, named=path):
-        return Committed(held=secret)
+    if why := explain_stop(checkout.top / path, since, allow, named=path):
+        return Committed(held=why)
     parent = _choose_parent(checkout, head, branch, path) if head else ""
     tree = _write_tree(checkout, store, head, wanted)
     said = describe_changes(checkout, store.place, parent, tree) or "in order"

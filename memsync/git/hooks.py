@@ -1,4 +1,4 @@
-"""What git's hooks do: `memsync git hook NAME`. A failure of ours never stops git; only a secret does.
+"""What git's hooks do: `memsync git hook NAME`. A failure of ours never stops git; only what may not be committed does.
 
 Started by git at the top of the work tree, with git's own environment. Loads
 neither click nor GitPython: the hooks are felt at every commit.
@@ -7,9 +7,7 @@ neither click nor GitPython: the hooks are felt at every commit.
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -20,7 +18,6 @@ from memsync.git.hookfile import BLOCKED
 from memsync.git.install import list_roots
 from memsync.git.report import describe_changes
 from memsync.git.stage import Left, is_held_back, list_paths, path_of, stage, state
-from memsync.secrets import NOTHING, Allow
 from memsync.store import config
 from memsync.store.checkout import Checkout
 from memsync.store.consent import load_allowed
@@ -29,22 +26,20 @@ from memsync.store.places import Layout, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import notice
 from memsync.system import deadline
-from memsync.system.late import late_pattern
 
 _PARTIAL: Final = "next-index-"
 _TAKEN_OUT: Final = "memsync.takenOut"  # the commit that took the memories out of git, once that was said
 _UNCHECKED: Final = "the commit was NOT CHECKED FOR SECRETS: run `memsync git check` before you push"
-_ROOT: Final = late_pattern(r"/?\.(?:gobby|claude/skills|agents/skills)/.*$", re.DOTALL)  # behind the project of a file
-_secrets: list[str] = []  # staged files with a secret; they count also when the time runs out after that
+_stopping: list[str] = []  # staged files that may not be committed; they count also when the time runs out after that
 
 
 def run_in_time(words: Sequence[str]) -> int:
-    """Do what `main` does, and end the process when it takes too long: git goes on, unless a secret was found."""
+    """Do what `main` does, and end the process when it takes too long: git goes on, unless it may not."""
 
     def give_up(after: str) -> int:
         is_gate = words[:1] == ["pre-commit"]
         _say(f"git hook {words[0]} did not finish within {after}{f'; {_UNCHECKED}' if is_gate else ''}")
-        return BLOCKED if _secrets else 0
+        return BLOCKED if _stopping else 0
 
     if words[:1] == ["unstage"]:
         return aftermath.unstage(words[1:])  # the user may think about a message for as long as he likes
@@ -94,30 +89,21 @@ def _pre_commit(_: Sequence[str]) -> int:
 
 
 def _check_staged(checkout: Checkout) -> int:
-    """Say what is wrong with what is staged; a secret stops the commit."""
-    _secrets.clear()
-    staged = defaultdict[str, list[check.Staged]](list)
-    for one in check.list_staged(checkout):
-        staged[_ROOT.sub("", one.path) or "."].append(one)
-    for root, ones in staged.items():
-        for trouble in check.check_staged(checkout, ones, _load_allowed(checkout.top / root)):
-            _say(str(trouble))
-            if trouble.kind == "secret":
-                _secrets.append(trouble.path)
-    if _secrets:
-        _say("nothing was committed; take it out, or see `memsync config memory.secrets.allow`")
-        for why in filter(None, {_find_notice(checkout.top / root) for root in staged}):
+    """Say what is wrong with what is staged; a secret, and what is private, stops the commit."""
+    _stopping.clear()
+    lists, kinds = check.AllowLists(checkout.top), set()
+    for trouble in check.check_staged(checkout, check.list_staged(checkout), lists):
+        _say(str(trouble))
+        kinds.add(trouble.kind)
+        if trouble.stops:
+            _stopping.append(trouble.path)
+    if _stopping:
+        or_allow = ", or see `memsync config memory.secrets.allow`" if "secret" in kinds else ""
+        _say(f"nothing was committed; take it out{or_allow}")
+    if "secret" in kinds:
+        for why in filter(None, map(_find_notice, lists.list_roots())):
             _say(why)
-    return BLOCKED if _secrets else 0
-
-
-def _load_allowed(root: Path) -> Allow:
-    """Return what the settings let pass; nothing where they cannot be read."""
-    try:
-        layout = locate(root)
-        return load_allowed(layout, config.load(layout).settings.allow_secrets)
-    except MemsyncError:
-        return NOTHING
+    return BLOCKED if _stopping else 0
 
 
 def _find_notice(root: Path) -> str:

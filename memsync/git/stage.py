@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync.git import attributes
-from memsync.git.check import find_secret
+from memsync.git.check import explain_stop
 from memsync.secrets import NOTHING, Allow
 from memsync.store import checkout as repo
 from memsync.store import files
@@ -103,7 +103,7 @@ def stage_checked(checkout: Checkout, store: Store, allow: Allow) -> Left:
     if head.code and state(checkout, path) == "??" and (left := find_removal(checkout, path)):
         return left
     since = smudge(checkout, path, head.out)
-    return Left(find_secret(checkout.top / path, since, allow, named=path)) or stage_whole(checkout, store)
+    return Left(explain_stop(checkout.top / path, since, allow, named=path)) or stage_whole(checkout, store)
 
 
 def find_removal(checkout: Checkout, path: str) -> Left:

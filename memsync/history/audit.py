@@ -1,4 +1,4 @@
-"""Secrets in what is shared: in the files as they are, and in all that git ever had of them. Only reads."""
+"""Secrets and what is private in what is shared: in the files as they are, and in all that git ever had of them. Only reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memsync.memories.project import Project
 from memsync.secrets import Allow, Secret, describe, redact, scan
 from memsync.store import files
 from memsync.store.checkout import Checkout
-from memsync.store.places import GATED, SKILLS
+from memsync.store.places import GATED, SKILLS, GitDirs
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 SHARED: Final = ("project", "global")
@@ -26,7 +26,7 @@ SHARED: Final = ("project", "global")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """One place that looks like it shows a secret: a line of a file, or the commit that brought it in."""
+    """One place that looks like it shows what nobody may see: a line of a file, or the commit that brought it in."""
 
     where: str
     what: str
@@ -42,18 +42,26 @@ def current(project: Project) -> list[Exposure]:
     """Return what the shared memory files, and every store and skill of the work tree, show as they are now."""
     places = [project.stores[scope].place for scope in SHARED if scope in project.stores]
     paths = [path for place in places for path in (place.memories, place.pending)]
-    if project.layout.root:
-        paths += _list_gated(project.layout.root, project.layout.git.root if project.layout.git else None)
-    inside = [path for path in dict.fromkeys(paths) if path.is_file() and not _leads_out(path, project.layout.root)]
-    return [exposure for path in inside for exposure in _search_file(path, project.vetting.allowed)]
+    allowed: dict[Path, Allow] = {}
+    found: list[Exposure] = []
+    if root := project.layout.root:
+        top = project.layout.git.root if project.layout.git else root
+        lists = check.AllowLists(top)
+        gated = _list_gated(root, project.layout.git)
+        found = [Exposure(where=where, what=what) for where, what in check.find_local(gated).items()]
+        allowed = {top / name: lists.find(name) for name in gated}
+    allowed |= dict.fromkeys(paths, project.vetting.allowed)
+    inside = [path for path in allowed if path.is_file() and not _leads_out(path, project.layout.root)]
+    return found + [exposure for path in inside for exposure in _search_file(path, allowed[path])]
 
 
-def _list_gated(root: Path, top: Path | None) -> list[Path]:
-    """Return the files of every store and skill of git's work tree at *top*, or without git the skills of the project at *root*."""
-    if top is None:
-        return sorted((root / SKILLS).glob("*/SKILL.md"))
-    known = Checkout(top).run("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *GATED).paths
-    return [top / name for name in sorted(known)]
+def _list_gated(root: Path, git: GitDirs | None) -> list[str]:
+    """Return the files of every store and skill of git's work tree, or without git the skills of the project at *root*."""
+    if git is None:
+        return sorted(path.relative_to(root).as_posix() for path in (root / SKILLS).glob("*/SKILL.md"))
+    return sorted(
+        Checkout(git.root).run("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *GATED).paths
+    )
 
 
 def _leads_out(path: Path, tree: Path | None) -> bool:
@@ -72,7 +80,7 @@ def _search_file(path: Path, allow: Allow) -> Iterator[Exposure]:
     data, _ = files.read(path)
     lines = data.split(b"\n")
     for trouble in check.find_trouble(name, data, allow=allow):
-        if trouble.kind == "secret":
+        if trouble.stops:
             id_ = jsonl.read_line(lines[trouble.line - 1]).id if path.suffix == ".jsonl" else None
             yield Exposure(where=f"{name}:{trouble.line}", what=trouble.what, id=id_)
 
@@ -85,17 +93,21 @@ def past(project: Project) -> list[Exposure]:
     """
     where = files_of(project)
     found: dict[tuple[str, str | None], Exposure] = {}
-    for exposure, secret in _search_history(where, project.vetting.allowed):
-        found[secret.fingerprint, exposure.id] = exposure  # newest first, so the oldest stays
+    for exposure, name in _search_history(where, check.AllowLists(where.root)):
+        found[name, exposure.id] = exposure  # newest first, so the oldest stays
     return sorted(found.values(), key=lambda exposure: exposure.commit.when if exposure.commit else _NEVER)
 
 
-def _search_history(where: Files, allow: Allow) -> Iterator[tuple[Exposure, Secret]]:
+def _search_history(where: Files, lists: check.AllowLists) -> Iterator[tuple[Exposure, str]]:
+    """Yield what commits brought in, with a name that is the same for the same."""
     head = history.head(where.root)
     revs = [*([head] if head else []), *history.EVERYWHERE]
     names = [*history.names_of(where.root, where.path, revs), *GATED]
     for step in history.steps(where.root, names, revs=revs):
+        allow = lists.find(step.path)
         path, named = redact(step.path, allow), scan(step.path, allow)
+        for folder, what in check.find_local([step.path]).items():
+            yield Exposure(where=f"{step.commit.short} {folder}", what=what, commit=step.commit), folder
         yield from _describe_secrets(step.commit, f"{path} (its name)", named, None)
         if not step.path.endswith(".jsonl"):
             text = b"\n".join(step.added).decode("utf-8", "replace")
@@ -104,11 +116,13 @@ def _search_history(where: Files, allow: Allow) -> Iterator[tuple[Exposure, Secr
         for raw in step.added:
             line = jsonl.read_line(raw)
             yield from _describe_secrets(step.commit, path, check.find_secrets(line, allow), line.id)
+            if what := check.explain_scope(line):
+                yield Exposure(where=f"{step.commit.short} {path}", what=what, id=line.id, commit=step.commit), what
 
 
 def _describe_secrets(
     commit: Commit, path: str, secrets: Iterable[Secret], id_: str | None
-) -> Iterator[tuple[Exposure, Secret]]:
+) -> Iterator[tuple[Exposure, str]]:
     for secret in secrets:
         what = f"looks like a secret: {describe([secret])}"
-        yield Exposure(where=f"{commit.short} {path}", what=what, id=id_, commit=commit), secret
+        yield Exposure(where=f"{commit.short} {path}", what=what, id=id_, commit=commit), secret.fingerprint

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from memsync.errors import NotShared, Remedy, UsageError
+from memsync.format import scopes
 from memsync.memories.results import Entry
 from memsync.records import SCOPES, Memory, Scope, format_time, tick
 from memsync.store import bystealth, checkout, local_history
@@ -127,13 +128,16 @@ def _check_room(new: Store, entry: Entry) -> None:
 def _plan_tidying(
     project: Project, new: Store, ids: Sequence[str], vetted: Mapping[str, Memory]
 ) -> dict[str, dict[str, Any]]:
-    """Return the edits that remove the path of the writer's home from what is shared."""
+    """Return the edits that remove what a copy says of its scope, and the path of the writer's home from what is shared."""
     edits = {}
-    for id_ in vetted.keys() & ids:
+    for id_ in ids:
         if (there := new.get(id_)) is None:
             continue
-        tidied = {name: getattr(vetted[id_], name) for name in ("content", "cues")}
-        if changed := {name: text for name, text in tidied.items() if text != getattr(there, name)}:
+        tidied = {name: getattr(vetted[id_], name) for name in ("content", "cues")} if id_ in vetted else {}
+        changed: dict[str, Any] = {name: text for name, text in tidied.items() if text != getattr(there, name)}
+        if scopes.read_scope(there)[1]:
+            changed[scopes.KEY] = None
+        if changed:
             now = tick(project.clock(), there.written_at)
             edits[id_] = {**changed, "updated_at": format_time(now)}
     return edits
