@@ -45,6 +45,11 @@ class Trouble:
         return f"{self.path}:{self.line}: {self.what}"
 
 
+def find_root(path: str) -> str:
+    """Return the project of the file *path* of a store or skill, relative to the top as that is."""
+    return _ROOT.sub("", path) or "."
+
+
 class AllowLists:
     """What the settings of the project that a file belongs to let pass, in the work tree at *top*."""
 
@@ -54,7 +59,7 @@ class AllowLists:
 
     def find(self, path: str) -> Allow:
         """Return that of the file *path*, relative to the top; nothing where the settings cannot be read."""
-        root = _ROOT.sub("", path) or "."
+        root = find_root(path)
         if root not in self._known:
             self._known[root] = self._load(root)
         return self._known[root]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -92,11 +93,13 @@ def _check_staged(checkout: Checkout) -> int:
     """Say what is wrong with what is staged; a secret, and what is private, stops the commit."""
     _stopping.clear()
     lists, kinds = check.AllowLists(checkout.top), set()
-    for trouble in check.check_staged(checkout, check.list_staged(checkout), lists):
-        _say(str(trouble))
-        kinds.add(trouble.kind)
-        if trouble.stops:
-            _stopping.append(trouble.path)
+    # A project at a time: what was found in one counts also when there is no time left for the next.
+    for _, staged in groupby(check.list_staged(checkout), key=lambda one: check.find_root(one.path)):
+        for trouble in check.check_staged(checkout, list(staged), lists):
+            _say(str(trouble))
+            kinds.add(trouble.kind)
+            if trouble.stops:
+                _stopping.append(trouble.path)
     if _stopping:
         or_allow = ", or see `memsync config memory.secrets.allow`" if "secret" in kinds else ""
         _say(f"nothing was committed; take it out{or_allow}")
