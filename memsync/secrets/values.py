@@ -9,6 +9,7 @@ from itertools import pairwise
 from math import log2
 from typing import Final
 
+from memsync.system.digests import sha256
 from memsync.system.late import late_pattern
 from memsync.system.memo import Memo
 
@@ -23,7 +24,7 @@ _FILLERS: Final = frozenset(
     " must be this is not real set some enter paste xxx auth bearer private public demo mock to in of and live env it".split()
 )
 _SHOWN: Final = late_pattern(
-    r"(?i)^(?:\$[A-Za-z_]\w*|\$?[({<\[].*|\$\{.*|\$\(.*|\{\{.*|.*\{\{.*\}\}.*|<.*>?|\{[\w.]*\}|%\w+%|%\(?\w*\)?[sd]|@\w+@|!\w+|&\w+"
+    r"(?i)^(?:\$[A-Za-z_]\w*|\$?[({<\[].*|\$\{.*|\$\(.*|\{\{.*|.*\{\{.*\}\}.*|<.*>?|\{[\w.]*\}|%\w+%|%\(?\w*\)?[sd]|@\w+@|![A-Za-z_]+|&\w+"
     r"|.*\*{3,}.*|.*x{5,}.*|.*\.{3}.*|.*….*|.*(.)\1{5,}.*|.*\{[a-z_]{3,}(?:\}.*)?|\$[a-z_]\w*[.:\[/-].*"
     r"|.*(?:\[\^|\[[^\]]{0,9}[aA]-[zZ]|\\[sSwdb]|\(\?).*|-[\w-]+(?:=.*)?|\w+![rsa]|%[-+ 0#]?[\d.*]*[a-z]|_{1,2}Z[A-Z].*|\?+Q\w.*@@.*"
     r"|(?:sha-?\d{1,3}|md5|blake\w{1,3}|h1|crc\d*)[-:=].*"
@@ -58,6 +59,10 @@ _CUT: Final = late_pattern(r"[-_./\\|:,]+")
 _HEX: Final = late_pattern(
     r"(?:0x)?[0-9a-fA-F]+(?:-[0-9a-fA-F]+)*|[a-z][a-z0-9]{1,11}-[0-9a-f]{8,20}|[0-9a-f]{32,64}\.[a-z]{0,4}"
 )
+# What is public by its kind: a contract's or an account's address (a key has 64 digits), the first part of a JWT alone.
+_PUBLIC: Final = late_pattern(r"0x[0-9a-fA-F]{40}|eyJ(?:hbGciOi|0eXAiOi)[A-Za-z0-9_-]{6,}={0,2}")
+_BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_COIN: Final = late_pattern(rf"[13][{_BASE58}]{{25,33}}")
 # What most of a text consists of: words with what is around them, numbers, plain names and paths.
 _WORD: Final = late_pattern(
     r"\W{0,4}(?:[A-Za-z]{1,15}|[a-z_]{1,60}|[A-Z_]{1,15}|\d{1,8}|[a-z]{1,15}(?:[-_./][a-z]{1,15}){0,8}\d{0,2})\W{0,4}",
@@ -84,6 +89,7 @@ _DRAWN: Final = late_pattern(r"(?<![A-Za-z0-9_.+/@#|-])[A-Za-z0-9_+.~-]{24,400}=
 _PREFIXED: Final = late_pattern(
     r"(?<![A-Za-z0-9_./-])[A-Za-z][A-Za-z0-9]{1,11}_(?:[a-z0-9]{1,8}_)?[A-Za-z0-9]{24,}(?![A-Za-z0-9_.])"
 )
+_SEALED: Final = 500  # characters of what SOPS writes for one value
 _NO_KEY: Final = late_pattern(
     r"baf[yk][a-z2-7]{50,}$|(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_|(?:age|bc)1[a-z0-9]{25,62}$"
 )
@@ -135,7 +141,9 @@ def find_drawn(text: str) -> Iterator[re.Match[str]]:
     """Yield what in *text* looks drawn by a machine."""
     for pattern in (_DRAWN, _PREFIXED):
         for match in pattern.finditer(text):
-            value = match[0]
+            value, (start, _) = match[0], match.span()
+            if text.rfind("ENC[", max(0, start - _SEALED), start) > text.rfind("]", max(0, start - _SEALED), start):
+                continue  # encrypted by SOPS
             if is_random(value) and not (is_hex(value) or _NO_KEY.match(value) or is_wordy(value) or is_shown(value)):
                 yield match
 
@@ -148,7 +156,18 @@ def is_shown(value: str) -> bool:
         or _SHOWN.match(value) is not None
         or (_SAMPLE.search(value) is not None and len(value) < 100)
         or _is_filler(value)
+        or _PUBLIC.fullmatch(value) is not None
+        or (_COIN.fullmatch(value) is not None and _is_address(value))
     )
+
+
+def _is_address(value: str) -> bool:
+    """Tell whether *value* is an address of Bitcoin: its sum is right (Base58Check), which no password's is."""
+    number = 0
+    for letter in value:
+        number = number * 58 + _BASE58.index(letter)
+    raw = number.to_bytes(26, "big")[1:]
+    return sha256(sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
 
 
 def _is_filler(value: str) -> bool:

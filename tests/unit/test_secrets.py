@@ -163,6 +163,11 @@ KEY = "4ZsMxSmD0dyFKGRKcTVcTXcmQ1XnWYh4Qd2eTbnnxTA0gkRJh2"
         ),
         ("it loads 9f86d081884c7d659a2feaa0c55ad015.map", "it loads 4ZsMxSmD0dyFKGRKcTVcTXcmQ1XnWYh4.map"),
         ("the document key is 4ZsMxSmD0dyFKGRKcTVc", "the signing key is 4ZsMxSmD0dyFKGRKcTVc"),
+        ("send it to 1MeuKHjHUs7UUpuoMMADm5XopyeECJgBZ3", "send it to 1MeuKHjHUs7UUpuoMMADm5XopyeECJgBZA"),
+        ("the test token 0x7f3ebfc5ea007f3ebfc5ea017f3ebfc5ea029A8B", f"the key 0x{'7f3eB1a9' * 8}"),
+        ("the token's header is eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9", "the token is eyJzZXNzaW9uIjoiOWYyYjdjNDEifQ"),
+        (f"mac: ENC[AES256_GCM,data:{KEY},iv:{KEY},tag:{KEY},type:str]", f"mac: [AES256_GCM, {KEY}]"),
+        ("password: !Sub DatabasePassword", "storePassword=!kd93Hs7w"),
     ],
 )
 def test_what_anybody_may_see_is_no_secret_and_what_looks_alike_is_one(innocent, secret):
