@@ -196,9 +196,9 @@ def steps(
             if committed < earliest and objects_[0] in versions.bare:
                 versions.bare.update(objects_)
                 continue
-            added, removed, replaced = versions.compare(objects_)
+            where = max((name for name in names if path.endswith(name)), key=len, default=path)
+            added, removed, replaced = versions.compare(objects_, where)
             if added or replaced:
-                where = max((name for name in names if path.endswith(name)), key=len, default=path)
                 yield Step(commit, where, added, removed, replaced)
 
 
@@ -215,22 +215,22 @@ class _Versions:
         self._held: dict[str, bytes] = {} if held is None else held
         self.bare: set[str] = set()  # versions without a line that is looked at, and what came before them
 
-    def compare(self, names: Sequence[str]) -> tuple[Rows, Rows, Rows]:
+    def compare(self, names: Sequence[str], path: str) -> tuple[Rows, Rows, Rows]:
         """Return what the first version has, and has no more, against the others, as `compare_lines` does."""
         is_new = names[0].strip("0") and not any(name.strip("0") for name in names[1:])
         if not is_new or self._keeps or names[0] in self._held:
-            texts = [self._get(name) for name in names]
+            texts = [self._get(name, path) for name in names]
             self.bare.update(name for name, text in zip(names, texts, strict=True) if not text)
             return compare_lines(*texts)
         rows: list[bytes] = []
-        self._read(names[0], partial(self._collect, rows))
+        self._read(names[0], path, partial(self._collect, rows))
         self.bare.update(names[1:] if rows else names)
         return tuple(subtract(rows, [])), (), ()
 
-    def _get(self, name: str) -> bytes:
+    def _get(self, name: str, path: str) -> bytes:
         text = self._held.get(name)
         if text is None:
-            text = self._read(name, self._pick) if name.strip("0") else b""
+            text = self._read(name, path, self._pick) if name.strip("0") else b""
             if self._keeps and len(text) + sum(map(len, self._held.values())) > _LENT:
                 self._held, self._keeps = dict(self._held), False
             held = self._held
@@ -239,8 +239,8 @@ class _Versions:
                 del held[next(iter(held))]
         return text
 
-    def _read(self, name: str, pick: Pick | None) -> bytes:
-        data: bytes | None = self._read_object(name, pick)
+    def _read(self, name: str, path: str, pick: Pick | None) -> bytes:
+        data: bytes | None = self._read_object(name, path, pick)
         if data is None:
             raise NoHistory(f"git does not have {name[:10]} any more; `git fsck` says more")
         return data
@@ -262,7 +262,7 @@ def versions(root: Path, path: str) -> Iterator[bytes]:
     rows = (line for line in _lines(root, "log", *_RAW, "--format=", *revs, "--", *paths) if line)
     with objects(root) as read_object:
         for version in dict.fromkeys(_versions(row)[0][0] for row in rows):
-            if data := read_object(version, None) if version.strip("0") else None:
+            if data := read_object(version, path) if version.strip("0") else None:
                 yield data
 
 
@@ -316,7 +316,7 @@ def _versions(line: str) -> tuple[list[str], str]:
 def read(root: Path, wanted: Sequence[tuple[str, str]], pick: Pick | None = None) -> list[bytes | None]:
     """Return each (commit, path from the top) as bytes, of which *pick* takes what it wants; None: no such file."""
     with objects(root) as read_object:
-        return [read_object(f"{commit}:{path}", pick) for commit, path in wanted]
+        return [read_object(f"{commit}:{path}", path, pick) for commit, path in wanted]
 
 
 def listing(root: Path, rev: str, folder: str) -> list[str]:

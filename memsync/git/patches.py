@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync.errors import MemsyncError, NoHistory
-from memsync.git.history import PLAIN, Commit, Step, resolve
+from memsync.git.history import PLAIN, Commit, Step, resolve, steps
 from memsync.git.rows import combine
 from memsync.store.checkout import Checkout
+from memsync.store.filters import find_filter, may_be_stored
 
 # Whatever the user's settings or attributes say of patches: whole rows, and nothing that a program makes of them.
 _FORM: Final = (
@@ -35,6 +36,7 @@ def read_commit(root: Path, commit: str, names: tuple[str, ...]) -> Patch:
 
     Raises:
         NoHistory: git does not have it.
+        StoreUnreadable: the filter of the file does not give its text here.
     """
     words = (
         "diff-tree",
@@ -47,7 +49,13 @@ def read_commit(root: Path, commit: str, names: tuple[str, ...]) -> Patch:
         *(f":(top,literal){n}" for n in names),
     )
     found: Commit = resolve(root, commit)
-    fresh, gone, left = _read(Checkout(root).stream(*PLAIN, *words))
+    checkout = Checkout(root)
+    fresh, gone, left = _read(checkout.stream(*PLAIN, *words))
+    if any(may_be_stored(names[0], b"\n".join(rows)) for rows in (*fresh, *gone)) and find_filter(checkout, names[0]):
+        nothing = Step(
+            found, names[0], (), (), ()
+        )  # the patch is one of what the filter made, so both versions are read
+        return Patch(next(steps(root, names, revs=["--no-walk=unsorted", commit]), nothing), 0)
     added, removed, replaced = combine(fresh, gone)
     return Patch(Step(found, names[0], added, removed, replaced), left)
 

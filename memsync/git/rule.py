@@ -6,7 +6,6 @@ Git is asked, not the files: a later line, another `.gitattributes` or a moved f
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,7 +14,7 @@ from typing import Final
 
 from memsync.git import driver
 from memsync.store.checkout import Checkout
-from memsync.store.filters import NO_NAME, gives_bytes, name_remedy
+from memsync.store.filters import NO_NAME, gives_bytes, has_filter, name_remedy
 
 _NONE: Final = "unspecified"
 
@@ -78,10 +77,7 @@ def read_rule(checkout: Checkout, path: str, *, has_driver: bool) -> MergeRule:
     here = checkout.run("check-attr", "-z", "merge", "text", "filter", "working-tree-encoding", "--", path).paths[2::3]
     merge, text, *names = here or [_NONE] * 4
     filter_, encoding = ("" if name in NO_NAME else name for name in names)
-    lacks = (
-        bool(filter_)
-        and checkout.ask("config", "--get-regexp", rf"^filter\.{re.escape(filter_)}\.(smudge|process)$") is None
-    )
+    lacks = bool(filter_) and not has_filter(checkout, filter_)
     committed = _ask_committed(checkout, path)
     return MergeRule(path, merge, committed, has_driver, filter_, encoding, lacks_filter=lacks, is_text=text == "set")
 

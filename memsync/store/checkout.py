@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -267,14 +268,15 @@ def _gitpython() -> tuple[type[Repo], type[Git]]:
 
 @contextmanager
 def objects(top: Path) -> Iterator[Callable[..., bytes | None]]:
-    """Give a function that returns the bytes of a file as git has it, by its object or as `REV:PATH`; None: no such file.
+    """Give a function that returns the bytes of a file as a user reads it, by its object or as `REV:PATH`, and its path; None: no such file.
 
-    Of a block of whole lines after the other it takes what the second argument makes of it, so that a process that
+    Of a block of whole lines after the other it takes what the third argument makes of it, so that a process that
     stays need not hold a large file at once.
     All of them come from one `git cat-file --batch` of GitPython, by the rules of `Checkout`.
 
     Raises:
         GitRefused: that ended before it had answered.
+        StoreUnreadable: the filter of the file does not give its text here.
     """
     import subprocess
 
@@ -310,12 +312,14 @@ def objects(top: Path) -> Iterator[Callable[..., bytes | None]]:
     git = Bound(top)
 
     try:
-        yield partial(_pick_object, git)
+        yield partial(_pick_object, git, Checkout(top))
     finally:
         git.clear_cache()
 
 
-def _pick_object(git: Git, name: str, pick: Pick | None = None) -> bytes | None:
+def _pick_object(git: Git, checkout: Checkout, name: str, path: str, pick: Pick | None = None) -> bytes | None:
+    from memsync.store.filters import may_be_stored, smudge
+
     try:
         _, kind, size, stream = git.stream_object_data(name)
     except ValueError:
@@ -324,8 +328,12 @@ def _pick_object(git: Git, name: str, pick: Pick | None = None) -> bytes | None:
         raise GitRefused("cat-file --batch", "it ended before it answered") from None
     if kind != "blob" or pick is None:
         data = stream.read(size)
-        return data if kind == "blob" else None
-    return b"\n".join(filter(None, map(pick, _read_blocks(stream, size))))
+        return smudge(checkout, path, data, name) if kind == "blob" else None
+    blocks = _read_blocks(stream, size)
+    first = next(blocks, b"")
+    if may_be_stored(path, first):
+        first = smudge(checkout, path, b"".join([first, *blocks]), name)
+    return b"\n".join(filter(None, map(pick, chain([first], blocks))))
 
 
 def _read_blocks(stream: Git.CatFileContentStream, size: int) -> Iterator[bytes]:
@@ -407,11 +415,17 @@ def _has_record(path: Path, id_: str, object_: str) -> bool | None:
     from contextlib import closing
 
     from memsync.format.jsonl import may_be_of, read_line
+    from memsync.store.filters import may_be_stored, smudge
 
     git, name = find_checkout(path)
+    object_ = object_.replace("{}", name)
     try:
-        with closing(git.stream("cat-file", "blob", object_.replace("{}", name))) as lines:
-            return any(may_be_of(raw, id_) and read_line(raw.removesuffix(b"\n")).id == id_ for raw in lines)
+        with closing(git.stream("cat-file", "blob", object_)) as lines:
+            first = [next(lines, b"")]
+            if may_be_stored(name, first[0]):
+                first = smudge(git, name, b"".join([*first, *lines]), object_).splitlines(keepends=True)
+            rows = chain(first, lines)
+            return any(may_be_of(raw, id_) and read_line(raw.removesuffix(b"\n")).id == id_ for raw in rows)
     except (GitRefused, OSError):
         return None
 

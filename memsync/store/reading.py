@@ -17,7 +17,7 @@ from memsync.format.late import merge, pending, text_merges
 from memsync.records import Change, Memory, content_hash, sent_id
 from memsync.store import changes as diff
 from memsync.store import files, grown
-from memsync.store.filters import is_stored
+from memsync.store.filters import find_maker
 from memsync.store.places import Place
 from memsync.store.table import Moved, Table
 from memsync.system.late import late
@@ -168,7 +168,7 @@ class Reading:
         head = source.read(_POINTER)
         if jsonl.is_utf16(head):
             raise StoreUnreadable(self.path, "is UTF-16", "save it as UTF-8")
-        if is_stored(head):
+        if find_maker(head):
             why = "is what git-lfs or git-crypt made of it, not the memories"
             raise StoreUnreadable(self.path, why, "run `git lfs pull` or `git-crypt unlock`")
         source.seek(0)
