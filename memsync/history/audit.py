@@ -42,15 +42,14 @@ def current(project: Project) -> list[Exposure]:
     """Return what the shared memory files, and every store and skill of the work tree, show as they are now."""
     places = [project.stores[scope].place for scope in SHARED if scope in project.stores]
     paths = [path for place in places for path in (place.memories, place.pending)]
-    allowed: dict[Path, Allow] = {}
+    allowed: dict[Path, Allow] = dict.fromkeys(paths, project.vetting.allowed)
     found: list[Exposure] = []
     if root := project.layout.root:
         top = project.layout.git.root if project.layout.git else root
         lists = check.AllowLists(top)
         gated = _list_gated(root, project.layout.git)
         found = [Exposure(where=where, what=what) for where, what in check.find_local(gated).items()]
-        allowed = {top / name: lists.find(name) for name in gated}
-    allowed |= dict.fromkeys(paths, project.vetting.allowed)
+        allowed |= {top / name: lists.find(name) for name in gated}
     inside = [path for path in allowed if path.is_file() and not _leads_out(path, project.layout.root)]
     return found + [exposure for path in inside for exposure in _search_file(path, allowed[path])]
 
