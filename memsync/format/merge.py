@@ -132,16 +132,8 @@ class _Part:
         return lines
 
     def split(self) -> None:
-        """Tell the sides apart where the marker between them is missing: the other begins with the first id that repeats.
-
-        Where the other side has begun, what repeats an id of ours and is older is the base, whose marker is missing.
-        """
+        """Tell the sides apart where the marker between them is missing: the other begins with the first id that repeats."""
         if self.is_split:
-            ours = self.sides["ours"]
-            start = _find_repeat(ours)
-            if start is not None and not self.sides["base"] and _is_older(ours, start):
-                self.sides["base"] = ours[start:]
-                del ours[start:]
             return
         lines = self.sides[self.side]
         start = _find_repeat(lines)
@@ -162,11 +154,6 @@ def _find_repeat(lines: Sequence[Line]) -> int | None:
             return number
         seen |= {line.id} if line.id else set()
     return None
-
-
-def _is_older(lines: Sequence[Line], number: int) -> bool:
-    """Tell whether the line repeats the id of one before it that was written later."""
-    return any(one.id == lines[number].id and one.moment > lines[number].moment for one in lines[:number])
 
 
 def _pass_marker(stack: list[_Part], kind: str, size: int) -> None:
