@@ -102,9 +102,9 @@ def explain_scope(line: Line) -> str:
     scope = read_scope(line.memory)[1] if line.memory else None
     if scope is None:
         return ""
-    option = " --global" if scope == "global" else ""
     id_ = shown_id(line.id or "ID")
-    return f'says that it is {name_scope(scope)}; `memsync unshare{option} {id_}` moves it out of the work tree, or take "scope" out if it may be shared'
+    way = f"`memsync unshare --global {id_}`" if scope == "global" else f"`memsync unshare {id_}`"
+    return f'says that it is {name_scope(scope)}; {way} moves it out of the work tree, or take "scope" out if it may be shared'
 
 
 def find_local(paths: Iterable[str]) -> dict[str, str]:

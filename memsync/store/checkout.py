@@ -318,7 +318,7 @@ def objects(top: Path) -> Iterator[Callable[..., bytes | None]]:
 
 
 def _pick_object(git: Git, checkout: Checkout, name: str, path: str, pick: Pick | None = None) -> bytes | None:
-    from memsync.store.filters import may_be_stored, smudge
+    from memsync.store.filters import smudge
 
     try:
         _, kind, size, stream = git.stream_object_data(name)
@@ -329,11 +329,17 @@ def _pick_object(git: Git, checkout: Checkout, name: str, path: str, pick: Pick 
     if kind != "blob" or pick is None:
         data = stream.read(size)
         return smudge(checkout, path, data, name) if kind == "blob" else None
-    blocks = _read_blocks(stream, size)
+    return b"\n".join(filter(None, map(pick, _smudge_blocks(checkout, path, name, _read_blocks(stream, size)))))
+
+
+def _smudge_blocks(checkout: Checkout, path: str, name: str, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield *blocks* as a user reads them; only what a filter stored is held whole."""
+    from memsync.store.filters import may_be_stored, smudge
+
     first = next(blocks, b"")
-    if may_be_stored(path, first):
-        first = smudge(checkout, path, b"".join([first, *blocks]), name)
-    return b"\n".join(filter(None, map(pick, chain([first], blocks))))
+    yield smudge(checkout, path, b"".join([first, *blocks]), name) if may_be_stored(path, first) else first
+    del first
+    yield from blocks
 
 
 def _read_blocks(stream: Git.CatFileContentStream, size: int) -> Iterator[bytes]:
