@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -31,9 +30,8 @@ DONE = {
 MERGED = {"mm-aaaaaa": "uno", "u1": "by hand"}
 LATE = {"late": "by a hand"}
 LIFE = "life goes on"
-# Every fourth moment of a deed, and every twelfth call in which Ctrl-C can come: others each day, and all where one explores.
+# Every fourth moment of a deed, and every twelfth call in which Ctrl-C can come; all where one explores.
 IS_WHOLE = bool(os.environ.get("MEMSYNC_EXPLORE"))
-TODAY = datetime.now(UTC).date().toordinal()
 
 
 def named(home: Path) -> None:
@@ -49,7 +47,7 @@ def test_a_deed_is_done_or_not_whatever_happens_in_the_middle_of_it(crew, quick_
     path = quick_root / ".gobby" / "memories.jsonl"
     named(home)
     step = 1 if IS_WHOLE else 12 if how == "interrupt" else 4
-    moment, happened, overwritten = -(TODAY % step), True, 0
+    moment, happened, overwritten = 0, True, 0
     while happened:
         moment += step
         path.write_text(OLD)

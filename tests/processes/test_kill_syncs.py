@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from memsync.setup.repository import init
 from memsync.store.places import locate
 
 KILLS = int(os.environ.get("MEMSYNC_CHECK_KILLS") or 12)
-SEED = int(os.environ.get("MEMSYNC_CHECK_SEED") or datetime.now(UTC).date().toordinal())
+SEED = int(os.environ.get("MEMSYNC_CHECK_SEED") or 1)
 MODES = ("worktree", "on-commit", "auto-commit")
 # Deeds in which git may be at work in the tree; what it takes away then, nobody but the local history has.
 OF_GIT = ("git pull", "sync --push")
