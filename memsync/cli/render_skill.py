@@ -87,6 +87,7 @@ def checked(found: Sequence[Checked]) -> str:
     lines = []
     for one in found:
         lines += [f"{click.style('fixed', fg='green')} {one.path}"] if one.mended else []
+        lines += [f"{click.style('left', fg='yellow')} {one_line(f'{one.path}: {one.unfixed}')}"] if one.unfixed else []
         for problem in one.problems:
             level = click.style("note", fg="cyan") if problem.harmless else click.style("error", fg="red")
             lines.append(f"{level} {one_line(f'{one.path}:{problem.number}: {problem.why}')}")
@@ -96,7 +97,7 @@ def checked(found: Sequence[Checked]) -> str:
         if found
         else "no skills yet"
     )
-    if well < len(found) and not any(one.mended for one in found):
+    if well < len(found) and not any(one.mended or one.unfixed for one in found):
         lines.append("`memsync skill validate --fix` fixes what is safe")
     return "\n".join(lines)
 

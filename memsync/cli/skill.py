@@ -196,7 +196,8 @@ def validate(project: Project, /, refs: tuple[str, ...], fix: bool) -> Answer:
     """Check skills as the specification and the clients do.
 
     --fix quotes values that are not valid YAML, moves keys that belong under metadata
-    and adds what is missing; the old file can be restored.
+    and comments above the front matter, and adds what is missing; the old file can be
+    restored. What only you can decide is left as it is, with why.
 
     \b
     Examples:

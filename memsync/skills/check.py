@@ -25,11 +25,11 @@ from memsync.skills.file import (
     entries_of,
     find_place,
     get,
+    is_described_again,
     read,
     set_value,
     split,
     tag_text,
-    value_of,
 )
 from memsync.skills.front import BOM
 from memsync.system.texts import read_utf8
@@ -47,8 +47,12 @@ _RESERVED: Final = frozenset(
     ["con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))]
 )
 _PROBE: Final = "a" * 2_000 + " " + "0 " * 500 + "_!"
-# "mapping values are not allowed" and the like: a value that ends where YAML sees the beginning of another.
 _STEP: Final = re.compile(r"\d+[.)]\s|[-*+]\s")
+_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_NO_SENTENCE: Final = ("```", "~~~", "---", "+++", "<", "|")  # code, rules, HTML, tables
+_FOR_PEOPLE: Final = ("a git conflict", "a second front matter", "no front matter: what")
+_MOST_QUOTED: Final = 20  # each takes another look at all of it
+# "mapping values are not allowed" and the like: a value that ends where YAML sees the beginning of another.
 _UNQUOTED: Final = re.compile(r"^(\s*[A-Za-z][\w-]*:[ \t]+)([^\s\"'\[{|>#].*?)(\r?)$")
 
 
@@ -120,22 +124,29 @@ def check(data: bytes, folder: str) -> list[Problem]:
     """Return what is wrong with the file of the skill in *folder*, by line. Harmless: every client and the validator accept it."""
     file = read(data, folder)
     if file.problems:
-        return list(file.problems)
+        is_loose = all(problem.why.startswith("not YAML") for problem in file.problems)
+        quoted = _quote(data.decode()).encode() if is_loose else data
+        return sorted({*file.problems, *(check(quoted, folder) if quoted != data else ())})
     text = data.decode()
     parts = split(text)
     assert parts is not None
     try:
         places = entries_of(compose(parts.head))
     except InvalidSkill as error:
-        return [Problem(2, str(error))]
+        return [Problem(parts.line, str(error))]
 
     def line(*path: str) -> int:
         found = places.get(path) or places.get(path[:1])
-        return parts.head.count("\n", 0, found.key) + 2 if found else 1
+        return parts.head.count("\n", 0, found.key) + parts.line if found else 1
 
     found = [Problem(line(*path), why) for path, why in _check_front(file, folder)]
-    if text.startswith(BOM):
+    if BOM in parts.above:
         found.append(Problem(1, "begins with a byte order mark; Codex and Gemini do not load it"))
+    if parts.above.strip(BOM):
+        found.append(Problem(1, "comments or blank lines stand above the front matter; clients look for it in line 1"))
+    if is_described_again(parts.body):
+        number = text.count("\n") - parts.body.count("\n") + 1
+        found.append(Problem(number, "a second front matter begins the text; keep one of the two"))
     found += [
         Problem(line(*path), f"{'.'.join(path)} is in flow style; the specification's validator takes block style only")
         for path, entry in places.items()
@@ -194,18 +205,18 @@ def _check_metadata(metadata: Any) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def fix(data: bytes, folder: str) -> bytes:
-    """Return *data* with everything fixed that can be fixed safely: nothing is dropped but a BOM.
+    """Return *data* with everything fixed that can be fixed safely: nothing is dropped but a BOM and blank lines.
 
-    Values that YAML refuses are quoted, the seeds' top-level keys go under `metadata`, the name becomes
-    the folder's, and a missing description is taken from the first line of the text.
+    Comments above the front matter go below it, values that YAML refuses are quoted, the seeds' top-level keys go
+    under `metadata`, the name becomes the folder's, and a missing description is taken from the first line of the text.
 
     Raises:
         InvalidSkill: there is something that only a person can fix.
     """
-    text = read_utf8(data, "SKILL.md", InvalidSkill)
-    if any("conflict" in problem.why for problem in read(data, folder).problems):
-        raise InvalidSkill("it has git conflict markers; resolve the conflict first")
-    text = _quote(text)
+    text = _quote(read_utf8(data, "SKILL.md", InvalidSkill).lstrip(BOM))
+    for problem in check(text.encode(), folder):
+        if problem.why.startswith(_FOR_PEOPLE):
+            raise InvalidSkill(f"line {problem.number}: {problem.why}")
     file = read(text.encode(), folder)
     clean_name(folder)
     changes: dict[str, Any] = {}
@@ -215,14 +226,17 @@ def fix(data: bytes, folder: str) -> bytes:
         changes["description"] = _take_first_line(file.skill.instructions)
     parts = split(edit(text.encode(), changes).decode())
     assert parts is not None
-    return _put_in_place(parts).text().encode()
+    if comments := parts.above.replace(BOM, "").strip():
+        fence = parts.fence.rstrip("\r\n") + parts.newline
+        parts = parts._replace(fence=fence, body=comments + parts.newline + parts.body)
+    return _put_in_place(parts._replace(above="")).text().encode()
 
 
 def _take_first_line(text: str) -> str:
-    lines = (line.strip() for line in text.splitlines())
+    lines = (line.strip() for line in _COMMENT.sub("", text).splitlines())
     found = next(filter(None, lines), "")
-    if not found.strip("#*- "):
-        raise InvalidSkill("no description, and no text to take one from")
+    if not found.strip("#*- ") or found.startswith(_NO_SENTENCE):
+        raise InvalidSkill("no description, and no text to take one from; write one, or give ", Remedy("--description"))
     if _STEP.match(found):
         raise InvalidSkill(
             "no description, and the text begins with a step; say what the skill does and when to use it: ",
@@ -234,15 +248,15 @@ def _take_first_line(text: str) -> str:
 
 def _quote(text: str) -> str:
     """Quote the values of the front matter that YAML refuses, as the clients read them: to the end of the line."""
-    for _ in range(text.count("\n")):
+    for _ in range(_MOST_QUOTED):
         parts = split(text)
         wrong = [p for p in read(text.encode(), "").problems if p.why.startswith("not YAML")]
         if not parts or not wrong:
             break
         rows = parts.head.split("\n")
-        number = min(wrong[0].number - 2, len(rows) - 1)
+        number = min(wrong[0].number - parts.line, len(rows) - 1)
         row = _UNQUOTED.match(rows[number])
-        if not row:
+        if not row or not row[2].isprintable():
             break
         rows[number] = row[1] + json.dumps(row[2], ensure_ascii=False) + row[3]
         text = parts._replace(head="\n".join(rows)).text()
@@ -250,21 +264,45 @@ def _quote(text: str) -> str:
 
 
 def _put_in_place(parts: Parts) -> Parts:
-    """Move what is ours under `metadata`, as text, in block style."""
-    metadata = parts.front.get("metadata")
-    if isinstance(metadata, Mapping) and _find(parts, ("metadata",)).is_flow:
-        parts = set_value(parts, ("metadata",), None)
-        for key, value in metadata.items():
-            text = tag_text(as_tags(value)) if isinstance(value, list) else as_text(value)
-            parts = set_value(parts, ("metadata", str(key)), text)
+    """Move what is ours under `metadata`, as text, in block style; what would lose something by that stays."""
+    if not isinstance(parts.front.get("metadata"), Mapping | None):
+        return parts
+    parts = _unfold(parts)
     for field, places in PLACES.items():
-        if len(places) > 1 and (value := value_of(parts.front, field)) is not None:
-            parts = _move(parts, places, tag_text(as_tags(value)) if field == "tags" else as_text(value))
+        paths = [path for path in places if get(parts.front, path) is not None]
+        found = {_spell(parts, path, is_list=field == "tags") for path in paths}
+        if len(places) > 1 and len(found) == 1 and (text := found.pop()) is not None:
+            parts = _move(parts, places, text)
     for key, value in dict(parts.front.get("metadata") or {}).items():
-        if isinstance(value, bool | int | float):
-            entry = _find(parts, ("metadata", str(key)))
-            parts = set_value(parts, ("metadata", str(key)), parts.head[entry.start : entry.end])
+        path = ("metadata", str(key))
+        if not isinstance(value, str) and (spelled := _spell(parts, path)) is not None:
+            parts = set_value(parts, path, spelled)
     return parts
+
+
+def _unfold(parts: Parts) -> Parts:
+    """Write a `metadata` in braces one key a line, as text."""
+    texts = {str(key): _spell(parts, ("metadata", str(key)), is_list=True) for key in parts.front.get("metadata") or {}}
+    entry = _find(parts, ("metadata",))
+    if not texts or not entry or not entry.is_flow or None in texts.values():
+        return parts
+    if "#" in parts.head[entry.start : entry.end] + _read_rest(parts, entry):
+        return parts
+    parts = set_value(parts, ("metadata",), None)
+    for key, text in texts.items():
+        parts = set_value(parts, ("metadata", key), text)
+    return parts
+
+
+def _spell(parts: Parts, path: tuple[str, ...], *, is_list: bool = False) -> str | None:
+    """Return the value at *path* as one line of text, a number as the file spells it; None if that would not be all of it."""
+    value, entry = get(parts.front, path), _find(parts, path)
+    if not entry or isinstance(value, str):
+        return as_text(value) if entry else None
+    raw = parts.head[entry.start : entry.end]
+    if is_list and isinstance(value, list) and "#" not in raw:
+        return tag_text(as_tags(value)) if all(isinstance(one, str | int | float) for one in value) else None
+    return raw.strip() if isinstance(value, bool | int | float) else None
 
 
 def _move(parts: Parts, places: Sequence[tuple[str, ...]], text: str) -> Parts:
@@ -273,11 +311,17 @@ def _move(parts: Parts, places: Sequence[tuple[str, ...]], text: str) -> Parts:
     for path in places:
         old = get(parts.front, path)
         if old is not None and (path != places[0] or isinstance(old, list)):
-            behind = parts.head[_find(parts, path).end :].partition("\n")[0].rstrip()
+            entry = _find(parts, path)
+            behind = _read_rest(parts, entry).rstrip() if entry else ""
             comments += behind if behind.lstrip().startswith("#") else ""
             parts = set_value(parts, path, None)
     return set_value(parts, places[0], text, comment=comments)
 
 
-def _find(parts: Parts, path: tuple[str, ...]) -> Entry:
-    return entries_of(compose(parts.head))[path]
+def _find(parts: Parts, path: tuple[str, ...]) -> Entry | None:
+    return entries_of(compose(parts.head)).get(path)
+
+
+def _read_rest(parts: Parts, entry: Entry) -> str:
+    """Return what stands behind a value on its last line."""
+    return parts.head[entry.end :].partition("\n")[0]

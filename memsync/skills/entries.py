@@ -80,12 +80,13 @@ def list_skill_entries(found: Sequence[SkillEntry]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What the check of one skill found. `mended`: its file was changed."""
+    """What the check of one skill found. `mended`: its file was changed; `unfixed`: why it, or the rest, was not."""
 
     name: str
     path: Path
     problems: tuple[Problem, ...]
     mended: bool = False
+    unfixed: str = ""
 
     @property
     def is_valid(self) -> bool:
@@ -100,5 +101,6 @@ class Checked:
             "path": str(self.path),
             "valid": self.is_valid,
             "mended": self.mended,
+            "unfixed": self.unfixed,
             "problems": problems,
         }

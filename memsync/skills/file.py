@@ -43,6 +43,10 @@ PLACES: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 _OLD_TRUTH: Final = re.compile(r"y|n|yes|no|on|off|[0-9][0-9_:]*", re.IGNORECASE)
 # Longer rows of these are underlines of headings.
 _MARKERS: Final = frozenset((kind, SIZE) for kind in "<=>")
+# What people put above the front matter, where no client looks for it.
+_ABOVE: Final = re.compile(rf"(?:[\s{BOM}]|<!--.*?-->)*+", re.DOTALL)
+_NAMES_SKILL: Final = re.compile(r"^(?:name|description):", re.MULTILINE)
+_STRAY: Final = re.compile(r"^[ \t\ufeff]*(?:-{3,}|\+{3})[ \t]*\r?\n[ \t]*\w[\w-]*[ \t]*[:=]", re.MULTILINE)
 
 Value = str | list[str]
 
@@ -56,8 +60,9 @@ class SkillFile(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """A decoded file: `head` is the YAML between the fences, `body` all behind the second one."""
+    """A decoded file: `head` is the YAML between the fences, `body` all behind the second one, `above` a BOM or comments."""
 
+    above: str
     before: str
     head: str
     fence: str
@@ -76,17 +81,30 @@ class Parts(NamedTuple):
 
     def text(self) -> str:
         """Return the file again."""
-        return self.before + self.head + self.fence + self.body
+        return self.above + self.before + self.head + self.fence + self.body
+
+    @property
+    def line(self) -> int:
+        """The number of the first line of `head`."""
+        return (self.above + self.before).count("\n") + 1
 
 
 def split(text: str) -> Parts | None:
-    """Cut *text* at its fences; None where it has no front matter."""
-    bare = text.removeprefix(BOM)
+    """Cut *text* at its fences; None where it has no front matter. Comments may stand above one that says whose it is."""
+    start = _ABOVE.match(text).end()  # type: ignore[union-attr]  # it matches nothing, too
+    above, bare = text[:start], text[start:]
     first = FENCE.match(bare)
     if not first or not (second := FENCE.search(bare, min(first.end() + 1, len(bare)))):
         return None
     begin, end, after = first.end() + 1, second.start(), second.end() + 1
-    return Parts(text[: len(text) - len(bare)] + bare[:begin], bare[begin:end], bare[end:after], bare[after:])
+    if above not in ("", BOM) and not _NAMES_SKILL.search(bare, begin, end):  # two rules across the page
+        return None
+    return Parts(above, bare[:begin], bare[begin:end], bare[end:after], bare[after:])
+
+
+def is_described_again(body: str) -> bool:
+    """Tell whether the text of a skill begins with another front matter."""
+    return split(f"\n{body}") is not None
 
 
 def read(data: bytes, folder: str) -> SkillFile:
@@ -99,16 +117,21 @@ def read(data: bytes, folder: str) -> SkillFile:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         return _make_file({}, "", folder, [Problem(line, f"not UTF-8 at byte {error.start + 1} of the file")])
-    parts = split(text)
-    if parts is None:
-        why = "no front matter: the file must begin with `---`, name, description and `---`"
-        return _make_file({}, text.removeprefix(BOM), folder, [Problem(1, why)])
     problems = [
         Problem(number, "a git conflict marker")
         for number, row in enumerate(data.split(b"\n"), 1)
         if read_marker(row) in _MARKERS
     ]
-    front, wrong = load_front(text)
+    parts = split(text)
+    if parts is None:
+        stray, line, why = _STRAY.search(text), 1, "the file must begin with `---`, name, description and `---`"
+        if stray:
+            line = text.count("\n", 0, stray.start()) + 1
+            why = "what looks like one is not at the beginning of the file, or not between two lines of `---`"
+        problems.append(Problem(line, f"no front matter: {why}"))
+        return _make_file({}, text.removeprefix(BOM), folder, problems)
+    front, wrong = load_front(text[len(parts.above) :])
+    wrong = [problem._replace(number=problem.number + parts.line - 2) for problem in wrong]
     return _make_file(front, parts.body, folder, [*problems, *wrong])
 
 
@@ -191,10 +214,10 @@ def edit(data: bytes, changes: Mapping[str, Any]) -> bytes:
     if parts is None:
         newline = "\r\n" if "\r\n" in text else "\n"
         fence = f"---{newline}"
-        parts = Parts(BOM * text.startswith(BOM) + fence, "", fence, newline + text.removeprefix(BOM))
+        parts = Parts(BOM * text.startswith(BOM), fence, "", fence, newline + text.removeprefix(BOM))
     _, problems = load_yaml(parts.head)
     if problems:
-        where = f"line {problems[0].number}"
+        where = f"line {problems[0].number + parts.line - 2}"
         raise InvalidSkill(f"{where}: {problems[0].why}; fix it, or try ", Remedy("skill validate --fix"))
     for field in (field for field in changes if field != "instructions"):
         path = find_place(parts.front, field)

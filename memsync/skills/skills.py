@@ -300,18 +300,20 @@ class Skills:
     def _validate(self, entry: SkillEntry, *, fix: bool) -> Checked:
         store, name = self.stores[entry.scope], entry.name
         data, _ = store.read(name)
-        problems, mended = check.check(data, name), False
+        problems, mended, unfixed = check.check(data, name), False, ""
         if fix and any(not problem.harmless for problem in problems):
             try:
                 new = check.fix(data, name)
-            except InvalidSkill:
-                new = data
+            except InvalidSkill as error:
+                new, unfixed = data, str(error)
             if new != data:
                 with self.store_to_write(entry.scope).writing():
                     store.rewrite(name, new, was=data)
                 self.note(f"fixed the skill {name}", "restore", name, entry.scope)
                 problems, mended = check.check(new, name), True
-        return Checked(name=name, path=entry.path, problems=tuple(problems), mended=mended)
+            if any(not problem.harmless for problem in problems):
+                unfixed = unfixed or "what is left, only you can decide"
+        return Checked(name=name, path=entry.path, problems=tuple(problems), mended=mended, unfixed=unfixed)
 
     def export(
         self,
