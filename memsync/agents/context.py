@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from memsync.agents.injection import CAP
+from memsync.format.scopes import name_scope
 from memsync.memories.results import Entry
 from memsync.poison.guard import quoted, shown_type
 from memsync.records import HEADINGS, age, shown_id, sort_types
@@ -26,15 +27,15 @@ class Block(NamedTuple):
 
 
 def line(entry: Entry, now: datetime, *, is_new: bool = False, note: str = "") -> str:
-    """Return one memory as seed 004 spells it: `- [id] (type, importance, age) text`, and the *note* of ours on it."""
+    """Return one memory as seed 004 spells it: `- [id] (type, importance, age) text`, its scope unless it is the project's, and the *note* of ours on it."""
     memory = entry.memory
     facts = [
         shown_type(memory.memory_type),
         f"importance {entry.effective_importance:.2g}",
         age(memory.written_at, now),
     ]
-    if is_new:
-        facts.append("new")
+    facts += [name_scope(entry.scope)] if entry.scope != "project" else []
+    facts += ["new"] if is_new else []
     facts += [f"out of date: {quoted(entry.out_of_date)}"] if entry.stale else []
     text = f"- [{shown_id(memory.id)}] ({', '.join(facts)}) {quoted(memory.content)}"
     return f"{text} ({note})" if note else text

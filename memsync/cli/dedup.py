@@ -12,6 +12,7 @@ from memsync.cli import render
 from memsync.cli.app import Answer, command, wants_json
 from memsync.cli.keys import keys, mark_differences
 from memsync.cli.memory import memory
+from memsync.format.scopes import mark_text
 from memsync.janitor import review as reviewing
 from memsync.janitor.review import Row
 from memsync.memories.project import Project
@@ -47,12 +48,12 @@ def log(project: Project, /, limit: int, decision: str | None, status: str | Non
 def _describe_row(project: Project, row: Row) -> Iterator[str]:
     said = row.decision
     like = "" if said.similarity is None else f", similarity {said.similarity:.2f}"
-    why = f": {said.reasoning}" if said.reasoning else ""
+    why = f": {mark_text(said.reasoning, row.scope)}" if said.reasoning else ""
     head = f"{reviewing.name(project, row)} {said.decision}, {said.review_status}{like}"
     yield f"{click.style(head, bold=True)}{render.one_line(why)}"
     words = ("rejected", "kept") if said.rejected is not None else ("new", "old")
-    yield f"    {words[0]}: {render.one_line(row.rejected_text())}"
-    yield f"    {words[1]} {render.short_id(said.existing_id)}: {render.one_line(row.kept_text())}"
+    yield f"    {words[0]}: {render.one_line(mark_text(row.rejected_text(), row.scope))}"
+    yield f"    {words[1]} {render.short_id(said.existing_id)}: {render.one_line(mark_text(row.kept_text(), row.scope))}"
 
 
 @command(dedup)

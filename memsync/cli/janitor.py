@@ -14,8 +14,10 @@ from memsync.cli import render
 from memsync.cli.app import Answer, LazyGroup, cli, command, print_answer, wants_json
 from memsync.cli.terminal import track
 from memsync.errors import MemsyncError, UsageError
+from memsync.format.scopes import mark_text
 from memsync.janitor.clusters import list_losses
 from memsync.janitor.plan import TASKS, Archive, Confirm, Enrich, Merge, Plan, Reverse, Step, Task, parse, spell
+from memsync.janitor.review import find_kept
 from memsync.janitor.run import Outcome, Report
 from memsync.memories.project import Project
 from memsync.store import files
@@ -159,12 +161,11 @@ def _explain_step(project: Project, step: Step) -> Iterator[str]:
         yield f"merge: {step.why}"
         yield from (f"  {line}" for line in _explain_merge(project, step))
     elif isinstance(step, Archive):
-        memory = project.stores[step.scope].get(step.id)
         yield f"archive: {step.why}"
-        yield f"  {step.id}: {memory.content if memory else 'gone'}"
+        yield f"  {step.id}: {_show_text(project, step.id)}"
     elif isinstance(step, Enrich):
-        yield f"found by, too: {'; '.join(step.cues)}"
-        yield f"  {step.id}: {memory.content if (memory := project.stores[step.scope].get(step.id)) else 'gone'}"
+        yield f"found by, too: {mark_text('; '.join(step.cues), step.scope)}"
+        yield f"  {step.id}: {_show_text(project, step.id)}"
     elif isinstance(step, Confirm):
         yield f"confirm {render.count(len(step.rows), 'decision')} of the dedup log: {step.why}"
     else:
@@ -173,16 +174,17 @@ def _explain_step(project: Project, step: Step) -> Iterator[str]:
 
 def _explain_merge(project: Project, step: Merge) -> Iterator[str]:
     """Yield what is kept, what is dropped, and what a guess would lose of it."""
-    texts = {id_: _find_text(project, id_) for id_ in (step.keep, *step.drop)}
-    yield f"keep {step.keep}: {texts[step.keep] or 'gone'}"
+    kept = find_kept(project, step.keep)
+    yield f"keep {step.keep}: {_show_text(project, step.keep)}"
     for id_ in step.drop:
-        yield f"drop {id_}: {texts[id_] or 'gone'}"
-        if step.decision in ("llm_reject", "fallback_reject") and (lost := list_losses(texts[step.keep], texts[id_])):
-            yield f"  lost: {'; '.join(lost)}"
+        yield f"drop {id_}: {_show_text(project, id_)}"
+        dropped = find_kept(project, id_) if step.decision in ("llm_reject", "fallback_reject") else None
+        if kept and dropped and (lost := list_losses(kept.memory.content, dropped.memory.content)):
+            yield f"  lost: {mark_text('; '.join(lost), dropped.scope)}"
 
 
-def _find_text(project: Project, id_: str) -> str:
-    return next((memory.content for store in project.stores.values() if (memory := store.get(id_))), "")
+def _show_text(project: Project, id_: str) -> str:
+    return mark_text(kept.memory.content, kept.scope) if (kept := find_kept(project, id_)) else "gone"
 
 
 @command(janitor)

@@ -14,6 +14,7 @@ from memsync.cli.memory import memory
 from memsync.cli.options import scope_option
 from memsync.cli.words import is_dialogue
 from memsync.format.codec import decode
+from memsync.format.scopes import mark_text
 from memsync.history.log import Row, read_log
 from memsync.history.since import find_moment
 from memsync.janitor import deciding
@@ -125,7 +126,8 @@ def _describe_command(one: undoing.Command, texts: Mapping[undoing.Step, str]) -
     yield f"{click.style(one.id, fg='yellow')} {_spell_time(one.at)} {one.name}"
     did = [
         terminal.flow(
-            f"  {_WORDS[bool(step.before), bool(step.after)]} {shown_id(step.id)}", render.one_line(texts[step])
+            f"  {_WORDS[bool(step.before), bool(step.after)]} {shown_id(step.id)}",
+            render.one_line(mark_text(texts[step], step.scope)),
         )
         for step in one.steps
         if step in texts

@@ -14,6 +14,7 @@ from memsync.cli.consent import require_person
 from memsync.cli.keys import keys, mark_differences
 from memsync.cli.memory import read_text
 from memsync.errors import MemsyncError, UsageError
+from memsync.format.scopes import mark_text
 from memsync.janitor import queue
 from memsync.janitor.batches import describe, list_records, spell
 from memsync.janitor.queue import Action, Card, Copy
@@ -103,6 +104,7 @@ def _as_dict(card: Card) -> dict[str, object]:
     return {
         "name": card.name,
         "kind": card.kind,
+        "scope": card.scope,
         "why": card.why,
         "text": card.text,
         "other": card.other,
@@ -118,7 +120,10 @@ def _describe_copy(copy: Copy) -> dict[str, object]:
 
 def _list_cards(cards: list[Card]) -> str:
     rows = [
-        terminal.flow(render.one_line(card.name), f"{render.one_line(card.why)}: {render.one_line(card.text)}")
+        terminal.flow(
+            render.one_line(card.name),
+            f"{render.one_line(card.why)}: {render.one_line(mark_text(card.text, card.scope))}",
+        )
         for card in cards
     ]
     return "\n".join(rows) or "nothing waits for a decision"

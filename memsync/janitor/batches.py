@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from memsync.dedup import find_lost
 from memsync.errors import MemsyncError, UsageError
+from memsync.format.scopes import mark_text, name_scope
 from memsync.janitor.clusters import LOSS, Kept, contradicts, is_within_reach, list_losses
 from memsync.janitor.likely import find_clusters, keep_apart
 from memsync.janitor.plan import Merge, seal
@@ -127,10 +128,11 @@ def spell(cluster: Mapping[str, Any]) -> list[str]:
     lines = [f"keep {_spell_record(cluster['keep'])}"]
     for each in cluster["drop"]:
         lines.append(f"drop {_spell_record(each)}")
-        lines += [f"  lost: {one_line('; '.join(each['lost']), LOSS)}"] if each["lost"] else []
+        lost = mark_text("; ".join(each["lost"]), each["scope"])
+        lines += [f"  lost: {one_line(lost, LOSS)}"] if each["lost"] else []
     return lines
 
 
 def _spell_record(each: Mapping[str, Any]) -> str:
-    where = "" if each["scope"] == "project" else f", {'private' if each['scope'] == 'stealth' else each['scope']}"
+    where = "" if each["scope"] == "project" else f", {name_scope(each['scope'])}"
     return f"{each['id']} ({each['written']}{where}) {one_line(each['content'])}"

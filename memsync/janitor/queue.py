@@ -22,13 +22,13 @@ from memsync.janitor.candidates import Track, untracked
 from memsync.janitor.clusters import Kept, list_losses, make_merge
 from memsync.janitor.likely import find_clusters, find_settled, make_key
 from memsync.janitor.plan import Merge
-from memsync.janitor.review import Row
+from memsync.janitor.review import Row, find_kept
 from memsync.learn.candidates import Candidates, Proposal
 from memsync.learn.corrections import find_beside
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.records import SCOPES, content_hash, sent_id, shown_id
+from memsync.records import SCOPES, Scope, content_hash, sent_id, shown_id
 from memsync.secrets import describe, redact, scan_memory
 
 Action = Literal["approve", "best", "edit", "merge", "supersede", "private", "reject"]
@@ -84,6 +84,14 @@ class Card:
     copies: tuple[Copy, ...] = ()
     merge: Merge | None = None
     proposal: Proposal | None = field(default=None, repr=False)
+    log: Scope = "project"  # the store whose dedup log it is from
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of the most private text that it shows."""
+        entries = (self.subject, self.neighbour, *(copy.entry for copy in self.copies))
+        shown = {self.log, *(entry.scope for entry in entries if entry)}
+        return next(scope for scope in ("stealth", "global", "project") if scope in shown)
 
     @property
     def version(self) -> str:
@@ -341,6 +349,7 @@ def _read_rejection(project: Project, name: str, ref: str) -> Card | None:
         text=row.rejected_text(),
         actions={"approve": "rightly left out", "reject": "bring it back"},
         other=row.kept_text(),
+        log=row.scope,
     )
 
 
@@ -364,7 +373,7 @@ def _find_contradicting(project: Project, row: Row) -> tuple[Kept, Kept, str] | 
         return None
     project.stores.refresh()
     new = project.stores[row.scope].by_hash(content_hash(said.new_text), text=said.new_text)
-    old = _find_kept(project, said.existing_id)
+    old = find_kept(project, said.existing_id)
     if new is None or old is None or new.archived_at or old.memory.archived_at:
         return None
     if old.memory.content != said.existing_text or old.memory.id == new.id:
@@ -376,7 +385,7 @@ def _find_contradicting(project: Project, row: Row) -> tuple[Kept, Kept, str] | 
 
 def _read_copies(project: Project, name: str, _: str) -> Card | None:
     project.stores.refresh()
-    found = [_find_kept(project, id_) for id_ in dict.fromkeys(_ids_of(name))]
+    found = [find_kept(project, id_) for id_ in dict.fromkeys(_ids_of(name))]
     records = [each for each in found if each and not each.memory.archived_at]
     if len(records) < len(found) or (merge := make_merge(records, 0.0, records[0])) is None:
         return None
@@ -402,10 +411,6 @@ def _read_copies(project: Project, name: str, _: str) -> Card | None:
         copies=tuple(copies),
         merge=merge,
     )
-
-
-def _find_kept(project: Project, id_: str) -> Kept | None:
-    return next((Kept(scope, memory) for scope, store in project.stores.items() if (memory := store.get(id_))), None)
 
 
 _OF_MEMORY: Final[Mapping[str, Callable[[Project, str, Entry], Card | None]]] = {

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.errors import LlmError, MemsyncError, Remedy, UsageError
 from memsync.format.codec import decode
+from memsync.janitor.clusters import Kept
 from memsync.janitor.plan import Confirm, Plan, Reverse
 from memsync.memories.edits import unarchive
 from memsync.memories.project import Project
@@ -63,6 +64,11 @@ class Reversed:
     def as_dict(self) -> dict[str, Any]:
         """Return the status, the record and the reason."""
         return {"status": "restored" if self.entry else "alive", "memory": self.entry, "reason": self.reason}
+
+
+def find_kept(project: Project, id_: str) -> Kept | None:
+    """Return the record *id_* of whatever store has it."""
+    return next((Kept(scope, memory) for scope, store in project.stores.items() if (memory := store.get(id_))), None)
 
 
 def rows(project: Project) -> Iterator[Row]:

@@ -21,7 +21,7 @@ from memsync.errors import (
     blaming,
     closest,
 )
-from memsync.format.scopes import name_scope
+from memsync.format.scopes import mark_text, name_scope
 from memsync.records import SCOPES, SKILL_PREFIX, Memory, Scope, Skill, clean_tags, new_id, valid_text
 from memsync.skills import check, file
 from memsync.skills.entries import Checked, SkillEntry, version_of
@@ -271,8 +271,8 @@ class Skills:
 
     def note(self, what: str, verb: str, name: str, scope: Scope) -> None:
         """Have `memsync undo` know of a change, and that *verb* takes it back."""
-        where = "" if scope == "project" else f" --scope {'private' if scope == 'stealth' else scope}"
-        self._project.journal.note_change(what, f"skill {verb} {name}{where}")
+        where = "" if scope == "project" else f" --scope {name_scope(scope)}"
+        self._project.journal.note_change(mark_text(what, scope), f"skill {verb} {name}{where}")
 
     def apply(self, ref: str, *, outcome: bool | None = None, scope: Scope | None = None) -> SkillEntry:
         """Return a skill to follow, and count the use; with an *outcome* count that instead.

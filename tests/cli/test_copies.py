@@ -249,3 +249,33 @@ def test_a_purge_writes_over_no_file_and_then_removes_nothing(call, repo, tmp_pa
     told = call("uninstall", "--purge", "--yes", "--export", str(tmp_path / "copy.jsonl"), code=2).err
     assert "copy-private.jsonl is there already; nothing was removed; name another file for the copies" in told
     assert stored(call) == ALL
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inject",),
+        ("inject", "--prompt", "is bob hard to work with?"),
+        ("undo", "--list"),
+        ("dedup", "log"),
+        ("review", "--kind", "contradiction"),
+    ],
+)
+def test_each_row_that_shows_a_private_text_says_that_it_is(call, words):
+    call("remember", "Bob is not hard to work with", "--private")
+    rows = [row for row in call(*words).out.splitlines() if "Bob" in row]
+    assert rows
+    assert not [row for row in rows if "private)" not in row]
+    cards = call("review", "--json").json["cards"] if words[0] == "review" else []
+    assert [card["scope"] for card in cards] == ["stealth"] * len(cards)
+
+
+def test_a_plan_says_that_what_it_drops_is_private(call):
+    call("import", "-", "--restore", stdin=memory_line("mm-aaaaaa", PRIVATE, scope="private"))
+    (row,) = (row for row in call("janitor", "run", "--dry-run").out.splitlines() if row.strip().startswith("drop"))
+    assert row.endswith(f": (private) {PRIVATE}")
+
+
+def test_undo_says_of_a_skill_that_it_is_private(call):
+    call("skill", "add", "vet-bob", "-i", "-", "-d", "How to vet Bob", "--private", stdin="1. Ask him\n")
+    assert "  (private) created the skill vet-bob" in call("undo", "--list").out.splitlines()
