@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memsync.format.codec import Line, bare, decode, encode, is_canonical
 from memsync.format.markers import read_marker
-from memsync.system.late import import_light
+from memsync.system.late import import_light, late
 from memsync.system.named import NamedTuple
+from memsync.system.texts import count
 
 if TYPE_CHECKING:
+    from memsync.format import spread
     from memsync.records import Memory
+else:
+    spread = late("memsync.format.spread")  # most files have none of it
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 HEAD: Final = 64  # bytes that tell the encoding of a file
@@ -133,6 +137,12 @@ def _winners(lines: Sequence[Line]) -> dict[str, int]:
 def problems(lines: Sequence[Line]) -> list[Problem]:
     """Return what a person should look at, in line order."""
     found = [Problem(n, line.problem, line.nameless) for n, line in enumerate(lines, 1) if line.problem]
+    if stretches := spread.find(lines) if found else []:
+        inside = {number for one in stretches for number in range(one.start + 1, one.end + 1)}
+        said = count(sum(len(one.records) for one in stretches), "memory")
+        why = f"{said} over several lines or in an array, as a formatter leaves them; the next write or `memsync doctor --fix` puts each on a line"
+        found = [problem for problem in found if problem.number not in inside]
+        found.append(Problem(stretches[0].start + 1, why, harmless=True))
     if markers := [n for n, line in enumerate(lines, 1) if line.is_marker]:
         found.append(Problem(markers[0], f"{CONFLICT} ({len(markers)} marker lines); both sides are merged"))
     return sorted(found + list(_duplicates(lines)))

@@ -6,9 +6,9 @@ from memsync.system.late import late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memsync.format import merge, pending, text_merges
+    from memsync.format import merge, pending, spread, text_merges
 else:
     merge, pending = late("memsync.format.merge"), late("memsync.format.pending")
-    text_merges = late("memsync.format.text_merges")
+    spread, text_merges = late("memsync.format.spread"), late("memsync.format.text_merges")
 
-__all__ = ["merge", "pending", "text_merges"]
+__all__ = ["merge", "pending", "spread", "text_merges"]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from memsync.format import codec, jsonl, text_merges, versions
+from memsync.format import codec, jsonl, spread, text_merges, versions
 from memsync.format.codec import Line, bare
 from memsync.format.markers import SIZE, read_marker, spell_conflict
 from memsync.format.replaced import archive_again
@@ -70,11 +70,12 @@ def current(lines: Sequence[Line]) -> dict[str, Line]:
 
 
 def settle(lines: Sequence[Line]) -> list[Line]:
-    """Return *lines* with every conflict merged: by its base where the markers show one.
+    """Return *lines* with each record on one line and every conflict merged: by its base where the markers show one.
 
     What was appended behind the last conflict is the log's word and stays behind. Where somebody deleted a marker,
     the conflict begins with the file or the last conflict, ends with the file, or changes sides where an id comes again.
     """
+    lines = spread.mend(lines)
     if not jsonl.in_conflict(lines):
         return _settle_text_merges(lines)
     whole = _Part(0)

@@ -151,8 +151,8 @@ def _bases(waiting: Iterable[Line]) -> dict[str, bytes]:
 
 
 def _current(lines: Sequence[Line], ids: AbstractSet[str]) -> dict[str, Line]:
-    # A conflict is merged as a whole: its markers have no id, and a copy that it makes has one that no line shows.
-    whole = jsonl.in_conflict(lines)
+    # As a whole: markers and what a formatter spread have no id, and a copy that a conflict makes has one that no line shows.
+    whole = any(line.is_marker or line.problem for line in lines)
     return merge.current(lines if whole else [line for line in lines if line.id in ids])
 
 

@@ -111,7 +111,9 @@ class Known(NamedTuple):
         return None if jsonl.in_conflict(added) or self.may_be_split_by(added) else added
 
     def may_be_split_by(self, added: Sequence[Line]) -> bool:
-        """Tell whether lines *added* behind those that are known may make two sides of a record; False is certain."""
+        """Tell whether lines *added* behind those that are known may make two sides of a record, or records over several lines; False is certain."""
+        if any(line.problem and line.id is None for line in added):
+            return True
         are_new = jsonl.have_own_ids(added) and self.current.keys().isdisjoint(jsonl.ids_of(added))
         are_apart = are_new and len(self.current) == len(self.lines)  # no record has two lines
         return not are_apart and text_merges.may_add_sides(self.lines, added, self.current)

@@ -13,7 +13,7 @@ from memsync.errors import StoreUnreadable
 from memsync.format import jsonl
 from memsync.format.codec import Line
 from memsync.format.jsonl import Problem
-from memsync.format.late import merge, pending, text_merges
+from memsync.format.late import merge, pending, spread, text_merges
 from memsync.records import Change, Memory, content_hash, sent_id
 from memsync.store import changes as diff
 from memsync.store import files, grown
@@ -47,7 +47,7 @@ class Reading:
         self._ends = (0, 0)  # where in _all the two files end
         self._by_id: dict[str, Line] = {}
         self._in_conflict = False  # by git
-        self._is_split = False  # by a merge of text that left two versions of a record
+        self._is_split = False  # a record has two versions by a merge of text, or several lines by a formatter
         self._repeated: Collection[str] = ()  # the ids that had several lines when the file was read
         self.followers = diff.Followers()
         self._later = grown.Later(self._mutex)
@@ -133,7 +133,7 @@ class Reading:
         self._is_dropped = False
         self._repeated = () if is_simple else jsonl.repeated_ids(lines)
         self._in_conflict = not is_simple and jsonl.in_conflict(lines)
-        self._is_split = not (is_simple or self._in_conflict) and bool(text_merges.find(lines))
+        self._is_split = not (is_simple or self._in_conflict) and bool(text_merges.find(lines) or spread.find(lines))
 
     def _lay_table(self, table: Table) -> None:
         self._table, self._all, self._by_id, self._ends = table, [], {}, (len(table), len(table))
