@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from re import Match
 from typing import Final
 
 from memsync.records import Memory, Scope
@@ -14,6 +15,7 @@ _NAMES: Final[Mapping[Scope, str]] = {"stealth": "private", "global": "global"}
 _SCOPES: Final[Mapping[str, Scope | None]] = {
     "private": "stealth", "stealth": "stealth", "global": "global", "project": None
 }  # fmt: skip
+_IN_SKILL: Final = late_pattern(r"\A---\n(?:(?!---).*\n)*?[ \t]+scope:[ \t]*[\"']?(private|global)\b")
 _MARK: Final = late_pattern(r"\((private|global)\)\s+(?=\S)")
 
 
@@ -43,3 +45,8 @@ def read_scope(memory: Memory) -> tuple[Memory, Scope | None]:
     if not memory.id and (mark := _MARK.match(memory.content)):
         return memory._replace(content=memory.content[mark.end() :]), _SCOPES[mark[1]]
     return memory, None
+
+
+def find_skill_scope(text: str) -> Match[str] | None:
+    """Return where *text*, a SKILL.md, says that it is private or global; group 1 is the word."""
+    return _IN_SKILL.match(text)

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from memsync.errors import MemsyncError, StoreUnreadable
 from memsync.format import jsonl, spread
 from memsync.format.codec import Line, list_texts
-from memsync.format.scopes import name_scope, read_scope
+from memsync.format.scopes import find_skill_scope, name_scope, read_scope
 from memsync.records import shown_id
 from memsync.secrets import NOTHING, Allow, Secret, describe, is_ours, redact, scan, scan_memory
 from memsync.store import config, files
@@ -24,7 +24,6 @@ from memsync.system.late import late_pattern
 
 _ROOT: Final = late_pattern(r"/?\.(?:gobby|claude/skills|agents/skills)/.*$", re.DOTALL)  # behind the project of a file
 _LOCAL: Final = late_pattern(r"(.*/)?\.gobby/local(?=/|$)", re.IGNORECASE)
-_SKILL_SCOPE: Final = late_pattern(r"\A---\n(?:(?!---).*\n)*?[ \t]+scope:[ \t]*[\"']?(private|global)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ def _check_text(path: str, data: bytes, since: bytes, allow: Allow) -> Iterator[
             place = found.start - text.rfind("\n", 0, found.start) - 1
             told = describe([found._replace(start=place)])
             yield Trouble(path, first + 1, "secret", f"looks like a secret: {told}")
-    if path.endswith("SKILL.md") and (said := _SKILL_SCOPE.match(text)):
+    if path.endswith("SKILL.md") and (said := find_skill_scope(text)):
         number = text.count("\n", 0, said.start(1))
         if rows[number] not in old:
             what = f"says that it is {said[1]}; take it out of git, or `scope` out of it if it may be shared"

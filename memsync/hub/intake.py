@@ -1,7 +1,7 @@
 """From the bytes of a repository's files to what the hub keeps of them, and what it leaves out. Pure.
 
 Left out is what an agent would not be given on a laptop either: archived, waiting in a conflict, reading like an order,
-looking like a secret, or tagged private.
+looking like a secret, or private by its tag or by what it says of its scope.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Final
 from memsync.errors import InvalidMemory
 from memsync.format.jsonl import is_utf16, problems, read_lines
 from memsync.format.merge import current
+from memsync.format.scopes import find_skill_scope, read_scope
 from memsync.index.scale import LEXICON
 from memsync.memories.sharing import PRIVATE_TAG
 from memsync.poison.fingerprints import read_rules
@@ -26,6 +27,7 @@ from memsync.skills.skills import make_record
 
 MEMORIES: Final = ".gobby/memories.jsonl"
 SKILLS: Final = ".claude/skills"
+_RULES: Final = 2  # of this module; another number has every repository taken in anew
 LARGEST: Final = 64 * 1024 * 1024  # bytes of a memory file; 100,000 memories have 40
 
 Key = tuple[str, str]
@@ -71,7 +73,7 @@ def plain(text: str) -> str:
 
 def version() -> str:
     """Return what changes when the same bytes would be taken in differently."""
-    return f"{LEXICON}-{blake2b(read_rules(), digest_size=8).hexdigest()}"
+    return f"{LEXICON}-{_RULES}-{blake2b(read_rules(), digest_size=8).hexdigest()}"
 
 
 def read_alike(one: str, other: str) -> bool:
@@ -127,14 +129,14 @@ def why_left_out(row: Row) -> str:
         return "archived"
     if memory.conflict_of:
         return "in conflict"
-    if PRIVATE_TAG in {tag.lower() for tag in memory.tags}:
+    text = row.line.decode("utf-8", "replace") if row.kind == "skill" else ""
+    if PRIVATE_TAG in {tag.lower() for tag in memory.tags} or read_scope(memory)[1] or find_skill_scope(text):
         return "private"
     try:
         check_size(memory)
     except InvalidMemory:
         return "too large"
     if row.kind == "skill":
-        text = row.line.decode("utf-8", "replace")
         return "suspicious" if suspicious(text) else "a secret" if scan(text) else ""
     return "suspicious" if flaw_of(memory) else "a secret" if scan_memory(memory) else ""
 

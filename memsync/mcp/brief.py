@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from memsync.format.scopes import name_scope
 from memsync.janitor.batches import spell
 from memsync.records import age, parse_time
 from memsync.system.texts import one_line
@@ -120,10 +121,14 @@ _FORMS: Final = {
 
 
 def spell_memory(memory: Mapping[str, Any], now: datetime) -> str:
-    """Return one line about *memory*: id, type, importance, age, and its text on one line, whole."""
+    """Return one line about *memory*: id, type, importance, age, its scope unless it is the project's, and its text on one line, whole."""
     when = age(parse_time(memory.get("updated_at") or memory.get("created_at")), now)
     facts = f"{memory['memory_type']}, {memory['importance']:.2g}, {when}"
-    return f"{memory['id']} ({facts}{_mark(memory)}) {one_line(memory['content'])}"
+    return f"{memory['id']} ({facts}{_name_scope(memory)}{_mark(memory)}) {one_line(memory['content'])}"
+
+
+def _name_scope(shown: Mapping[str, Any]) -> str:
+    return "" if shown["scope"] == "project" else f", {name_scope(shown['scope'])}"
 
 
 def _mark(memory: Mapping[str, Any]) -> str:
@@ -135,4 +140,4 @@ def _mark(memory: Mapping[str, Any]) -> str:
 
 
 def _spell_skill(skill: Mapping[str, Any]) -> str:
-    return one_line(f"{skill['name']} ({skill['id']}): {skill['description']}")
+    return one_line(f"{skill['name']} ({skill['id']}{_name_scope(skill)}): {skill['description']}")

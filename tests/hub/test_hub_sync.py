@@ -108,12 +108,17 @@ def test_what_an_agent_would_not_be_given_never_comes_in(hub, make):
     skill = repo.root / ".claude" / "skills" / "deploy" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text("---\nname: deploy\ndescription: How we deploy\n---\npassword = hunter2Zq!9xLw\n")
+    own = repo.root / ".claude" / "skills" / "vet" / "SKILL.md"
+    own.parent.mkdir()
+    own.write_text("---\nname: vet\ndescription: How I vet\nmetadata:\n  scope: private\n---\n1. Ask\n")
+    copies = [memory_line(f"mm-{scope}", f"what is {scope}", scope=scope) for scope in ("private", "global", "stealth")]
+    repo.memories.write_text(repo.memories.read_text() + "".join(copies))
     repo.git("add", ".")
     repo.git("commit", "-q", "-m", "skill")
     bring(hub, repo)
     assert count(hub, "record") == 1
     (about,) = hub.status()["repositories"]
-    assert about["left_out"] == dict.fromkeys(LEFT_OUT, 1) | {"a secret": 2}
+    assert about["left_out"] == dict.fromkeys(LEFT_OUT, 1) | {"a secret": 2, "private": 5}
 
 
 def test_branches_work_trees_and_private_stores_stay_out(hub, make, home):

@@ -59,6 +59,16 @@ def test_an_answer_has_id_type_importance_age_and_text(default, repo, line, cloc
     assert json.loads(said(default, "get_memory", memory_id="mm-abc"))["content"] == "CI needs\nNode 20"
 
 
+@pytest.mark.parametrize(("flag", "scope"), [("private", "private"), ("global_", "global")])
+def test_a_line_says_its_scope_unless_it_is_the_project_s(default, flag, scope):
+    id_ = said(default, "remember", content="Bob is hard to work with", **{flag: True}).split()[1]
+    assert said(default, "recall", query="bob") == f"{id_} (fact, 0.7, today, {scope}) Bob is hard to work with"
+    said(
+        default, "create_skill", name="vet-bob", instructions="1. Ask him", description="How to vet Bob", **{flag: True}
+    )
+    assert said(default, "search_skills", query="vet bob").split("): ")[0].endswith(f", {scope}")
+
+
 def test_nothing_found_is_said_in_words(default):
     assert said(default, "recall", query="the port of staging") == "nothing is known about that"
     assert said(default, "search_skills", query="deploy") == "no skill fits"

