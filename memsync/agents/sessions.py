@@ -11,6 +11,7 @@ from memsync.agents import hooklog
 from memsync.agents.explain import MEANINGS
 from memsync.agents.notes import scope_of
 from memsync.errors import MemsyncError, Remedy
+from memsync.format.scopes import mark_text
 from memsync.memories.project import Project
 from memsync.skills.anchored import list_anchored
 
@@ -36,7 +37,7 @@ class Event:
     what: str
     why: str
     id: str = ""
-    content: str | None = None
+    content: str | None = None  # marked with its scope, unless it is the project's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +76,10 @@ class Session:
 def list_sessions(project: Project) -> list[Session]:
     """Return the sessions that something is known of, the latest first. Local: this machine's, and not forever."""
     project.stores.refresh()
-    contents = {memory.id: memory.content for store in project.stores.values() for memory in store.memories().values()}
-    contents |= {
-        one.memory.id: one.memory.content for store in project.stores.values() for one in list_anchored(store.place)
+    contents = {
+        one.id: mark_text(one.content, scope)
+        for scope, store in project.stores.items()
+        for one in (*store.memories().values(), *(each.memory for each in list_anchored(store.place)))
     }
     found: dict[str, list[Event]] = {}
     clients: dict[str, str] = {}

@@ -16,7 +16,10 @@ _SCOPES: Final[Mapping[str, Scope | None]] = {
     "private": "stealth", "stealth": "stealth", "global": "global", "project": None
 }  # fmt: skip
 _IN_SKILL: Final = late_pattern(r"\A---\n(?:(?!---).*\n)*?[ \t]+scope:[ \t]*[\"']?(private|global)\b")
-_MARK: Final = late_pattern(r"\((private|global)\)\s+(?=\S)")
+# Before a bare text: as a copy has it, or as a line has it that an agent was given.
+_MARK: Final = late_pattern(
+    r"(?:\((private|global)\)|\[[\w-]+\] \([^,()]+, importance [\d.]+, [^,()]+(?:, (private|global))?.*?\))\s+(?=\S)"
+)
 
 
 def name_scope(scope: str) -> str:
@@ -43,7 +46,7 @@ def read_scope(memory: Memory) -> tuple[Memory, Scope | None]:
     if isinstance(said, str) and said in _SCOPES:
         return memory._replace(extra={key: value for key, value in memory.extra.items() if key != KEY}), _SCOPES[said]
     if not memory.id and (mark := _MARK.match(memory.content)):
-        return memory._replace(content=memory.content[mark.end() :]), _SCOPES[mark[1]]
+        return memory._replace(content=memory.content[mark.end() :]), _SCOPES[mark[1] or mark[2] or "project"]
     return memory, None
 
 

@@ -30,7 +30,7 @@ ORIGIN: Final = "imported_from"  # the key of a record for the tool and the plac
 _MOST: Final = 5_000  # files of one folder
 _SAMPLE: Final = 65_536
 _INDEX_ROW: Final = re.compile(r"\[[^\]]*\]\(([^)#?]+\.md)\)")
-_OBSERVATION: Final = re.compile(r"^\s*[-*]\s+\[([^\[\]()]{2,60})\](?![(\[])\s+(\S.*)$")
+_OBSERVATION: Final = re.compile(r"^\s*[-*]\s+\[([^\[\]()]{2,60})\](?![(\[])(?! \([^()]+, importance )\s+(\S.*)$")
 _CONTEXT: Final = re.compile(r"\s+\([^()]*\)\s*$")
 _ENDINGS: Final = {
     "jsonl": ("*.jsonl", "*.ndjson"), "gobby": ("*.jsonl",), "beads": ("*.jsonl",),

@@ -258,11 +258,13 @@ def test_a_purge_writes_over_no_file_and_then_removes_nothing(call, repo, tmp_pa
         ("inject", "--prompt", "is bob hard to work with?"),
         ("undo", "--list"),
         ("dedup", "log"),
+        ("sessions", "show", "s1"),
         ("review", "--kind", "contradiction"),
     ],
 )
-def test_each_row_that_shows_a_private_text_says_that_it_is(call, words):
+def test_each_row_that_shows_a_private_text_says_that_it_is(call, repo, words):
     call("remember", "Bob is not hard to work with", "--private")
+    call("hook", "session-start", "--client", "claude", stdin=json.dumps({"session_id": "s1", "cwd": str(repo.root)}))
     rows = [row for row in call(*words).out.splitlines() if "Bob" in row]
     assert rows
     assert not [row for row in rows if "private)" not in row]
@@ -279,3 +281,12 @@ def test_a_plan_says_that_what_it_drops_is_private(call):
 def test_undo_says_of_a_skill_that_it_is_private(call):
     call("skill", "add", "vet-bob", "-i", "-", "-d", "How to vet Bob", "--private", stdin="1. Ask him\n")
     assert "  (private) created the skill vet-bob" in call("undo", "--list").out.splitlines()
+
+
+def test_lines_that_an_agent_was_given_come_back_into_their_scopes(call, repo):
+    given = call("inject").out
+    for id_ in ids(call).values():
+        call("rm", id_)
+    (repo.root / "notes.md").write_text(given)
+    assert call("import", "notes.md").out.startswith("3 created")
+    assert stored(call) == ALL

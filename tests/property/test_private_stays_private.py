@@ -20,6 +20,7 @@ SEEDS = (FIRST, FIRST + 1)
 # What begins a word of each text that is not the project's, by the option that put it there.
 MARKS = {"--private": "zebra", "--global": "okapi"}
 WORD = re.compile("|".join(MARKS.values()))
+ANY = re.compile(f"{WORD.pattern}|quagga")  # a tag of theirs too, which a count of tags may show
 SCOPES = ("private", "stealth", "global")  # an import may move a text from one to another
 # Where a row says its scope: in brackets, alone or between commas, or as the option of a command to type.
 IN_BRACKETS = re.compile(r"\((?:[^()]*, )?(?:private|global)(?:[,;][^()]*)?\)|--scope (?:private|global)")
@@ -48,7 +49,11 @@ PRINTING = (
     ("memory", "dedup", "log"),
     ("memory", "dedup", "log", "--json"),
     ("audit",),
-    ("tags", "list"),
+    ("tags",),
+    ("sessions",),
+    ("sessions", "show"),
+    ("sessions", "show", "--json"),
+    ("candidates",),
     ("stats",),
     ("status",),
     ("doctor",),
@@ -108,7 +113,7 @@ TOOLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("export_memories", {}),
 )
 # What sends no record anywhere, and so has none of these words, marked or not.
-SILENT = frozenset({"diff", "audit", "tags", "status", "doctor", "git", "export", "ui", "hub", "sync"})
+SILENT = frozenset({"diff", "audit", "status", "doctor", "git", "export", "ui", "hub", "sync"})
 
 
 def find_unmarked(said: str) -> list[str]:
@@ -180,8 +185,9 @@ class Walk:
 
     def remember(self) -> None:
         where = self.random.choice((*MARKS, ""))
-        more = self.random.choice(((), ("--tag", "pinned"), ("--anchor", "$ make deploy")))
-        self.call("remember", self.text(MARKS.get(where, "plain")), *more, *filter(None, [where]))
+        tags = ("--tag", "pinned", *(("--tag", "quagga") if where else ()))
+        more = (), tags, ("--anchor", "$ make deploy")
+        self.call("remember", self.text(MARKS.get(where, "plain")), *self.random.choice(more), *filter(None, [where]))
 
     def add_skill(self) -> None:
         self.count += 1
@@ -214,9 +220,10 @@ class Walk:
                 self.call("rm", id_)
         self.call("import", str(path), *self.random.choice(((), ("--restore",), ("--private",), ("--allow-secret",))))
 
-    def copy_of_a_list(self) -> None:
-        path = self.repo.root.parent / "list.json"
-        path.write_text(self.call("list", "--json").out)
+    def import_what_was_printed(self) -> None:
+        words = self.random.choice(PRINTING)
+        path = self.repo.root.parent / ("printed.json" if {"--json", "json"} & {*words} else "printed.md")
+        path.write_text(self.call(*words).out)
         self.call("import", str(path))
 
     def purge_and_return(self) -> None:
@@ -275,16 +282,22 @@ class Walk:
     def paste_and_commit(self) -> None:
         """Put a copy of what is private where git takes it, see that no commit has it, and take it out again."""
         copy = self.call("export", "-o", "-", "--scope", "private").out
-        if not copy:
-            return
         held = self.repo.memories.read_bytes() if self.repo.memories.exists() else None
-        with self.repo.memories.open("a") as file:
-            file.write(copy)
+        local = self.repo.root / ".gobby" / "local"
+        (self.repo.root / ".gobby" / ".gitignore").unlink(missing_ok=True)  # it ignores itself, too
+        self.check()
+        if copy and (self.random.random() < 0.5 or not local.exists()):
+            with self.repo.memories.open("a") as file:
+                file.write(copy)
+        elif local.exists():
+            self.repo.git("add", "-f", str(local))
+        else:
+            return
         self.repo.git("add", "-A")
         done = subprocess.run(["git", "commit", "-qm", "paste"], cwd=self.repo.root, capture_output=True, check=False)
         assert done.returncode == 1, self.tell(done)
-        self.repo.memories.unlink() if held is None else self.repo.memories.write_bytes(held)
-        self.repo.git("add", "-A")
+        self.repo.memories.unlink(missing_ok=True) if held is None else self.repo.memories.write_bytes(held)
+        self.repo.git("reset", "-q", "--", ".gobby")
 
     def choose_mode(self) -> None:
         self.call("config", "memory_sync.mode", self.random.choice(("worktree", "on-commit", "auto-commit")))
@@ -293,7 +306,7 @@ class Walk:
         words = self.random.choice(PRINTING)
         done = self.call(*words)
         if words[0] in SILENT and "--all-scopes" not in words:
-            assert not WORD.search(done.out + done.err), self.tell(done)
+            assert not ANY.search(done.out + done.err), self.tell(done)
 
     def step(self) -> None:
         deeds = {
@@ -304,7 +317,7 @@ class Walk:
             self.edit: 1,
             self.add_skill: 1,
             self.forget_and_restore: 1,
-            self.copy_of_a_list: 1,
+            self.import_what_was_printed: 2,
             self.purge_and_return: 1,
             self.turn_stealth: 1,
             self.ask_a_hook: 4,
@@ -320,9 +333,9 @@ class Walk:
         """See that nothing that git has, or would take, says a private text; what it ignores stays on this machine."""
         for name in self.repo.git("ls-files", "-coz", "--exclude-standard").split("\0")[:-1]:
             path = self.repo.root / name
-            assert not WORD.search(name), self.tell(name)
-            assert not path.exists() or not WORD.search(path.read_bytes().decode("utf-8", "replace")), self.tell(name)
-        assert not WORD.search(self.repo.git("log", "--all", "-p", "--no-textconv")), self.tell()
+            assert not ANY.search(name), self.tell(name)
+            assert not path.exists() or not ANY.search(path.read_bytes().decode("utf-8", "replace")), self.tell(name)
+        assert not ANY.search(self.repo.git("log", "--all", "-p", "--no-textconv")), self.tell()
 
 
 @pytest.mark.timeout(120 + 5 * STEPS)
