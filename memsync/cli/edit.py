@@ -12,7 +12,7 @@ from memsync.cli.app import Answer, command
 from memsync.cli.choosing import choose
 from memsync.cli.document import Draft
 from memsync.cli.memory import memory, warn_of_type
-from memsync.cli.options import allow_secret_option, filter_options
+from memsync.cli.options import allow_secret_option, filter_options, let_secrets_pass
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import Scope
@@ -32,7 +32,7 @@ def edit(project: Project, /, refs: tuple[str, ...], allow_secret: bool, scope: 
       memsync edit mm-a1b
       memsync edit --tag billing --since 1week
     """
-    project.vetting.allows_secrets = allow_secret
+    let_secrets_pass(project, wanted=allow_secret)
     chosen = choose(project, refs, scope, filters, "edit", yes=True)
     drafts = _ask(project, chosen)
     done = [

@@ -11,7 +11,7 @@ from memsync.cli.app import Answer, command
 from memsync.cli.choosing import WHERE, choose, where_options
 from memsync.cli.memory import find_replaced, memory, read_text, split_tags, supersedes_option, warn_of_type
 from memsync.cli.naming import find_ref, find_refs
-from memsync.cli.options import allow_secret_option, filter_options, scope_option, yes_option
+from memsync.cli.options import allow_secret_option, filter_options, let_secrets_pass, scope_option, yes_option
 from memsync.errors import UsageError
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
@@ -51,7 +51,7 @@ def update(project: Project, /, refs: tuple[str, ...], allow_secret: bool, **opt
       memsync update mm-a1b --anchor src/retry.py#MAX_RETRIES --anchor '$ git push'
       memsync update --where-tag billing --add-tag payments --type pattern
     """
-    project.vetting.allows_secrets = allow_secret
+    let_secrets_pass(project, wanted=allow_secret)
     options["supersedes"] = find_replaced(project, options["supersedes"])
     fields, tagging = _take_fields(options)
     warn_of_type(project, fields.get("memory_type"))

@@ -11,7 +11,7 @@ import click
 
 from memsync.cli import render, terminal
 from memsync.cli.app import Answer, MemoryGroup, cli, command, wants_json
-from memsync.cli.options import allow_secret_option, target_options
+from memsync.cli.options import allow_secret_option, let_secrets_pass, target_options
 from memsync.cli.words import TextCommand, is_dialogue
 from memsync.errors import MemoryNotFound, UsageError, closest
 from memsync.memories.filters import Filters
@@ -157,7 +157,7 @@ def remember(
       memsync remember "My editor is Helix" --global
       memsync remember "The staging token is …" --private
     """
-    project.vetting.allows_secrets = allow_secret
+    let_secrets_pass(project, wanted=allow_secret)
     project.be_brief()
     warn_of_type(project, fields["memory_type"])
     fields["supersedes"] = find_replaced(project, fields["supersedes"])

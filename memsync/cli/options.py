@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from memsync.errors import UsageError
+from memsync.memories.project import Project
 from memsync.records import SCOPES, Scope
 
 Decorated = Callable[..., Any]
@@ -33,6 +34,19 @@ allow_secret_option = click.option(
     is_flag=True,
     help="Accept what looks like a secret, for you on this machine; adds the tag allow-secret.",
 )
+
+
+def let_secrets_pass(project: Project, *, wanted: bool) -> None:
+    """Have what looks like a secret pass where `--allow-secret` is *wanted*, which a person may say alone.
+
+    Raises:
+        MemsyncError: this is the shell of an agent.
+    """
+    if wanted:
+        from memsync.cli.consent import require_person
+
+        require_person(project, "let pass what looks like a secret")
+    project.vetting.allows_secrets = wanted
 
 
 class ScopeName(click.Choice[str]):

@@ -19,6 +19,7 @@ from memsync.cli.options import (
     allow_secret_option,
     choose_scopes,
     filter_options,
+    let_secrets_pass,
     target_options,
 )
 from memsync.cli.terminal import track
@@ -77,7 +78,7 @@ def import_(
     click.get_current_context().with_resource(collector_paused())
     mapping = _parse_mapping(pairs)
     found = [c for path in paths for c in _read_candidates(project, path, how["source"], mapping, how["named"])]
-    project.vetting.allows_secrets = how["allow_secret"]
+    let_secrets_pass(project, wanted=how["allow_secret"])
     if scope is None and not how["dry_run"]:
         _ask_for_scopes(found)
     tracked = track(found, "importing", least=_BAR_FROM)

@@ -113,6 +113,10 @@ REFUSED = {
     "an embedder": ("config", "--global", "memory.embedder", "openai:x@https://x.example"),
     "itself": ("config", "--global", "memory.agent_approvals", "on"),
     "stealth": ("config", "--stealth", "off"),
+    "a secret": ("remember", "the staging password is hunter2Zq!9xLw", "--allow-secret"),
+    "a secret in an edit": ("update", "mm-aaaaa0", "--content", "ask bob: hunter2Zq!9xLw", "--allow-secret"),
+    "secrets in an editor": ("edit", "mm-aaaaa0", "--allow-secret"),
+    "secrets in a copy": ("import", ".gobby/memories.jsonl", "--allow-secret"),
     "an editor": ("config", "edit", "--global"),
 }
 
