@@ -412,10 +412,10 @@ def make_proposal(memory: Memory) -> Proposal:
 
 def _choose_scope(replaces: Collection[Entry], here: Scope) -> Scope:
     """Return where a correction belongs: where what it replaces was, and never where more people read it."""
-    scopes = {entry.scope for entry in replaces}
+    scopes: set[Scope] = {entry.scope for entry in replaces}
     if "stealth" in scopes:
         return "stealth"
-    return "global" if scopes == {"global"} else here
+    return "global" if "global" in scopes else here
 
 
 def _read_fields(data: bytes, name: str) -> dict[str, Any]:

@@ -80,6 +80,19 @@ def test_the_correction_of_what_others_do_not_read_stays_where_that_was(project,
     assert not repo.memories.exists()
 
 
+@pytest.mark.parametrize("scope", ["stealth", "global"])
+def test_what_also_replaces_a_text_of_ones_own_takes_none_of_it_into_the_project(project, tmp_path, repo, scope):
+    project.remember("The frontend uses yarn for its packages", scope=scope, tags=["bob"])
+    project.remember(OLD)
+    extract(project, write([Part("U", SAID, "", 0)], "claude", tmp_path / "s.jsonl"))
+    waiting = Candidates(project)
+    (one,) = waiting.memories()
+    assert len(one.memory.supersedes) == 2
+    (done,) = waiting.approve([one.memory.id])
+    assert (done.entry.scope, done.entry.memory.tags) == (scope, ("bob",))
+    assert "bob" not in repo.memories.read_text()
+
+
 def test_what_was_corrected_and_is_gone_by_then_is_no_hindrance(project, corrected):
     old, waiting = corrected
     project.forget(old.id)
