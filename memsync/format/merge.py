@@ -90,9 +90,9 @@ def settle(lines: Sequence[Line]) -> list[Line]:
     return whole.settle()
 
 
-def _settle_text_merges(lines: Sequence[Line]) -> list[Line]:
+def _settle_text_merges(lines: Sequence[Line], *, is_doubtful: bool = False) -> list[Line]:
     merged: list[Line] = []
-    found = text_merges.find(lines)
+    found = text_merges.find(lines, is_doubtful=is_doubtful)
     for sides in found.values():
         # In log form the line that both sides came from.
         base = min((side[:1] for side in sides if len(side) > 1), key=lambda side: side[0].moment, default=())
@@ -182,6 +182,8 @@ def _pass_marker(stack: list[_Part], kind: str, size: int) -> None:
 def _close(stack: list[_Part]) -> None:
     conflict = stack.pop()
     conflict.split()
+    for side in _SIDES[1:]:  # which may have the base in it, too, where the marker before that is missing
+        conflict.sides[side] = _settle_text_merges(conflict.sides[side], is_doubtful=True)
     stack[-1].take(conflict)
 
 

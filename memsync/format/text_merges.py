@@ -81,8 +81,8 @@ def may_add_sides(known: Sequence[Line], added: Sequence[Line], current: Mapping
     return bool(inside) and any(line.id in ids for line in islice(lines, min(inside)))
 
 
-def find(lines: Sequence[Line]) -> dict[str, list[list[Line]]]:
-    """Return, by id, the lines of each side where a merge of text put two versions of a record into one file."""
+def find(lines: Sequence[Line], *, is_doubtful: bool = False) -> dict[str, list[list[Line]]]:
+    """Return, by id, the lines of each side where a merge of text put two versions of a record into one file; also of other tools' lines, if *is_doubtful*."""
     if not (repeated := repeated_ids(lines)):
         return {}
     named = [line for line in lines if line.id is not None]
@@ -92,7 +92,11 @@ def find(lines: Sequence[Line]) -> dict[str, list[list[Line]]]:
     for number in numbers:
         line, after = named[number], named[number + 1] if number + 1 < len(named) else None
         found[line.id or ""].add(line, number, after, is_inside=number in inside)
-    return {id_: record.sides for id_, record in found.items() if len(record.sides) > 1 and _is_ours(record.sides)}
+    return {
+        id_: record.sides
+        for id_, record in found.items()
+        if len(record.sides) > 1 and (is_doubtful or _is_ours(record.sides))
+    }
 
 
 def _is_ours(sides: Sequence[Sequence[Line]]) -> bool:

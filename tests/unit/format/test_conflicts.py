@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 from helpers import memory_line
 
@@ -157,11 +159,16 @@ def test_whichever_markers_somebody_deleted_no_text_is_lost(left, before):
     assert found == wanted
 
 
-@pytest.mark.parametrize("left", ["<|", "|", "|>", "<|>", "|=", "<|=", "|=>"])
-def test_no_text_is_lost_where_the_base_is_shown_and_markers_are_missing(left):
-    text = conflict(at("a", "ours"), at("a", "theirs", LATE), at("a", "base", "2025-01-01T00:00:00Z")).decode()
-    rows = [row for row in text.splitlines(keepends=True) if row[0] == "{" or row[0] in left]
-    assert {"ours", "theirs"} <= set(live("".join(rows).encode()).values())
+@pytest.mark.parametrize("times", [(EARLY, LATE), (LATE, EARLY)], ids=["theirs is later", "ours is later"])
+@pytest.mark.parametrize("left", ["".join(some) for size in range(1, 5) for some in combinations("<|=>", size)])
+def test_no_text_is_lost_where_the_base_is_shown_and_markers_are_missing(left, times):
+    moments = (*times, "2025-01-01T00:00:00Z")
+    sides = [
+        at("a", f"{who} a", when) + at("b", f"{who} b", when)
+        for who, when in zip(("ours", "theirs", "base"), moments, strict=True)
+    ]
+    rows = [row for row in conflict(*sides).decode().splitlines(keepends=True) if row[0] == "{" or row[0] in left]
+    assert {"ours a", "ours b", "theirs a", "theirs b"} <= set(live("".join(rows).encode()).values())
 
 
 def test_a_conflict_whose_inner_end_is_missing_ends_with_the_outer():
