@@ -80,14 +80,14 @@ def connect(path: str, patience: float) -> socket.socket | None:
     return there
 
 
-def is_own(there: socket.socket) -> bool:
-    """Tell whether the other side is a process of this user, where the system says whose it is; elsewhere the folder is the user's alone."""
+def is_own(there: socket.socket, user: int | None = None) -> bool:
+    """Tell whether the other side is a process of this *user*, where the system says whose it is; elsewhere the folder is the user's alone."""
     if sys.platform != "linux":
         return True
     import socket
 
     said = there.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)  # pid, uid, gid
-    return int.from_bytes(said[4:8], sys.byteorder) == os.geteuid()
+    return int.from_bytes(said[4:8], sys.byteorder) == (os.geteuid() if user is None else user)
 
 
 def ask(

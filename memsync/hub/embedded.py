@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
+from memsync.agents.wire import is_own
 from memsync.errors import HubError, NotInstalled, Remedy, UsageError
 from memsync.store import files
 from memsync.store.lock import lock
@@ -65,11 +68,18 @@ class Embedded:
 
     @property
     def socket(self) -> Path:
-        """The directory of the socket: beside the data, or in /tmp where that path is too long for one."""
+        """The directory of the socket: beside the data, or where that path is too long for one, the one that is noted there."""
         own = self.place / "run"
         if len(os.fsencode(own)) <= _LONGEST:
             return own
-        return Path(tempfile.gettempdir()) / f"memsync-hub-{crc32(os.fsencode(self.place)):08x}"
+        try:
+            return Path(self._note.read_text("utf-8"))
+        except FileNotFoundError:
+            return own
+
+    @property
+    def _note(self) -> Path:
+        return self.place / "socket"
 
     @property
     def dsn(self) -> str:
@@ -94,14 +104,19 @@ class Embedded:
         """Connect, if it runs."""
         import psycopg
 
-        return psycopg.connect(host=str(self.socket), user=_USER, dbname=database, autocommit=True, connect_timeout=10)
+        own = psycopg.connect(host=str(self.socket), user=_USER, dbname=database, autocommit=True, connect_timeout=10)
+        with socket.socket(fileno=os.dup(own.fileno())) as there:
+            if not is_own(there, self._user):
+                own.close()
+                raise HubError(f"another user answers at {self.socket}; remove that, then try again")
+        return own
 
     def _answers(self, database: str = NAME) -> bool:
         """Tell whether it runs and lets us in; one that is starting or ending is waited for."""
         import psycopg
 
         end = time.monotonic() + _PATIENCE
-        while (self.socket / ".s.PGSQL.5432").exists():
+        while self._is_own(self.socket) and (self.socket / ".s.PGSQL.5432").exists():
             try:
                 self.connect(database).close()
             except psycopg.OperationalError as error:
@@ -134,12 +149,38 @@ class Embedded:
                 connection.execute(f'create database "{NAME}"')
 
     def _prepare(self) -> None:
+        self._make(self.place)
+        if len(os.fsencode(self.place / "run")) > _LONGEST and not self._is_own(self.socket):
+            self._note.write_text(
+                tempfile.mkdtemp(prefix="memsync-hub-"), "utf-8"
+            )  # a name that nobody else knows before
+        self._make(self.socket)
         for path in (self.place, self.socket):
-            path.mkdir(mode=0o755 if self._options else 0o700, parents=True, exist_ok=True)
-            if sys.platform != "win32" and self._options:
-                shutil.chown(path, _NOBODY)
-            elif sys.platform != "win32" and path.stat().st_uid != os.geteuid():
-                raise HubError(f"{path} belongs to another user; remove it, then try again")
+            if not self._is_own(path):
+                raise HubError(f"{path} belongs to another user, or others may write to it; remove it, then try again")
+
+    def _make(self, path: Path) -> None:
+        path.mkdir(mode=0o755 if self._options else 0o700, parents=True, exist_ok=True)
+        if sys.platform != "win32" and self._options:
+            os.chown(path, self._user, -1, follow_symlinks=False)  # whoever is nobody may have put a link there
+
+    def _is_own(self, path: Path) -> bool:
+        """Tell whether *path* is a directory that nobody can put a socket into but the user whom the server runs as."""
+        if sys.platform == "win32":
+            return True
+        try:
+            found = os.lstat(path)
+        except OSError:
+            return False
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == self._user and not found.st_mode & 0o022
+
+    @property
+    def _user(self) -> int:
+        if sys.platform == "win32":
+            return 0
+        import pwd
+
+        return pwd.getpwnam(_NOBODY).pw_uid if self._options else os.geteuid()
 
     def _make_cluster(self) -> None:
         """Make the cluster beside its place and move it there, so that one cut off halfway is never used."""
@@ -200,6 +241,7 @@ class Embedded:
         with lock(self.directory / _STARTING):
             self.stop("immediate")
             shutil.rmtree(self.socket, ignore_errors=True)
+            self._note.unlink(missing_ok=True)
             shutil.rmtree(self.data, ignore_errors=True)
             if self.place != self.directory:
                 shutil.rmtree(self.place, ignore_errors=True)

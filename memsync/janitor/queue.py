@@ -98,7 +98,7 @@ class Card:
         """What tells this card from what it may have become when somebody decides."""
         others = [copy.entry.memory for copy in self.copies]
         seen = (self.name, self.why, self.text, self.other, self.subject and self.subject.memory, others)
-        return sha256(repr(seen).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return sha256(repr(seen).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def needs_person(card: Card, action: Action) -> bool:

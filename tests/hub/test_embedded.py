@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from filling import count, refresh, require_server
@@ -134,3 +139,92 @@ def test_without_postgresql_it_is_said_what_brings_it_and_no_place_is_made_for_i
     with pytest.raises(NotInstalled, match="hub-local"):
         server.ensure()
     assert not server.socket.exists()
+
+
+# Who answers at the socket
+
+
+@contextmanager
+def listening(folder: Path) -> Iterator[socket.socket]:
+    """Have somebody wait for what is sent to the socket of a server in *folder*."""
+    with socket.socket(socket.AF_UNIX) as there:
+        there.bind(str(folder / ".s.PGSQL.5432"))
+        there.listen()
+        there.setblocking(False)
+        yield there
+
+
+@pytest.fixture
+def short():
+    """Return a server that was never started, whose socket lies beside its data."""
+    require_server()
+    folder = Path(tempfile.mkdtemp(prefix="hub-"))
+    server = Embedded(folder)
+    yield server
+    shutil.rmtree(server.place, ignore_errors=True)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("planted", ["a folder that others may write to", "a link"])
+def test_who_waits_in_a_folder_that_others_may_write_to_hears_nothing(short, tmp_path, planted):
+    short.place.mkdir(exist_ok=True, parents=True)
+    folder = Path(tempfile.mkdtemp(dir=short.directory)) if planted == "a link" else short.socket
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o777)
+    if planted == "a link":
+        short.socket.symlink_to(folder)
+    with listening(folder) as there:
+        with pytest.raises(HubError, match="belongs to another user, or others may write to it"):
+            short.ensure()
+        with pytest.raises(BlockingIOError):
+            there.accept()
+
+
+_START = """
+import os, sys, psycopg, memsync.hub.embedded
+from pathlib import Path
+from memsync.hub.embedded import Embedded
+
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setuid(int(sys.argv[2]))  # of root's server the path is short
+server = Embedded(Path(sys.argv[1]))
+server.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+with server.keeping():  # so that no other process does
+    server.ensure()
+with server.connect() as connection:
+    print(connection.execute("select count(*) from pg_database where datname = 'memsync'").fetchone()[0], server.socket)
+server.stop("immediate")
+"""
+
+
+@pytest.mark.slow
+def test_the_socket_of_a_long_home_has_a_name_of_its_own_and_another_one_where_that_was_taken():
+    require_server()
+    user = os.geteuid() or 65534
+    home = Path(tempfile.mkdtemp(prefix="hub-"))
+    os.chown(home, user, -1)
+
+    def start() -> Path:
+        words = [sys.executable, "-W", "ignore", "-c", _START, str(home / ("long" * 20) / "hub"), str(user)]
+        env = {**os.environ, "HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(words, cwd="/", env=env, capture_output=True, text=True, check=False)
+        count, _, where = done.stdout.strip().partition(" ")
+        assert count == "1", done.stderr
+        return Path(where)
+
+    first = start()
+    found = [first]
+    try:
+        assert (first.lstat().st_mode & 0o777, start()) == (0o700, first)
+        shutil.rmtree(first)
+        first.mkdir()
+        first.chmod(0o777)
+        with listening(first) as there:
+            found.append(start())
+            with pytest.raises(BlockingIOError):
+                there.accept()
+        assert found[1] != first
+    finally:
+        for folder in (home, *found):
+            shutil.rmtree(folder)
