@@ -26,7 +26,7 @@ def write(layout: Layout, scope: Scope | None, note: Mapping[str, Any]) -> None:
     if (place := layout.place(scope) if scope else None) is None or not place.directory.is_dir():
         return
     with suppress(OSError, StoreError):
-        files.make_local(place.local, private=place.private, tree=place.tree)
+        files.prepare(place)
         _append(place.local / _NAME, note)
 
 

@@ -44,7 +44,7 @@ def open_noted(place: Place, session: str) -> State | None:
         return None
     from memsync.store.state import State
 
-    return State(path, private=place.private, tree=place.tree)
+    return State(path, private=place.private, place=place)
 
 
 def may_have_notes(database: Path, session: str) -> bool:

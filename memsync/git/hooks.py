@@ -27,8 +27,10 @@ from memsync.store.places import Layout, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import notice
 from memsync.system import deadline
+from memsync.system.late import late_pattern
 
 _PARTIAL: Final = "next-index-"
+_PATCH: Final = late_pattern(r"--patch$|--interactive$|-[aeinoqsvz]*p")  # options of `git commit`
 _TAKEN_OUT: Final = "memsync.takenOut"  # the commit that took the memories out of git, once that was said
 _UNCHECKED: Final = "the commit was NOT CHECKED FOR SECRETS: run `memsync git check` before you push"
 _stopping: list[str] = []  # staged files that may not be committed; they count also when the time runs out after that
@@ -129,7 +131,8 @@ def _stage(checkout: Checkout, roots: Sequence[str]) -> None:
             continue
         store = Store(layout.project)
         # A partial commit has an index of its own: what we would add there, the next commit would take out again.
-        why = "it is a partial commit" if is_partial else under_way(layout.git) or _explain_emptiness(checkout)
+        why = "it is a partial commit" if is_partial else under_way(layout.git)
+        why = why or _explain_choice(checkout, store) or _explain_emptiness(checkout)
         with aftermath.watch(checkout, [] if why else list_paths(checkout, store)):
             left = Left(why) if why else stage(checkout, store, load_allowed(layout, settings.allow_secrets))
         if left.since and not _is_first(checkout, left.since):
@@ -144,6 +147,17 @@ def _is_first(checkout: Checkout, since: str) -> bool:
         return False
     checkout.run("config", "--local", _TAKEN_OUT, since)
     return True
+
+
+def _explain_choice(checkout: Checkout, store: Store) -> str:
+    """Return that `git commit --patch` runs us, whose user has said no to the memories when git asked; "" else."""
+    if Path(os.environ.get("GIT_INDEX_FILE", "index")).name == "index":
+        return ""  # of what was chosen there is another
+    _, command = aftermath.find_commit()
+    options = command[command.index("commit") + 1 :] if command else ()
+    if any(map(_PATCH.match, options)) and state(checkout, path_of(checkout, store))[1] == "M":
+        return "you left it out when git asked"
+    return ""
 
 
 def _explain_emptiness(checkout: Checkout) -> str:

@@ -137,7 +137,7 @@ def _explain_refusal(checkout: Checkout, letters: str, path: str) -> str:
         return "it is not in the work tree"
     if letters != "??" and letters[0] != " " and letters[1] != " ":
         return "you staged a part of it"
-    return ""
+    return repo.explain_absence(checkout.top / path) if letters == "  " else ""
 
 
 def find_companions(checkout: Checkout, store: Store, states: Mapping[str, str]) -> list[str]:

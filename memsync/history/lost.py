@@ -15,11 +15,14 @@ from memsync.format.codec import NEVER, Line
 from memsync.git import history
 from memsync.git.rows import rows_with
 from memsync.history.events import find_removed
-from memsync.history.lines import files_of
+from memsync.history.lines import files_of, live_lines
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
-from memsync.records import Memory, Scope, content_hash, same_but_for_time
+from memsync.records import Memory, Scope, content_hash, same_but_for_time, shown_id
 from memsync.store import local_history
+from memsync.store.checkout import Checkout
+from memsync.store.filters import smudge
+from memsync.store.places import under_way
 
 
 class Lost(NamedTuple):
@@ -86,6 +89,26 @@ def find_returned(project: Project) -> list[Lost]:
         known = find_removed(project, back) if scope == "project" else set()
         found += [Lost(scope, memory) for id_, memory in sorted(back.items()) if id_ not in known]
     return found
+
+
+def find_dropped(project: Project) -> list[str]:
+    """Return the ids of the memories of HEAD that no store has, though nobody forgot them here: an editor may have emptied the file.
+
+    Raises:
+        NoHistory, StoreError
+    """
+    store = project.stores.get("project")
+    if store is None or project.layout.git is None or under_way(project.layout.git):
+        return []
+    files = files_of(project)
+    git = Checkout(files.root)
+    data = smudge(git, files.path, git.run("cat-file", "blob", f"HEAD:{files.path}").out)
+    last = _read_last(project)["project"]
+    return sorted(
+        shown_id(id_)
+        for id_ in live_lines(data)
+        if not any(one.get(id_) for one in project.stores.values()) and not (id_ in last and last[id_].deleted_at)
+    )
 
 
 def _read_last(project: Project) -> dict[Scope, dict[str, Line]]:

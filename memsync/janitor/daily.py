@@ -46,7 +46,7 @@ def run_daily(project: Project) -> Mapping[str, Any]:
         return _nothing("janitor.automatic is off")
     if not place.directory.is_dir():
         return _nothing("this project has no store")
-    files.make_local(place.local, private=place.private, tree=place.tree)
+    files.prepare(place)
     try:
         with lock(place.local / "janitor.lock", wait=0.0, is_told=False):
             if _is_fresh(project):

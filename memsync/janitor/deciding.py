@@ -271,7 +271,7 @@ def _read_log(project: Project) -> list[Note]:
 
 def _append(project: Project, note: Note) -> None:
     place = project.layout.place(project.default_scope)
-    files.make_local(place.local, private=place.private, tree=place.tree)
+    files.prepare(place)
     _write(project, [*_read_log(project), note][-_KEPT:])
 
 

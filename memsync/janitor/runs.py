@@ -43,7 +43,7 @@ def append(project: Project, scope: Scope, run: str, lines: Iterable[Mapping[str
         StoreFull, StoreNotWritable: nothing was added.
     """
     place = project.store(scope).place
-    files.make_local(place.local, private=place.private, tree=place.tree)
+    files.prepare(place)
     files.make_dirs(directory(project, scope), private=place.private)
     data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     files.append(

@@ -312,7 +312,7 @@ class _Folder:
             yield
 
     def _make(self, directory: Path) -> None:
-        files.make_local(self.place.local, private=self.place.private, tree=self.place.tree)
+        files.prepare(self.place)
         files.make_dirs(directory, private=self.place.private)
 
     def skill_path(self, name: str) -> Path:

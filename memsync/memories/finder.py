@@ -327,7 +327,7 @@ class Finder:
     @staticmethod
     def make_room(place: Place, path: Path) -> None:
         """Make the directories of the cache."""
-        files.make_local(place.local, private=place.private, tree=place.tree)
+        files.prepare(place)
         files.make_dirs(path.parent, private=place.private)
 
     def _snapshot(self, index: Index, now: Mapping[Scope, Stamps], wanted: str) -> Snapshot | None:

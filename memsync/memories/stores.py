@@ -33,7 +33,7 @@ class Stores(Mapping[Scope, Store]):
         self._is_stealth = False
         self._stores = {place.scope: Store(place) for place in places}
         self._states = {
-            place.scope: State(place.local / "state.db", private=place.private, tree=place.tree) for place in places
+            place.scope: State(place.local / "state.db", private=place.private, place=place) for place in places
         }
         if (project := self._stores.get("project")) is not None:
             project.hold = self._why_hold
@@ -56,12 +56,15 @@ class Stores(Mapping[Scope, Store]):
     def _why_hold(self) -> str:
         """Return why the project's file should stay as it is for now; "" if it may be written."""
         git, place = self._layout.git, self._layout.project
-        if git and place and (git.git_dir / "info" / "sparse-checkout").exists() and not place.memories.exists():
-            from memsync.store.checkout import is_left_out
+        if git and under_way(git):
+            return f"{under_way(git)} is under way"
+        if git is None or place is None or place.memories.exists():
+            return ""
+        from memsync.store import checkout
 
-            if is_left_out(place.memories):  # git leaves that file behind when the checkout is whole again
-                return "the sparse checkout leaves it out"
-        return under_way(git) and f"{under_way(git)} is under way"
+        if (git.git_dir / "info" / "sparse-checkout").exists() and checkout.is_left_out(place.memories):
+            return "the sparse checkout leaves it out"  # git leaves that file behind when the checkout is whole again
+        return checkout.explain_absence(place.memories)
 
     def state(self, scope: Scope) -> State:
         """Return where the use of memories of *scope* is counted: never in the work tree under stealth."""

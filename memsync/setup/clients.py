@@ -247,7 +247,7 @@ def apply(project: Project, changes: Iterable[Change]) -> None:
     """
     for change in changes:
         place = _choose_place(project, stealth=change.target.tree is None)
-        files.make_local(place.local, private=place.private, tree=place.tree)
+        files.prepare(place)
         _note(place, change)
         _write(change, place)
 

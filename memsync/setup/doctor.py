@@ -125,10 +125,10 @@ def _examine_skills(project: Project) -> Iterator[Finding]:
 
 
 def _find_lost(project: Project) -> Iterator[Finding]:
-    from memsync.history.lost import find_lost, find_returned
+    from memsync.history.lost import find_dropped, find_lost, find_returned
 
     try:
-        lost, returned = find_lost(project), find_returned(project)
+        lost, returned, dropped = find_lost(project), find_returned(project), find_dropped(project)
     except MemsyncError:
         return  # a file or a repository that cannot be read, which another finding says
     for scope, store in project.stores.items():
@@ -147,6 +147,12 @@ def _find_lost(project: Project) -> Iterator[Finding]:
             why = ", and no commit has the removal" if in_git else ""
             what = f"{len(ids)} {are} back{why}, {_name(ids)}; `memsync forget ID` forgets one again"
             yield Finding("note", where, what)
+        if dropped and in_git:
+            what = (
+                f"HEAD has {count(len(dropped), 'memory')} that the file has not, and nobody forgot here, {_name(dropped)}; "
+                "the next commit removes them, and `memsync restore ID --at HEAD` brings one back"
+            )
+            yield Finding("note", where, what)
 
 
 def _name(ids: Sequence[str]) -> str:
@@ -160,7 +166,7 @@ def _examine_store(project: Project, store: Store) -> Iterator[Finding]:
     if not store.is_canonical():
         yield Finding("note", str(store.place.memories), "not in canonical form yet", fixable=True)
     if store.waiting and not store.on_commit:
-        until = (
+        until = store.hold() or (
             "the next write, commit or `memsync sync` takes them along"
             if store.is_due()
             else "they belong to a branch that has these memories"
@@ -236,7 +242,11 @@ def _find_private_paths(store: Store) -> Iterator[tuple[Path, int]]:
 def _examine_tree(project: Project, store: Store) -> Iterator[Finding]:
     place = store.place
     if project.layout.git and place.memories.exists() and checkout.is_ignored(place.memories):
-        yield Finding("warning", str(place.memories), "git ignores it, so it will not be committed")
+        yield Finding(
+            "warning",
+            str(place.memories),
+            "git ignores it, so no commit has it, and `git clean -x` deletes it; take it out of .gitignore, or `memsync config --stealth on`",
+        )
     is_tracked = project.layout.git and checkout.is_tracked(place.memories)
     if project.settings.stealth and place.memories.exists() and not is_tracked:
         what = "stealth is on, but the file is in the work tree; run `memsync config --stealth on` again"

@@ -33,7 +33,7 @@ def init(project: Project) -> list[str]:
         NoStore, StoreError
     """
     place = project.layout.place(project.default_scope)
-    files.make_local(place.local, private=place.private, tree=place.tree)
+    files.prepare(place)
     done = []
     for step in steps(project, project.default_scope):
         step.do()

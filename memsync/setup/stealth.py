@@ -295,7 +295,7 @@ def _carry_local(place: Place, private: Place) -> None:
 
 
 def _open_state(place: Place) -> State:
-    return State(place.local / "state.db", private=place.private, tree=place.tree)
+    return State(place.local / "state.db", private=place.private, place=place)
 
 
 def refuse_other_files(project: Project) -> None:

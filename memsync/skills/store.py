@@ -110,7 +110,7 @@ class SkillStore:
         Raises:
             LockTimeout, StoreNotWritable, OutsideTree
         """
-        files.make_local(self.place.local, private=self.place.private, tree=self.place.tree)
+        files.prepare(self.place)
         with lock(self.place.local / "skills.lock"):
             yield
 
@@ -178,11 +178,12 @@ class SkillStore:
         Raises:
             SkillNotFound: the trash holds no such skill.
         """
-        trash = (path for _, path in reversed(self._trash()) if path.name[7:] == name)
+        trash = [path for _, path in reversed(self._trash()) if path.name[7:] == name]
         kept = next((path for path in trash if (path / SKILL_FILE).exists()), None)
         if kept is None:
-            near = closest(name, {path.name[7:] for _, path in self._trash()})
-            raise SkillNotFound(name, " that was changed or removed on this machine", near=near)
+            rest = f"; files that were in its place, and are no skill, lie in {trash[0]}" if trash else ""
+            near = closest(name, {path.name[7:] for _, path in self._trash()} - {name})
+            raise SkillNotFound(name, f" that was changed or removed on this machine{rest}", near=near)
         if not self.path(name).exists():
             if (self.directory / name).is_dir():
                 self.remove(name)  # files that somebody put there since

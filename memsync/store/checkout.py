@@ -249,7 +249,23 @@ def is_left_out(path: Path) -> bool:
 
 def is_ignored(path: Path) -> bool:
     """Tell whether a .gitignore keeps *path* from being committed."""
-    return _ask_about(path, "check-ignore") is not None
+    git, name = find_checkout(path)
+    return git.ask("check-ignore", "--", f"./{name}") is not None  # which takes no --literal-pathspecs
+
+
+def explain_absence(path: Path) -> str:
+    """Return that another branch has *path*, where this one never put it: git would not change to that over a file of ours. "" else."""
+    if os.path.lexists(path):
+        return ""
+    git, name = find_checkout(path)
+    refs = (git.ask("for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes") or "").splitlines()
+    asked = b"".join(os.fsencode(f"{ref}:{name}\n") for ref in ("HEAD", *refs))
+    head, *others = git.run("cat-file", "--batch-check", stdin=asked).text.splitlines() if refs else [""]
+    having = [ref for ref, row in zip(refs, others, strict=True) if not row.endswith(" missing")]
+    if not having or not head.endswith(" missing") or _ask_about(path, "ls-files"):
+        return ""
+    branch = having[0].split("/", 2)[2]
+    return f"{branch} has it and this branch does not yet; `git merge {branch}`, or `memsync init` begins one here"
 
 
 def _gitpython() -> tuple[type[Repo], type[Git]]:

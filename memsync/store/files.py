@@ -154,6 +154,16 @@ def make_dirs(path: Path, *, private: bool) -> None:
             below.sync_dir(path.parent)  # else what is written there may be gone with its directory
 
 
+def prepare(place: places.Place) -> None:
+    """Make the directory of local files of *place*, as `make_local` does, where its project still is.
+
+    Raises:
+        StoreError: the project's folder was moved, or another is there; as `make_local`.
+    """
+    place.refuse_another_tree()
+    make_local(place.local, private=place.private, tree=place.tree)
+
+
 def make_local(local: Path, *, private: bool, tree: Path | None = None) -> None:
     """Make the directory *local* of files that git ignores wherever it is; it is its owner's alone, or its group's as git's are.
 

@@ -81,7 +81,7 @@ def _take_one(path: Path, place: Place) -> int:
     """Take the local files at *path* over, and return how many changes waited there."""
     if why := local.explain_distrust(path):
         raise OSError(why)
-    files.make_local(place.local, private=place.private, tree=place.tree)
+    files.prepare(place)
     with lock(place.local / "lock"), lock(path / "lock", wait=_WAIT, is_told=False):
         local_history.carry(path, place.local, private=place.private)
         data, own = files.read(path / "pending.jsonl")[0], files.read(place.pending)[0]

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from memsync.errors import NoStore, Part, Remedy
+from memsync.errors import NoStore, Part, Remedy, StoreError
 from memsync.records import Scope
 from memsync.store.identity import PrivateStore, find_private
 from memsync.system import local, owners
@@ -38,7 +38,8 @@ _FOR_THE_GROUP: Final = frozenset("1 2 true yes on group all world everybody".sp
 class Place:
     """The directory of one store. Links must resolve inside `tree`; private: 0700/0600.
 
-    `instead` is where its local files are if its own `local` is not to be trusted.
+    `instead` is where its local files are if its own `local` is not to be trusted. `folder` is the number of the
+    tree's folder when it was found, if it is known.
     """
 
     scope: Scope
@@ -46,6 +47,7 @@ class Place:
     tree: Path | None
     private: bool
     instead: Path | None = None
+    folder: tuple[int, int] | None = None
 
     @cached_property
     def memories(self) -> Path:
@@ -62,6 +64,16 @@ class Place:
         """What is never tracked: lock, state.db, index, logs."""
         return self.instead or self.directory / "local"
 
+    def refuse_another_tree(self) -> None:
+        """Refuse to write where the folder of the project is not any more: what is made there anew is nobody's.
+
+        Raises:
+            StoreError: it was moved or removed, or another folder is in its place.
+        """
+        if self.tree and self.folder and _number(self.tree) != self.folder:
+            why = "was moved, removed or replaced since this process opened it"
+            raise StoreError(self.tree, why, "start that again where the project is now")
+
     @property
     def skills(self) -> Path:
         """The folders of skills: where Claude Code looks in a project, else beside the memories."""
@@ -71,6 +83,15 @@ class Place:
     def config(self) -> Path:
         """The settings beside the memories."""
         return self.directory / CONFIG
+
+
+def _number(folder: Path) -> tuple[int, int] | None:
+    """Return device and inode of *folder*; None where there is none."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +142,8 @@ class Layout:
         """The store in the work tree."""
         if self.root is None or _is_same(self.root / STORE_DIR, self.home):
             return None
-        return Place("project", self.root / STORE_DIR, self.root, private=False, instead=self.instead)
+        directory, folder = self.root / STORE_DIR, _number(self.root)
+        return Place("project", directory, self.root, private=False, instead=self.instead, folder=folder)
 
     @property
     def places(self) -> tuple[Place, ...]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from memsync.errors import StoreError
 from memsync.records import format_time, parse_time, utc_now
-from memsync.store.files import ABSENT, Stamp, create, make_local, stamp
+from memsync.store.files import ABSENT, Stamp, create, make_local, prepare, stamp
 from memsync.store.marks import Marks
 from memsync.store.tables import ABSORB_REST, ABSORB_USE, HAND_BACK, PURGE, SCHEMA
 from memsync.system import local
@@ -27,6 +27,8 @@ from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from memsync.store.places import Place
 
 log = Log(__name__)
 
@@ -108,11 +110,11 @@ class State:
 
     is_brief = False
 
-    def __init__(self, path: Path, *, private: bool, tree: Path | None = None) -> None:
+    def __init__(self, path: Path, *, private: bool, place: Place | None = None) -> None:
         self.path = path
         self._wal = path.with_name(f"{path.name}-wal")
         self._private = private
-        self._tree = tree
+        self._place = place
         self._kept: sqlite3.Connection | None = None
         self._inode = 0  # of the file that was opened last
         self._read: dict[tuple[str, tuple[str, ...]], tuple[tuple[Stamp, Stamp], Mapping[Any, Any]]] = {}
@@ -362,7 +364,10 @@ class State:
     def _open(self) -> sqlite3.Connection:
         import sqlite3
 
-        make_local(self.path.parent, private=self._private, tree=self._tree)
+        if self._place:
+            prepare(self._place)
+        else:
+            make_local(self.path.parent, private=self._private)
         try:
             return self._connect()
         except sqlite3.OperationalError:

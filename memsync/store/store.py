@@ -60,7 +60,7 @@ class Store(Reading):
             LockTimeout, StoreNotWritable, StoreUnreadable, OutsideTree
         """
         with self._mutex:
-            files.make_local(self.place.local, private=self.place.private, tree=self.place.tree)
+            files.prepare(self.place)
             with lock(self.place.local / "lock"):
                 self.refresh(whole=True)
                 self._waits = self.on_commit or bool(self.hold())

@@ -55,7 +55,7 @@ def read_starts(trace: Path) -> Iterator[str]:
 BUDGETS = [
     (("status",), 8),
     (("git", "status"), 8),
-    (("doctor",), 12),
+    (("doctor",), 13),
     (("git", "install"), 5),
     (
         ("init", "--agent", "none"),

@@ -62,7 +62,7 @@ def ask(repo, home):
 
 @pytest.fixture
 def state(repo):
-    return State(repo.root / ".gobby/local/state.db", private=False, tree=repo.root)
+    return State(repo.root / ".gobby/local/state.db", private=False)
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
