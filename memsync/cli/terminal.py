@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -17,6 +18,9 @@ from memsync.system import programs
 T = TypeVar("T")
 
 _EDITORS: Final = ("sensible-editor", "vim", "nano", "vi")
+_STEERING: Final = re.compile(
+    r"(?!\x1b\[[\d;]*m|\x1b\]8;;|\x1b\\)[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+)
 _LINKING: Final = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
 
 
@@ -45,7 +49,8 @@ def choose_colour() -> bool | None:
 
 
 def page(text: str) -> None:
-    """Print *text*; on a terminal with fewer lines by way of the pager ($PAGER, else less)."""
+    """Print *text*, with nothing in it that steers a terminal but colours and links; where it has fewer lines, by the pager ($PAGER, else less)."""
+    text = _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     if is_terminal() and text.count("\n") >= _measure().lines - 1:
         os.environ.setdefault("LESS", "FRX")  # colours, and no waiting where it fits after all
         with suppress(FileNotFoundError):

@@ -34,9 +34,20 @@ _NAMED: Final = (
 )
 # Where a sentence tells somebody to do what follows.
 _BID: Final = (
-    r"(?:(?:^|[.:!?,;\])]\s|\n|\b(?:always|please|must|should|then|and|or|to|can|now|first|just|so|you)\s)\s*)"
+    r"(?:(?:^|[.:!?,;\])]\s|\n|\b(?:always|please|must|should|may|then|and|or|to|can|now|first|just|so|you)\s)\s*)"
 )
-_CLIENTS: Final = r"(?:claude|gemini|codex|qwen|cursor|copilot|opencode|windsurf|cline|vscode)"
+_CLIENTS: Final = r"(?:claude|gemini|codex|qwen|cursor|copilot|opencode|windsurf|cline)"
+_SETTINGS: Final = (
+    rf"\.(?:{_CLIENTS}/(?:settings(?:\.local)?\.json|hooks(?:\.json|/)|config\.toml|mcp\.json)|vscode/mcp\.json)"
+)
+_PUT: Final = (
+    r"(?:add|put|write|insert|append|place|register|paste|copy|merge|set|change|edit|enable|turn\s+on|switch\s+on)\b"
+)
+_APPROVE: Final = r"memsync\s+(?:memory\s+|skill\s+)?(?:approve|trust)\b"
+_LOOSE: Final = (
+    r"(?:\bmemory\.secrets\.allow\b|\bmemory\.agent_approvals\b|\bmemory\.guard\b[^;\n]{0,12}\b(?:off|false)|\bmemsync_hooks\s*=\s*[\"']?off"
+    r"|(?<!\w)--allow-secret\b|\bmemory_sync\.mode\b[^;\n]{0,12}\bauto-commit)"
+)
 _LOCAL: Final = r"(?!localhost|127\.|0\.0\.0\.0|\[::1|host\.docker|api\.(?:anthropic|openai)\.com\b|generativelanguage\.googleapis\.com\b)"
 
 SHAPES: Final = (
@@ -45,7 +56,11 @@ SHAPES: Final = (
         {"memsync"},
         NEVER,
         (
-            rf"{_BID}(?:run|execute|call|use|invoke|type|start\ with|issue|launch|do)\b[^.;\n]{{0,60}}\bmemsync\s+(?:memory\s+|skill\s+)?(?:approve|trust)\b"
+            rf"{_BID}(?:run|execute|call|use|invoke|type|start\ with|issue|launch|do)\b[^.;\n]{{0,60}}\b(?:{_APPROVE}|memsync\s+(?:git\s+)?uninstall\b)"
+            rf"|{_BID}(?:accept|mark|confirm|clear|pass|pipe|send|feed|echo|take|let)\b[^.;\n]{{0,60}}\b(?:with|via|by|through|into|to|\|)\s+[`'\"]?{_APPROVE}"
+            r"|\b(?:answer|say|reply|type|enter|press|give)\s+[`'\"]?(?:y|yes)\b[^.;\n]{0,60}\bmemsync\b"
+            r"|\b(?:(?:turn|switch)\s+off|disable|bypass)\b[^.;\n]{0,30}\b(?:memsync(?:'s)?\b[^.;\n]{0,20}\b(?:hooks?|gates?|checks?)|(?:hooks?|gates?|checks?)\ of\ memsync)\b"
+            rf"|\b(?:claudecode|codex_\w+|gemini_cli|qwen_code|cursor_agent|opencode|ai_agent)=\S{{0,20}}\s[^.;\n]{{0,40}}\b(?:{_APPROVE}|memsync\s+config\b)"
             r"|\bmemsync\s+(?:memory\s+|skill\s+)?(?:approve|trust|review)\b[^.;\n]{0,60}?\s(?:--yes|-y|--all|--approve)\b"
         ),
     ),
@@ -57,34 +72,33 @@ SHAPES: Final = (
     ),
     (
         STEER,
-        {"allow", "approvals", "guard", "hooks"},
+        {"allow", "approvals", "guard", "hooks", "mode"},
         NEVER,
         (
-            rf"{_BID}(?:set|add|put|change|write|extend|widen|open|export|use|run|turn|switch)\b[^;\n]{{0,80}}?(?:\bmemory\.secrets\.allow\b|\bmemory\.agent_approvals\b"
-            r"|\bmemory\.guard\b[^;\n]{0,12}\b(?:off|false)|\bmemsync_hooks\s*=\s*[\"']?off|(?<!\w)--allow-secret\b)"
-            r"|\bmemsync\ config\b[^;\n]{0,20}\s(?:memory\.secrets\.allow|memory\.agent_approvals|memory\.guard)\s+[^\s;]"
+            rf"{_BID}(?:set|add|put|change|write|extend|widen|open|export|use|run|turn|switch|pass|append|give)\b[^;\n]{{0,80}}?{_LOOSE}"
+            r"|\b(?:add|append|put)\b[^;\n]{0,60}\b(?:to|in|into)\s+[`'\"]?memory\.secrets\.allow\b"
+            r"|\bmemsync\ config\b[^;\n]{0,20}\s(?:memory\.(?:secrets\.allow|agent_approvals)\s+[^\s;]|memory\.guard\s+(?:off|false|no)\b)"
         ),
     ),
     (
         STEER,
         {"gobby"},
         NEVER,
-        rf"{_BID}(?:edit|write|add|append|put|create|change|copy|delete|remove)\b[^;\n]{{0,80}}\.gobby/trust\b",
+        rf"{_BID}(?:edit|write|add|append|put|create|change|copy|delete|remove|empty|truncate)\b[^;\n]{{0,80}}(?:\.gobby/(?:trust\b|\S{{0,80}}trust\.json|local/hooks\.log)|~/\.gobby/config\b)",
     ),
     (
         STEER,
         {"base", "url", "endpoint"},
         NEVER,
-        rf"\b(?:anthropic|openai|azure_openai|google_gemini|gemini|openrouter|codex|claude|qwen|dashscope)_(?:api_)?(?:base_url|base|url|endpoint|host)\b[\s`\"']{{0,3}}(?:=|:|to|is)?[\s`\"']{{0,3}}https?://{_LOCAL}",
+        rf"\b(?:anthropic|openai|azure_openai|google_gemini|gemini|openrouter|codex|claude|qwen|dashscope)_(?:api_)?(?:base_url|base|url|endpoint|host)\b[\s`\"']{{0,3}}(?:=|:|to|is|(?:should|must)\ be)?[\s`\"']{{0,3}}https?://{_LOCAL}",
     ),
     (
         STEER,
         {"settings", "hooks", "config", "mcp"},
         NEVER,
         (
-            r"(?:^|[.!?]\s|\b(?:always|please|must|should|then|can|now|first)\s)\s*"
-            rf"(?:add|put|write|insert|append|place|register|paste|copy|merge|set|change)\b[^;\n]{{0,120}}\.{_CLIENTS}/(?:settings(?:\.local)?\.json|hooks(?:\.json|/)|config\.toml|mcp\.json)"
-            rf"|\.{_CLIENTS}/(?:settings(?:\.local)?\.json|hooks(?:\.json|/)|config\.toml|mcp\.json)[`\"']?,?\s+(?:please\s+)?(?:add|put|write|insert|append|place|register|paste|set)\b"
+            rf"(?:^|[.!?]\s|\b(?:always|please|must|should|then|can|now|first)\s)\s*{_PUT}[^;\n]{{0,120}}{_SETTINGS}"
+            rf"|{_SETTINGS}[`\"']?,?\s+(?:please\s+)?{_PUT}"
         ),
     ),
     (
@@ -93,6 +107,7 @@ SHAPES: Final = (
         NEVER,
         (
             rf"{_BID}(?:add|install|register|connect|enable|start|configure)\b[^.;\n]{{0,60}}\bmcp\b[^;\n]{{0,60}}(?:\bnpx\s+(?:-y|--yes)\b|\buvx\s|\bpipx\s+run\b|\bdocker\s+run\b|https?://{_LOCAL})"
+            rf"|{_BID}{_PUT}[^;\n]{{0,160}}(?:\bnpx\b|\buvx\b|\"command\"|https?://{_LOCAL})[^;\n]{{0,80}}\.mcp\.json\b"
             rf"|\b{_CLIENTS}\s+mcp\s+add\b[^;\n]{{0,80}}(?:\bnpx\s+(?:-y|--yes)\b|\buvx\s|https?://{_LOCAL})"
         ),
     ),

@@ -166,3 +166,14 @@ def test_a_directory_whose_name_steers_a_terminal_is_shown_without_that(home, tm
     assert told.code == 0
     assert "\x1b" not in told.out
     assert "\\u001b[31mb" in told.out
+
+
+@pytest.mark.parametrize("words", [("init", "--agent", "none"), ("sync",), ("export",), ("doctor",)], ids=" ".join)
+@pytest.mark.parametrize("sign", ["\u009b", "\u202e", "\x1b]0;"], ids=ascii)
+def test_what_a_command_says_of_a_path_steers_no_terminal(home, tmp_path, words, sign):
+    place = tmp_path / f"a{sign}b"
+    place.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=place, check=True)
+    assert memsync("remember", "alpha beta gamma", cwd=place).code == 0
+    told = memsync(*words, cwd=place)
+    assert sign[0] not in told.out + told.err
