@@ -82,7 +82,9 @@ def _read(lines: Iterator[bytes]) -> tuple[list[list[bytes]], list[list[bytes]],
                         kept[side].append(row)
         return fresh, gone, sum(1 for _ in rows)
     except MemsyncError:
-        raise NoHistory("git cannot read a version of the memory file; `git fsck` says more") from None
+        raise NoHistory(
+            "git cannot read a version of the memory file; `git fsck`, or `memsync doctor` where a filter is on it, says more"
+        ) from None
     finally:
         lines.close()  # type: ignore[attr-defined]
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from memsync.git import driver
 from memsync.store.checkout import Checkout
-from memsync.store.filters import NO_NAME, gives_bytes, has_filter, name_remedy
+from memsync.store.filters import NO_NAME, explain_encoding, gives_bytes, lacks_filter, name_remedy
 
 _NONE: Final = "unspecified"
 
@@ -25,7 +25,7 @@ class MergeRule:
 
     An attribute is a name, such as memsync, union or unspecified; `committed` is "" where HEAD has no such file.
     `filter` and `encoding` are names too, of what git does to the file, "" for nothing; `lacks_filter` where this
-    clone does not have it; `is_text` where git converts its lines.
+    clone does not have it, or it does not work; `is_text` where git converts its lines.
     """
 
     path: str
@@ -55,12 +55,9 @@ class MergeRule:
                 f"`memsync init` and `memsync doctor --fix` write -text into our line of .gitattributes, then `git add --renormalize {self.path}` and commit both"
             )
         if self.lacks_filter:
-            yield f"this clone has no filter {self.filter}, which {self.path} goes through; {name_remedy(self.filter)}"
+            yield f"this clone has no filter {self.filter} that works, which {self.path} goes through; {name_remedy(self.filter)}"
         if self.encoding:
-            yield (
-                f"git converts {self.path} to {self.encoding} (working-tree-encoding), and memories are UTF-8; "
-                f"add the line `{self.path} !working-tree-encoding` at the end of .gitattributes"
-            )
+            yield explain_encoding(self.path, self.encoding)
         if not self.has_driver:
             yield "this clone has no merge driver, so memories are merged as text; `memsync git install` sets it up"
         if self.here == _NONE:
@@ -77,7 +74,7 @@ def read_rule(checkout: Checkout, path: str, *, has_driver: bool) -> MergeRule:
     here = checkout.run("check-attr", "-z", "merge", "text", "filter", "working-tree-encoding", "--", path).paths[2::3]
     merge, text, *names = here or [_NONE] * 4
     filter_, encoding = ("" if name in NO_NAME else name for name in names)
-    lacks = bool(filter_) and not has_filter(checkout, filter_)
+    lacks = bool(filter_) and lacks_filter(checkout, path, filter_)
     committed = _ask_committed(checkout, path)
     return MergeRule(path, merge, committed, has_driver, filter_, encoding, lacks_filter=lacks, is_text=text == "set")
 

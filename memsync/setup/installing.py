@@ -65,11 +65,10 @@ def init(
     moves_out, stay = _plan_leaving(project) if stealth else ([], [])
     clients = [name for name in known.list_names() if name in clients or name in _list_clients(moves_out)]
     changes = install.plan(project, clients, stealth=stealth, allow_tools=allow_tools)
-    steps = list(repository.steps(project, scope))
     is_switched = stealth and not project.settings.stealth
     if dry_run:
         switched = ["switched stealth on, and moved the project's memories out of the work tree"] if is_switched else []
-        done = [*switched, *(step.text for step in steps)]
+        done = [*switched, *(step.text for step in repository.steps(project, scope))]
     else:
         done = _go_private(project, moves_out, move=True, is_switched=is_switched) if stealth else []
         done += repository.init(project)
@@ -236,12 +235,14 @@ def _ask_server(project: Project, clients: Sequence[str], *, dry_run: bool) -> t
 
 def _warn(project: Project, changes: Sequence[Change]) -> list[str]:
     """Say what the user allowed for themselves and git would take for everybody, and what git does to the memories."""
-    store, name = project.layout.project, ""
+    store, said = project.layout.project, []
     if project.layout.git and store:
-        name = filters.find_filter(*checkout.find_checkout(store.memories))
-    filtered = [f"git's filter {name} is on the memories: each clone needs it to read them"] if name else []
+        git, path = checkout.find_checkout(store.memories)
+        name, encoding = filters.read_conversions(git, path)
+        said += [f"git's filter {name} is on the memories: each clone needs it to read them"] if name else []
+        said += [filters.explain_encoding(path, encoding)] if encoding else []
     paths = [change.target.path for change in changes if change.target.path.name == "settings.local.json"]
-    return filtered + [
+    return said + [
         f"{path} is what you allowed, for you alone; keep it out of git"
         for path in paths
         if project.layout.git and not checkout.is_ignored(path)
@@ -283,7 +284,7 @@ def _describe_rest(project: Project) -> list[str]:
     rows: list[bytes] = []
     with suppress(StoreError):
         rows = files.read(path)[0].splitlines()
-    also = f", and our lines in {path}" if set(attributes.LINES).intersection(rows) else ""
+    also = f", and our lines in {path}" if any(map(attributes.is_ours, rows)) else ""
     return [f"left: {shared.directory} with your memories{also}; remove by hand what you no longer need"]
 
 

@@ -89,7 +89,7 @@ def _list_empty(project: Project, root: Path) -> Iterator[Path]:
 
 
 def _our_lines(path: Path) -> bool:
-    return bool({*files.read(path)[0].splitlines()} & {*attributes.LINES})
+    return any(map(attributes.is_ours, files.read(path)[0].splitlines()))
 
 
 def save_copies(project: Project, to: Path | None = None) -> list[Copy]:

@@ -24,10 +24,32 @@ def find_maker(head: bytes) -> str:
 
 
 @lru_cache(8)  # one Checkout asks once for each path
+def read_conversions(checkout: Checkout, path: str) -> tuple[str, str]:
+    """Return the names of the filter and of the encoding that the attributes give *path*, from the top; "" for none."""
+    said = checkout.run("check-attr", "-z", "filter", "working-tree-encoding", "--", path).paths[2::3]
+    filter_, encoding = ("" if name in NO_NAME else name for name in said or ["unset"] * 2)
+    return filter_, encoding
+
+
 def find_filter(checkout: Checkout, path: str) -> str:
     """Return the name of the filter that the attributes give *path*, from the top; "" for none."""
-    said = checkout.run("check-attr", "-z", "filter", "--", path).paths
-    return said[2] if len(said) > 2 and said[2] not in NO_NAME else ""
+    return read_conversions(checkout, path)[0]
+
+
+def explain_encoding(path: str, name: str) -> str:
+    """Return what is wrong where git converts the memory file *path* to the encoding *name*, and what to do."""
+    return (
+        f"git converts {path} to {name} (working-tree-encoding), and memories are UTF-8; "
+        f"add the line `{path} !working-tree-encoding` at the end of .gitattributes"
+    )
+
+
+def lacks_filter(checkout: Checkout, path: str, name: str) -> bool:
+    """Tell whether this clone has no commands for the filter *name* of *path*, or its programs do not run."""
+    if not has_filter(checkout, name):
+        return True
+    done = checkout.run("hash-object", f"--path={path}", "--stdin")
+    return bool(done.code) or "external filter" in done.err  # which git only mentions where the filter is not required
 
 
 def has_filter(checkout: Checkout, name: str) -> bool:

@@ -161,3 +161,46 @@ def test_a_filter_is_named(repo, command):
     assert f"git's filter rot is on {FILE}" in memsync(*command.split(), cwd=repo.root).out
     repo.git("config", "--remove-section", "filter.rot")
     assert "this clone has no filter rot" in memsync(*command.split(), cwd=repo.root).out
+
+
+@pytest.mark.parametrize("is_required", [True, False], ids=["required", "not required"])
+@pytest.mark.parametrize("command", ["doctor", "git status"])
+def test_a_filter_whose_program_is_gone_is_named(repo, command, is_required):
+    set_up(repo, "rot")
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    write(repo, "The kettle is in the kitchen")
+    repo.git("config", "filter.rot.required", str(is_required).lower())
+    repo.git("config", "filter.rot.clean", str(repo.root.with_name("gone")))
+    assert "this clone has no filter rot that works" in memsync(*command.split(), cwd=repo.root).out
+
+
+@pytest.mark.parametrize("line", ["filter=rot", "-diff", "eol=crlf"])
+def test_a_line_of_the_users_about_the_memories_keeps_what_it_says_beside_ours(repo, line):
+    add_filter(repo, "rot")
+    (repo.root / ".gitattributes").write_text(f"{FILE} {line}\n")
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    again = memsync("init", "--agent", "none", cwd=repo.root)
+    assert (again.code, "added our lines" in again.out) == (0, False)
+    part(repo)
+    said(repo, "merge", "-q", "other", "-m", "merged")
+    assert shown(repo.root) == ALL
+    name, _, value = line.lstrip("-").partition("=")
+    assert repo.git("check-attr", name, FILE) == f"{FILE}: {name}: {value or 'unset'}\n"
+    assert memsync("uninstall", "--purge", "--yes", cwd=repo.root).code == 0
+    assert (repo.root / ".gitattributes").read_text() == f"{FILE} {line}\n"
+
+
+def test_a_rule_for_merging_of_the_users_stays_the_only_one(repo):
+    (repo.root / ".gitattributes").write_text(f"{FILE} merge=union\n")
+    assert memsync("init", "--agent", "none", cwd=repo.root).code == 0
+    assert repo.git("check-attr", "merge", FILE) == f"{FILE}: merge: union\n"
+
+
+def test_init_says_that_git_converts_the_memories_to_another_encoding(repo):
+    (repo.root / ".gitattributes").write_text("*.jsonl working-tree-encoding=UTF-16LE\n")
+    told = memsync("init", "--agent", "none", cwd=repo.root).out
+    assert f"git converts {FILE} to UTF-16LE" in told
+    with (repo.root / ".gitattributes").open("a") as file:
+        file.write(f"{FILE} !working-tree-encoding\n")
+    write(repo, "The kettle is in the kitchen")
+    assert b'"content"' in stored(repo)

@@ -57,10 +57,7 @@ BUDGETS = [
     (("git", "status"), 8),
     (("doctor",), 13),
     (("git", "install"), 5),
-    (
-        ("init", "--agent", "none"),
-        13,
-    ),  # the filter decides on our line, when it is planned and when it is written, and is named
+    (("init", "--agent", "none"), 11),  # the filter decides on our line, and is named
     (("log",), 9),
     (("diff",), 7),
     (("sync",), 3),
