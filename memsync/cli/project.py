@@ -224,6 +224,7 @@ def status(project: Project, /) -> Answer:
         "janitor": read_report(project),
         "waiting": [one.name for one in find_waiting(project.layout, project.loaded)],
         "ignored": list(project.loaded.warnings),
+        "flagged_skills": [f"{entry.skill.name}: {entry.flagged}" for entry in project.skills.list() if entry.flagged],
         "unclaimed": [f"{path}: {what}" for path, what in explain_unclaimed(project)],
     }
     return Answer(value, render.status(value, stores))

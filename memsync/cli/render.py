@@ -274,6 +274,7 @@ def status(value: Mapping[str, Any], stores: Sequence[StoreStatus]) -> str:
     ]
     lines += candidates(value["candidates"])
     lines += [*waiting(value["waiting"]), *(f"ignored  {one_line(why)}" for why in value["ignored"])]
+    lines += [f"skill    {one_line(why)}; read it before an agent does" for why in value["flagged_skills"]]
     lines += [click.style(one_line(why), fg="yellow") for why in value["unclaimed"]]
     if not value["command"] and not value["server"]:
         lines.append(click.style("memsync is not in the PATH, where the clients look for it", fg="yellow"))

@@ -37,6 +37,8 @@ def test_a_skill_that_acts_by_its_front_matter_is_named(repo, front, said):
     assert said in found
     assert ".claude/skills/ship/SKILL.md" in found
     assert said in memsync("skill", "list", cwd=repo.root).out + memsync("skill", "show", "ship", cwd=repo.root).out
+    (line,) = [row for row in memsync("status", cwd=repo.root).out.splitlines() if row.startswith("skill    ship: ")]
+    assert said in line
 
 
 @pytest.mark.parametrize("kind", SENDS)
@@ -54,6 +56,7 @@ def test_an_ordinary_skill_with_a_script_is_not_named(repo):
         repo, "ship", "allowed-tools: Read Bash(git:*)\n", "Run scripts/run, then mail ops@example.com.\n", HARMLESS
     )
     assert "skills/ship" not in found
+    assert "skill  " not in memsync("status", cwd=repo.root).out
 
 
 def test_no_link_beside_a_skill_is_followed(repo, tmp_path):
