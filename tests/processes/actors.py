@@ -264,9 +264,71 @@ def broken(wire: Wire, root: str, deed: str, call: int, error: int, stays: bool)
     wire.say(id=project.remember("life goes on").entry.id)
 
 
+QUERIES = ("which server restarts the database?", "dpeloy databse", "case3 the tunnel of case7", "whales")
+
+
+def ask_all(project: Memsync) -> list[Any]:
+    """Return what some queries find, with every score, one after the other, and the list."""
+    found = [project.search(query, limit=20) for query in QUERIES]
+    answers = [[each.gate, *([hit.id, hit.content, hit.score, hit.confidence] for hit in each)] for each in found]
+    return [*answers, sorted(entry.content for entry in project.list())]
+
+
+def drop_index(root: str) -> None:
+    """Remove what is made of the memories to find them."""
+    for path in Path(root, ".gobby", "local").glob("index*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+READERS: dict[str, Callable[[Memsync], object]] = {
+    "search": lambda project: project.search(QUERIES[0]),
+    "list": lambda project: project.list(),
+    "remember": lambda project: project.remember("The tunnel of case7 is closed at night"),
+}
+
+
+def met(wire: Wire, root: str, reader: str, call: int, what: str, **files: str) -> None:
+    """Ask or write while something happens at that call; disk_moments.c is preloaded.
+
+    *what*: killed, or the memories are replaced by the file *other*, or it is appended to them. The file *first* takes
+    their place before; who *stays* was asked already when it does.
+    """
+    import ctypes
+
+    disk, path = ctypes.CDLL(None), os.path.join(root, ".gobby", "memories.jsonl")
+    project = Memsync.open(root)
+    if "stays" in files:
+        ask_all(project)
+    if "first" in files:
+        os.replace(files["first"], path)
+    disk.arrange(call, ord(what[0]), os.fsencode(path), os.fsencode(files.get("other", "")))
+    if what == "killed":
+        READERS[reader](project)
+        project.close()
+        wire.say(happened=bool(disk.has_happened()))
+        return
+    during, happened = ask_all(project), disk.has_happened()
+    disk.arrange(0, 0, b"", b"")
+    wire.say(happened=happened, during=during, after=ask_all(project))
+    project.close()
+
+
+def tell(wire: Wire, root: str) -> None:
+    """Say what a new process is told with the index as it is, of itself once more, and without it."""
+    for _ in range(2):
+        with Memsync.open(root) as project:
+            wire.say(told=ask_all(project))
+    drop_index(root)
+    with Memsync.open(root) as project:
+        wire.say(told=ask_all(project))
+
+
 JOBS = {
     job.__name__: job
-    for job in (scribe, agent, endless_scribe, endless_syncer, hand, exporter, vandal, disturbed, cramped, broken)
+    for job in (
+        *(scribe, agent, endless_scribe, endless_syncer, hand, exporter, vandal, disturbed, cramped, broken),
+        *(met, tell),
+    )
 }
 
 
