@@ -513,3 +513,15 @@ def test_the_trash_keeps_the_last_two_hundred_and_the_newest_of_them_comes_back(
 def test_a_name_that_is_a_device_on_windows_is_refused(skills, name):
     with pytest.raises(InvalidSkill, match=r"device name on Windows|skill name"):
         skills.create(name, HOWTO)
+
+
+def test_where_only_files_were_in_the_place_of_a_skill_the_second_restore_says_where_they_are(repo, skills):
+    skills.create("release", HOWTO)
+    skills.delete("release")
+    (repo.root / ".claude/skills/release").mkdir(parents=True)
+    (repo.root / ".claude/skills/release/notes.md").write_text("of somebody\n")
+    skills.restore("release")
+    with pytest.raises(SkillNotFound, match=r"no skill, lie in .*-release; (?!did you mean release)") as said:
+        skills.restore("release")
+    place = Path(str(said.value).split(" lie in ")[1].split(";")[0])
+    assert (place / "notes.md").read_text() == "of somebody\n"
