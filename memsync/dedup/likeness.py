@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from operator import attrgetter
 from typing import Final
 
@@ -17,7 +17,7 @@ _ENOUGH: Final = 5  # words of content from which another order may mean the sam
 _TOGETHER: Final = 0.55  # share of neighbours that a rewording keeps together
 _FEW: Final = 8  # words that are sought in a text one by one sooner than all of its words are counted
 _LONG: Final = 400  # words from which two texts are compared in their order only
-_ORDERED: Final = (TEMPORAL | QUANTIFIERS | MODALS.keys()) - {"then", "must"}  # what stands beside them counts
+_ORDERED: Final = (TEMPORAL | QUANTIFIERS | MODALS.keys()) - {"must"}  # what stands beside them counts
 _BE: Final = frozenset({"is", "are", "am", "be", "being", "was", "were", "been"})
 _TURNED: Final = _BE | {"by"}  # what is dropped of a passive
 _KIND: Final = attrgetter("kind")
@@ -74,7 +74,8 @@ def is_reordered(one: Reading, other: Reading) -> bool:
         and list_frame(one) != list_frame(other)
         and not is_swapped(a, b)
         and _list_directions(one) == _list_directions(other)
-        and _list_sequence(one) == _list_sequence(other)
+        and _has_same_sequence(one, other)
+        and not _crosses(one, other)
     )
 
 
@@ -244,6 +245,15 @@ def _list_directions(reading: Reading) -> set[tuple[str, str]]:
     return found
 
 
+def _has_same_sequence(one: Reading, other: Reading) -> bool:
+    """Tell whether the same stands beside each word of sequence; "then" says none where one text does without it, as in "if …, then …"."""
+    here, there = _list_sequence(one), _list_sequence(other)
+    both = [{word for _, word, _ in found} for found in (here, there)]
+    if "then" in both[0] ^ both[1]:
+        here, there = ({row for row in found if row[1] != "then"} for found in (here, there))
+    return here == there
+
+
 def _list_sequence(reading: Reading) -> set[tuple[str, str, str]]:
     """Return what stands beside each word of sequence."""
     tokens = [token for token in reading.tokens if token.kind in CONTENT or token.form in _ORDERED]
@@ -252,6 +262,26 @@ def _list_sequence(reading: Reading) -> set[tuple[str, str, str]]:
         for n, token in enumerate(tokens)
         if token.form in _ORDERED
     }
+
+
+def _crosses(one: Reading, other: Reading) -> bool:
+    """Tell whether what both clauses say, as "owns" in "a owns x and b owns y", joins other words now."""
+    here, there = _find_joined(one), _find_joined(other)
+    return any(there.get(side, word) != word for side, word in here.items())
+
+
+def _find_joined(reading: Reading) -> dict[tuple[str, ...], str]:
+    """Return, by each run of words that come more than once and the word on one side of it, the word on the other side."""
+    words, counts = reading.content, count_words(reading)
+    joined: dict[tuple[str, ...], str] = {}
+    start = 0
+    for is_repeated, group in groupby(words, key=lambda word: counts[word] > 1):
+        run = tuple(group)
+        end = start + len(run)
+        if is_repeated and start > 0 and end < len(words):
+            joined[words[start - 1], *run, ""] = words[end]
+        start = end
+    return joined
 
 
 def shared(one: Reading, other: Reading) -> tuple[float, float]:
