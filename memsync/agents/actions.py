@@ -192,6 +192,7 @@ def _budget(turn: Turn, params: Mapping[str, Any]) -> int:
 
 def _given(turn: Turn, found: Injection) -> Mapping[str, Any]:
     turn.injections.append(found)
+    turn.session.hold(found)
     return found.as_dict()
 
 

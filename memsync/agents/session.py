@@ -40,6 +40,7 @@ class RecallSession(Ledger):
     def __init__(self, project: Project, session_id: str) -> None:
         super().__init__(project, session_id)
         self._turn = Injection(reason="no turn has begun")
+        self._held: dict[str, str] = {}  # what this answer gives already, in the form of the ledger
 
     # a host's own loop (seed 003)
 
@@ -134,9 +135,9 @@ class RecallSession(Ledger):
         limit = self.project.limit_of(SHOWN) if limit is None else limit
         rules = self.rules(threshold, asked=True)
         found, known, replaced = self._search(prompt, rules, limit)
-        if restart and known and found.gate < found.floor:
+        if restart and self._held.keys().isdisjoint(known) and known and found.gate < found.floor:
             self._forget()
-            rules = rules._replace(ledger={})
+            rules = rules._replace(ledger=self._held)
             found, known, replaced = self._search(prompt, rules, limit)
         replaced = replaced | superseded_by(hit for hit in found if not found.is_weak(hit))
         if not found.hits:
@@ -259,7 +260,7 @@ class RecallSession(Ledger):
         known = self.variables()
         return Rules(
             session_id=self.id,
-            ledger=ledger_of(known),
+            ledger={**ledger_of(known), **self._held},
             compacted_at=str(known.get(COMPACTED, "")),
             threshold=self.project.settings.importance_threshold if threshold is None else threshold,
             asked=asked,
@@ -296,16 +297,21 @@ class RecallSession(Ledger):
         left = self.build(kept, found.filtered + len(found.entries) - len(kept), limit=len(kept))
         return found._replace(text=left.text, entries=left.entries, filtered=left.filtered, reason=left.reason)
 
+    def hold(self, injection: Injection) -> None:
+        """Keep what *injection* gives out of whatever else this answer gives: it is in the ledger only when it was handed over."""
+        self._held |= _keys_of(injection)
+
     def commit(self, injection: Injection) -> None:
         """Note what was handed over. Done after the output, so that nothing unseen counts as seen."""
         if not injection.entries:
             return
-        given = {entry.id: key_of(entry) for entry in (*injection.entries, *injection.folded)}
+        given = _keys_of(injection)
 
         def add(variables: dict[str, Any]) -> dict[str, Any]:
             return {**variables, LEDGER: {**ledger_of(variables), **given}}
 
         self._change(add)
+        self._held = {id_: key for id_, key in self._held.items() if id_ not in given}
         self.record(injection)
 
     def record(self, injection: Injection) -> None:
@@ -337,6 +343,11 @@ def _note_places(prompt: str, lines: Iterable[Line], notes: Mapping[str, str]) -
 
     where = {hit.id: f"for {quoted(find_anchor(prompt, hit.memory.anchors))}" for hit in placed}
     return {**notes, **{id_: "; ".join(filter(None, (note, notes.get(id_)))) for id_, note in where.items()}}
+
+
+def _keys_of(injection: Injection) -> dict[str, str]:
+    """Return what the ledger has for *injection* once it was handed over."""
+    return {entry.id: key_of(entry) for entry in (*injection.entries, *injection.folded)}
 
 
 def superseded_by(entries: Iterable[Entry]) -> set[str]:

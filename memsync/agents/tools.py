@@ -30,6 +30,7 @@ def answer_tool(session: RecallSession, client: Client, event: str, payload: Map
     decision, failure = Decision(Injection()), Injection()
     if project.settings.enabled and (event == "pre-tool" or client.name in quick.AFTERWARDS):
         decision = before_tool(session, touched_by(call, cwd, project.layout.root))
+        session.hold(decision.injection)
     if project.settings.enabled and event == "post-tool" and call.error:
         failure = after_failure(session, call)
     name = _event_name(client, event, payload)

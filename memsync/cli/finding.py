@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from memsync.cli.words import TextCommand
 from memsync.memories.edits import find_successors
 from memsync.memories.filters import Order
 from memsync.memories.project import Project
-from memsync.memories.results import Recall, list_entries
+from memsync.memories.results import Entry, Recall, list_entries
 from memsync.records import Scope
 
 at_option = click.option("--at", metavar="REV", help="The project's memories as they were at that commit.")
@@ -113,6 +113,7 @@ def _find(
     value = found.as_dict()
     if form.is_plain:
         text = render.recall(found, project.clock(), explain=explain)
+        _note_shown(project, found if at is None else ())
     else:
         text = form.spell(found, project.clock(), none="no memory fits")
     if known is not None:
@@ -121,6 +122,14 @@ def _find(
         value["skills"] = [entry.as_dict(whole=False) for entry in known]
         text += "\n" + render_skill.entries(known, none="no skill fits")
     return Answer(value, text)
+
+
+def _note_shown(project: Project, found: Iterable[Entry]) -> None:
+    """Note that the agent session in whose shell this runs has read *found*, so that no hook gives it again."""
+    if session := project.journal.session_id:
+        from memsync.agents.session import RecallSession
+
+        RecallSession(project, session).note_shown([entry.id for entry in found])
 
 
 _SORTS: Final[Mapping[str, Order]] = {

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from helpers import memsync, until
@@ -399,3 +400,69 @@ def test_a_hook_writes_nothing_that_git_sees(at, repo):
     at("session-start", source="startup")
     at("prompt", prompt=ASK)
     assert repo.status() == before
+
+
+TWO_STEPS = """
+on_session_start:
+  - type: inject_memories
+on_prompt:
+  - type: inject_memories
+    query: "{user_prompt}"
+    limit: 5
+"""
+
+
+def put_steps(repo, where, steps=TWO_STEPS):
+    """Put a workflow that gives memories beside the packaged one, where it is in force."""
+    folder = repo.root / ".gobby" if where == "repository" else Path.home() / ".gobby"
+    (folder / "workflows").mkdir(parents=True, exist_ok=True)
+    (folder / "workflows" / "mine.yaml").write_text(steps)
+    if where == "repository":
+        assert memsync("trust", "--yes", cwd=repo.root).code == 0
+
+
+@pytest.mark.parametrize("where", ["home", "repository"])
+@pytest.mark.parametrize(
+    ("event", "payload"),
+    [("prompt", {"prompt": ASK}), ("session-start", {"source": "startup"})],
+    ids=["prompt", "start"],
+)
+def test_two_steps_that_give_for_one_event_give_each_memory_once(at, repo, where, event, payload):
+    put_steps(repo, where)
+    assert at(event, **payload)["additionalContext"].count(FACT) == 1
+    assert at("prompt", prompt=f"{ASK} again") is None
+
+
+def test_two_giving_steps_of_one_file_give_each_memory_once(at, repo):
+    step = '  - type: memory_recall_relevant\n    query: "{user_prompt}"\n    on_exhausted: restart\n'
+    put_steps(repo, "home", f"on_prompt:\n{step}{step}")
+    assert at("prompt", prompt=ASK)["additionalContext"].count(FACT) == 1
+
+
+def test_the_copy_of_a_memory_in_the_private_store_is_not_given_by_the_second_step(at, repo):
+    memsync("memory", "add", FACT, "--private", cwd=repo.root)
+    put_steps(repo, "home")
+    assert at("prompt", prompt=ASK)["additionalContext"].count(FACT) == 1
+
+
+def test_what_is_anchored_to_the_command_and_speaks_of_its_failure_is_given_once(at, repo):
+    said = "Run `pytest` only after `make up`, else: connection refused on port 5433"
+    memsync("memory", "add", said, "--anchor", "$ pytest", cwd=repo.root)
+    failed = "Error: Exit code 2\nE   OperationalError: connection refused on port 5433"
+    ran = at("post-tool", "gemini", tool_name="run_shell_command", tool_input={"command": "pytest"}, error=failed)
+    assert ran["additionalContext"].count("only after `make up`") == 1
+
+
+@pytest.mark.parametrize("how", [["recall", ASK], ["search", ASK], ["recall", ASK, "--json"]])
+def test_what_an_agent_recalled_in_its_shell_is_not_given_again(at, repo, how):
+    add_others(repo)
+    memsync("memory", "config", "memory.injection_limit", "2", cwd=repo.root)
+    at("session-start", source="startup")
+    assert FACT in memsync(*how, cwd=repo.root, env={"CLAUDE_CODE_SESSION_ID": "s1"}).out
+    assert at("prompt", prompt=ASK) is None
+    assert FACT in at("prompt", session="s2", prompt=ASK)["additionalContext"]
+
+
+def test_what_an_agent_has_only_the_id_of_is_given(at, repo):
+    memsync("recall", ASK, "--ids", cwd=repo.root, env={"CLAUDE_CODE_SESSION_ID": "s1"})
+    assert FACT in at("prompt", prompt=ASK)["additionalContext"]
