@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from memsync.errors import MemsyncError
 from memsync.format.codec import decode
 from memsync.memories import edits, undoing
-from memsync.records import Scope, content_hash, find_id
+from memsync.records import Scope, content_hash, find_id, shown_id
 from memsync.store import files, local_history
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def purge(project: Project, ref: str, scope: Scope | None) -> str:
         with suppress(MemsyncError):
             project.finder.drop()
     undoing.forget_steps(project, ids, texts)
+    project.journal.note_change(f"purged {shown_id(id_)}")
     return id_
 
 

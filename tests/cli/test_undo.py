@@ -179,6 +179,14 @@ def test_undo_takes_back_that_command_or_names_what_does_and_nothing_older(words
         assert all(one["what"] for one in last["changes"])
 
 
+def test_a_purge_is_named_as_gone_for_good_and_nothing_older_is_taken_back(world: World):
+    world.do("rm", world.other, "--purge")
+    done = world.run("undo")
+    assert done.code == 1
+    assert "nothing takes that back" in done.err
+    assert PRECIOUS in world.texts()
+
+
 def test_a_deleted_skill_costs_no_memory(world: World):
     world.do("skill", "delete", "run-tests")
     refused = world.run("undo")
