@@ -20,6 +20,7 @@ from memsync import Memsync
 from memsync.git.install import install
 from memsync.memories.sync import sync
 from memsync.setup.installing import init
+from memsync.store.left_behind import take_over
 from memsync.store.places import GitDirs, locate
 from memsync.store.store import Store
 
@@ -178,10 +179,10 @@ class Clone:
             return subprocess.Popen(words, cwd=self.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def shown(self) -> list[Shown]:
-        """Return what a reader who comes now is shown."""
-        place = locate(self.root).project
-        assert place is not None
-        store = Store(place)
+        """Return what a reader who comes now is shown, who takes over what an older memsync left elsewhere."""
+        take_over(layout := locate(self.root))
+        assert layout.project is not None
+        store = Store(layout.project)
         store.refresh()
         return [Shown(m.id, m.content, frozenset(m.tags), bool(m.conflict_of)) for m in store.memories().values()]
 
@@ -194,6 +195,11 @@ class Clone:
         place = locate(self.root).project
         assert place is not None
         return place.pending.exists() and place.pending.stat().st_size > 0
+
+    @property
+    def hides_what_waits(self) -> bool:
+        """Whether what waits is where an older memsync does not look."""
+        return locate(self.root).instead is not None
 
     @property
     def git_dirs(self) -> GitDirs:
