@@ -405,6 +405,11 @@ def _resolve(clone: Clone) -> bool:
     return True
 
 
+def _is_left_as_ours(clone: Clone) -> bool:
+    """Tell whether git could not merge the file as text: it begins even over what a hand wrote, which giving up throws away."""
+    return MEMORIES in clone.unmerged and b"<<<<<<<" not in clone.memories.read_bytes()
+
+
 def take_back(world: World, clone: Clone) -> None:
     """Do what `memsync doctor` says of what was written or forgotten here, and went with what git took away.
 
@@ -426,7 +431,7 @@ def settle(world: World, clone: Clone, dice: random.Random, *, may_abort: bool =
             return ""
         if dice.random() < 0.2:
             dice.choice([add, edit, forget])(world, clone, dice)
-        give_up = may_abort and dice.random() < 0.1
+        give_up = may_abort and dice.random() < 0.1 and not _is_left_as_ours(clone)
         if give_up or (clone.unmerged and not _resolve(clone)):
             clone.do(word, "--abort")
             take_back(world, clone)
