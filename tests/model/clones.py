@@ -19,6 +19,7 @@ from ledger import Shown
 from memsync import Memsync
 from memsync.git.install import install
 from memsync.memories.sync import sync
+from memsync.setup.doctor import fix_findings
 from memsync.setup.installing import init
 from memsync.store.left_behind import take_over
 from memsync.store.places import GitDirs, locate
@@ -308,8 +309,9 @@ def _begin(clone: Clone, filter_: str, dice: random.Random) -> None:
         attributes.write_text(line)
     with clone.acting(), Memsync.open(clone.root) as project:
         init(project, [], stealth=False, dry_run=False, git_hooks=False)
-    if line and not is_first:
-        attributes.write_text(attributes.read_text() + line)
+        if line and not is_first:
+            attributes.write_text(attributes.read_text() + line)
+            fix_findings(project)  # else git takes a CR before a LF out of what the filter made
     (clone.root / "README").write_text("a project\n")
     clone.do("add", "-A")
     clone.do("commit", "-qm", "begin")

@@ -71,7 +71,7 @@ def plan(seed: int, kits: str, count: int) -> tuple[Plan, list[Act]]:
     clones = [
         (dice.choice(KITS) if kits == "mixed" else kits, dice.choice(modes), dice.random() < 0.2) for _ in range(size)
     ]
-    filter_ = dice.choice(["", "", "", *(FILTERS if outsiders.WITH_OPEN else ())])
+    filter_ = dice.choice(["", "", "", *FILTERS])
     drawn = dice.choices(list(STEPS), [weight for _, weight in STEPS.values()], k=count)
     acts = [Act(name, dice.randrange(size), dice.randrange(2**32)) for name in drawn]
     at = count
