@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memsync.errors import MemsyncError
-from memsync.format import jsonl
+from memsync.format import codec, jsonl
 from memsync.format.codec import NEVER, Line
+from memsync.format.versions import keep_loser
 from memsync.git import history
 from memsync.git.rows import rows_with
 from memsync.history.events import find_removed
@@ -157,12 +158,31 @@ def _read_versions(project: Project) -> Iterator[bytes]:
 
 
 def bring_back(project: Project, lost: Iterable[Lost]) -> Found:
-    """Restore *lost*, each by itself: one that may not come back, as a secret, stops no other."""
+    """Restore *lost*, each by itself: one that may not come back, as a secret, stops no other.
+
+    What a hand wrote in its place, so that neither the local history nor a commit has it, stays as a copy.
+    """
     restored: list[Remembered] = []
     refused: list[tuple[Lost, str]] = []
     for one in lost:
+        copy = _copy_in_place(project, one)
         try:
             restored.append(project.restore(one.memory.id, one.scope))
         except MemsyncError as error:
             refused.append((one, str(error)))
+            continue
+        if copy:
+            store = project.store_to_write(one.scope)
+            with store.writing():
+                store.write([copy.raw], {})
     return Found(tuple(restored), tuple(refused))
+
+
+def _copy_in_place(project: Project, lost: Lost) -> Line | None:
+    """Return what stands in the place of *lost* as a record of its own, if nobody else has that text."""
+    store, id_ = project.stores[lost.scope], lost.memory.id
+    now, last = store.get(id_), local_history.find_versions(store.place.local, id_)
+    if now is None or any(line.memory and line.memory.content == now.content for line in last):
+        return None
+    is_committed = lost.scope == "project" and _find_committed(project, {id_: now})
+    return None if is_committed else keep_loser(last[0], codec.decode(store.raw(id_)))

@@ -223,6 +223,18 @@ def test_a_text_that_somebody_said_again_is_not_lost(hooked):
     assert lost(hooked) == set()
 
 
+def test_what_a_hand_wrote_in_the_place_of_what_comes_back_stays_as_a_copy(hooked, tmp_path):
+    hooked.write_memories('{"content": "The API listens on port 8080", "id": "by-hand"}\n')
+    hooked.git("commit", "-qam", "by hand")
+    hooked.git("worktree", "add", "-q", "-b", "tree", str(tmp_path / "tree"))
+    edit(tmp_path / "tree", "by-hand", "The API listens on port 8081")
+    hooked.write_memories('{"content": "The API listens on port 9090", "id": "by-hand"}\n')
+    hooked.git("worktree", "remove", "--force", str(tmp_path / "tree"))
+    assert memsync("restore", cwd=hooked.root).code == 0
+    assert shown(hooked.root) == {"The API listens on port 8081", "The API listens on port 9090"}
+    assert lost(hooked) == set()
+
+
 def test_one_that_may_not_come_back_stops_no_other(hooked):
     first, _ = remember(hooked.root, TEXT, "Staging lives in the Dublin region")
     hooked.git("checkout", "--", ".")
