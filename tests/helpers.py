@@ -53,6 +53,14 @@ class GitRepo:
         return self.memories
 
 
+# Filters of git's that a line of shell makes: to clean and to smudge. Between lines git merges what the first makes, never
+# what the second does. What is empty stays so, as with git-crypt and git-lfs: of an empty file git asks no filter.
+FILTERS = {
+    "rot": ("tr A-Za-z N-ZA-Mn-za-m", "tr A-Za-z N-ZA-Mn-za-m"),
+    "gzip": ("if IFS= read -r row; then { printf '%s\\n' \"$row\"; cat; } | gzip -nc; fi", "gzip -dcq || :"),
+}
+
+
 def put_stuck_git(directory: Path) -> str:
     """Put a git that never ends into *directory*, and return a PATH that finds it first; not on Windows."""
     os.mkfifo(pipe := directory / "pipe")

@@ -7,12 +7,13 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from helpers import FILTERS
 
 if TYPE_CHECKING:
     from helpers import GitRepo
 
 FILE = ".gobby/memories.jsonl"
-HOME_MADE = {"rot": ("tr A-Za-z N-ZA-Mn-za-m",) * 2, "gzip": ("gzip -nc", "gzip -dc")}
+HOME_MADE = dict(FILTERS)
 
 
 def set_up(repo: GitRepo, kind: str) -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from helpers import Ran
+from helpers import FILTERS, Ran
 from ledger import Shown
 
 from memsync import Memsync
@@ -29,12 +29,6 @@ MEMORIES = ".gobby/memories.jsonl"
 MODES = ("worktree", "on-commit", "auto-commit")
 # `driver`: memsync's hooks and merge driver; `plain`: neither, as where nobody ran `memsync init`.
 KITS = ("driver", "plain")
-# The filters that may stand on the memory file; between lines git merges what the first makes, never what the second does.
-FILTERS = {
-    "rot13": ("tr A-Za-z N-ZA-Mn-za-m", "tr A-Za-z N-ZA-Mn-za-m"),
-    # What is empty stays so, as with git-crypt and git-lfs: of an empty file git asks no filter when it compares.
-    "gzip": ("if IFS= read -r row; then { printf '%s\\n' \"$row\"; cat; } | gzip -nc; fi", "gzip -dcq || :"),
-}
 # What the user of a clone has as a hook and as an editor: it says that it is open, and waits for an answer.
 WAIT = """\
 #!/bin/sh

@@ -39,6 +39,7 @@ class Ledger:
         self.taken: list[str] = []  # what somebody who saw it took away, in order
         self.replaced: set[str] = set()
         self.forgotten: set[str] = set()
+        self.kept: set[str] = set()  # ids of copies that somebody tagged, which makes each a memory of its own
         self.junk: set[bytes] = set()  # lines that cannot be read
         self.fields: dict[str, bytes] = {}  # text -> a field that memsync does not know, as it is spelled
         self.user_files: dict[str, bytes] = {}
@@ -54,16 +55,15 @@ class Ledger:
         family.events.add(text)
         self.before[text] = self.before[old.text] | old.tags | {text}
         self.replaced.add(old.text)
+        self.kept.discard(old.id)
         self.taken.append(old.text)
         if old.text in self.fields:
             self.fields[text] = self.fields[old.text]
 
     def tag(self, old: Shown, tag: str) -> None:
         self.family_of[old.text].events.add(tag)
-
-    def touch(self, text: str, event: str) -> None:
-        """Note that somebody made *text* his own in another way, such as by a cherry-pick."""
-        self.family_of[text].events.add(event)
+        if old.is_copy:
+            self.kept.add(old.id)
 
     def forget(self, old: Shown, shown: Iterable[Shown]) -> None:
         """Note that somebody who saw all that is *shown* removed *old*."""
@@ -98,6 +98,6 @@ class Ledger:
         was_edited = any(family.events - seen for seen in family.removals)
         if one.text in self.forgotten and not was_edited:
             return "forgotten, and back"
-        if one.text in self.replaced and not one.is_copy and not was_edited:
+        if one.text in self.replaced and not (one.is_copy or one.id in self.kept or was_edited):
             return "replaced, and back"
         return ""

@@ -69,6 +69,19 @@ def test_in_the_model_an_edit_that_a_removal_had_not_seen_outlives_it():
     assert list(ledger.find_faults(read("text"))) == []
 
 
+def test_in_the_model_a_copy_that_somebody_tagged_is_a_memory_of_its_own():
+    ledger = Ledger()
+    ledger.add("old")
+    copy = Shown("id-copy", "old", is_copy=True)
+    ledger.edit(Shown("id-old", "old"), "new")
+    assert list(ledger.find_faults([*read("new"), copy])) == []
+    assert list(ledger.find_faults([*read("new"), copy._replace(is_copy=False)])) == ["replaced, and back: old"]
+    ledger.tag(copy, "tag")
+    assert list(ledger.find_faults([*read("new"), copy._replace(is_copy=False)])) == []
+    ledger.edit(copy._replace(is_copy=False), "newer")
+    assert "replaced, and back: old" in ledger.find_faults([*read("new", "newer"), copy._replace(is_copy=False)])
+
+
 def test_a_formatter_of_the_model_changes_no_word_and_no_number():
     data = b'{"b": 1.50, "a": "\xc3\xa4 1.50"}\n{"c": [12e3]}\n'
     assert outsiders.format_lines(data, "-c") == b'{"b":1.50,"a":"\xc3\xa4 1.50"}\n{"c":[12e3]}\n'

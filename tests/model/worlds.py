@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import outsiders
 import steps
-from clones import FILTERS, KITS, MEMORIES, MODES, Clone, Time, as_shown, make_clones, read_rows
+from clones import KITS, MEMORIES, MODES, Clone, Time, as_shown, make_clones, read_rows
+from helpers import FILTERS
 from ledger import Ledger
 from steps import World
 

@@ -145,7 +145,7 @@ def endless_scribe(wire: Wire, root: str, name: str, seed: int) -> None:
 
 
 def endless_syncer(wire: Wire, root: str, home: str, name: str, seed: int) -> None:
-    """Write, export, commit, pull and push until somebody kills the whole group of processes."""
+    """Write, export, format, commit, pull and push until somebody kills the whole group of processes."""
     os.setsid()
     os.environ["MEMSYNC_HOME"] = home
     dice = random.Random(seed)
@@ -157,20 +157,54 @@ def endless_syncer(wire: Wire, root: str, home: str, name: str, seed: int) -> No
             if deed:
                 wire.say(about_to=deed, id=None, text=None)
                 with suppress(MemsyncError):  # git was stopped here before, or the other one is quicker
-                    SYNCS[deed](project)
+                    SYNCS[deed](one)
                 wire.say(did="export", id=None, text=None)
 
 
-def run_git(project: Memsync, *words: str) -> None:
-    subprocess.run(["git", *words], cwd=project.layout.root, capture_output=True, check=False)
+def run_git(one: Scribe, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=one.project.layout.root, capture_output=True, check=False)
 
 
-SYNCS: dict[str, Callable[[Memsync], object]] = {
-    "sync": sync,
-    "sync --commit": lambda project: sync(project, commit=True),
-    "sync --push": lambda project: sync(project, commit=True, push=True),
-    "git commit": lambda project: run_git(project, "commit", "-q", "--allow-empty", "-m", "work"),
-    "git pull": lambda project: run_git(project, "pull", "-q", "--no-rebase", "--no-edit"),
+def commit_in_an_editor(one: Scribe) -> None:
+    """Write while the user's editor is open for the message of a commit."""
+    said, told = os.pipe()
+    asked, answer = os.pipe()
+    editor = f'type() {{ echo open > /dev/fd/{told}; read -r _ < /dev/fd/{asked}; echo typed >> "$1"; }}; type'
+    commit = subprocess.Popen(
+        ["git", "commit", "-q", "--allow-empty"],
+        cwd=one.project.layout.root,
+        env=os.environ | {"GIT_EDITOR": editor},
+        pass_fds=(told, asked),
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(told)
+    os.close(asked)
+    if os.read(said, 1):  # nothing comes where git has refused
+        one.act(may_be_refused=True)
+        os.write(answer, b"\n")
+    os.close(said)
+    os.close(answer)
+    commit.wait()
+
+
+def format_file(one: Scribe) -> None:
+    """Replace the memory file by what `jq -c .` makes of it."""
+    root = Path(str(one.project.layout.root))
+    path, temp = root / ".gobby" / "memories.jsonl", root.parent / f"formatted-{root.name}"
+    with suppress(FileNotFoundError, ValueError):  # there is none yet, or git left a conflict in it
+        rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+        temp.write_text("".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows))
+        temp.replace(path)
+
+
+SYNCS: dict[str, Callable[[Scribe], object]] = {
+    "sync": lambda one: sync(one.project),
+    "sync --commit": lambda one: sync(one.project, commit=True),
+    "sync --push": lambda one: sync(one.project, commit=True, push=True),
+    "git commit": lambda one: run_git(one, "commit", "-q", "--allow-empty", "-m", "work"),
+    "git pull": lambda one: run_git(one, "pull", "-q", "--no-rebase", "--no-edit"),
+    "git commit in an editor": commit_in_an_editor,
+    "jq -c": format_file,
 }
 
 
