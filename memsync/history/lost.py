@@ -160,7 +160,7 @@ def _read_versions(project: Project) -> Iterator[bytes]:
 def bring_back(project: Project, lost: Iterable[Lost]) -> Found:
     """Restore *lost*, each by itself: one that may not come back, as a secret, stops no other.
 
-    What a hand wrote in its place, so that neither the local history nor a commit has it, stays as a copy.
+    A text that was written in its place beside it, as in another worktree or by a hand, and that no commit has, stays as a copy.
     """
     restored: list[Remembered] = []
     refused: list[tuple[Lost, str]] = []
@@ -179,10 +179,10 @@ def bring_back(project: Project, lost: Iterable[Lost]) -> Found:
 
 
 def _copy_in_place(project: Project, lost: Lost) -> Line | None:
-    """Return what stands in the place of *lost* as a record of its own, if nobody else has that text."""
+    """Return what stands in the place of *lost* as a record of its own, unless that is what it replaced, or a commit has it."""
     store, id_ = project.stores[lost.scope], lost.memory.id
     now, last = store.get(id_), local_history.find_versions(store.place.local, id_)
-    if now is None or any(line.memory and line.memory.content == now.content for line in last):
+    if now is None or any(line.memory and line.memory.content == now.content for line in last[1:2]):
         return None
     is_committed = lost.scope == "project" and _find_committed(project, {id_: now})
     return None if is_committed else keep_loser(last[0], codec.decode(store.raw(id_)))
