@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any, Final
 
 import click
@@ -47,11 +46,13 @@ def memory() -> None:
 def choose_filters(
     project: Project, scope: Scope | None, exclude: Iterable[str], since: str | None = None, **chosen: Any
 ) -> Filters:
-    """Return what the options say. An id to leave out that no memory has leaves nothing out."""
+    """Return what the options say. An id to leave out that no memory has leaves nothing out, and is told."""
     excluded = set()
     for ref in exclude:
-        with suppress(MemoryNotFound):
+        try:
             excluded.add(project.get(ref, scope).id)
+        except MemoryNotFound as error:
+            click.echo(f"memsync: --exclude leaves nothing out: {error}", err=True)
     if since is not None:
         from memsync.history.since import find_moment
 

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from memsync.errors import LlmError, MemsyncError, Remedy, UsageError
 from memsync.format.codec import decode
+from memsync.format.scopes import name_scope
 from memsync.janitor.clusters import Kept
 from memsync.janitor.plan import Confirm, Plan, Reverse
 from memsync.memories.edits import unarchive
@@ -113,7 +114,7 @@ def as_dict(project: Project, row: Row) -> dict[str, Any]:
 
 
 def find(project: Project, ref: str) -> Row:
-    """Return the decision that *ref* names: its number, for another store than the default one as `global:12`.
+    """Return the decision that *ref* names: its number, for another store than the default one as `global:12` or `private:12`.
 
     Raises:
         MemsyncError: there is none.
@@ -121,7 +122,7 @@ def find(project: Project, ref: str) -> Row:
     where, _, number = ref.rpartition(":")
     scope = where or project.default_scope
     for row in rows(project):
-        if row.scope == scope and str(row.decision.number) == number:
+        if scope in (row.scope, name_scope(row.scope)) and str(row.decision.number) == number:
             return row
     raise MemsyncError(f"the dedup log has no decision {ref!r}; ", Remedy("memory dedup log"), " lists them")
 
@@ -129,7 +130,7 @@ def find(project: Project, ref: str) -> Row:
 def name(project: Project, row: Row) -> str:
     """Return what `find` takes for *row*."""
     number = str(row.decision.number)
-    return number if row.scope == project.default_scope else f"{row.scope}:{number}"
+    return number if row.scope == project.default_scope else f"{name_scope(row.scope)}:{number}"
 
 
 def confirm(project: Project, chosen: Iterable[Row]) -> None:

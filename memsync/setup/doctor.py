@@ -60,12 +60,16 @@ def examine(project: Project) -> list[Finding]:
 
 
 def _examine_trust(project: Project) -> Iterator[Finding]:
+    from memsync.agents.actions import check
     from memsync.store import workflow
 
     for one in workflow.find_waiting(project.layout, project.loaded):
         what = "waits for your approval, and does nothing; `memsync trust --show` shows it"
         yield Finding("note", one.name, what)
-    for problem in workflow.load(project.layout).problems:
+    found = workflow.load(project.layout)
+    steps = [step for some in found.steps.values() for step in some]
+    wrong = [f"{step.source}: {why}; `memsync workflow validate` checks it" for step in steps if (why := check(step))]
+    for problem in dict.fromkeys((*found.problems, *wrong)):
         yield Finding("warning", "workflows", problem)
 
 

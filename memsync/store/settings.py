@@ -114,6 +114,8 @@ ALIASES: Final = {
     "agent.memory_recall_limit": "memory.recall_limit",
     "agent.memory_recall_threshold": "memory.recall_threshold",
     "agent.memory_dedup_threshold": "janitor.dedup.gray_zone_low",
+    "memory_recall_limit": "memory.recall_limit",
+    "memory_recall_threshold": "memory.recall_threshold",
     "memory_dedup_threshold": "janitor.dedup.gray_zone_low",
     "janitor.dedup.haiku_verify_enabled": "janitor.dedup.llm_verify_enabled",
 }
