@@ -394,3 +394,47 @@ def test_two_thousand_memories_are_told_alike_cold_and_warm(world):
             drop_index(world.repo)
             assert warm == kept == ask_cold(world.repo)[0]
             assert answers == world.ask_all(questions) != expected
+
+
+OLDER = ("25b2846", "b1e5377")
+SOURCES = Path(__file__).parents[2]
+
+
+@pytest.fixture(params=OLDER)
+def older(request, tmp_path) -> Path:
+    """Return where an earlier memsync lies, out of this repository's own history."""
+    to = tmp_path / "older"
+    to.mkdir()
+    packed = subprocess.run(["git", "archive", request.param, "memsync"], cwd=SOURCES, capture_output=True, check=False)
+    if packed.returncode:
+        pytest.skip(f"NOT TESTED: an earlier memsync beside this one; fetch the history with {request.param}")
+    subprocess.run(["tar", "-x", "-C", to], input=packed.stdout, check=True)
+    return to
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an earlier version is unpacked with tar")
+def test_an_earlier_version_in_the_same_repository_in_turn_is_told_the_same_and_loses_nothing(world, older):
+    fill(world.repo, 30)
+    root, written = world.repo.root, [f"Case{number} of the {thing} stays" for number, thing in enumerate(THINGS[:4])]
+    asked = ("search", "dpeloy databse parseJson case1 tunnel stays", "--json", "--limit", "30")
+
+    def theirs(*words: str) -> str:
+        command = [sys.executable, "-P", "-m", "memsync", *words]
+        env = {**os.environ, "PYTHONPATH": str(older)}
+        done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return COUNTED.sub("", done.stdout)
+
+    def ours(*words: str) -> str:
+        return world.ask((words, ""), is_counted=True)
+
+    for number, text in enumerate(written):
+        (theirs if number % 2 else ours)("remember", text)
+        in_turn = ours(*asked), theirs(*asked), ours(*asked)
+        drop_index(world.repo)
+        theirs_alone = theirs(*asked)
+        drop_index(world.repo)
+        assert in_turn == (ours_alone := ours(*asked), theirs_alone, ours_alone)
+    for command in (ours, theirs):
+        listed = command("list", "--json")
+        assert [text for text in written if json.dumps(text) not in listed] == []
