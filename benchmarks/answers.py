@@ -71,7 +71,7 @@ class Version:
         self._run("init", "--agent", "none")
         lines = (json.dumps(_anchor(record), ensure_ascii=False) for record in records)
         (self.root / ".gobby" / "memories.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        for words in (["add", "-A"], ["commit", "-q", "-m", "records"]):
+        for words in (["add", "-A"], ["commit", "-q", "--no-verify", "-m", "records"]):
             subprocess.run(["git", *words], cwd=self.root, env=self._env, check=True, capture_output=True)
         self._run("index", "rebuild")
         self._state = self.root / ".gobby" / "local" / "state.db"
@@ -113,13 +113,13 @@ def _list_questions(data: Path, records: list[dict[str, Any]]) -> Iterator[Quest
     for text in texts[:PROMPTS]:
         yield Question("prompt", ("hook", "prompt", "--client", "claude"), {"prompt": text})
     for text in texts[1 : 1 + RECALLS]:
-        yield Question("recall", ("search", "--json", "--limit", "15", "--", text.replace("\n", " ")), {})
+        yield Question("recall", ("recall", "--json", "--limit", "15", "--", text.replace("\n", " ")), {})
     yield from [*_list_calls(records)][:CALLS]
 
 
 def _list_calls(records: list[dict[str, Any]]) -> Iterator[Question]:
     before = ("hook", "pre-tool", "--client", "claude")
-    for record in records[::3]:
+    for record in records[::2]:
         for path in _PATH.findall(record["content"])[:1]:
             yield Question("call", before, {"tool_name": "Edit", "tool_input": {"file_path": path, "new_string": "x"}})
         for command in _COMMAND.findall(record["content"])[:1]:

@@ -125,3 +125,11 @@ def test_an_approval_outlives_a_power_cut(run, repo):
     calls = run("trust", "--yes")
     (path,) = {to for what, _, to in calls if what == "rename" and to.name == "trust.json"}
     assert find_unsynced(calls, path) == []
+
+
+@pytest.mark.parametrize("scope", ["private", "global"])
+def test_a_memory_outside_of_the_repository_outlives_a_power_cut(run, repo, scope):
+    for text in ("CI needs Node 20", "The build is slow on Mondays"):  # the first makes the directories, too
+        calls = run("remember", text, f"--{scope}")
+        (path,) = {path for _, *both in calls for path in both if path.name == "memories.jsonl"}
+        assert find_unsynced(calls, path) == []
