@@ -14,7 +14,7 @@ import time
 
 from memsync.agents import wire
 from memsync.system import deadline, standins
-from memsync.system.late import import_pathlib, keep_patterns
+from memsync.system.late import import_pathlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +135,6 @@ def _answer(event: str, client: str) -> None:
         client = find_sender(payload)
     cwd = find_place(payload)
     if event in _TOOLS and _has_nothing_to_say(event, client, payload, cwd):
-        keep_patterns()
         return
     if event == "prompt" and _asks_for_nothing(client, payload, cwd):
         return
@@ -186,9 +185,7 @@ def _asks_for_nothing(client: str, payload: Mapping[str, Any], cwd: str) -> bool
     from memsync.agents.notes import pass_over
     from memsync.clients import known
 
-    is_done = pass_over(known.find(client), payload, cwd, os.environ)
-    keep_patterns()
-    return is_done
+    return pass_over(known.find(client), payload, cwd, os.environ)
 
 
 def find_place(payload: Mapping[str, Any]) -> str:
@@ -249,7 +246,6 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
             silence.note_down(ground, sender, payload)
             _answered.append(event)
             _start_another(event, ground.layout, ground.loaded)
-            keep_patterns()
             return
     if event == "session-end" or (event == "prompt" and ground is None):  # what follows reads and loads a lot
         standins.take_out()
@@ -276,7 +272,6 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
             else:
                 os.unlink(_claimed.pop())
     project.stores.close()
-    keep_patterns()
 
 
 def _note_changes(project: Project) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
-
-from memsync.system.late import late_pattern
 
 _WHOLE: Final = 6_000  # characters up to which a prompt is looked for as it is
 _HEAD, _TAIL = 1_500, 2_000  # of a longer one; people say what they want before or behind what they paste
@@ -16,8 +15,8 @@ _LINE: Final = 300
 _PARTS: Final = 3  # recalls beside that of the whole
 _WORDS: Final = 4  # of a part at least
 _LONG: Final = 25  # words from which a prompt may be about several things
-_CODE: Final = late_pattern(r"(?s)```.*?(?:```|\Z)")
-_BREAK: Final = late_pattern(r"\n\s*(?:[-*]|\d+[.)])\s+|\n\s*\n|(?<=\?)\s+")
+_CODE: Final = re.compile(r"(?s)```.*?(?:```|\Z)")
+_BREAK: Final = re.compile(r"\n\s*(?:[-*]|\d+[.)])\s+|\n\s*\n|(?<=\?)\s+")
 
 
 def find_gist(prompt: str) -> str:

@@ -15,10 +15,9 @@ from memsync.agents.matched import Matched
 from memsync.agents.notes import parent_id
 from memsync.agents.session import RecallSession
 from memsync.clients.facts import Client
-from memsync.system.late import late_pattern
 
 # As `context.line` begins, or a line of the server's answers, in whatever a client keeps it.
-_LINE: Final = late_pattern(rb"(?:- \[|\\n|created )([A-Za-z0-9-]{4,64})(?:\] \(| \([a-z]+, [\d.]+, |\\n)")
+_LINE: Final = re.compile(rb"(?:- \[|\\n|created )([A-Za-z0-9-]{4,64})(?:\] \(| \([a-z]+, [\d.]+, |\\n)")
 _LONGEST: Final = 32 * 1024 * 1024  # bytes of a transcript, from its end
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 
-from memsync.system.late import late_pattern
-
-_WORD = late_pattern(r"[^\W_]+(?:'[^\W_]+)?")
-_COMMAND = late_pattern(r"/[a-z][\w:.-]*(?:\s|$)", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_COMMAND = re.compile(r"/[a-z][\w:.-]*(?:\s|$)", re.IGNORECASE)
 _LOOKED_AT = 1_000  # characters; what is longer says something
 _MOST_WORDS = 8  # a longer prompt says something, whatever its words
 
@@ -33,7 +31,7 @@ def small_talk(prompt: str) -> str:
     text = prompt.strip()
     if not text:
         return "empty"
-    if text.startswith("/") and _COMMAND.match(text):  # a pattern that is not asked is not compiled
+    if text.startswith("/") and _COMMAND.match(text):
         return "command"
     said = text[:_LOOKED_AT].lower().replace("’", "'")
     if any(word.isalnum() and word not in _SMALL for word in said.split()):

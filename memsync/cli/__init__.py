@@ -44,12 +44,9 @@ def _leave(code: int) -> None:
     """Exit with *code*, and leave it to the system to take apart what nobody wants any more, unless somebody waits for that."""
     import atexit
 
-    from memsync.system.late import keep_patterns
-
     threading = sys.modules.get("threading")
     if atexit._ncallbacks() or (threading and threading.active_count() > 1):  # noqa: SLF001 - there is no other way to ask
         sys.exit(code)
-    keep_patterns()
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

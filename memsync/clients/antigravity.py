@@ -17,11 +17,10 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memsync.clients.facts import Client, Entry, File, Home, Hook, run, server
-from memsync.system.late import late_pattern
 
 _HOOKS: Final = (Hook("PreInvocation", "prompt", 5),)
 _TAIL: Final = 1024 * 1024  # bytes of the transcript, from its end, that the last prompt is looked for in
-_REQUEST: Final = late_pattern(r"<USER_REQUEST>(.*?)</USER_REQUEST>", re.DOTALL)
+_REQUEST: Final = re.compile(r"<USER_REQUEST>(.*?)</USER_REQUEST>", re.DOTALL)
 
 
 def _read(payload: Mapping[str, Any]) -> Mapping[str, Any]:

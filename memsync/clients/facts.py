@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, Literal
 
-from memsync.system.late import late_pattern
 from memsync.system.named import NamedTuple
 
 ANY: Final[Collection[str]] = ()
@@ -45,7 +44,7 @@ READ_TOOLS: Final = tuple(
 )
 
 # What clients put into prompts themselves: the word of a subagent that is done, the output of a command.
-_MACHINE_MADE: Final = late_pattern(
+_MACHINE_MADE: Final = re.compile(
     r"\s*<(task-notification|system-reminder|local-command-[a-z]+|command-[a-z]+|bash-[a-z]+|environment_context)>"
     r".*?(?:</\1>|\Z)",
     re.DOTALL,

@@ -15,7 +15,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 from memsync.clients.facts import Client, File, Home, Hook, allow, group, nested, run, server, typed
-from memsync.system.late import late_pattern
 
 _HOOKS: Final = (
     Hook("SessionStart", "session-start", 10, "*"),
@@ -26,7 +25,7 @@ _HOOKS: Final = (
     ),  # before one it takes no context
     Hook("SessionEnd", "session-end", 5),
 )
-_CONTEXT: Final = late_pattern(r"(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
+_CONTEXT: Final = re.compile(r"(?:\s*<hook_context>.*?</hook_context>)+\s*", re.DOTALL)
 
 
 def _handler(hook: Hook, client: str) -> dict[str, Any]:
@@ -83,6 +82,6 @@ CLIENT: Final = Client(
     read=_read,
     prompt=without_context,
     # with an answer: a process first says its own start, and only then the session that it resumes
-    restates=late_pattern(rb'^\{"\$set":\{"messages":.*"type":"gemini"', re.MULTILINE),
+    restates=re.compile(rb'^\{"\$set":\{"messages":.*"type":"gemini"', re.MULTILINE),
     keeps_start=False,
 )

@@ -11,13 +11,12 @@ from typing import Final
 from memsync.dedup.lexicon import CHANGES, DIRECTIONS, LATIN_CHANGES, OPPOSITES
 from memsync.dedup.likeness import is_swapped
 from memsync.dedup.reading import CONTENT, Reading, Token, hold, kept, list_words, stem
-from memsync.system.late import late_pattern
 
 BESIDE: Final = frozenset({"longer", "more", "any", "anymore", "just", "yet", "only", "really", "even"})
 _CLOSE: Final = 0.6  # share of equal words from which what differs is compared word by word
 _LONG: Final = 400
-_CHANGES: Final = late_pattern(CHANGES, re.IGNORECASE)
-_PLAIN_CHANGES: Final = late_pattern(LATIN_CHANGES)  # the same in lower case, which is found in a third of the time
+_CHANGES: Final = re.compile(CHANGES, re.IGNORECASE)
+_PLAIN_CHANGES: Final = re.compile(LATIN_CHANGES)  # the same in lower case, which is found in a third of the time
 _EXACT: Final = frozenset({"value", "name"})
 _SPOKEN: Final = CONTENT | {"light", "not"}
 _STEMS: Final[defaultdict[str, set[str]]] = defaultdict(set)

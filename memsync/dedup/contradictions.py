@@ -5,6 +5,7 @@ Stricter than `find_conflict`, which holds back a merge: what is told must be pr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Final
@@ -21,7 +22,6 @@ from memsync.dedup.conflicts import (
 from memsync.dedup.lexicon import MODALS
 from memsync.dedup.reading import CONTENT, Reading, Token, hold, kept, list_raws, read, split_clauses, strip_questions
 from memsync.dedup.swaps import find_swap
-from memsync.system.late import late_pattern
 
 SWAPPED: Final = "the same words in other roles, or in another order"
 _SHORT: Final = 14  # words of content up to which a text says one thing
@@ -30,10 +30,10 @@ _FEW: Final = 2  # words by which two texts that say nearly the same differ
 _SURELY: Final = 0.8  # likeness from which a change is told of what is not the subject, or of a longer text
 _AGREE: Final = 0.5  # share of equal words from which two statements are about the same
 _SHARED: Final = 2  # words that two statements on one subject have in common
-_WEAK: Final = late_pattern(
+_WEAK: Final = re.compile(
     r"'(?:now|nowadays|changed|deprecated|upgraded|bumped|previously|formerly|used to|dropped|lifted|jetzt|maintenant|ahora)'"
 )  # who tells of these may correct nothing: a number must have changed too
-_UNDONE: Final = late_pattern(
+_UNDONE: Final = re.compile(
     r"\b(?:be|not)(?: \w+){0,3} (?:replaced|moved|removed|retired|renamed|dropped|changed|rewritten)\b"
 )
 _REPLACED: Final = frozenset({"replaced", "moved", "migrated", "switched", "renamed", "changed"})

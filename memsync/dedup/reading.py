@@ -11,7 +11,6 @@ from itertools import chain, starmap
 from typing import Any, Final, Literal, TypeVar
 
 from memsync.dedup import lexicon
-from memsync.system.late import late_pattern
 from memsync.system.memo import Memo
 from memsync.system.named import NamedTuple
 
@@ -25,15 +24,15 @@ _FIRST: Final = (
     r"^\s*(?:we\s+decided\s+(?:to|that)|remember\s+that|note\s+that)\s"
     r"|^\s*(?:decision|decided|note|remember|fyi|important|reminder|tip|warning|hint)\s*:\s"
 )
-_OPENING: Final = late_pattern(_FIRST, re.IGNORECASE)
-_NOISE: Final = late_pattern(
+_OPENING: Final = re.compile(_FIRST, re.IGNORECASE)
+_NOISE: Final = re.compile(
     rf"\(\s*(?:[\w ]{{0,40}}?\b)?{_TURNS}[\w ]{{0,24}}\)"
     rf"|\b(?:as\s+)?(?:observed|seen|noted|noticed|discovered|confirmed|found|learned|shown)\s+(?:in|at|from|during)\s+{_TURNS}"
     rf"|\(?\b(?:observed|seen|noted|noticed|confirmed)\s+(?:once|twice|again|repeatedly|multiple times|several times|\d+\s+times)\b\)?"
     rf"|{_FIRST}",
     re.IGNORECASE,
 )
-_TURN: Final = late_pattern(r"turns?\s+#?\d")
+_TURN: Final = re.compile(r"turns?\s+#?\d")
 _SEEN: Final = ("observed", "seen", "noted", "noticed", "confirmed")
 _OFTEN: Final = ("once", "twice", "again", "repeatedly", "times")
 _QUOTED: Final = "|".join(
@@ -43,7 +42,7 @@ _QUOTED: Final = "|".join(
 )
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DAY: Final = rf"(?:\d{{4}}-\d\d(?:-\d\d)?|\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}\s+\d{{4}}|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}})"
-_EVIDENCE: Final = late_pattern(
+_EVIDENCE: Final = re.compile(
     rf"{_QUOTED}|\(?\b{_TURNS}\b(?!\s+of\b)\)?|\b(?:e\.g|i\.e)\b\.?"
     r"|\(\s*\d{4}-\d\d(?:-\d\d)?\s*\)"
     r"|\b(?:as\s+of|observed|seen|noted|noticed|discovered|confirmed|verified|tested|found|learned|reported)"
@@ -51,29 +50,29 @@ _EVIDENCE: Final = late_pattern(
     r"|(?:\(|\b(?:in|during|from)\s+)(?:session|conversation)\s+(?=[a-f-]*\d)(?=[\d-]*[a-f])[\da-f-]{4,}\b",
     re.IGNORECASE,
 )
-_QUESTION: Final = late_pattern(r"(?:^|(?<=[.!?;\n]))[^.!?;\n]*\?+(?=\s|$)")
+_QUESTION: Final = re.compile(r"(?:^|(?<=[.!?;\n]))[^.!?;\n]*\?+(?=\s|$)")
 _CONTRACTED: Final = (
-    (late_pattern(r"\bcan(?:no|')t\b", re.IGNORECASE), "can not"),
-    (late_pattern(r"\bwon't\b", re.IGNORECASE), "will not"),
-    (late_pattern(r"n't\b", re.IGNORECASE), " not"),
+    (re.compile(r"\bcan(?:no|')t\b", re.IGNORECASE), "can not"),
+    (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
+    (re.compile(r"n't\b", re.IGNORECASE), " not"),
 )
-_LINE: Final = late_pattern(r"\s-\s|\n")  # where a clause ends between chunks
-_BREAK: Final = late_pattern(r"[—–…]|[.;:,!?)(]$|[(\[]|[。、；：，！？（）「」]")  # and in one
+_LINE: Final = re.compile(r"\s-\s|\n")  # where a clause ends between chunks
+_BREAK: Final = re.compile(r"[—–…]|[.;:,!?)(]$|[(\[]|[。、；：，！？（）「」]")  # and in one
 _CLOSING: Final = ".;:,!?)"  # of what _BREAK finds at the end of a chunk
 _ENDING: Final = f"{_CLOSING}([—–…。、；：，！？（）「」"  # and all of it: behind one a clause begins
 _QUOTES: Final = "`'\"“”‘’«»[](){}<>,;!?*"
-_AMOUNT: Final = late_pattern(r"([+-]?\d[\d.,]*)([a-zµ%°]+)$")
-_CODE: Final = late_pattern(r"[\d_/\\.:#@=*$~]|^--?\w|\w\(\)$")
-_LETTERED: Final = late_pattern(r"-[^\W\d_]$")
-_SIGNED: Final = late_pattern("[<>]=?(?=[\\w.])")
+_AMOUNT: Final = re.compile(r"([+-]?\d[\d.,]*)([a-zµ%°]+)$")
+_CODE: Final = re.compile(r"[\d_/\\.:#@=*$~]|^--?\w|\w\(\)$")
+_LETTERED: Final = re.compile(r"-[^\W\d_]$")
+_SIGNED: Final = re.compile("[<>]=?(?=[\\w.])")
 _NAMES: Final = frozenset({"US", "IT"})  # and not the pronouns
-_SERVICE_A: Final = late_pattern(r"(?<!\w)A(?!\w)", re.ASCII)  # letters without spaces between them may be beside it
+_SERVICE_A: Final = re.compile(r"(?<!\w)A(?!\w)", re.ASCII)  # letters without spaces between them may be beside it
 _NOTHING: Final = frozenset[str]()
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _SCRIPTS: Final = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))  # the first and the last letter of each
 _VOWELS: Final = frozenset("aeiouy")
-_HIRAGANA: Final = late_pattern("[\u3040-\u309f]")
-_RUN: Final = late_pattern(f"(?:[{_UNSPACED}]|[ー々])+")
+_HIRAGANA: Final = re.compile("[\u3040-\u309f]")
+_RUN: Final = re.compile(f"(?:[{_UNSPACED}]|[ー々])+")
 _PLURALS: Final = {
     "men": "man",
     "women": "woman",

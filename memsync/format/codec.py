@@ -7,6 +7,7 @@ the fields that change: every other value keeps its spelling, known or not.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache, cached_property, lru_cache, partial
@@ -25,7 +26,6 @@ from memsync.records import (
     is_whole,
     parse_time,
 )
-from memsync.system.late import late_pattern
 from memsync.system.limits import DEEPEST, TOO_DEEP, is_deep
 from memsync.system.named import NamedTuple
 
@@ -54,7 +54,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _BOM: Final = b"\xef\xbb\xbf"
-_GAP: Final = late_pattern(r"[ \t\r\n,:]*")  # between two values
+_GAP: Final = re.compile(r"[ \t\r\n,:]*")  # between two values
 _SHARED: Final = 4_096  # values that many lines have
 _DIGITS: Final = 20  # of the longest number of 64 bits, with its sign
 # JSON allows these bare, but line-splitting tools and editors take them for line ends.

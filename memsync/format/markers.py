@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
-
-from memsync.system.late import late_pattern
 
 # git's default marker has 7 characters; nested merges write longer ones.
 SIZE: Final = 7
-_MARKER: Final = late_pattern(rb"(<{7,}|\|{7,}|={7,}|>{7,})(?: |\r*$)")
+_MARKER: Final = re.compile(rb"(<{7,}|\|{7,}|={7,}|>{7,})(?: |\r*$)")
 
 
 def read_marker(raw: bytes) -> tuple[str, int] | None:

@@ -7,18 +7,16 @@ branch that never had the record, and coming back to the first undoes nothing. W
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
 from memsync.format import jsonl, merge
 from memsync.format.codec import Line, bare
-from memsync.system.late import late_pattern
 
 _BASE: Final = b'{"base":'
-_AT: Final = late_pattern(
-    rb'(\}),"at":"([0-9a-f]{40,64})"\}$'
-)  # the commit that was checked out; older lines have none
+_AT: Final = re.compile(rb'(\}),"at":"([0-9a-f]{40,64})"\}$')  # the commit that was checked out; older lines have none
 
 
 def read(data: bytes) -> list[Line]:

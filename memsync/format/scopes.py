@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from re import Match
 from typing import Final
 
 from memsync.records import Memory, Scope
-from memsync.system.late import late_pattern
 
 KEY: Final = "scope"
 # As people and copies spell them; what is the project's own says nothing.
@@ -15,9 +15,9 @@ _NAMES: Final[Mapping[Scope, str]] = {"stealth": "private", "global": "global"}
 _SCOPES: Final[Mapping[str, Scope | None]] = {
     "private": "stealth", "stealth": "stealth", "global": "global", "project": None
 }  # fmt: skip
-_IN_SKILL: Final = late_pattern(r"\A---\n(?:(?!---).*\n)*?[ \t]+scope:[ \t]*[\"']?(private|global)\b")
+_IN_SKILL: Final = re.compile(r"\A---\n(?:(?!---).*\n)*?[ \t]+scope:[ \t]*[\"']?(private|global)\b")
 # Before a bare text: as a copy has it, or as a line has it that an agent was given.
-_MARK: Final = late_pattern(
+_MARK: Final = re.compile(
     r"(?:\((private|global)\)|\[[\w-]+\] \([^,()]+, importance [\d.]+, [^,()]+(?:, (private|global))?.*?\))\s+(?=\S)"
 )
 

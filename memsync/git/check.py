@@ -20,10 +20,9 @@ from memsync.store.checkout import Checkout
 from memsync.store.consent import load_allowed
 from memsync.store.filters import smudge
 from memsync.store.places import GATED, locate
-from memsync.system.late import late_pattern
 
-_ROOT: Final = late_pattern(r"/?\.(?:gobby|claude/skills|agents/skills)/.*$", re.DOTALL)  # behind the project of a file
-_LOCAL: Final = late_pattern(r"(.*/)?\.gobby/local(?=/|$)", re.IGNORECASE)
+_ROOT: Final = re.compile(r"/?\.(?:gobby|claude/skills|agents/skills)/.*$", re.DOTALL)  # behind the project of a file
+_LOCAL: Final = re.compile(r"(.*/)?\.gobby/local(?=/|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ neither click nor GitPython: the hooks are felt at every commit.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -27,10 +28,9 @@ from memsync.store.places import Layout, locate, under_way
 from memsync.store.store import Store
 from memsync.store.trust import notice
 from memsync.system import deadline
-from memsync.system.late import late_pattern
 
 _PARTIAL: Final = "next-index-"
-_PATCH: Final = late_pattern(r"--patch$|--interactive$|-[aeinoqsvz]*p")  # options of `git commit`
+_PATCH: Final = re.compile(r"--patch$|--interactive$|-[aeinoqsvz]*p")  # options of `git commit`
 _TAKEN_OUT: Final = "memsync.takenOut"  # the commit that took the memories out of git, once that was said
 _UNCHECKED: Final = "the commit was NOT CHECKED FOR SECRETS: run `memsync git check` before you push"
 _stopping: list[str] = []  # staged files that may not be committed; they count also when the time runs out after that

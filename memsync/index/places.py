@@ -6,6 +6,7 @@ A place is a file, a folder or a symbol. Who writes may be anywhere: `src/billin
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -14,7 +15,6 @@ from operator import itemgetter
 from typing import Final
 
 from memsync.index.scale import FEW_PLACED, LEAST_PLACED, PLACE
-from memsync.system.late import late_pattern
 from memsync.system.named import NamedTuple
 
 WHOLE: Final = 1.0  # a symbol, or a path with a folder
@@ -41,14 +41,14 @@ _GENERIC: Final = frozenset(
     todo true false none null return import export default async await function class""".split()
 )
 _FOREIGN: Final = frozenset("site-packages dist-packages node_modules .venv venv .tox".split())
-_CUTS: Final = late_pattern(r"[\s()\[\]{}<>,;=\"'`|*?!]+")
-_LINES: Final = late_pattern(r"(?::\d+)+:?$|:$|\.$")
-_HASH: Final = late_pattern(r"@[0-9a-f]{12}$")
-_LINE: Final = late_pattern(r"L\d+$")
-_ENDING: Final = late_pattern(r"\w\.[a-z]\w{0,8}$")
-_SYMBOL: Final = late_pattern(r"[^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*$")
-_JOINTS: Final = late_pattern(r"\.|::|#")
-_CODE: Final = late_pattern(r"[a-z0-9][A-Z]|[^\W_]_|[a-z]\.[a-z]|::|#|\(\)", 0)
+_CUTS: Final = re.compile(r"[\s()\[\]{}<>,;=\"'`|*?!]+")
+_LINES: Final = re.compile(r"(?::\d+)+:?$|:$|\.$")
+_HASH: Final = re.compile(r"@[0-9a-f]{12}$")
+_LINE: Final = re.compile(r"L\d+$")
+_ENDING: Final = re.compile(r"\w\.[a-z]\w{0,8}$")
+_SYMBOL: Final = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*$")
+_JOINTS: Final = re.compile(r"\.|::|#")
+_CODE: Final = re.compile(r"[a-z0-9][A-Z]|[^\W_]_|[a-z]\.[a-z]|::|#|\(\)", 0)
 
 Parts = tuple[str, ...]
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from memsync.index.scale import EXACT, LED_BY, PLACE, PLACED
 from memsync.system.dataclass import dataclass
-from memsync.system.late import late_pattern
 
 if TYPE_CHECKING:
     from memsync.index.places import Named
     from memsync.index.tokens import Tokenizer
 
 _QUOTES = frozenset("\"`'")
-_QUOTED = late_pattern(r"\"([^\"]{4,})\"|`([^`]{4,})`|(?<!\w)'([^']{4,})'(?!\w)")
+_QUOTED = re.compile(r"\"([^\"]{4,})\"|`([^`]{4,})`|(?<!\w)'([^']{4,})'(?!\w)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ def parse(text: str, tokenizer: Tokenizer, *, places: bool = True) -> Query:
         terms |= dict.fromkeys(found)
         if words := tuple(dict.fromkeys(t for t in found if not t.startswith(EXACT))) or tuple(exact):
             chunks[words] = None
-    quoted = () if _QUOTES.isdisjoint(text) else _QUOTED.finditer(text)  # a pattern that is not asked is not compiled
+    quoted = () if _QUOTES.isdisjoint(text) else _QUOTED.finditer(text)
     phrases = tuple(folded(next(filter(None, match.groups()))) for match in quoted)
     return Query(
         terms=tuple(terms),

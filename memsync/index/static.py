@@ -7,6 +7,7 @@ was trained (docs/embedder.md). A query needs no numpy.
 from __future__ import annotations
 
 import mmap
+import re
 import sys
 import zlib
 from bisect import bisect_left
@@ -17,7 +18,6 @@ from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.system.late import late_pattern
 from memsync.system.memo import Memo
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ HASHED: Final = 509  # rows `#0` to `#508` stand for trigrams of unknown words
 BUILTIN: Final = Path(__file__).with_name("embedder.bin")
 WORDS: Final = "embedder.words"  # beside it: of each word the checksum, where it stands, and its row, sorted
 
-_WORDS: Final = late_pattern(r"[^\W_]+")
+_WORDS: Final = re.compile(r"[^\W_]+")
 _EDGE: Final = "`'\",;:.!?()[]{}<>*-_"  # what stands around a word, and is none
-_PARTS: Final = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\x00-\x7f]+")
 _MAX_WORD: Final = 256
 _MAX_PIECE: Final = 24
 _MEMO_CHUNKS: Final = 50_000

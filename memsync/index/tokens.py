@@ -8,6 +8,7 @@ exact form behind ``=``; a commit hash also gives its first seven digits.
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,6 @@ import Stemmer
 from memsync.index.english import PLAIN
 from memsync.index.scale import EXACT
 from memsync.index.terms import term_key
-from memsync.system.late import late_pattern
 from memsync.system.memo import Memo
 from memsync.system.named import NamedTuple
 
@@ -44,18 +44,18 @@ STOP_WORDS: Final = frozenset(
 
 _MONTHS: Final = "january february march april may june july august september october november december".split()
 
-_UNIT = late_pattern(r"[\w./\\#@+-]+")
-_ISSUE = late_pattern(r"#\d+$")
+_UNIT = re.compile(r"[\w./\\#@+-]+")
+_ISSUE = re.compile(r"#\d+$")
 _PUNCTUATION = "`'\",;:!?()[]{}<>*"
 _EDGE = "./\\-+@#_"
-_SEPARATORS = late_pattern(r"[^\w]+|_+")
-_PATH = late_pattern(r"[/\\]+")
-_DOTS = late_pattern(r"[.@#]+")
-_CAMEL = late_pattern(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+(?:\d+[a-z]*)?|[A-Z]+\d*|\d+[a-z]*")
-_HASH = late_pattern(r"(?=[0-9a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,40}$")
-_VERSION = late_pattern(r"v?(\d+(?:\.\d+)+)[\w.+-]*$")
-_CODE_MARK = late_pattern(r"[\d_./\\#@]")
-_UNSPACED = late_pattern(
+_SEPARATORS = re.compile(r"[^\w]+|_+")
+_PATH = re.compile(r"[/\\]+")
+_DOTS = re.compile(r"[.@#]+")
+_CAMEL = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+(?:\d+[a-z]*)?|[A-Z]+\d*|\d+[a-z]*")
+_HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,40}$")
+_VERSION = re.compile(r"v?(\d+(?:\.\d+)+)[\w.+-]*$")
+_CODE_MARK = re.compile(r"[\d_./\\#@]")
+_UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )

@@ -14,10 +14,9 @@ from typing import Final
 from memsync.errors import InvalidMemory
 from memsync.memories import commands, lookup
 from memsync.memories.symbols import find_block
-from memsync.system.late import late_pattern
 from memsync.system.named import NamedTuple
 
-_BLOB: Final = late_pattern(r"@([0-9a-f]{12})$")
+_BLOB: Final = re.compile(r"@([0-9a-f]{12})$")
 # Bytes of a file that is read; a larger one counts as unchanged.
 _LARGEST: Final = 2_000_000
 # Characters of a path, and bytes of a name in it: the system takes no more.

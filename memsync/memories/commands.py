@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsync.system.late import late_pattern
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ _RUNNERS = {
     "uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run", "pixi": "run",
     "bundle": "exec", "pnpm": "exec", "yarn": "exec", "npm": "exec", "mise": "exec", "direnv": "exec",
 }  # fmt: skip
-_PART = late_pattern(
+_PART = re.compile(
     r"""(?s)(?<![^\s;&|()])\#[^\n]*|(?:[^\s;&|()<>`'"\\]|\\.|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|$))+|<<<|<<-?|[;&|()<>`\n]"""
 )
-_QUOTED = late_pattern(r"""(?s)'([^']*)'?|"((?:\\.|[^"\\])*)"?|\\(.)""")
-_ESCAPED = late_pattern(r"""\\([\\"$`])""")
-_DOUBLE = late_pattern(r"""(?s)'[^']*'|"((?:\\.|[^"\\])*)""")
+_QUOTED = re.compile(r"""(?s)'([^']*)'?|"((?:\\.|[^"\\])*)"?|\\(.)""")
+_ESCAPED = re.compile(r"""\\([\\"$`])""")
+_DOUBLE = re.compile(r"""(?s)'[^']*'|"((?:\\.|[^"\\])*)""")
 _SHELLS = frozenset("sh bash zsh dash python python3 node ruby perl php source .".split())
 _WRITERS = frozenset("rm mv cp tee touch truncate patch chmod unlink rmdir ln install".split())
 _READERS = frozenset("cat head tail nl less bat sed".split())  # Codex has no other tool to read with

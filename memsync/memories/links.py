@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from memsync.errors import InvalidMemory
 from memsync.records import Memory, Scope
-from memsync.system.late import late_pattern
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 RELATIONS: Final = ("because", "needs", "see")
 SKILL: Final = "skill/"
 _SEE: Final = "see"
-_SPELLED: Final = late_pattern(rf"(?:({'|'.join(RELATIONS)}):)?((?:{SKILL})?[A-Za-z0-9][A-Za-z0-9._-]*)")
+_SPELLED: Final = re.compile(rf"(?:({'|'.join(RELATIONS)}):)?((?:{SKILL})?[A-Za-z0-9][A-Za-z0-9._-]*)")
 # In a text only what can be nothing else: TOML's tables and wikis have double brackets too.
-_IN_TEXT: Final = late_pattern(rf"\[\[(?:({'|'.join(RELATIONS)}):)?((?:mm-|{SKILL})[A-Za-z0-9][A-Za-z0-9._-]*)\]\]")
+_IN_TEXT: Final = re.compile(rf"\[\[(?:({'|'.join(RELATIONS)}):)?((?:mm-|{SKILL})[A-Za-z0-9][A-Za-z0-9._-]*)\]\]")
 
 
 class Link(NamedTuple):

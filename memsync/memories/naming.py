@@ -14,20 +14,19 @@ from memsync.memories.symbols import find_block
 from memsync.store.places import find_git
 from memsync.store.search import Search
 from memsync.system import programs
-from memsync.system.late import late_pattern
 from memsync.system.memo import Memo
 
 if TYPE_CHECKING:
     from typing import Self
 
-_PATH: Final = late_pattern(
+_PATH: Final = re.compile(
     r"(?<![\w/.:@~$-])((?:[\w.@-]+/)+[\w.@-]*\w|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,8}|(?!Make)[A-Z][a-z]+file)(?![\w/])(?:#([\w.:]+\w))?"
 )
-_FOLDER: Final = late_pattern(r"(?<![\w/.:@~$*-])((?:[\w.@-]*\w/)+)(?![\w*])")
-_JOINED: Final = late_pattern(r"[a-z0-9][A-Z]|[a-z]\.[a-z]|[#]|::")
-_QUOTED: Final = late_pattern(r"`([^`\n]{2,120})`")
-_SYMBOL: Final = late_pattern(r"(?<![\w./#:-])(?:((?:[A-Za-z_]\w*(?:\.|::|\#))*[A-Za-z_]\w*)(\(\))?)(?![\w/]|\.\w)")
-_SPLIT: Final = late_pattern(r"\.|::|#")
+_FOLDER: Final = re.compile(r"(?<![\w/.:@~$*-])((?:[\w.@-]*\w/)+)(?![\w*])")
+_JOINED: Final = re.compile(r"[a-z0-9][A-Z]|[a-z]\.[a-z]|[#]|::")
+_QUOTED: Final = re.compile(r"`([^`\n]{2,120})`")
+_SYMBOL: Final = re.compile(r"(?<![\w./#:-])(?:((?:[A-Za-z_]\w*(?:\.|::|\#))*[A-Za-z_]\w*)(\(\))?)(?![\w/]|\.\w)")
+_SPLIT: Final = re.compile(r"\.|::|#")
 _MOST: Final = 5
 _SOUGHT: Final = 3  # symbols of a text that are looked for in the whole work tree
 _FILES: Final = 40  # in which one of them may be defined
@@ -49,7 +48,7 @@ _KNOWN: Final = frozenset(
     " pre-commit sbatch srun spark-submit".split()
 )
 _PLAIN: Final = frozenset("git npm pnpm yarn docker kubectl terraform helm cargo rails composer pip alembic".split())
-_PROSE: Final = late_pattern(rf"(?<![\w/.`$-])((?:{'|'.join(sorted(_PLAIN))}) [a-z][a-z:-]{{2,}})(?![\w/.(])")
+_PROSE: Final = re.compile(rf"(?<![\w/.`$-])((?:{'|'.join(sorted(_PLAIN))}) [a-z][a-z:-]{{2,}})(?![\w/.(])")
 _BROAD: Final = frozenset("src/ lib/ app/ docs/ doc/ test/ tests/ web/ pkg/ packages/ internal/ cmd/ bin/".split())
 _ORDINARY: Final = frozenset(
     "is and or in on for the with to of from as at has was can will does not do are uses images".split()

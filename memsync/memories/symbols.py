@@ -6,14 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from memsync.system.late import late_pattern
 from memsync.system.named import NamedTuple
 
 _KEYWORDS: Final = (
     "def|class|func|function|fn|fun|sub|module|struct|enum|trait|impl|interface|type|const|let|var|val|static|macro"
     "|define|namespace|record|object|resource|message|table|view|procedure"
 )
-_CLOSING: Final = late_pattern(r"\s*(?:[)\]}]|end\b)")
+_CLOSING: Final = re.compile(r"\s*(?:[)\]}]|end\b)")
 
 
 class Block(NamedTuple):

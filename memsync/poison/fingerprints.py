@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache, lru_cache
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +14,6 @@ from memsync.store import files
 from memsync.store.marks import MARK
 from memsync.store.trust import Instruction
 from memsync.system.home import find_own
-from memsync.system.patterns import kept
 
 _KEY: Final = "key"
 _NOBODYS: Final = os.urandom(32)  # in place of a key that is not made yet
@@ -53,27 +51,9 @@ def _name_rules(rules: bytes, key: bytes) -> str:
 
 @cache
 def read_rules() -> bytes:
-    """Return all that the rules about secrets and orders are made of, the same on every machine.
-
-    The files are read again when one has another size or time than when that was kept, also that of its installation:
-    reproducible builds give every version of a file the same time.
-    """
-    paths, stamps = [], []
-    for directory in _RULES:
-        with os.scandir(directory) as entries:
-            for entry in sorted((entry for entry in entries if entry.is_file()), key=attrgetter("path")):
-                status = entry.stat()
-                paths.append(entry.path)
-                stamps.append((entry.name, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
-    return kept(f"rules of {stamps}", lambda: _read_files(paths))
-
-
-def _read_files(paths: Iterable[str]) -> bytes:
-    told = []
-    for path in paths:
-        with open(path, "rb") as file:
-            told += [os.path.basename(path).encode(), _digest(file.read())]
-    return b"\0".join(told)
+    """Return what tells the rules about secrets and orders from any others: the names and sums of the files that hold them."""
+    paths = [path for directory in _RULES for path in sorted(directory.iterdir()) if path.is_file()]
+    return b"\0".join(part for path in paths for part in (path.name.encode(), _digest(path.read_bytes())))
 
 
 def _key_of(home: str) -> bytes | None:

@@ -10,16 +10,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from memsync.system.late import late_pattern
 from memsync.system.texts import INVISIBLE
 
 _WORD: Final = 24  # characters of a type
 _LABEL: Final = 64  # characters of a tag
-# All are compiled when first needed, which they hardly ever are: a hook has no time.
-_INVISIBLE: Final = late_pattern(f"[{INVISIBLE}]+")
+_INVISIBLE: Final = re.compile(f"[{INVISIBLE}]+")
 # Whatever a client may take for a tag of its own, its full-width forms too. Before a blank only the names that chat
 # formats have, so that `a < b` stays.
-_TAG: Final = late_pattern(
+_TAG: Final = re.compile(
     r"[<\uff1c\ufe64](?=[^\W\d]|\s*[|\uff5c/!?]"
     r"|\s+(?:[a-z][a-z0-9]*[-_:][\w:.-]*|system|user|human|assistant|developer|model|tool|instructions?"
     r"|function|invoke|parameter|thinking|memory|context|important|sys|inst)\b)",
@@ -28,11 +26,11 @@ _TAG: Final = late_pattern(
 # What clients take in a file of instructions for a file to read, or a command to run: `@path` and `@{path}` (Claude
 # Code, Gemini CLI, Qwen Code, Amp, Cursor), !`command` and `!{command}` (Claude Code, opencode, Gemini CLI),
 # `#file:path` and a link to a file (VS Code), `#[[file:path]]` (Kiro).
-_IMPORT: Final = late_pattern(
+_IMPORT: Final = re.compile(
     r"(?<![^\W_])[@\uff20\ufe6b](?=\S)|!(?=[`{])|(?<=`)!|\#(?=\[\[|[a-z]+:)|(?<=\])\((?!https?://|mailto:|\#)",
     re.IGNORECASE,
 )
-_CHAT: Final = late_pattern(r"\[(?=/?(?:INST|SYS|SYSTEM|ASSISTANT|USER)\])", re.IGNORECASE)
+_CHAT: Final = re.compile(r"\[(?=/?(?:INST|SYS|SYSTEM|ASSISTANT|USER)\])", re.IGNORECASE)
 
 
 def visible(text: str) -> str:

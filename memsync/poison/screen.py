@@ -11,21 +11,18 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Final
-from zlib import crc32
 
 from memsync.poison.fingerprints import texts_of
 from memsync.poison.guard import visible
-from memsync.poison.phrases import LATIN, LEET, LOOKALIKES, OTHER, Row
+from memsync.poison.phrases import LATIN, LEET, LOOKALIKES, OTHER
 from memsync.poison.reasons import SEND, TAG
 from memsync.poison.shapes import SHAPES, TAGS
 from memsync.records import TYPE_ORDER, Memory
 from memsync.secrets import unmasking
-from memsync.system.late import late_pattern
 from memsync.system.memo import Memo
 from memsync.system.named import NamedTuple
-from memsync.system.patterns import compiled, kept
 
-_WORD: Final = late_pattern(r"[^\W_]+")
+_WORD: Final = re.compile(r"[^\W_]+")
 _KEY: Final = 4  # letters by which phrases are looked up
 _OURS: Final = frozenset((*TYPE_ORDER, "user", "agent", "session", "skill", "inferred", "import"))
 _BETWEEN: Final = str.maketrans("-',.:", "     ")
@@ -80,7 +77,7 @@ def _why(text: str, *, is_whole: bool) -> str:
             return why
     if why := _tag(text):
         return why
-    if _compile(_SPELLED).search(lower):
+    if re.search(_SPELLED, lower):
         return "spells words letter by letter"
     return next(filter(None, (_why(part, is_whole=False) for part in _decode(text))), "") if is_whole else ""
 
@@ -91,7 +88,7 @@ def folded(text: str) -> str:
         return " ".join(text.lower().split())
     from unicodedata import normalize
 
-    plain = _compile("[\u0300-\u036f]+").sub("", normalize("NFKD", text).casefold())
+    plain = re.sub("[\u0300-\u036f]+", "", normalize("NFKD", text).casefold())
     return " ".join(normalize("NFC", plain).split())
 
 
@@ -103,9 +100,9 @@ def _readings(lower: str) -> Iterator[str]:
         if latin != lower:
             yield latin
             lower = latin
-    if any(mark in lower for mark in ("*", "`", "_", "~")) and _compile(r"[a-z][*`_~]+[a-z]").search(lower):
-        yield _compile(r"[*`_~]+").sub("", lower)
-    if len(_compile(r"[a-z][013457@$!]+[a-z]|\b[013457@$]+[a-z]{2}").findall(lower)) > 1:
+    if any(mark in lower for mark in ("*", "`", "_", "~")) and re.search(r"[a-z][*`_~]+[a-z]", lower):
+        yield re.sub(r"[*`_~]+", "", lower)
+    if len(re.findall(r"[a-z][013457@$!]+[a-z]|\b[013457@$]+[a-z]{2}", lower)) > 1:
         yield lower.translate(str.maketrans(*LEET))
 
 
@@ -156,15 +153,15 @@ def _is_excused(text: str, match: re.Match[str], excuse: str) -> bool:
     if not excuse:
         return False
     start = max(text.rfind(end, 0, match.start()) for end in (". ", "! ", "? ", "; "))
-    return _compile(excuse).search(text[start + 1 : match.start()][-120:]) is not None
+    return re.search(excuse, text[start + 1 : match.start()][-120:]) is not None
 
 
 def _is_quoted(text: str, match: re.Match[str]) -> bool:
     """Tell whether the *match* begins a short quotation in a sentence about such texts."""
     speaks = r"\b(?:text|texts|phrases?|strings?|inputs?|injections?|sanitiz\w+|filters?)\b[^.\"“„«]{0,60}[\"“„«]$"
     return (
-        _compile(speaks).search(text[max(0, match.start() - 100) : match.start()]) is not None
-        and _compile(r"[\w ,']{0,60}[\"”“»]").match(text[match.end() :]) is not None
+        re.search(speaks, text[max(0, match.start() - 100) : match.start()]) is not None
+        and re.match(r"[\w ,']{0,60}[\"”“»]", text[match.end() :]) is not None
     )
 
 
@@ -172,11 +169,6 @@ def _is_quoted(text: str, match: re.Match[str]) -> bool:
 def _phrases(*, is_latin: bool) -> tuple[dict[str, list[int]], list[tuple[str, str, str]]]:
     """Return the places of the phrases by the keys of one of their groups, the most telling, and the phrases in their order."""
     rules = LATIN if is_latin else OTHER
-    name = f"phrases by {_KEY} letters {crc32(repr(rules).encode()):08x}"
-    return kept(name, lambda: _sort_phrases(rules))
-
-
-def _sort_phrases(rules: Iterable[Row]) -> tuple[dict[str, list[int]], list[tuple[str, str, str]]]:
     rows = [(why, excuse, line) for why, excuse, lines in rules for line in _fold_lines(lines)]
     places: dict[str, list[int]] = {}
     for place, (_, _, line) in enumerate(rows):
@@ -225,7 +217,7 @@ def _pattern(line: str) -> re.Pattern[str]:
     """Return the regular expression of a phrase."""
     parts = re.split(r" (\.{2,3}) ", line)
     gaps = {"..": r"(?:(?![.!?;] ).){0,24}?", "...": r"(?:(?![.!?;] ).){0,60}?"}
-    return compiled("".join(gaps.get(part) or f"(?:{'|'.join(map(_spell, part.split('|')))})" for part in parts))
+    return re.compile("".join(gaps.get(part) or f"(?:{'|'.join(map(_spell, part.split('|')))})" for part in parts))
 
 
 def _spell(word: str) -> str:
@@ -237,17 +229,12 @@ def _spell(word: str) -> str:
     return f"{left}{inner}{right}"
 
 
-@cache
-def _compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    return compiled(pattern, flags)
-
-
 def _shape(text: str, words: set[str]) -> str:
     """Return why the shape of a command is in *text*."""
     places = _shapes()
     for place in sorted({place for word in words if word in places for place in places[word]}):
         why, _, excuse, pattern = SHAPES[place]
-        for match in _compile(pattern).finditer(text):
+        for match in re.finditer(pattern, text):
             if not _is_excused(text, match, excuse):
                 return why
     return ""
@@ -277,10 +264,10 @@ def _tag(text: str) -> str:
     plain = text.lower() if text.isascii() else _compatible(text).lower()
     if not any(mark in plain for mark in ("<", "[", ":", "#", "begin", "end", "start")):
         return ""
-    plain = _compile(r"`[^`\n]{1,200}`").sub("` `", plain)
+    plain = re.sub(r"`[^`\n]{1,200}`", "` `", plain)
     for needed, pattern in TAGS:
         if any(mark in plain for mark in needed.split("|")) and any(
-            not _is_spoken_of(plain, match) for match in _compile(pattern, re.VERBOSE).finditer(plain)
+            not _is_spoken_of(plain, match) for match in re.finditer(pattern, plain, re.VERBOSE)
         ):
             return TAG
     return ""
@@ -311,7 +298,7 @@ def _decode(text: str) -> Iterator[str]:
         yield unmasking.from_percent(text)
     if "\\" in text and len(re.findall(r"\\(?:u\{?[0-9a-fA-F]{2}|x[0-9a-fA-F]{2}|[01][0-7]{2})", text)) > 1:
         yield unmasking.from_escapes(text)
-    for word in _compile(r"[A-Za-z0-9+/_-]{24,}={0,2}").findall(text) if len(text) >= _ENCODED else ():
+    for word in re.findall(r"[A-Za-z0-9+/_-]{24,}={0,2}", text) if len(text) >= _ENCODED else ():
         is_hex = not word.strip("0123456789abcdefABCDEF")
         said = unmasking.from_hex(word) if is_hex else unmasking.from_base64(word)
         if " " in said:

@@ -36,7 +36,6 @@ from memsync.secrets.rules import Rule, hinted, may_hold_token
 from memsync.secrets.sentences import in_sentences
 from memsync.secrets.unmasking import decoded, from_base64, from_hex, joined, shown
 from memsync.secrets.values import entropy, find_drawn, find_runs, is_shown
-from memsync.system.late import late_pattern
 from memsync.system.named import NamedTuple
 
 __all__ = ["NOTHING", "Allow", "Secret", "describe", "fingerprint", "is_ours", "redact", "scan", "scan_memory", "tidy"]
@@ -56,14 +55,14 @@ class Secret(NamedTuple):
 
 _Span = tuple[str, int, int, str]
 # What random letters are for that anybody may know.
-_KNOWN_FOR: Final = late_pattern(
+_KNOWN_FOR: Final = re.compile(
     r"(?i)\b(?:sha\d*|md5|\w*hash\w*|\w*digest\w*|checksum|integrity|commit\w*|revision|etag|fingerprint|\w*public\w*|ca_?bundle|sec-websocket-\w+|signaturevalue|dnskey|applicationserverkey|publishable|nonce|kid|x5t\w*"
     r"|resolved|ssh-\w+|ecdsa\S*|\w*cert\w*|cache\w*|nanoid|ulid|uuid|guid|alphabet|base\d+|sourcemappingurl|recaptcha\w*|[\w-]*site-verification|site_?key|ids?)\b[^\n]{0,28}$"
     r"|\b(?:[\w-]*_?ids?|id-\d|trace|span|cursor|blob|tree|data|price|customer|event|image|distribution|message|run|h1|go\.mod"
     r"|signature|request|build|tx|contract|project|client|account|session|version|name|file|url|path|did:\w{1,8})[\"'`]?(?: is)?[\s:=\"'`#/<(]{1,4}$"
     r"|; ?bh?=$|[\"'](?:n|x|y|x5c)[\"']\s?:\s?\[?[\"']$"  # a signed mail, a public JWK
 )
-_SLASHES: Final = late_pattern(r"[/\\]+")
+_SLASHES: Final = re.compile(r"[/\\]+")
 _UNNAMED: Final = "random-value"
 _CUT_OFF: Final = 60
 _VARIED: Final = 2.8  # bits a character, at least
@@ -73,19 +72,19 @@ _ROW: Final = 16  # texts in a row that is kept
 # Short texts, and rows of them, that hold nothing, whatever is allowed.
 _clean: Final[set[str | tuple[str, tuple[str, ...]]]] = set()
 _last: Final = [""]  # and the last that was longer
-_SPACED: Final = late_pattern(
+_SPACED: Final = re.compile(
     r"\d(?:[ :-](?:[0-9A-Fa-f]{2}[ :-]){3}|(?<=0)x[0-9A-Fa-f]{2},)"
 )  # cheap: sixteen pairs hold one such
 _WORDLESS: Final = frozenset({float, int, datetime})
 _OURS: Final = frozenset({"id", "memory_type", "source_type"})  # which mostly hold what we write there
-_PLAIN: Final = late_pattern(r"[a-z]{1,16}|mm-[a-z0-9]{6,10}")
+_PLAIN: Final = re.compile(r"[a-z]{1,16}|mm-[a-z0-9]{6,10}")
 _IDS: Final = frozenset({"id", "source_session_id", "conflict_of"})
 # Of RFC 9562; its variant makes it no text in base64 either.
-_UUID: Final = late_pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _TIMES: Final = frozenset({"created_at", "updated_at", "archived_at"})
-_TIME: Final = late_pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z", re.ASCII)
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z", re.ASCII)
 # What is long, random, and for everybody: certificates, public keys, images.
-_PUBLIC: Final = late_pattern(
+_PUBLIC: Final = re.compile(
     r"-----BEGIN (?![A-Z ]*PRIVATE)[A-Z0-9 ]+-----(?:\s*(?:Version|Comment|Hash|Charset): [^\n]*\n)*[A-Za-z0-9+/=\s\\]*|data:[\w/+.-]*(?:;[\w-]+=[\w.-]+)*;base64,\S+|\b(?:ssh-|ecdsa-)\S+ AAAA\S+"
     r"|\b(?:iVBORw0KGgo|R0lGOD|UklGR|H4sI|JVBERi0|UEsDB|d09GM)[\w/+=-]+|/9j/[\w/+=-]+|\bMII[\w+/]{3}CC[AB][\w/+=]+"
     r"|\b(?:MII[BC]I[jT]|MIGfMA0G|MFkwEwYH|MHYwEAYH|MCowBQYD)[\w/+=]+|\bv=DKIM1;[^\n]{0,60}?\bp=[\w/+=]+"

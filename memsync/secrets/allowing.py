@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from memsync.system.late import late_pattern
-
 if TYPE_CHECKING:
     import regex
 
-_FINGERPRINT: Final = late_pattern(r"[0-9a-f]{12}")
+_FINGERPRINT: Final = re.compile(r"[0-9a-f]{12}")
 _SECONDS: Final = 0.1  # for a pattern and a value; what takes longer is not allowed
 
 

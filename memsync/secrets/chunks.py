@@ -18,9 +18,7 @@ from memsync.secrets.named import STEMS
 from memsync.secrets.rules import SHORTEST, Rule, hinted, may_hold_token
 from memsync.secrets.sentences import list_hints
 from memsync.secrets.values import is_odd, is_plain, list_runs, may_be_odd
-from memsync.system.late import late_pattern
 from memsync.system.memo import Memo
-from memsync.system.patterns import compiled
 
 T = TypeVar("T")
 
@@ -41,7 +39,7 @@ _FIRST_STEM: Final = _FIRST_FORMAT + len(FORMATS)
 _ALL_FORMATS: Final = (1 << len(FORMATS)) - 1
 
 _RUN: Final = r"(?:0x)?(?:[0-9A-Fa-f]{2}(?:[:-]|,0x|0x)?)+,?"
-_EDGES: Final = late_pattern(rf"^{_RUN}(?![0-9A-Za-z])|(?<![0-9A-Za-z]){_RUN}$")
+_EDGES: Final = re.compile(rf"^{_RUN}(?![0-9A-Za-z])|(?<![0-9A-Za-z]){_RUN}$")
 _HEX: Final = frozenset("0123456789ABCDEFabcdef:-,x")
 _WIDTH: Final = 8  # characters of pairs; two chunks with fewer do not hold the sixteen pairs of a text
 _END: Final = 40  # characters
@@ -187,7 +185,7 @@ def _unhinted() -> tuple[Rule, ...]:
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], int], ...]:
     """Return what a chunk of each text of a format has, where that is an expression."""
-    return tuple((compiled(row.chunk), 1 << _FIRST_FORMAT + place) for place, row in enumerate(FORMATS) if row.chunk)
+    return tuple((re.compile(row.chunk), 1 << _FIRST_FORMAT + place) for place, row in enumerate(FORMATS) if row.chunk)
 
 
 @cache

@@ -11,7 +11,6 @@ from memsync.secrets.sentences import is_odd_password
 from memsync.secrets.unmasking import from_base64
 from memsync.secrets.values import LONG, entropy, is_key, is_password, is_random, is_shown, is_wordy
 from memsync.system.named import NamedTuple
-from memsync.system.patterns import compiled
 
 Judge = Literal["as it is", "shown", "told", "password", "strong", "key", "random"]
 
@@ -108,7 +107,7 @@ def _found(text: str, row: Format) -> Iterator[tuple[str, int, int]]:
 
 @cache
 def _compile(pattern: str) -> re.Pattern[str]:
-    return compiled(pattern)
+    return re.compile(pattern)
 
 
 def is_secret(value: str, judge: Judge) -> bool:

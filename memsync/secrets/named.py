@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from memsync.secrets.values import is_hex, is_key, is_password, is_random, is_shown, is_technical, is_wordy, kinds_of
-from memsync.system.late import late_pattern
 
 # Names, lower-cased. Beside "password" in other languages: what teams write into their settings and notes.
 _PASSWORDS: Final = (
@@ -32,40 +31,40 @@ _KEYS: Final = (
 STEMS: Final = tuple(
     dict.fromkeys([*((stem, True) for stem in (*_PASSWORDS, *_PHRASES)), *((stem, False) for stem in _KEYS)])
 )
-_NO_SECRET: Final = late_pattern(
+_NO_SECRET: Final = re.compile(
     r"(?i)bypass|compass|pub[_-]?key|cipher[ _-]?(?:list|suites?)|(?:message|routing|row|record|event|object|document|group|shard|dedup\w*|correlation)[ _-]?key|did:key:|: enc\[|dnskey|key[ _-]?exchange|websocket-key|application_?server_?key|\b(?:rsa|dsa|ecdsa|eddsa)[ _]key|pass(?:es|ed|ing|enger|port|through|ive|[- ]?rate|es)|key(?:s|word|board|stroke|frame|note|press|cloak)\b|author|authent|public[ _-]?(?:\w+[ _-])?key|publickey|publishable|cache[\w ]{0,20}key|primary|foreign|partition|sort.?key|hot.?key|cache|idempotency|csrf|tokeni[sz]|host_?key|site_?key"
     r"|password(?:less|[_-]?(?:hash|polic|reset|length|min|max|field|input|confirm|strength|manager|encoder|hasher|age|file|timeout|history))"
     r"|(?:key|token|secret|credentials?)s?[_ -]?(?:id|ids|type|types|name|names|file|path|url|uri|endpoint|ttl|length|size|count|limit|version"
     r"|expir\w*|digest|checksum|fingerprint|header|store|ring|word|board|arn|ref|hash|bucket|family|alias|provider|manager|signature)\b"
 )
-_DIGEST: Final = late_pattern(r"(?i)sha-?\d|md5|digest|checksum|integrity|\bhash|fingerprint|\bh1:")
+_DIGEST: Final = re.compile(r"(?i)sha-?\d|md5|digest|checksum|integrity|\bhash|fingerprint|\bh1:")
 _MARKS: Final = r"[\"'`*\])}>]{0,4}"
 _TYPE: Final = r"(?:\s{0,2}:\s{0,2}[&'*\w<>\[\]. |?]{1,40}?)?"
-_BARE: Final = late_pattern(r"(?i)w(?:or)?ds?|phrase|wort|word|code|ord|s")  # what makes a whole name of its beginning
-_GIVEN: Final = late_pattern(
+_BARE: Final = re.compile(r"(?i)w(?:or)?ds?|phrase|wort|word|code|ord|s")  # what makes a whole name of its beginning
+_GIVEN: Final = re.compile(
     rf"{_MARKS}(?:\s{{0,3}}\{{ get; (?:set; |init; )?\}})?{_TYPE}\s{{0,3}}(?:(?:\|\||\?\?|[?:+|])?={{1,2}}>?|[:：>,(]|<<<|->|，)"
     rf"\s{{0,12}}(?:[>|]-?\s{{1,12}})?(?:[A-Za-z][\w.:]{{0,30}}\(|base64:|[brfu])?[\"'`({{\[]{{0,3}}"
     rf"|{_MARKS}[\s,;/{{:]{{0,6}}(?:[\"'<]?(?:value|content|default|val|text|data)[\"']?)\s{{0,2}}[=:>]\s{{0,3}}[\"'`]?"
     rf"|{_MARKS}\s{{0,2}}(?:是|为|為|は|が|을|를)\s?[\"'`「]?"
     r"|\s[\"'`]?"
 )
-_TOLD: Final = late_pattern(
+_TOLD: Final = re.compile(
     rf"{_MARKS},?\s(?:[^\s.;!?]{{1,14}}\s){{0,7}}(?:is|are|was|be|as|to|ist|war|lautet|est|es|è|é|er|jest|to|now|=|:)[:]?\s(?:now |still )?[\"'`]?"
     rf"|{_MARKS}\s(?:[^\s.:;!?]{{1,14}}\s){{0,4}}[^\s.:;!?]{{1,14}}:\s[\"'`]?"
 )
-_VALUE: Final = late_pattern(r"[^\s\"'`,;<>「」|]{6,400}")
+_VALUE: Final = re.compile(r"[^\s\"'`,;<>「」|]{6,400}")
 _LEAD: Final = "=:([{>.&?"
 _TAIL: Final = ").]}\\:!?。、"
-_AFTER: Final = late_pattern(
+_AFTER: Final = re.compile(
     r"[\"'`)]{0,2},?\s(?:as|is|for|was|being|be|=|ist|est|es|to be|used as)\s(?:[\w']{1,12}\s){0,4}$"
 )
-_STOP: Final = late_pattern(
+_STOP: Final = re.compile(
     r"\n\s*\n|[.!?]\s+(?=[A-Z])|\n(?!\s{0,8}[-\"']?\s{0,4}(?:value|login|password|[\"']?value)\b|\s{1,8}\S+$)"
 )
 _NEAR: Final = 90
 _SAID_BEFORE: Final = 20
-_NUMBER: Final = late_pattern(r"0x[0-9a-fA-F]{1,16}")  # of a machine's word: no key is so short
-_SENTENCE: Final = late_pattern("\\d{0,3}[\u3040-\u9fff]{2}")  # goes on in the letters of Chinese or Japanese
+_NUMBER: Final = re.compile(r"0x[0-9a-fA-F]{1,16}")  # of a machine's word: no key is so short
+_SENTENCE: Final = re.compile("\\d{0,3}[\u3040-\u9fff]{2}")  # goes on in the letters of Chinese or Japanese
 _MOST: Final = 4  # values looked at behind one name
 
 
@@ -109,8 +108,8 @@ def _find_all(lower: str, stem: str) -> Iterator[int]:
         place = lower.find(stem, place + len(stem))
 
 
-_LEFT: Final = late_pattern(r"[\w-]{0,40}$")
-_RIGHT: Final = late_pattern(r"[\w-]{0,30}", re.ASCII)
+_LEFT: Final = re.compile(r"[\w-]{0,40}$")
+_RIGHT: Final = re.compile(r"[\w-]{0,30}", re.ASCII)
 
 
 def _name(text: str, begin: int, end: int) -> tuple[int, int]:

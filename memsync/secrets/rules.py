@@ -7,9 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from memsync.system.late import late_pattern
 from memsync.system.named import NamedTuple
-from memsync.system.patterns import compiled
 
 
 class Rule(NamedTuple):
@@ -30,9 +28,9 @@ _CLASSES: Final = {
 }  # fmt: skip
 _UUID: Final = "[A-Fa-f0-9]{8}(?:-[A-Fa-f0-9]{4}){3}-[A-Fa-f0-9]{12}"
 SHORTEST: Final = 18  # characters of a token
-_VARIES: Final = late_pattern(r"\d|[a-z][A-Z]")
+_VARIES: Final = re.compile(r"\d|[a-z][A-Z]")
 _MOST: Final = 400  # characters of a part without an upper bound
-_PART: Final = late_pattern(
+_PART: Final = re.compile(
     r"\{(?:(U)|([a-zA-Z2])(\d+)(?:(\+)|-(\d+))?)\}|(\[[^\]]+\])|([(|])|(\)\??|\?)|([^{}\[\]()|?]+)"
 )
 
@@ -67,7 +65,7 @@ def _hints(shape: str) -> tuple[str, ...]:
 
 @cache
 def _compile(shape: str) -> re.Pattern[str]:
-    return compiled(f"(?<![A-Za-z0-9])(?:{expression(shape)})(?![A-Za-z0-9])")
+    return re.compile(f"(?<![A-Za-z0-9])(?:{expression(shape)})(?![A-Za-z0-9])")
 
 
 def expression(shape: str) -> str:

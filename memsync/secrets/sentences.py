@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from memsync.secrets.values import is_elsewhere, is_masked, is_technical
-from memsync.system.late import late_pattern
 
 _FAR: Final = 170  # characters behind a name that are looked at
 _MOST: Final = 14  # words of them
@@ -37,47 +36,47 @@ _QUOTES: Final = {
     "『": "』",
 }
 _EDGES: Final = ".,:;?()[]{}'\"`*…。、"
-_CLAUSE: Final = late_pattern(r"[.!?;](?=\s+(?!it[' i]|c'est)|\s*$)|\n|。")
-_WORD: Final = late_pattern(r"\S+")
-_GLUED: Final = late_pattern(
+_CLAUSE: Final = re.compile(r"[.!?;](?=\s+(?!it[' i]|c'est)|\s*$)|\n|。")
+_WORD: Final = re.compile(r"\S+")
+_GLUED: Final = re.compile(
     r"[\"'`*)\]}»]{0,3}\s?(?:\([^()\n]{1,30}\)\s?)?(?P<sign>[:：]|(?<=\s)={1,2}(?=\s)|->|=>|→)\s*"
 )
-_PACKED_GAP: Final = late_pattern(r"[^\x21-\x7e\n。、「『]{0,14}(?=[\x21-\x7e「『])[\"'`:=：]?\s?")
-_PACKED_VALUE: Final = late_pattern(r"[「『]([^」』\n]{4,60})[」』]|([\x21-\x7e]{4,60})")
-_PACKED_STATES: Final = late_pattern(
+_PACKED_GAP: Final = re.compile(r"[^\x21-\x7e\n。、「『]{0,14}(?=[\x21-\x7e「『])[\"'`:=：]?\s?")
+_PACKED_VALUE: Final = re.compile(r"[「『]([^」』\n]{4,60})[」』]|([\x21-\x7e]{4,60})")
+_PACKED_STATES: Final = re.compile(
     "保存|管理|ハッシュ|哈希|加密|暗号|以上|以下|文字|長さ|长度|期限|存|使用|必要|再設定|リセット"
 )
-_FIRST: Final = late_pattern(
+_FIRST: Final = re.compile(
     r"(?:^|(?<=[\s(]))([^\s\"'`「『*(]{4,60}|[\"'`*「『]{1,2}[^\"'`\n」』*]{4,60}[\"'`*」』]{1,2})[\"'`)]?,?\s(is|as|was|ist|als|war|est|comme|es|como|era|è|é|come)\s((?:[\w'.-]+\s){0,5}[\w'.-]*)$"
 )
-_TYPED: Final = late_pattern(
+_TYPED: Final = re.compile(
     r"\b(?:type|enter|use|try|gib|tippe|nimm|tape[rz]?|saisi[srt]|utilise[rz]?|digit[ea]|inserisci|escrib[ea]|introduce|usa|usar|insira)\s[\"'`]?([^\s\"'`]{6,60})[\"'`]?\s"
     r"(?:at|when|whenever|if|as|als|wenn|quand|si|cuando|quando|se|comme|como|come)\b[^.\n]{0,50}$"
 )
-_OPENS: Final = late_pattern(
+_OPENS: Final = re.compile(
     r"(?<![\w/.-])[\"'`]([^\s\"'`]{6,60})[\"'`]\s(?:unlocks|opens|decrypts|öffnet|entsperrt|ouvre|déverrouille|abre|desbloquea|apre|sblocca)\s"
 )
-_PACKED_FIRST: Final = late_pattern(r"([\x21-\x7e]{6,60})\s?(?:を|が|是|为|は)\s?[^\s\x21-\x7e。、]{0,6}$")
-_ASKED: Final = late_pattern(
+_PACKED_FIRST: Final = re.compile(r"([\x21-\x7e]{6,60})\s?(?:を|が|是|为|は)\s?[^\s\x21-\x7e。、]{0,6}$")
+_ASKED: Final = re.compile(
     r"(?:\b(?:prompt(?:s|ed)?|asks?|asked|fragt|demande|pide|pida|pedir|pede|chiede|chieda)\b[^.\n]{0,50}?"
     r"\b(?:type|enter|answer|use|give|say|gib|tippe|nimm|tape[rz]?|saisi[srt]|entre[rz]?|digit[ea]|inserisci|escrib[ea]|pon|introduce|usa|insira)|(?:聞|求め)[^。\n]{0,12}?)"
     r"\s[\"'`]?([^\s\"'`]{6,60})"
 )
-_OPENED: Final = late_pattern(
+_OPENED: Final = re.compile(
     r"\b(?:keepass|vault|zip|archive|safe|locker|keychain|pdf|luks|disk|laptop|backup|phone|tablet|tresor|coffre)\b[^.\n]{0,40}?"
     r"\b(?:opens?|unlocks?|unlocked|decrypts?|decrypted|s'ouvre|öffnet)\s(?:with|using|mit|avec)\s[\"'`]?([^\s\"'`]{6,60})"
 )
-_LOGIN: Final = late_pattern(
+_LOGIN: Final = re.compile(
     r"\blog(?:s|ged|ging)? ?(?:in|on)\b|\bsign(?:s|ed)? in\b|\bcreds\b|credentials|basic auth|htpasswd|\bipmi\b|\bidrac\b|\bilo\b|\bbmc\b|anmelden|einlogg|zugang|testkonto|connecte|connexion"
     r"|identifiants|compte de|\binicia|\bentra\b|\bacced|credencia|credenzial|conta de|cuenta|account|sftp|ログイン|認証情報|管理画面"
 )
-_PAIR: Final = late_pattern(
+_PAIR: Final = re.compile(
     r"(?<![\w/.@:-])(?P<user>[\w.+-]{2,40}(?:@[\w.-]{1,40})?)(?P<sign> ?/ ?|:)[\"'`]?(?P<value>[^\s\"'`,;<>/()\[\]{}]{4,60})(?![/(\[])"
 )
-_WITH: Final = late_pattern(
+_WITH: Final = re.compile(
     r"\s(?:as|with|als|mit|en tant que|comme|como|come|con|avec|com)\s[\"'`]?[\w@.-]{2,30}[\"'`]?\s(?:and|with|und|mit|et|avec|y|con|e|com)\s[\"'`]?([^\s\"'`,;<>/]{5,60})"
 )
-_ENDING: Final = late_pattern(
+_ENDING: Final = re.compile(
     r".*(?:ed|ing|able|ible|[ai]al|ical|al|ic|ive|ous|ful|less|ory|ary|ent|ant|ly|ment|tion|ity|ness|ised|ized|[sz]iert|lich|bar|los|haft|isch|ig|é|ée|és|ées|[aiu]d[oa]s?|[aiu]t[oaie]|ori[oae]|oire|elle|iel|aire|ari[oa]|ente|ante|ique|iv[oa]|ic[oa]|ável|ível|mente|an[aey]|ova?n[ay])"
     r"|(?:ge|ver|be|er|ab|an|auf|aus|ein|hinter|zurück|vor|um|über|unter)\w+(?:t|en)"
 )
@@ -169,12 +168,11 @@ def _rarest_word(hint: str) -> str:
 
 @cache
 def _name_pattern() -> re.Pattern[str]:
-    from memsync.system.patterns import compiled
 
     words = _read_words()
     names = sorted(map(re.escape, words.names), key=len, reverse=True)
     packed = "|".join(map(re.escape, words.packed))
-    return compiled(
+    return re.compile(
         rf"(?P<packed>{packed})|(?:ssid|wi-?fi|wlan)\b[^.\n]{{0,40}}?\b(?:key|clé|clave|chiave|chave|schlüssel)\b|(?P<joined>passwort|kennwort|password|passphrase|passcode)(?![\w-])|(?<![^\W_])(?P<name>{'|'.join(names)})(?:s|es)?(?![\w-])"
     )
 
@@ -241,7 +239,7 @@ def _find_behind(text: str, lower: str, name: re.Match[str]) -> _Value | None:
     return None
 
 
-_CLOSED: Final = late_pattern(r"[*`\"')\]»]{0,3}(?=\s)")
+_CLOSED: Final = re.compile(r"[*`\"')\]»]{0,3}(?=\s)")
 _LOOSE_LINKS: Final = frozenset(
     "be = == being use using nimmt nimm dient gilt verwende verwenden benutzen utilise utilisons usa usamos usiamo".split()
 )
@@ -252,7 +250,7 @@ def _tells_change(lower: str, start: int, stop: int) -> bool:
     return any(word[0].startswith(changing) for word in _WORD.finditer(lower, max(0, start - 60), stop))
 
 
-_PAIRED: Final = late_pattern(
+_PAIRED: Final = re.compile(
     r"(?i)\b(?:user|as|login|benutzer|utilisateur|usuario|utente|wi-?fi|wlan|ssid|network|host|account|router|share)\b[^.\n]*?(?:,|\b(?:with|and|mit|und|avec|et|con|y|e)\b)\s(?:the |la |le |das |dem |a )?$"
 )
 
@@ -293,7 +291,7 @@ def _judge_told(text: str, lower: str, place: int, stop: int, *, called: str, is
     return None
 
 
-_PHRASE: Final = late_pattern(r"[a-z]{3,12}(?: [a-z]{3,12}){2,7}(?=[.,;!?)]|\s*$|\n)", re.MULTILINE)
+_PHRASE: Final = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){2,7}(?=[.,;!?)]|\s*$|\n)", re.MULTILINE)
 
 
 def _read_phrase(text: str, place: int, stop: int) -> _Value | None:
@@ -343,7 +341,7 @@ _AFTER: Final = frozenset(
 
 
 # Values of code and of Markdown.
-_REFERENCE: Final = late_pattern(r"\$\w+.*|.*\]\(.*|.*![ras]|\w+=.*|[\w-]+[<>]=?.*|.*\*\*.*")
+_REFERENCE: Final = re.compile(r"\$\w+.*|.*\]\(.*|.*![ras]|\w+=.*|[\w-]+[<>]=?.*|.*\*\*.*")
 
 
 def is_told_password(value: str, *, is_last: bool) -> bool:
@@ -385,8 +383,8 @@ def _is_chosen(value: str, *, is_last: bool) -> bool:
     return is_last and bare.isalpha() and len(bare) >= 6 and not is_known and not _ENDING.fullmatch(low)
 
 
-_DIGITS: Final = late_pattern(r"\d+|\d{2,6}(?:[- ]\d{2,6}){0,3}[#*]?")
-_SIGNS: Final = late_pattern(r"\w[!#*^?%&$=~@+]+\w")
+_DIGITS: Final = re.compile(r"\d+|\d{2,6}(?:[- ]\d{2,6}){0,3}[#*]?")
+_SIGNS: Final = re.compile(r"\w[!#*^?%&$=~@+]+\w")
 _ABOUT: Final = frozenset("must should not be is are your enter least characters too invalid generate key".split())
 
 
@@ -401,8 +399,8 @@ def is_odd_password(value: str) -> bool:
     return len(value) >= 8 and value.isalpha() and _HUMPS.fullmatch(value) is not None
 
 
-_SIGNED: Final = late_pattern(r"[^\W\d_][!#*^?%&$=~@+]+[^\W\d_]")
-_HUMPS: Final = late_pattern(r"(?=.*[a-z][A-Z]).*[A-Z]{2}.*")
+_SIGNED: Final = re.compile(r"[^\W\d_][!#*^?%&$=~@+]+[^\W\d_]")
+_HUMPS: Final = re.compile(r"(?=.*[a-z][A-Z]).*[A-Z]{2}.*")
 
 
 def _find_before(text: str, lower: str, start: int) -> _Value | None:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from memsync.system.late import late_pattern
 from memsync.system.named import NamedTuple
 from memsync.system.texts import INVISIBLE
 
@@ -25,27 +24,27 @@ class Unmasked(NamedTuple):
 
 _BLANK: Final = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"  # are drawn as nothing
 _TAGS: Final = 0xE0000  # tag characters spell ASCII behind this
-_BETWEEN: Final = late_pattern(r"0x|[ :,-]")  # the digits of a run
-_PERCENT: Final = late_pattern(r"(?:[\w.~+/=:-]|%[0-9A-Fa-f]{2}){12,}")
-_ENTITIES: Final = late_pattern(r"(?:[\w.~+/=:-]|&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});){6,}")
-_ESCAPES: Final = late_pattern(
+_BETWEEN: Final = re.compile(r"0x|[ :,-]")  # the digits of a run
+_PERCENT: Final = re.compile(r"(?:[\w.~+/=:-]|%[0-9A-Fa-f]{2}){12,}")
+_ENTITIES: Final = re.compile(r"(?:[\w.~+/=:-]|&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});){6,}")
+_ESCAPES: Final = re.compile(
     r"(?:[\w.~+/=:-]|\\u[0-9A-Fa-f]{4}|\\[uU]\{?[0-9A-Fa-f]{1,8}\}?|\\x[0-9A-Fa-f]{2}|\\[0-7]{3}){6,}"
 )
-_PERCENT_SIGN: Final = late_pattern("%[0-9A-Fa-f]{2}")
-_ENTITY: Final = late_pattern("&(?:#\\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});")
-_ESCAPE: Final = late_pattern(r"\\(?:u([0-9A-Fa-f]{4})|[uU]\{?([0-9A-Fa-f]{1,8})\}?|x([0-9A-Fa-f]{2})|([0-7]{3}))")
-_HEX: Final = late_pattern(r"(?<![0-9A-Za-z])(?:0x)?(?:[0-9A-Fa-f]{2}(?:[ :-]|, ?0x| 0x)?){16,}(?![0-9A-Za-z])")
-_BASE64: Final = late_pattern(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,}={0,2}")
+_PERCENT_SIGN: Final = re.compile("%[0-9A-Fa-f]{2}")
+_ENTITY: Final = re.compile("&(?:#\\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});")
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|[uU]\{?([0-9A-Fa-f]{1,8})\}?|x([0-9A-Fa-f]{2})|([0-7]{3}))")
+_HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?:0x)?(?:[0-9A-Fa-f]{2}(?:[ :-]|, ?0x| 0x)?){16,}(?![0-9A-Za-z])")
+_BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,}={0,2}")
 _FAR: Final = 300
 _TOKEN: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_.=-:")
 _MOST: Final = 7  # breaks in one token
-_PIECES: Final = late_pattern(r"(?:(?<=[\"'`])-)?[A-Za-z0-9/_][A-Za-z0-9+/_.=:-]*")
-_BREAK: Final = late_pattern(
+_PIECES: Final = re.compile(r"(?:(?<=[\"'`])-)?[A-Za-z0-9/_][A-Za-z0-9+/_.=:-]*")
+_BREAK: Final = re.compile(
     r"-?[\"'`]?\s{0,3}[\\\\+.&]?\s{0,3}[\"'`]?|\s{1,3}[\"'`#*>|-]{0,3}\s{0,3}"
     r"|[\"'`]\s?,\s?[\"'`]|\*{1,2}|</?[a-z]{1,6}\s?/?>|<!--[^<>]{0,20}-->"
 )
 # Beside what is not seen: letters that are read as others, and the controls that count as blanks.
-_MASKS: Final = late_pattern(
+_MASKS: Final = re.compile(
     f"[{INVISIBLE}\x0b\x0c\x1c-\x1f\x85\ufe0f\u2100-\u214f\u2460-\u24ff\uff00-\uffef\U0001d400-\U0001d7ff]"
 )
 

@@ -10,7 +10,6 @@ from math import log2
 from typing import Final
 
 from memsync.system.digests import sha256
-from memsync.system.late import late_pattern
 from memsync.system.memo import Memo
 
 _WEAK: Final = frozenset(
@@ -23,7 +22,7 @@ _FILLERS: Final = frozenset(
     " with insert dummy fake test todo redacted foo bar baz goes long random string value access client id user app admin"
     " must be this is not real set some enter paste xxx auth bearer private public demo mock to in of and live env it".split()
 )
-_SHOWN: Final = late_pattern(
+_SHOWN: Final = re.compile(
     r"(?i)^(?:\$[A-Za-z_]\w*|\$?[({<\[].*|\$\{.*|\$\(.*|\{\{.*|.*\{\{.*\}\}.*|<.*>?|\{[\w.]*\}|%\w+%|%\(?\w*\)?[sd]|@\w+@|![A-Za-z_]+|&\w+"
     r"|.*\*{3,}.*|.*x{5,}.*|.*\.{3}.*|.*….*|.*(.)\1{5,}.*|.*\{[a-z_]{3,}(?:\}.*)?|\$[a-z_]\w*[.:\[/-].*"
     r"|.*(?:\[\^|\[[^\]]{0,9}[aA]-[zZ]|\\[sSwdb]|\(\?).*|-[\w-]+(?:=.*)?|\w+![rsa]|%[-+ 0#]?[\d.*]*[a-z]|_{1,2}Z[A-Z].*|\?+Q\w.*@@.*"
@@ -31,47 +30,47 @@ _SHOWN: Final = late_pattern(
     r"|(?:os\.)?(?:environ|getenv)\b.*|process\.env\b.*|env\.\w+|secrets?\.[\w.]+|vault:.*|ENC\[.*|op://.*|arn:.*|var\.\w+|ref\+.*)$",
     re.DOTALL,
 )  # fmt: skip
-_SAMPLE: Final = late_pattern(
+_SAMPLE: Final = re.compile(
     r"(?i)example(?:key)?$|abcdefgh|12345678|deadbeef|qwertyui|0123456789|(?-i:\$\{?[A-Z_]{3,}\b)"
 )
 # What stands in fixtures and first steps, whole.
-_STOCK: Final = late_pattern(
+_STOCK: Final = re.compile(
     r"(?i)(?:p[a@]ssw[o0]rd|passwd|pass|testing|test|secret|change-?me|dummy|example|fake|foobar)[-_]?\d{0,4}!?"
 )
-_CALL: Final = late_pattern(r"[A-Za-z_][\w.:>?-]*[(\[].*", re.DOTALL)
-_DOTTED: Final = late_pattern(r"[a-z_]\w*(?:\.\w+)+|\w+(?:(?:::|->)\w+)+")
-_PATH: Final = late_pattern(
+_CALL: Final = re.compile(r"[A-Za-z_][\w.:>?-]*[(\[].*", re.DOTALL)
+_DOTTED: Final = re.compile(r"[a-z_]\w*(?:\.\w+)+|\w+(?:(?:::|->)\w+)+")
+_PATH: Final = re.compile(
     r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\].*[/\\].*|~[/\\].*|\.{0,2}/[\w.-]+|.*\.[A-Za-z]{1,5}\d?:\d+.*", re.DOTALL
 )
-_FILE: Final = late_pattern(
+_FILE: Final = re.compile(
     r"[\w./\\~+-]+\.(?:pem|key|crt|cer|p12|pfx|jks|ya?ml|json|toml|txt|py|js|tsx?|go|rs|java|rb|sh|md|env|cfg|conf|ini|xml|html?|sql|log|lock|gpg|asc|pub|internal|local|com|org|net|io|dev|whl|tar|gz|zip|deb|rpm|jar|so|dll|exe|png|jpe?g|svg|gif|pdf)\d?(?:[:/#?].*)?"
 )
-_HOST: Final = late_pattern(
+_HOST: Final = re.compile(
     r"(?:.*\]\(https?:.*|(?!otpauth:)[a-z][a-z0-9+.-]*://[^@]*|[\w.+-]+@[\w.-]+\.[a-z]{2,8}(?:[:/].*)?|[a-z][a-z0-9._-]*@(?:[a-z][a-z0-9-]*|v?[\d.]+)|[\d.:/]+|[\w-]+(?:\.[\w-]+){2,}(?:[:/].*)?)"
 )
-_SETTING: Final = late_pattern(
+_SETTING: Final = re.compile(
     r"[A-Z][A-Z_]{2,}=[~$/][\w./${}-]*|[a-z][a-z_]*=(?:[\w.\[\](){}$/#&-]|=)*|[a-z]\w*(?:\.\w+)+=\d*"
 )
-_PIECE: Final = late_pattern(
+_PIECE: Final = re.compile(
     r"v?\d{1,10}(?:[a-z]{1,3}|st|nd)?|[A-Za-z]{0,3}\d{1,4}|[A-Za-z]{2,16}\d[A-Za-z]|[A-Z]{1,24}\d{0,4}|[A-Z]?[a-z]{1,24}\d{0,4}|[a-z]*(?:[A-Z]+[a-z]{2,}\d{0,2})+[A-Z]{0,4}\d{0,4}|\d{1,4}[A-Za-z]{1,2}"
 )
-_CUT: Final = late_pattern(r"[-_./\\|:,]+")
-_HEX: Final = late_pattern(
+_CUT: Final = re.compile(r"[-_./\\|:,]+")
+_HEX: Final = re.compile(
     r"(?:0x)?[0-9a-fA-F]+(?:-[0-9a-fA-F]+)*|[a-z][a-z0-9]{1,11}-[0-9a-f]{8,20}|[0-9a-f]{32,64}\.[a-z]{0,4}"
 )
 # What is public by its kind: a contract's or an account's address (a key has 64 digits), the first part of a JWT alone.
-_PUBLIC: Final = late_pattern(r"0x[0-9a-fA-F]{40}|eyJ(?:hbGciOi|0eXAiOi)[A-Za-z0-9_-]{6,}={0,2}")
+_PUBLIC: Final = re.compile(r"0x[0-9a-fA-F]{40}|eyJ(?:hbGciOi|0eXAiOi)[A-Za-z0-9_-]{6,}={0,2}")
 _BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-_COIN: Final = late_pattern(rf"[13][{_BASE58}]{{25,33}}")
+_COIN: Final = re.compile(rf"[13][{_BASE58}]{{25,33}}")
 # What most of a text consists of: words with what is around them, numbers, plain names and paths.
-_WORD: Final = late_pattern(
+_WORD: Final = re.compile(
     r"\W{0,4}(?:[A-Za-z]{1,15}|[a-z_]{1,60}|[A-Z_]{1,15}|\d{1,8}|[a-z]{1,15}(?:[-_./][a-z]{1,15}){0,8}\d{0,2})\W{0,4}",
     re.ASCII,
 )
-_SPELLED: Final = late_pattern(r"[A-Za-z]\W?\d{2,}\W{0,3}$|\d[A-Za-z]*$")
+_SPELLED: Final = re.compile(r"[A-Za-z]\W?\d{2,}\W{0,3}$|\d[A-Za-z]*$")
 # In a name such as pvc-<uuid>, and at the end of a sentence.
-_UUID: Final = late_pattern(r"(?:[a-z]{1,16}-)?[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\.?")
-_SIGNS: Final = late_pattern(r"[!#*^?%&$=~(@+)]")
+_UUID: Final = re.compile(r"(?:[a-z]{1,16}-)?[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\.?")
+_SIGNS: Final = re.compile(r"[!#*^?%&$=~(@+)]")
 LONG: Final = 20
 _DIGEST: Final = 16  # hex digits; fewer are the short id of a commit
 _TURNS: Final = 0.25  # of the characters of a random value: a digit beside a letter, a capital behind a small one
@@ -79,18 +78,18 @@ _VARIED: Final = 3.2  # bits a character
 
 
 # Every secret but a seed phrase has a digit, or a sign between letters.
-_ODD: Final = late_pattern(r"\d|\w[!#*^?%&$=~@+(]+\w|\\")
-_MARK: Final = late_pattern(r"[\d!#*^?%&$=~@+(\\]")  # one is in all that is odd; found faster
+_ODD: Final = re.compile(r"\d|\w[!#*^?%&$=~@+(]+\w|\\")
+_MARK: Final = re.compile(r"[\d!#*^?%&$=~@+(\\]")  # one is in all that is odd; found faster
 _AROUND: Final = ".,:;()[]{}`'\"*"
-RUN: Final = late_pattern(r"[^\s\"'`,;<>「」|]{6,}")
+RUN: Final = re.compile(r"[^\s\"'`,;<>「」|]{6,}")
 
 
-_DRAWN: Final = late_pattern(r"(?<![A-Za-z0-9_.+/@#|-])[A-Za-z0-9_+.~-]{24,400}={0,2}(?![A-Za-z0-9/])")
-_PREFIXED: Final = late_pattern(
+_DRAWN: Final = re.compile(r"(?<![A-Za-z0-9_.+/@#|-])[A-Za-z0-9_+.~-]{24,400}={0,2}(?![A-Za-z0-9/])")
+_PREFIXED: Final = re.compile(
     r"(?<![A-Za-z0-9_./-])[A-Za-z][A-Za-z0-9]{1,11}_(?:[a-z0-9]{1,8}_)?[A-Za-z0-9]{24,}(?![A-Za-z0-9_.])"
 )
 _SEALED: Final = 500  # characters of what SOPS writes for one value
-_NO_KEY: Final = late_pattern(
+_NO_KEY: Final = re.compile(
     r"baf[yk][a-z2-7]{50,}$|(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_|(?:age|bc)1[a-z0-9]{25,62}$"
 )
 
@@ -271,7 +270,7 @@ def is_elsewhere(value: str) -> bool:
 
 
 # What people say about secrets, and where they are: algorithms, formats, products, sizes, ids, names of settings.
-_TECHNICAL: Final = late_pattern(
+_TECHNICAL: Final = re.compile(
     r"(?i)argon\d?(?:id|i|d)?|[bsy]?crypt\d*|(?:pbkdf|sha|md|aes|base|utf|tls|ssl|rsa|x|blake|uuid|iso|rfc|pkcs|http|oauth|saml|latin|scram|ntlm|ed|ipv?|ldapv?|gpg|fido|cl)[-_]?v?\d+\w*(?:[-_/.]\w+)*|scram(?:-\w+)*"
     r"|k8s|s3|ec2|[hrep]s\d{3}|1password|[a-z]\d{1,2}n|u2f|[2m]fa|zxcvbn|tiktoken|[a-z]{2,9}v\d"
     r"|v?\d+(?:\.\d+)+[a-z]?\d*|\d{4}-\d\d-\d\d|\d+(?:st|nd|rd|th|x|%|k|kb|mb|s|ms|h|d|m|min)"

@@ -9,10 +9,9 @@ from typing import Final
 from memsync.secrets import Allow, Secret
 from memsync.store import files
 from memsync.store.places import Layout
-from memsync.system.late import late_pattern
 
 _NAME: Final = "allowed-secrets"
-_FINGERPRINT: Final = late_pattern(rb"^[0-9a-f]{12}$", re.MULTILINE)
+_FINGERPRINT: Final = re.compile(rb"^[0-9a-f]{12}$", re.MULTILINE)
 
 
 def load_allowed(layout: Layout, entries: Iterable[str]) -> Allow:

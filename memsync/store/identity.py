@@ -15,7 +15,6 @@ from zlib import crc32
 
 from memsync.errors import StoreError
 from memsync.system import local
-from memsync.system.late import late_pattern
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
@@ -26,9 +25,9 @@ APPROVALS: Final = "trust.json"  # of a private store
 _MARK: Final = "identity"
 _PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _MOST: Final = 1 << 16  # bytes of a file that is ours
-_REMOTE: Final = late_pattern(r'^\[remote "origin"\](?:(?!^\[).)*?^\s*url\s*=\s*(\S+)', re.MULTILINE | re.DOTALL)
-_DEFAULT_PORT: Final = late_pattern(r":(22|80|443|9418)$")
-_SCHEME: Final = late_pattern(r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@")
+_REMOTE: Final = re.compile(r'^\[remote "origin"\](?:(?!^\[).)*?^\s*url\s*=\s*(\S+)', re.MULTILINE | re.DOTALL)
+_DEFAULT_PORT: Final = re.compile(r":(22|80|443|9418)$")
+_SCHEME: Final = re.compile(r"^[a-z+]+://(?:[^@/]*@)?|^[^@/:]*@")
 
 
 class PrivateStore(NamedTuple):
@@ -164,7 +163,7 @@ def identify(git: GitDirs | None, root: Path) -> tuple[str, str]:
         config = (git.common / "config").read_text(encoding="utf-8", errors="replace")
     except OSError:
         config = ""
-    if found := '[remote "origin"]' in config and _REMOTE.search(config):  # a pattern that is not asked is not compiled
+    if found := '[remote "origin"]' in config and _REMOTE.search(config):
         url = normal_url(found[1])
         return f"remote:{url}", Path(url).name
     common = os.path.realpath(git.common)

@@ -18,7 +18,6 @@ from memsync.store.identity import PrivateStore, find_private
 from memsync.system import local, owners
 from memsync.system.dataclass import dataclass
 from memsync.system.home import find_foreign_part, find_home, find_own
-from memsync.system.late import late_pattern
 
 STORE_DIR: Final = ".gobby"
 MEMORIES: Final = "memories.jsonl"
@@ -30,7 +29,7 @@ WORKTREES: Final = "worktrees"  # of git's directory, and of ours in it: a folde
 SKILLS: Final = ".claude/skills"  # of a project: where Claude Code looks
 
 FOREIGN: Final = "belongs to another user"
-_SHARED: Final = late_pattern(r"^\s*sharedrepository\s*=\s*\"?(\w+)", re.MULTILINE | re.IGNORECASE)
+_SHARED: Final = re.compile(r"^\s*sharedrepository\s*=\s*\"?(\w+)", re.MULTILINE | re.IGNORECASE)
 _FOR_THE_GROUP: Final = frozenset("1 2 true yes on group all world everybody".split())
 
 

@@ -22,7 +22,6 @@ from memsync.store.identity import APPROVALS
 from memsync.store.places import Layout
 from memsync.store.settings import BUILT_IN
 from memsync.system.dataclass import dataclass
-from memsync.system.late import late_pattern
 from memsync.system.limits import read_json
 from memsync.system.named import NamedTuple
 
@@ -31,7 +30,7 @@ Verdict = Literal["taken", "waits", "refused"]
 _MOST_NAMES: Final = 256  # files and settings of one project; the oldest are forgotten
 _MOST_EACH: Final = 16  # approved contents of one of them: branches differ, and one goes back and forth
 _MOST_BYTES: Final = 1 << 20
-_HASH: Final = late_pattern(r"[0-9a-f]{64}")
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
 Word = Literal["approved", "refused"]  # what the user says of a content
 _WORDS: Final[tuple[Word, ...]] = ("approved", "refused")
 _Noted = dict[Word, dict[str, list[str]]]
@@ -278,7 +277,7 @@ def _read_owned(path: Path) -> bytes:
         return file.read() if is_safe and status.st_size <= _MOST_BYTES else b""
 
 
-VALUE: Final = late_pattern(r"\{([a-z_][a-z0-9_.]*)\}", re.IGNORECASE)  # what a step names in braces
+VALUE: Final = re.compile(r"\{([a-z_][a-z0-9_.]*)\}", re.IGNORECASE)  # what a step names in braces
 _ASKING: Final = frozenset({"memory_inject", "inject_memories", "memory_recall_relevant"})
 
 

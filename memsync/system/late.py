@@ -1,4 +1,4 @@
-r"""What is made when it is used: a module, `name = late("memsync.room.name")`, and a pattern, `late_pattern(r"\w+")`."""
+"""A module that is imported when it is used: `name = late("memsync.room.name")`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Mapping
-    from typing import Any, AnyStr
+    from typing import Any
 
 
 def import_module(name: str) -> Any:
@@ -69,28 +68,3 @@ def import_pathlib() -> None:
 
     absent: dict[str, dict[str, Any]] = {"fnmatch": {}, "ntpath": {}, "warnings": {}}
     import_light("pathlib", **absent, **{"urllib.parse": {"quote_from_bytes": quote}})
-
-
-class _LatePattern:
-    def __init__(self, text: Any, flags: int) -> None:
-        self.pattern, self._late_flags = text, flags
-
-    def __getattr__(self, name: str) -> Any:
-        from memsync.system.patterns import compiled
-
-        value = getattr(compiled(self.pattern, self._late_flags), name)
-        setattr(self, name, value)  # from now on as quick as the pattern's own
-        return value
-
-
-def late_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Return what stands for the compiled *text* until it is used: a rule that a short text never reaches costs nothing."""
-    made: Any = _LatePattern(text, flags)
-    found: re.Pattern[AnyStr] = made
-    return found
-
-
-def keep_patterns() -> None:
-    """Keep the patterns that were compiled here for other processes, where any were."""
-    if patterns := sys.modules.get("memsync.system.patterns"):
-        patterns.keep()

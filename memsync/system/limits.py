@@ -10,8 +10,6 @@ import json
 import re
 from typing import Any, Final
 
-from memsync.system.late import late_pattern
-
 LARGEST_YAML: Final = 128 * 1024  # characters; the parser reads about 100 a millisecond at its slowest
 LARGEST_SETTINGS: Final = 512 * 1024  # characters of JSON or TOML in the settings of programs
 LARGEST_IMPORT: Final = 256 * 1024 * 1024  # bytes of a file with memories of others
@@ -20,8 +18,8 @@ DEEPEST: Final = 64  # levels of nesting; what people write by hand has six
 TOO_DEEP: Final = f"nested more than {DEEPEST} levels deep"
 MOST_NODES: Final = 5_000  # values in a YAML file, each alias counted as what it stands for
 
-_BRACKETS: Final = late_pattern(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
-_DOTTED: Final = late_pattern(
+_BRACKETS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_DOTTED: Final = re.compile(
     rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEEPEST}}}"""
 )  # a TOML key that tomllib takes gigabytes for: `a.a.a.a…`
 
