@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-# What `typing` offers, without its import, which costs as much as a bare Python.
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from memsync.agents.session import RecallSession
     from memsync.errors import MemsyncError

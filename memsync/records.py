@@ -5,19 +5,14 @@ Knows nothing of files, spelling on disk or search.
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from memsync.errors import AmbiguousId, InvalidMemory, MemoryNotFound, closest
-from memsync.system.late import late
 from memsync.system.named import NamedTuple
-
-if TYPE_CHECKING:
-    import datetime as dt
-else:
-    dt = late("datetime", keeps=True)  # a hook that has nothing to say needs none
 
 TYPE_ORDER: Final = ("context", "preference", "pattern", "fact")
 HEADINGS: Final[Mapping[str, str]] = MappingProxyType(
@@ -35,7 +30,7 @@ ALLOW_TAG: Final = "allow-secret"
 
 NO_EXTRA: Final[Mapping[str, Any]] = MappingProxyType({})
 
-Clock = Callable[[], "dt.datetime"]
+Clock = Callable[[], dt.datetime]
 Scope = Literal["project", "global", "stealth"]
 SCOPES: Final[tuple[Scope, ...]] = ("project", "stealth", "global")
 

@@ -64,7 +64,6 @@ def names_in(node: ast.AST, package: str) -> Iterator[str]:
     elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in (
         "import_module",
         "__import__",
-        "late",
     ):
         if node.args and isinstance(node.args[0], ast.Constant):
             yield str(node.args[0].value)
@@ -147,7 +146,6 @@ def test_no_two_rooms_import_each_other():
         ("import_module('memsync.store.files')", ["store.files"]),
         ("importlib.import_module('memsync.store.files').read()", ["store.files"]),
         ("import_module(f'memsync.store.{name}')", ["store"]),
-        ("late('memsync.store.files')", ["store.files"]),
         ("if TYPE_CHECKING:\n    from memsync.store import files", []),
         ("if TYPE_CHECKING:\n    pass\nelse:\n    from memsync.store import files", ["store.files"]),
         ("from memsync import __version__", []),
@@ -287,6 +285,12 @@ def test_no_command_with_an_index_makes_another(repo, words):
     loaded_by("memory", "remember", "CI needs Node 20", cwd=repo.root)
     loaded_by(*words, cwd=repo.root)
     assert loaded_by("memory", "recall", "Mondays", cwd=repo.root) & HEAVY == set()
+
+
+@pytest.mark.parametrize("word", ["_sre", "_thread", "marshal", "__import__(", "sys.modules["])
+def test_the_standard_library_is_used_as_it_is_documented(word):
+    pattern = re.compile(rf"(?<![\w.]){re.escape(word)}" + (r"\b" if word[-1].isalpha() else ""))
+    assert [name for name, path in KNOWN.items() if pattern.search(path.read_text(encoding="utf-8"))] == []
 
 
 def functions() -> Iterator[tuple[str, int]]:

@@ -11,12 +11,11 @@ import gc
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from memsync.agents import wire
-from memsync.system import deadline, standins
-from memsync.system.late import import_pathlib
+from memsync.system import deadline
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn
@@ -143,7 +142,6 @@ def _answer(event: str, client: str) -> None:
     if event == "session-start":
         from itertools import islice
 
-        import_pathlib()
         from memsync.system.processes import walk_up
 
         near = list(islice(walk_up(), _NEAR))
@@ -181,7 +179,6 @@ def _asks_for_nothing(client: str, payload: Mapping[str, Any], cwd: str) -> bool
     said = str(payload.get("prompt") or "")
     if not (small_talk(said) or said.lstrip().startswith("<")):  # the client puts its own words before the user's
         return False
-    import_pathlib()
     from memsync.agents.notes import pass_over
     from memsync.clients import known
 
@@ -231,7 +228,6 @@ def _ask_server(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -
 
 def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) -> None:
     _at_work.append(cwd)
-    import_pathlib()
     from memsync.clients import known
 
     sender = known.find(client)
@@ -247,8 +243,6 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
             _answered.append(event)
             _start_another(event, ground.layout, ground.loaded)
             return
-    if event == "session-end" or (event == "prompt" and ground is None):  # what follows reads and loads a lot
-        standins.take_out()
     from memsync.agents.hooks import answer
     from memsync.memories.project import Project
 

@@ -5,10 +5,11 @@ Whatever is odd is not quiet: then the hook looks at the memories, and guards th
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from memsync.agents.toolcall import ToolCall
 from memsync.memories import lookup
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -6,11 +6,11 @@ import contextlib
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from memsync.agents import wire
 from memsync.system.home import run_dir
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Final

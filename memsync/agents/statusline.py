@@ -10,8 +10,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.system import deadline, standins
-from memsync.system.late import import_pathlib
+from memsync.system import deadline
 
 if TYPE_CHECKING:
     from memsync.store.config import Loaded
@@ -48,7 +47,6 @@ def _read_input() -> dict[str, Any]:
 
 def describe(cwd: str, session: str) -> str:
     """Return the line for the *session* in the project around *cwd*: how many memories there are, and how many it was given."""
-    import_pathlib()
     from pathlib import Path
 
     from memsync.errors import MemsyncError
@@ -72,7 +70,6 @@ def _count(cwd: str, layout: Layout, loaded: Loaded) -> int:
     count = None if loaded.unreadable or layout.notes else open_reader(layout, loaded.settings).count_current()
     if count is not None:
         return count
-    standins.take_out()
     from memsync.memories.project import Project
 
     project = Project.open(cwd)

@@ -11,11 +11,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from memsync.system import deadline
 from memsync.system.home import run_dir
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from typing import Any, Final

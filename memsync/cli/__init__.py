@@ -34,7 +34,6 @@ def main() -> None:
         from memsync.git.hooks import run_in_time as hook
 
         sys.exit(hook(words[2:]))  # git's hooks wait for nothing that they do not need
-    _import_click()
     from memsync.cli.app import run
 
     _leave(run(words))
@@ -43,9 +42,9 @@ def main() -> None:
 def _leave(code: int) -> None:
     """Exit with *code*, and leave it to the system to take apart what nobody wants any more, unless somebody waits for that."""
     import atexit
+    import threading
 
-    threading = sys.modules.get("threading")
-    if atexit._ncallbacks() or (threading and threading.active_count() > 1):  # noqa: SLF001 - there is no other way to ask
+    if atexit._ncallbacks() or threading.active_count() > 1:  # noqa: SLF001 - there is no other way to ask
         sys.exit(code)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -55,41 +54,13 @@ def _leave(code: int) -> None:
     os._exit(code)
 
 
-def _import_click() -> None:
-    """Import click without what takes longer to load than click itself: its words have no translations, we no option that is a UUID, and no threads."""
-    from _thread import _local  # of threading, where it has the same name without the line
-
-    from memsync.system.late import import_light, import_pathlib
-
-    import_pathlib()
-    words = {"gettext": lambda text: text, "ngettext": lambda one, many, count: one if count == 1 else many}
-    import_light(
-        "click", inspect={"cleandoc": _clean}, gettext=words, uuid={"UUID": object}, threading={"local": _local}
-    )
-
-
-def _clean(text: str) -> str:
-    """Do what `inspect.cleandoc` does, which click asks for each option's help, mostly one line."""
-    if "\n" not in text and "\t" not in text:
-        return text.lstrip()
-    from inspect import cleandoc
-
-    return cleandoc(text)
-
-
 def _answer_client(words: list[str]) -> bool:
     """Do what an agent client waits for, without click; return whether everything is done."""
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
-        from memsync.system import standins
-
-        standins.put_in()
         from memsync.agents.entry import main as answer
 
         answer(words[1:])
     if words == ["statusline"]:
-        from memsync.system import standins
-
-        standins.put_in()
         from memsync.agents.statusline import main as show
 
         show()

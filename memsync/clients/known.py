@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from typing import Final
 
 from memsync.clients.facts import Client
 from memsync.errors import UsageError
-from memsync.system.late import import_module
 
 # Those with hooks, which `all` means; those that are told of the MCP server only; files that any client reads.
 ALL: Final = ("claude", "codex", "gemini", "copilot", "opencode", "qwen", "antigravity")

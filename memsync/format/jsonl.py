@@ -14,15 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memsync.format.codec import Line, bare, decode, encode, is_canonical
 from memsync.format.markers import read_marker
-from memsync.system.late import import_light, late
 from memsync.system.named import NamedTuple
 from memsync.system.texts import count
 
 if TYPE_CHECKING:
-    from memsync.format import spread
     from memsync.records import Memory
-else:
-    spread = late("memsync.format.spread")  # most files have none of it
 
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 HEAD: Final = 64  # bytes that tell the encoding of a file
@@ -106,7 +102,6 @@ def _lines(source: Iterable[bytes], known: Mapping[bytes, Line]) -> Iterator[Lin
 
 def _import_parser() -> Callable[[bytes], Any]:
     """Return a quick parser, whose import costs more than it saves for a few lines."""
-    import_light("orjson", inspect={})  # of which it wants nothing, but that of `dataclasses`
     from orjson import loads
 
     return loads
@@ -116,7 +111,6 @@ def encode_all(memories: Sequence[Memory]) -> list[bytes]:
     """Spell each of *memories* canonically; many by a quicker speller."""
     if len(memories) < _FEW:
         return [encode(memory) for memory in memories]
-    _import_parser()
     from memsync.format.many import encode_many
 
     return encode_many(memories)
@@ -137,6 +131,8 @@ def _winners(lines: Sequence[Line]) -> dict[str, int]:
 def problems(lines: Sequence[Line]) -> list[Problem]:
     """Return what a person should look at, in line order."""
     found = [Problem(n, line.problem, line.nameless) for n, line in enumerate(lines, 1) if line.problem]
+    from memsync.format import spread
+
     if stretches := spread.find(lines) if found else []:
         inside = {number for one in stretches for number in range(one.start + 1, one.end + 1)}
         said = count(sum(len(one.records) for one in stretches), "memory")

@@ -7,11 +7,11 @@ which stamps, it was made from; if one differs, only what changed is done again.
 from __future__ import annotations
 
 import json
-from _thread import RLock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
 from memsync.errors import StoreError

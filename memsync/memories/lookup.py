@@ -11,11 +11,11 @@ import sys
 import zlib
 from bisect import bisect_left
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from memsync.memories import commands
 from memsync.system.home import run_dir
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 from memsync.memories.finder import Finder
@@ -49,7 +49,7 @@ class Opened:
         self.journal = Journal(self.state, env)
         self.vetting = Vetting(layout, env)
         self._reader: CacheReader | None = None
-        self._mutex = allocate_lock()
+        self._mutex = Lock()
         self._take_settings(loaded or config.load(layout))
         self._reader = reader  # of the cache, which somebody has asked already by these settings
 

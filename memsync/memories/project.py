@@ -21,19 +21,15 @@ from memsync.store.changes import Exported
 from memsync.store.places import locate
 from memsync.store.state import Action, Usage
 from memsync.system.dataclass import replace
-from memsync.system.late import late
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memsync.memories import edits
     from memsync.memories.imports import Candidate, ImportReport
     from memsync.memories.overview import Stats, StoreStatus
     from memsync.skills.skills import Skills
     from memsync.store.watch import Watcher
-else:
-    edits = late("memsync.memories.edits")
 
 _ALL: Final = Filters()
 _EVERYTHING: Final = Filters(archived=True)
@@ -307,6 +303,8 @@ class Project(Opened):
         Raises:
             MemoryNotFound, AmbiguousId, Changed, StoreError: nothing was removed.
         """
+        from memsync.memories import edits
+
         return edits.forget(self, ref, scope, was=was)
 
     def purge(self, ref: str, scope: Scope | None = None) -> str:
@@ -327,6 +325,8 @@ class Project(Opened):
         Raises:
             MemoryNotFound, AmbiguousId, InvalidMemory, StoreError: nothing was written.
         """
+        from memsync.memories import edits
+
         return edits.restore(self, ref, scope)
 
     def import_(

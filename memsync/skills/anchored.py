@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from memsync.errors import MemsyncError
 from memsync.records import SKILL_PREFIX, Memory, derive_skill_id
+from memsync.skills import entries, file
 from memsync.skills.store import SkillStore
 from memsync.store.places import Place
-from memsync.system.late import late
 from memsync.system.named import NamedTuple
-
-if TYPE_CHECKING:
-    from memsync.skills import entries, file
-else:
-    entries, file = late("memsync.skills.entries"), late("memsync.skills.file")  # most skills have no anchors
 
 _KEY: Final = b"anchors"
 _LOADING: Final = "load it with get_skill or `memsync skill apply {}`"

@@ -6,28 +6,22 @@ What is replaced or removed stays in the local trash, from which `restore` takes
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from memsync.errors import InvalidSkill, MemsyncError, Remedy, SkillNotFound, blaming, closest
 from memsync.format.jsonl import Problem
+from memsync.skills import file as skillfile
+from memsync.skills.file import SkillFile
 from memsync.store import files
 from memsync.store.files import Stamp
 from memsync.store.lock import lock
 from memsync.store.places import Place
 from memsync.system import local
-from memsync.system.late import late
 from memsync.system.logs import Log
-
-if TYPE_CHECKING:
-    import shutil
-
-    from memsync.skills import file as skillfile
-    from memsync.skills.file import SkillFile
-else:
-    shutil, skillfile = late("shutil"), late("memsync.skills.file")  # a hook only looks which skills there are
 
 log = Log(__name__)
 

@@ -12,20 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memsync.errors import ConfigError, StoreError
-from memsync.store import files
+from memsync.store import files, trust, yamltext
 from memsync.store.places import Layout, Place
 from memsync.store.settings import ALIASES, KEYS, Settings, find_spec, name_of, parse_value
 from memsync.system.dataclass import dataclass, replace
-from memsync.system.late import late
-
-if TYPE_CHECKING:
-    from memsync.store import trust, yamltext
-else:
-    trust = late("memsync.store.trust")
-    yamltext = late("memsync.store.yamltext")  # most have no settings file
 
 
 @dataclass(frozen=True, slots=True)

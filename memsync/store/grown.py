@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from memsync.errors import MemsyncError
-from memsync.format import jsonl
+from memsync.format import jsonl, text_merges
 from memsync.format.codec import Line
-from memsync.format.late import text_merges
 from memsync.store import files
-from memsync.system.late import late
 from memsync.system.named import NamedTuple
-
-if TYPE_CHECKING:
-    import threading
-else:
-    threading = late("threading")
 
 _BLOCK: Final = 4096  # bytes of what is known, that must still stand before what is new
 _MOST: Final = 1 << 20  # new bytes; with more, reading all of it is no longer the larger part

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from memsync.errors import MemsyncError, blaming
-from memsync.format.late import pending
+from memsync.format import pending
 from memsync.store import files, local_history
 from memsync.store.lock import lock
 from memsync.store.places import STORE_DIR, WORKTREES, GitDirs, Layout, Place

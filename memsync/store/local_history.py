@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from memsync.errors import StoreError, blaming
-from memsync.format import jsonl
+from memsync.format import jsonl, pending
 from memsync.format.codec import Line, spell
-from memsync.format.late import pending
 from memsync.records import Memory, format_time, parse_time, same_but_for_time, utc_now
 from memsync.store import files
 from memsync.system.logs import Log

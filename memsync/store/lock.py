@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import _thread
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -121,8 +121,8 @@ else:
         with suppress(BlockingIOError):
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
-        # A Ctrl-C may come at any moment: a bare lock takes it, an Event or a Thread that starts would let go of its own lock twice.
-        own, turn, is_wanted = os.dup(fd), _thread.allocate_lock(), True
+        # A Ctrl-C may come at any moment: a bare lock takes it, an Event would let go of its own lock twice.
+        own, turn, is_wanted = os.dup(fd), threading.Lock(), True
         turn.acquire()
 
         def stand_in_line() -> None:
@@ -135,10 +135,10 @@ else:
         def is_mine(seconds: float) -> bool:
             return turn.acquire(timeout=max(0.0, start + min(seconds, wait) - time.monotonic()))
 
-        # The queue is the kernel's, and knows no time limit.
-        _thread.start_new_thread(stand_in_line, ())
         is_silent, is_taken = time.monotonic() < start + _SILENCE < start + wait, False
         try:
+            # The queue is the kernel's, and knows no time limit. A Ctrl-C may come before this returns, with the thread at work.
+            threading.Thread(target=stand_in_line, daemon=True).start()
             is_taken = is_mine(_SILENCE)
             if not is_taken:
                 if is_told and is_silent:

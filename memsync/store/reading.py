@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from _thread import RLock  # the module of threads is for those who start one
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from threading import RLock
+from typing import BinaryIO, Final
 
 from memsync.errors import StoreUnreadable
-from memsync.format import jsonl
+from memsync.format import jsonl, merge, pending, spread, text_merges
 from memsync.format.codec import Line
 from memsync.format.jsonl import Problem
-from memsync.format.late import merge, pending, spread, text_merges
 from memsync.records import Change, Memory, content_hash, sent_id
 from memsync.store import changes as diff
-from memsync.store import files, grown
+from memsync.store import files, grown, local_history
 from memsync.store.filters import find_maker
 from memsync.store.places import Place
 from memsync.store.table import Moved, Table
-from memsync.system.late import late
-
-if TYPE_CHECKING:
-    from memsync.store import local_history
-else:
-    local_history = late("memsync.store.local_history")
 
 _POINTER: Final = 256  # bytes of a pointer of git-lfs that are enough to know it
 Stamps = tuple[files.Stamp, files.Stamp]  # of the file and of the pending one

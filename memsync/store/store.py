@@ -11,26 +11,19 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from memsync.errors import MemoryNotFound, StoreError, blaming
-from memsync.format import codec, jsonl
+from memsync.format import codec, jsonl, merge, pending
 from memsync.format.codec import Line, bare
-from memsync.format.late import merge, pending
 from memsync.records import Change, Memory, format_time
 from memsync.store import changes as diff
-from memsync.store import files
+from memsync.store import checkout, files, local_history
 from memsync.store.changes import Exported
 from memsync.store.lock import lock
 from memsync.store.places import Place
 from memsync.store.reading import NOWHERE, Reading
 from memsync.store.table import Before, Moved, Table
-from memsync.system.late import late
-
-if TYPE_CHECKING:
-    from memsync.store import checkout, local_history
-else:
-    checkout, local_history = late("memsync.store.checkout"), late("memsync.store.local_history")
 
 _ATTEMPTS: Final = 10
 

@@ -14,19 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memsync import __version__
 from memsync.errors import ConfigError, StoreError
-from memsync.store import files, trust
+from memsync.store import files, trust, yamltext
 from memsync.store.places import WORKFLOWS, list_workflows
-from memsync.system.late import late
 from memsync.system.limits import LARGEST_YAML, read_json
 from memsync.system.logs import Log
 from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
-    from memsync.store import yamltext
     from memsync.store.config import Loaded
     from memsync.store.places import Layout
-else:
-    yamltext = late("memsync.store.yamltext")
 
 log = Log(__name__)
 

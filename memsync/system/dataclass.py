@@ -6,7 +6,8 @@ made here is one of `dataclasses` for everybody who asks: `dataclasses.replace`,
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from dataclasses import dataclass, field, fields, replace
     from typing import Any, Never

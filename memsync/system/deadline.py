@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from _thread import start_new_thread
+from threading import Thread
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -21,7 +21,7 @@ def start(seconds: float, last_words: Callable[[], int], *, own: float | None = 
 
     With *own* also after so many seconds of its own work, its start included: beside others it may be waiting for its turn.
     """
-    start_new_thread(_end, (seconds, own, last_words))
+    Thread(target=_end, args=(seconds, own, last_words), daemon=True).start()
     if not will_fork:  # a child could never set this clock again
         import faulthandler
 

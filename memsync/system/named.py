@@ -5,7 +5,8 @@ What is made here does all that `typing.NamedTuple` does. A class of which many 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import Any, NamedTuple
 else:
