@@ -88,9 +88,8 @@ def _export(store: Store, done: Synced) -> Synced:
     from memsync.git.conflict import resolve
     from memsync.store.checkout import is_unmerged
 
-    was_in_conflict = any(problem.is_conflict for problem in store.problems()) or (
-        bool(store.hold()) and is_unmerged(store.path)
-    )
+    # Of what a filter makes git leaves no markers, and of `git stash pop` no word that anything is under way.
+    was_in_conflict = any(problem.is_conflict for problem in store.problems()) or is_unmerged(store.path)
     exported = resolve(store) if was_in_conflict else store.export()
     return replace(
         done,

@@ -58,6 +58,21 @@ def test_sync_merges_what_a_user_reads_in_a_clone_without_the_driver(repo, kind)
     assert b'"content"' not in stored(repo)
 
 
+@pytest.mark.parametrize("kind", ["gzip", "lfs", "crypt"])
+def test_sync_merges_a_stash_in_a_clone_without_the_driver(repo, kind):
+    set_up(repo, kind)
+    part(repo)
+    repo.git("config", "--remove-section", "merge.memsync")
+    memsync("add", "A cable in the stash", cwd=repo.root)
+    repo.git("stash", "push", "-q")
+    write(repo, "A plug that came meanwhile")
+    said(repo, "stash", "pop", "-q", code=1)
+    assert "resolved the conflict" in memsync("sync", cwd=repo.root).out
+    repo.git("commit", "-qm", "merged")
+    wanted = {"The kettle of the base", "The socket of this side", "A cable in the stash", "A plug that came meanwhile"}
+    assert shown(repo.root) == wanted
+
+
 def test_what_a_hand_wrote_between_pointers_is_kept(repo):
     set_up(repo, "lfs")
     part(repo)
