@@ -24,6 +24,7 @@ from memsync.store import local_history
 from memsync.store.checkout import Checkout
 from memsync.store.filters import smudge
 from memsync.store.places import under_way
+from memsync.store.store import Store
 
 
 class Lost(NamedTuple):
@@ -85,7 +86,7 @@ def find_returned(project: Project) -> list[Lost]:
             id_: memory
             for id_, moment in removed.items()
             if (memory := store.get(id_)) and (memory.written_at or NEVER) <= moment
-            if id_ in before and same_but_for_time(before[id_].memory, memory)
+            if id_ in before and _came_before(store, memory, before[id_])
         }
         known = find_removed(project, back) if scope == "project" else set()
         found += [Lost(scope, memory) for id_, memory in sorted(back.items()) if id_ not in known]
@@ -110,6 +111,14 @@ def find_dropped(project: Project) -> list[str]:
         for id_ in live_lines(data)
         if not any(one.get(id_) for one in project.stores.values()) and not (id_ in last and last[id_].deleted_at)
     )
+
+
+def _came_before(store: Store, memory: Memory, last: Line) -> bool:
+    """Tell whether *memory* is what the *last* record before its removal says, or an earlier version that this machine had."""
+    if last.memory and (memory.written_at or NEVER) > (last.memory.written_at or NEVER):
+        return False  # an edit that the removal never saw
+    versions = local_history.find_versions(store.place.local, memory.id)
+    return any(same_but_for_time(line.memory, memory) for line in versions)
 
 
 def _read_last(project: Project) -> dict[Scope, dict[str, Line]]:

@@ -129,6 +129,15 @@ def test_a_forgotten_memory_that_is_back_is_named_unless_git_has_the_removal(hoo
     assert (shown(hooked.root), "forgotten here is back" in doctor(hooked)) == ({"first"}, True)
 
 
+def test_a_memory_that_was_edited_before_it_was_forgotten_is_named_when_its_committed_text_is_back(hooked):
+    (one,) = remember(hooked.root, TEXT)
+    hooked.git("commit", "-q", "--allow-empty", "-m", "one")
+    edit(hooked.root, one, "Deploys go through the green cluster")
+    forget(hooked.root, one)
+    hooked.git("checkout", "--", ".")
+    assert "forgotten here is back" in doctor(hooked)
+
+
 def test_a_forgotten_memory_that_was_brought_back_or_is_on_another_branch_is_not_named(hooked):
     hooked.git("branch", "before")
     forget(hooked.root, "mm-aaaaaa")
