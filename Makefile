@@ -29,7 +29,7 @@ explore: $(STAMP)  ## look for new examples that break a law; SEED=N repeats a r
 
 check-model: $(STAMP)  ## let clones meet in STEPS=N random steps, kill them KILLS=N times; SEED=N repeats it, SHORTEN=1 finds why it fails
 	@echo "seed $(SEED); repeat with: make check-model STEPS=$(STEPS) KILLS=$(KILLS) SEED=$(SEED)"
-	MEMSYNC_CHECK_STEPS=$(STEPS) MEMSYNC_CHECK_KILLS=$(KILLS) MEMSYNC_CHECK_SEED=$(SEED) MEMSYNC_CHECK_SHORTEN=$(SHORTEN) MEMSYNC_CHECK_OLDER=$(OLDER) \
+	MEMSYNC_CHECK_STEPS=$(STEPS) MEMSYNC_CHECK_KILLS=$(KILLS) MEMSYNC_CHECK_SEED=$(SEED) MEMSYNC_CHECK_SHORTEN=$(SHORTEN) MEMSYNC_CHECK_OLDER=$(abspath $(OLDER)) \
 		$(RUN)python -m pytest -q -rP -n auto tests/model tests/processes/test_kill_syncs.py $(ARGS)
 
 lint: style types types-windows  ## check style and types; with -j3 at the same time
