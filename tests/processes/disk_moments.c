@@ -41,8 +41,13 @@ static void act(void) {
     errno = saved;
 }
 
+/* Of a death each call on a store's files is a moment, of a hand in the memories those on the memories. */
+static int counts(const char *path) {
+    return path && strstr(path, what == 'k' ? "/.gobby" : path_of) && !strstr(path, "state.db");
+}
+
 static void at_path(const char *path) {
-    if (left > 0 && path && strstr(path, "/.gobby") && !strstr(path, "state.db") && --left == 0) act();
+    if (left > 0 && counts(path) && --left == 0) act();
 }
 
 static void at_file(int fd) {
