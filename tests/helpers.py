@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefork import command
+import prefork
 
 
 @dataclass(frozen=True)
@@ -94,15 +95,13 @@ def memsync(
     *words: str, cwd: Path, stdin: str | bytes = b"", env: Mapping[str, str] | None = None, timeout: float = 60
 ) -> Ran:
     """Run the real command in a process of its own."""
-    done = subprocess.run(
-        [*command(), *words],
-        cwd=cwd,
-        input=stdin.encode() if isinstance(stdin, str) else stdin,
-        capture_output=True,
-        env={**os.environ, "COLUMNS": "100", **(env or {})},
-        timeout=timeout,
-        check=False,
-    )
+    env = {**os.environ, "COLUMNS": "100", **(env or {})}
+    stdin = stdin.encode() if isinstance(stdin, str) else stdin
+    if prefork.is_on_path():
+        code, out, err = prefork.shared().run(words, cwd, env, stdin, timeout)
+        return Ran(code, out.decode(), err.decode())
+    command = [sys.executable, "-m", "memsync", *words]
+    done = subprocess.run(command, cwd=cwd, input=stdin, capture_output=True, env=env, timeout=timeout, check=False)
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
