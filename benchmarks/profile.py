@@ -144,7 +144,7 @@ def parts(place: Place, name: str, runs: int) -> Iterator[tuple[str, ...]]:
     yield _row(f"{len(others)} modules of others", of_others, min(alone) - base, "importing them alone", base)
     yield _row(f"{len(own)} modules of ours", of_own, _time_bytecode(own), "reading their bytecode", base)
     work = max(whole - base - of_own - of_others, 0.0)
-    yield _row("the work itself", work, _time_reading(place), "reading the cache, or a file without one", base)
+    yield _row("the work itself", work, _time_reading(place), "reading the index, or a file without one", base)
 
 
 def _row(what: str, ms: float, floor: float, floor_is: str, base: float) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def _row(what: str, ms: float, floor: float, floor_is: str, base: float) -> tupl
 
 
 def _time_reading(place: Place) -> float:
-    cache = place.memories.parent / "local" / "index" / "index.bin"
+    cache = place.memories.parent / "local" / "index.db"
     start = time.process_time()
     (cache if cache.exists() else place.memories).read_bytes()
     return (time.process_time() - start) * _MS

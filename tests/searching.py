@@ -11,6 +11,7 @@ from memsync.index.core import Index
 from memsync.index.embed import Meaning, choose
 from memsync.index.rank import Ranking, Record
 from memsync.memories.finder import Finder
+from memsync.memories.index_file import IndexFile
 from memsync.records import SCOPES, Change, Memory, Scope
 from memsync.store.places import Place
 from memsync.store.store import Store
@@ -90,15 +91,16 @@ def write(directory: Path, records: Iterable[Record]) -> None:
 
 def finder(stores: Stores, *, embedder: str = "none", stop_words: bool = True, cached: bool = True) -> Finder:
     """Return a finder as a new process has it; the model is opened once for all of them."""
-    made = Finder(stores, stores["project"].place if cached else None, embedder=embedder, stop_words=stop_words)
+    place = stores["project"].place if cached else None
+    file = IndexFile(stores, place, embedder=embedder, stop_words=stop_words)
     if embedder == "builtin":
-        made.meaning = BUILTIN
-    return made
+        file.meaning = BUILTIN
+    return Finder(stores, file, stop_words=stop_words, is_brief=False)
 
 
 def is_untouched(stores: Stores) -> bool:
-    """Tell whether no store was ever read: the cache alone gave the answer."""
-    return all(store.stamp is None for store in stores.values())
+    """Tell whether no index follows a store: the rows alone gave the answer."""
+    return all(store.followers.listener is None for store in stores.values())
 
 
 HELD = [

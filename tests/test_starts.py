@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from helpers import memsync, until
 
-from memsync import origin
+from memsync import Memsync, origin
 from memsync.clients import known
 from memsync.git import driver, hookfile
 from memsync.system import programs
@@ -121,7 +121,8 @@ def test_a_hook_that_ran_out_of_time_runs_nothing_of_the_repository(repo, home):
     started = programs.own("hook", "prompt", "--client", "claude")
     done = run(started, repo.root, asked, env)
     assert "gave nothing in 0.3 seconds" in done
-    until((repo.root / ".gobby" / "local" / "index" / "index.bin").exists)
+    with Memsync.open(repo.root) as project:
+        until(lambda: project.finder.file.describe()["fresh"])
     assert not (home / ".gobby" / "PWNED").exists()
 
 

@@ -220,7 +220,7 @@ def _save(turn: Turn, params: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _sync_import(turn: Turn, _: Mapping[str, Any]) -> Mapping[str, Any]:
     """Take in what others wrote to the files."""
-    from memsync.memories.unread import count_all
+    from memsync.memories.listing import count_all
 
     return {"memories": count_all(turn.session.project)}
 

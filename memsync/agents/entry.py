@@ -246,7 +246,7 @@ def _answer_here(event: str, client: str, cwd: str, payload: Mapping[str, Any]) 
     from memsync.agents.hooks import answer
     from memsync.memories.project import Project
 
-    with Project(ground.layout, loaded=ground.loaded, reader=ground.reader) if ground else Project.open(cwd) as project:
+    with Project(ground.layout, loaded=ground.loaded, index=ground.file) if ground else Project.open(cwd) as project:
         project.be_brief()
         reply: Reply = answer(project, sender, event, payload, _NAME)
         try:

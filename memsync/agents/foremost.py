@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from memsync.agents.injection import Rules
 from memsync.memories.filters import sort_by_importance
+from memsync.memories.listing import read_foremost
 from memsync.memories.project import Project
 from memsync.memories.reach import walk
 from memsync.memories.results import Entry
-from memsync.memories.unread import read_foremost
 from memsync.memories.work import is_elsewhere
 from memsync.records import Memory, Scope
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 Record = tuple[Project, Scope, Memory]  # of whose store it is
 
-_SPARE: Final = 2  # times the wanted, that are read where the heads in the cache tell which are worth most
+_SPARE: Final = 2  # times the wanted, that are read where the index tells which are worth most
 
 
 def find_important(session: RecallSession, rules: Rules, wanted: int, here: Path) -> tuple[list[Entry], int]:
     """Return the *wanted* most important memories that *rules* let pass, and how many the ledger kept back.
 
-    Those that the heads in the cache put first are enough, unless the rules keep back too many of them.
+    Those that the index puts first are enough, unless the rules keep back too many of them.
     """
     project, now = session.project, session.project.clock()
     best: list[Entry] = []

@@ -8,11 +8,11 @@ import math
 import os
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from memsync.errors import ConfigError, MemsyncError
+from memsync.errors import MemsyncError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.reach import locate_above
@@ -21,11 +21,9 @@ from memsync.store.debounce import Debouncer
 from memsync.store.files import stamp
 from memsync.store.places import CONFIG, locate
 from memsync.store.trust import Approvals
-from memsync.system import heap, programs
+from memsync.system import heap
 
 if TYPE_CHECKING:
-    from subprocess import Popen
-
     from memsync.memories.results import Entry
 
 log = logging.getLogger(__name__)
@@ -120,23 +118,12 @@ class Live:
                 gc.collect()  # it goes round in itself, and the next one holds as much
             project = Project.open(self.start, clock=self._clock, env=self._env)
             project.stores.be_brief()  # until it rests
-            with suppress(ConfigError):  # whoever searches is told
-                project.finder.elsewhere.start = self._start_making
             self._resources.callback(project.close)
             self._resources.enter_context(project.watcher())
             self._project, self._opened = project, appearance
             self._rest = _debouncer(project.settings.export_debounce if self._quiet is None else self._quiet)
             self._tidy_when_quiet()
         return self._project
-
-    def _start_making(self) -> Popen[bytes]:
-        """Start a process that makes the index of our project, as far as it is missing."""
-        from subprocess import DEVNULL, Popen
-
-        words = programs.own("-C", str(self.start.absolute()), "index", "rebuild", "--missing")
-        process = Popen(words, env=programs.child_env(self._env), stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
-        threading.Thread(target=process.wait, daemon=True).start()  # it goes on when the index is there
-        return process
 
     def _appearance(self) -> Hashable:
         """Return what would be read differently by a process that starts now: where the stores are, and the settings."""
@@ -172,7 +159,6 @@ class Live:
                 is_behind = self._project.is_behind
                 self._project.close()
                 self._screen_some(self._project, is_behind=is_behind)
-                self._project.rest()
                 self._project.stores.close()  # which the screening has opened again
                 heap.trim()
         except (MemsyncError, OSError) as error:

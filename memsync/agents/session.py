@@ -15,10 +15,10 @@ from memsync.agents.matched import HELPED, LEDGER
 from memsync.agents.notes import NOTHING
 from memsync.agents.triage import small_talk
 from memsync.memories.filters import SHOWN, Filters, least_confidence, together
+from memsync.memories.listing import read_named
 from memsync.memories.project import Project
 from memsync.memories.reach import own, search_all, walk
 from memsync.memories.results import Entry, Hit, Recall
-from memsync.memories.unread import read_named
 from memsync.memories.work import is_here
 from memsync.records import SKILL_PREFIX
 

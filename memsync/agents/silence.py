@@ -15,7 +15,7 @@ from memsync.agents.notes import NOTHING, find_usual, note_nothing, scope_of, se
 from memsync.agents.triage import small_talk
 from memsync.clients.facts import Client
 from memsync.errors import MemsyncError
-from memsync.memories.asking import CacheReader, open_reader
+from memsync.memories.index_file import IndexFile, open_index
 from memsync.records import utc_now
 from memsync.store.config import Loaded
 from memsync.store.places import Layout
@@ -23,11 +23,11 @@ from memsync.system.named import NamedTuple
 
 
 class Ground(NamedTuple):
-    """Where a prompt is asked, the settings in force, and what answers by the cache."""
+    """Where a prompt is asked, the settings in force, and what answers by the index."""
 
     layout: Layout
     loaded: Loaded
-    reader: CacheReader
+    file: IndexFile
 
 
 def find_ground(client: Client, payload: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> Ground | None:
@@ -39,7 +39,7 @@ def find_ground(client: Client, payload: Mapping[str, Any], cwd: str, env: Mappi
     if layout.git is not None and layout.root != layout.git.root:
         return None  # there may be a store above
     with suppress(MemsyncError):
-        return Ground(layout, loaded, open_reader(layout, loaded.settings))
+        return Ground(layout, loaded, open_index(layout, loaded.settings))
     return None
 
 
@@ -48,7 +48,7 @@ def is_unanswered(ground: Ground, client: Client, payload: Mapping[str, Any]) ->
     text = client.prompt(str(client.read(payload).get("prompt") or ""))
     floor = ground.loaded.settings.recall_threshold
     with suppress(MemsyncError):
-        return not (small_talk(text) or any(ground.reader.can_reach(one, floor) for one in list_questions(text)))
+        return not (small_talk(text) or any(ground.file.can_reach(one, floor) for one in list_questions(text)))
     return False
 
 

@@ -64,10 +64,11 @@ def describe(cwd: str, session: str) -> str:
 
 
 def _count(cwd: str, layout: Layout, loaded: Loaded) -> int:
-    """Return how many memories are not archived: by the cache, or else by the stores."""
-    from memsync.memories.asking import open_reader
+    """Return how many memories are not archived: by the index, or else by the stores."""
+    from memsync.memories.index_file import open_index
+    from memsync.memories.listing import count_current
 
-    count = None if loaded.unreadable or layout.notes else open_reader(layout, loaded.settings).count_current()
+    count = None if loaded.unreadable or layout.notes else open_index(layout, loaded.settings).ask(count_current)
     if count is not None:
         return count
     from memsync.memories.project import Project

@@ -22,7 +22,7 @@ def status(project: Project, /) -> Answer:
     Example:
       memsync index status --json
     """
-    value = project.finder.status()
+    value = project.finder.file.describe()
     state = "fresh" if value["fresh"] else "made anew, as far as needed, by the next recall"
     lines = [
         f"{value['path'] or 'not cached: there is no store yet'}",
@@ -45,6 +45,6 @@ def rebuild(project: Project, /, *, missing: bool) -> Answer:
     finder = project.finder
     count = len(finder.index) if missing else finder.rebuild()
     project.screen_all()
-    value = {"memories": count, **finder.status()}
+    value = {"memories": count, **finder.file.describe()}
     degraded = f"; by words only, because {value['degraded']}" if value["degraded"] else ""
     return Answer(value, f"indexed {memories(count)} with {value['embedder']}{degraded}")

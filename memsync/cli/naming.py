@@ -13,9 +13,9 @@ from memsync.cli import render
 from memsync.cli.words import is_dialogue
 from memsync.errors import MemoryNotFound, MemsyncError, Remedy, UsageError
 from memsync.memories.filters import Filters
+from memsync.memories.listing import knows
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
-from memsync.memories.unread import knows
 from memsync.records import Scope, shown_id
 
 _MARKS: Final = ("mm-", "odd-")  # what the ids begin with that we make and show

@@ -25,7 +25,6 @@ from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors, quantise, stack
 from memsync.records import Change, Memory, Scope
 from memsync.system import progress
-from memsync.system.heap import give_back_nothing
 from memsync.system.texts import count
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ _NO_VECTOR: Final = 0  # in the place of a text's key, which is never 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrays:
-    """All that is derived from records, slot by slot, as built or as mapped from a cache.
+    """All that is derived from records, slot by slot, as built or as loaded from the database.
 
     `keys` tell which record a slot was made from, `texts` what was embedded.
     """
@@ -59,13 +58,11 @@ class Index:
     """Records searchable by words, by likeness of words, and by meaning.
 
     The same records give the same answers, whatever the order they came in and
-    whether the arrays were built or mapped. Threads may share it.
+    whether the arrays were built or loaded. Threads may share it.
     """
 
     def __init__(self, records: Sequence[Record], meaning: Meaning | None, *, stop_words: bool = True) -> None:
         self._mutex = threading.RLock()
-        # of what was read of mapped arrays, between the parts of a search
-        self.let_go: Callable[[], object] = give_back_nothing
         self._meaning = meaning
         self._tokenizer = Tokenizer(stop_words=stop_words)
         self._synonyms = Synonyms(self._tokenizer.terms)
@@ -176,7 +173,6 @@ class Index:
                 if change.after:
                     slots[change.id] = len(self._records)
                     self._put((scope, change.after), next(vectors))
-            self.let_go()
 
     def _rebuild(self, scope: Scope, after: Mapping[str, Memory | None]) -> None:
         kept = [r for r in self._records if r and not (r[0] == scope and r[1].id in after)]
@@ -230,17 +226,9 @@ class Index:
         return len(self._records) - len(self._dead)
 
     def snapshot(self) -> tuple[list[Record], Arrays]:
-        """Return the live records and their arrays in the same order, for a cache."""
+        """Return the live records and their arrays in the same order, for the database."""
         with self._mutex:
             return [record for record in self._records if record], self.arrays()
-
-    def adopt(self, known: Arrays) -> None:
-        """Have *known*, our arrays as a cache holds them, instead of our own, which take memory; others are left alone."""
-        with self._mutex:
-            alive = self._alive()
-            if np.array_equal(self._keys[alive], known.keys) and np.array_equal(self._texts[alive], known.texts):
-                self._records = [record for record in self._records if record]
-                self._hold(known)
 
     def arrays(self) -> Arrays:
         """Return the arrays of the live records, without gaps."""
@@ -274,9 +262,8 @@ class Index:
         """Return the best *limit* of the allowed records, and how far to trust the first *weighed*."""
         with self._mutex:
             query = parse(text, self._tokenizer, places=weighed > 0)
-            found = gather(query, self._lexical, self._spelling, self._synonyms, len(self._records), self.let_go)
+            found = gather(query, self._lexical, self._spelling, self._synonyms, len(self._records))
             candidates = self._candidates(text, query, found)
-            self.let_go()
             return rank(query, candidates, limit=limit, allow=allow, is_mine=is_mine, weighed=weighed)
 
     def _candidates(self, text: str, query: Query, found: Evidence) -> Candidates:
@@ -341,7 +328,7 @@ class Index:
         self._make_missing(len(asked[0]))
         if self._vectors is None:
             return None
-        likeness = self._vectors.likeness(*asked, wordy, self.let_go)
+        likeness = self._vectors.likeness(*asked, wordy)
         likeness[(wordy == 0) & (likeness < WORDLESS)] = 0.0
         return weight * likeness
 

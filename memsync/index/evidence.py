@@ -13,10 +13,9 @@ import numpy as np
 
 from memsync.index.lexical import saturate
 from memsync.index.scale import EXACT, PATIENCE, WIDENED
-from memsync.system.heap import give_back_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,21 +40,14 @@ class Evidence:
     called: Mapping[str, Sequence[tuple[Words, float]]]
 
 
-def gather(
-    query: Query,
-    lexical: Lexical,
-    spelling: Spelling,
-    synonyms: Synonyms,
-    slots: int,
-    let_go: Callable[[], object] = give_back_nothing,
-) -> Evidence:
-    """Score *slots* records for *query*; the mapped postings are *let_go* as they are read.
+def gather(query: Query, lexical: Lexical, spelling: Spelling, synonyms: Synonyms, slots: int) -> Evidence:
+    """Score *slots* records for *query*.
 
     The sum of found weights is divided by the sum asked for plus that of
     PATIENCE unseen words: one matching word never looks like a full match,
     and a long prompt is not asked to match in full.
     """
-    tally = _Tally(lexical, slots, len(query.chunks), let_go)
+    tally = _Tally(lexical, slots, len(query.chunks))
     asked, exact = 0.0, 0
     alike: dict[str, Sequence[tuple[str, float]]] = {}
     called: dict[str, Sequence[tuple[Words, float]]] = {}
@@ -73,7 +65,6 @@ def gather(
             others = [*(((word,), share) for word, share in alike[term]), *called[term]]
             likes = [(words, share * min(weight, *map(lexical.weight, words))) for words, share in others]
             tally.add_best([((term,), weight), *likes])
-            let_go()
     if exact:
         tally.exact /= exact * lexical.ceiling
     scores = tally.scores / (asked + PATIENCE * lexical.ceiling)
@@ -83,8 +74,8 @@ def gather(
 class _Tally:
     """Adds up what the terms of a query count in each slot: not one by one, for that takes six times as long."""
 
-    def __init__(self, lexical: Lexical, slots: int, asked: int, let_go: Callable[[], object]) -> None:
-        self._lexical, self._let_go = lexical, let_go
+    def __init__(self, lexical: Lexical, slots: int, asked: int) -> None:
+        self._lexical = lexical
         self._norms = lexical.norms(asked)
         self._scores, self.exact = np.zeros(slots), np.zeros(slots)
         self._slots: list[NDArray[np.int32]] = []  # of each term that is not yet added
@@ -140,7 +131,6 @@ class _Tally:
             gains[start : start + len(known)] = known
         self._scores = self._scores + np.bincount(slots, gains, len(self._scores))
         self._slots, self._counts, self._weights, self._known, self._waiting = [], [], [], [], 0
-        self._let_go()
 
     def _gains_of(
         self, slots: Sequence[NDArray[Any]], counts: Sequence[NDArray[Any]], weights: Sequence[float]

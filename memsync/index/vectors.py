@@ -8,20 +8,17 @@ bits sieve first: 512 of 4,000 records keep 99.9 % of the top ten.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from memsync.index.embed import LEVELS
 from memsync.index.scale import SIEVED
-from memsync.system.heap import give_back_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
-
-_BLOCK: Final = 1 << 22  # bytes of mapped rows in memory at once: a system may map 2 MB around the one that is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,31 +116,23 @@ class Vectors:
         first = len(self._rows.scales)
         return (self._rows, slot) if slot < first else (self._late, slot - first)
 
-    def likeness(
-        self,
-        whole: list[int],
-        scale: float,
-        wordy: NDArray[np.float64],
-        let_go: Callable[[], object] = give_back_nothing,
-    ) -> NDArray[np.float64]:
+    def likeness(self, whole: list[int], scale: float, wordy: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how near each sieved slot is to the vector *whole* x *scale*, 0 to 1; 0 elsewhere.
 
         Sieved are the SIEVED slots nearest by sign bits and the SIEVED best
         of *wordy*, with ties, so that the choice hangs on no slot order.
-        After each part of mapped rows they are *let_go*.
         """
         vector = np.array(whole, np.float32)
         chosen = self._near(np.packbits(vector > 0))
-        let_go()
         chosen |= wordy >= _sieve_edge(wordy)
         slots = np.flatnonzero(chosen)
         rows, late = self._parts()
         if self._used:
             first = len(rows.scales)
-            known = _scaled_dots(rows, slots[slots < first], vector, let_go)
-            cosines = np.concatenate((known, _scaled_dots(late, slots[slots >= first] - first, vector, let_go)))
+            known = _scaled_dots(rows, slots[slots < first], vector)
+            cosines = np.concatenate((known, _scaled_dots(late, slots[slots >= first] - first, vector)))
         else:
-            cosines = _scaled_dots(rows, slots, vector, let_go)
+            cosines = _scaled_dots(rows, slots, vector)
         cosines *= scale
         near = np.zeros(len(wordy))
         near[slots] = np.maximum((cosines - self._unrelated) / (1 - self._unrelated), 0.0)
@@ -168,19 +157,11 @@ def _distances(rows: Rows, signs: NDArray[np.uint8]) -> NDArray[np.uint16]:
     return far
 
 
-def _scaled_dots(
-    rows: Rows, slots: NDArray[np.int64], vector: NDArray[np.float32], let_go: Callable[[], object]
-) -> NDArray[np.float64]:
-    """Return the product of *vector* with the row of each of *slots*, which rise; what is read is *let_go* part by part."""
-    step = _BLOCK // len(vector) + 1
-    is_small = len(rows.scales) <= step
-    parts = [slots] if is_small else np.split(slots, slots.searchsorted(np.arange(step, len(rows.scales), step)))
-    found = []
-    for part in parts:
-        dots = rows.numbers.take(part, 0).astype(np.float32) @ vector
-        found.append(dots.astype(np.float64) * rows.scales.take(part))
-        let_go()
-    return found[0] if is_small else np.concatenate(found)
+def _scaled_dots(rows: Rows, slots: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the product of *vector* with the row of each of *slots*."""
+    dots = rows.numbers.take(slots, 0).astype(np.float32) @ vector
+    scaled: NDArray[np.float64] = dots.astype(np.float64) * rows.scales.take(slots)
+    return scaled
 
 
 def _sieve_edge(scores: NDArray[np.float64]) -> float:

@@ -139,7 +139,7 @@ def _list_anchored(project: Project) -> Iterator[tuple[Scope, Memory, Anchored |
 
     The memories of a store come in the order of their ids, whether they were found by the heads in the cache or among all.
     """
-    from memsync.memories.unread import read_anchored
+    from memsync.memories.listing import read_anchored
     from memsync.skills.anchored import list_anchored
 
     if (found := read_anchored(project)) is None:

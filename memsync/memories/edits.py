@@ -219,28 +219,28 @@ def resolve_refs(project: Project, refs: Iterable[str]) -> tuple[Entry, ...]:
 
 
 def expect_write(project: Project, store: Store) -> None:
-    """Have the finder there before a write, so that it can say what that changes."""
-    if store.place.directory.is_dir():  # else the write makes it, and the cache may belong there
+    """Have the index there before a write, so that it knows the lines of *store*, and can say what changes."""
+    if store.place.directory.is_dir():  # else the write makes it, and the index may belong there
         with suppress(MemsyncError):
-            project.finder.expect_write(store)
+            store.known = project.finder.file.known_of(store.place.scope)
 
 
-def prepare_write(project: Project, store: Store, *, whole: bool = False) -> None:
-    """Have *store* read, *whole* as with its lock: in a large one that takes long, so it is done before others must wait for us."""
+def prepare_write(project: Project, store: Store) -> None:
+    """Have *store* read: in a large one that takes long, so it is done before others must wait for us."""
     expect_write(project, store)
-    store.refresh(whole=whole)
+    store.refresh()
     store.by_hash("")
 
 
 def expect_edit(project: Project, scope: Scope | None) -> None:
-    """Have the lines of the store of *scope*, or of all, taken from the cache: one memory among them is about to be changed."""
+    """Have the lines of the store of *scope*, or of all, known by the index: one memory among them is about to be changed."""
     for store in [project.store(scope)] if scope else project.stores.values():
         expect_write(project, store)
 
 
 def forget(project: Project, ref: str, scope: Scope | None, *, keep: bool = True, was: Memory | None = None) -> Entry:
     """Remove the memory that *ref* names, and return it; `Project.forget` says more."""
-    if keep:  # else the cache goes, too
+    if keep:  # else the index goes, too
         expect_edit(project, scope)
     entry = get_own(project, ref, scope)
     store = project.store_to_write(entry.scope)

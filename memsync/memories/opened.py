@@ -9,6 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 from memsync.memories.finder import Finder
+from memsync.memories.index_file import IndexFile
 from memsync.memories.journal import Journal
 from memsync.memories.stores import Stores
 from memsync.memories.vetting import Vetting
@@ -19,7 +20,6 @@ from memsync.store.store import Store
 from memsync.system.dataclass import replace
 
 if TYPE_CHECKING:
-    from memsync.memories.asking import CacheReader
     from memsync.memories.screening import Screening
 
 # Whether a new and an old text say the same, and why; None: nobody could be asked.
@@ -36,7 +36,7 @@ class Opened:
         clock: Clock = utc_now,
         env: Mapping[str, str] = os.environ,
         loaded: config.Loaded | None = None,
-        reader: CacheReader | None = None,
+        index: IndexFile | None = None,
     ) -> None:
         self.layout = layout
         self.clock = clock
@@ -48,10 +48,10 @@ class Opened:
         self.state = self.stores.state
         self.journal = Journal(self.state, env)
         self.vetting = Vetting(layout, env)
-        self._reader: CacheReader | None = None
         self._mutex = Lock()
+        self._index: IndexFile | None = None
         self._take_settings(loaded or config.load(layout))
-        self._reader = reader  # of the cache, which somebody has asked already by these settings
+        self._index = index  # which somebody has asked already by these settings
 
     @cached_property
     def screening(self) -> Screening:
@@ -77,8 +77,8 @@ class Opened:
         """Put *loaded* in force; what was made from other settings is made again."""
         self.loaded, self.settings = loaded, loaded.settings
         self._author: str | None = None
-        self._finder: Finder | None = None  # its cache may belong elsewhere now
-        self._reader = None
+        self._finder: Finder | None = None  # its index may belong elsewhere now
+        self._index = None
         self.vetting.use(loaded.settings.allow_secrets)
         self.stores.follow(loaded.settings)
 
@@ -125,11 +125,6 @@ class Opened:
         self.stores.be_brief()
         self.is_brief = True
 
-    def rest(self) -> None:
-        """Hold no more memory than is needed until somebody searches again."""
-        if self._finder:
-            self._finder.rest()
-
     @property
     def finder(self) -> Finder:
         """What answers queries over all stores: one for all threads, because a store tells one index what changes.
@@ -143,14 +138,9 @@ class Opened:
         with self._mutex:
             if self._finder is not None:
                 return self._finder
-            settings, place = self.settings, self.stores.cache_place
-            finder = Finder(
-                self.stores,
-                place,
-                embedder=settings.embedder,
-                stop_words=settings.stop_words,
-                reader=self._reader,
-            )
-            finder.file.keeps = self.is_brief
-            self._finder = finder
-            return finder
+            settings = self.settings
+            if (file := self._index) is None:
+                embedder, stop_words = settings.embedder, settings.stop_words
+                file = IndexFile(self.stores, self.stores.index_place, embedder=embedder, stop_words=stop_words)
+            self._finder = Finder(self.stores, file, stop_words=settings.stop_words, is_brief=self.is_brief)
+            return self._finder

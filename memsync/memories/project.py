@@ -131,7 +131,7 @@ class Project(Opened):
         Raises:
             MemoryNotFound, AmbiguousId
         """
-        from memsync.memories.unread import find_one
+        from memsync.memories.listing import find_one
 
         return (None if scope else find_one(self, ref)) or self.get(ref, scope)
 
@@ -181,7 +181,7 @@ class Project(Opened):
         """Return the memories that pass *filters*, most important first; with *order*, what is less by that comes first."""
         found = None
         if limit is not None and order is None:
-            from memsync.memories.unread import list_first
+            from memsync.memories.listing import list_first
 
             found = list_first(self, filters, limit)
         if found is None:

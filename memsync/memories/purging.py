@@ -44,7 +44,7 @@ def purge(project: Project, ref: str, scope: Scope | None) -> str:
             _drop_rows(place.local, ids - left, texts, private=place.private)
     finally:
         with suppress(MemsyncError):
-            project.finder.drop()
+            project.finder.file.drop()
     undoing.forget_steps(project, ids, texts)
     project.journal.note_change(f"purged {shown_id(id_)}")
     return id_

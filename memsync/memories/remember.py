@@ -153,7 +153,7 @@ def _vet(project: Project, memory: Memory, scope: Scope, replaces: Sequence[Entr
 
 def _look_ahead(project: Project, draft: Draft) -> Ahead | None:
     store = project.store_to_write(draft.scope)
-    prepare_write(project, store, whole=True)
+    prepare_write(project, store)
     return look_ahead(project, store, draft.memory.content, {entry.id for entry in draft.replaces})
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsync.errors import MemoryNotFound, NoStore, Remedy, StoreError
-from memsync.memories.asking import find_cache_place
+from memsync.memories.index_file import find_place
 from memsync.records import Memory, Scope, find_id
 from memsync.store.files import make_dirs
 from memsync.store.identity import key_file, read_mark, write_key, write_mark
@@ -97,9 +97,9 @@ class Stores(Mapping[Scope, Store]):
             keep_key(self._layout)
 
     @property
-    def cache_place(self) -> Place | None:
+    def index_place(self) -> Place | None:
         """Where the index is kept."""
-        return find_cache_place(self._layout, stealth=self._is_stealth)
+        return find_place(self._layout, stealth=self._is_stealth)
 
     def find(self, ref: str, scope: Scope | None = None) -> tuple[Scope, Memory]:
         """Return the memory that *ref* names, an id or an unambiguous prefix, and where it is.

@@ -298,7 +298,7 @@ def _hash_all(memories: Iterable[Memory | None]) -> list[str]:
 
 
 def _find_path(project: Project) -> Path | None:
-    place = project.stores.cache_place
+    place = project.stores.index_place
     if place and place.scope == "project" and project.layout.stealth and not (place.local / _FILE).exists():
         # The first share makes the project's store: what was noted before stays where it is.
         private = project.layout.stealth.local / _FILE

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from memsync.errors import ExportRefused
 from memsync.format import jsonl
 from memsync.format.codec import NEVER, LateLine, Line, bare, edit
-from memsync.index.heads import number_form
+from memsync.index.head import number_form
 from memsync.records import Change, Memory, content_hash, format_time, normal_form, parse_time, tick
 from memsync.system.dataclass import dataclass
 from memsync.system.texts import count
@@ -27,25 +27,6 @@ class Exported:
     path: Path
     changed: bool
     held: str | None = None
-
-
-Span = tuple[
-    int, int, int, Line
-]  # file (0 is that of memories, 1 the pending one), first byte, byte behind the last, line
-
-
-def find_spans(lines: Sequence[Line], ends: tuple[int, int], current: Mapping[str, Line]) -> dict[str, Span]:
-    """Return, by id, where in the two files, which end at *ends*, each live memory's line is; not of one that was merged."""
-    found: dict[str, Span] = {}
-    for file, (first, last) in enumerate(((0, ends[0]), ends)):
-        part = lines[first:last]
-        starts = list(accumulate(jsonl.sizes_of(part), initial=0))  # each has a newline, and the next begins behind it
-        found |= {
-            id_: (file, start, after - 1, line)
-            for id_, line, start, after in zip(jsonl.ids_of(part), part, starts, starts[1:], strict=False)
-            if id_ is not None and current.get(id_) is line and line.is_record
-        }
-    return found
 
 
 def compare_lines(before: Mapping[str, Line], after: Mapping[str, Line]) -> list[Change]:
@@ -115,18 +96,13 @@ class Hashes:
     All texts are hashed when a hash is asked for, or a text often: for a few texts it is quicker to look through them.
     """
 
-    def __init__(
-        self,
-        current: Callable[[], Mapping[str, Line]],
-        alike: Callable[[int], Iterable[Line]],
-        replacing: Callable[[], Iterable[Line]],
-    ) -> None:
-        self._current, self._alike = current, alike
+    def __init__(self, current: Callable[[], Mapping[str, Line]]) -> None:
+        self._current = current
         self._ids: dict[int, tuple[str, ...]] | None = None  # by the first half of the hash, in order
         self._asked = 0
         from collections import Counter
 
-        self.superseded = Counter(old for memory in list_replacing(replacing()) for old in memory.supersedes)
+        self.superseded = Counter(old for memory in list_replacing([*current().values()]) for old in memory.supersedes)
 
     def find(self, hash_: str, text: str = "") -> Iterable[str]:
         """Return the ids of the memories that may have that hash, which *text* has if it is given; none without one."""
@@ -135,7 +111,7 @@ class Hashes:
         self._asked += 1
         if self._ids is None and text and self._asked <= _FEW:
             form = normal_form(text)
-            return _list_alike(self._alike(number := number_form(form)), number, form)
+            return _list_alike([*self._current().values()], number_form(form), form)
         if self._ids is None:
             self._ids = {}
             for line in self._current().values():

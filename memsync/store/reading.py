@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
+from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import RLock
 from typing import BinaryIO, Final
@@ -15,11 +14,12 @@ from memsync.format.codec import Line
 from memsync.format.jsonl import Problem
 from memsync.records import Change, Memory, content_hash, sent_id
 from memsync.store import changes as diff
-from memsync.store import files, grown, local_history
+from memsync.store import files, local_history
 from memsync.store.filters import find_maker
+from memsync.store.grown import Known
 from memsync.store.places import Place
-from memsync.store.table import Moved, Table
 
+_LARGE: Final = 1 << 16  # bytes of a file from which on its known lines are worth asking for
 _POINTER: Final = 256  # bytes of a pointer of git-lfs that are enough to know it
 Stamps = tuple[files.Stamp, files.Stamp]  # of the file and of the pending one
 NOWHERE: Final = (files.ABSENT, files.ABSENT)
@@ -30,20 +30,18 @@ class Reading:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        # Returns the lines of an open file with that stamp, to be read late, all of them or one by one, or None; nothing may wait.
-        self.recognise: Callable[[files.Stamp, BinaryIO], list[Line] | Table | None] | None = None
+        self.known: Callable[[], Mapping[bytes, Line]] = (
+            dict  # lines that are known by their bytes before the first look
+        )
         self._mutex = RLock()
         self._stamp: Stamps | None = None
-        self._table: Table | None = None  # stands for all lines until somebody wants them
-        self._is_dropped = False  # it was, and the lines are not there yet: who asks without the lock waits
-        self._all: list[Line] = []  # of the file, then of the pending one, then what had to be merged
-        self._ends = (0, 0)  # where in _all the two files end
-        self._by_id: dict[str, Line] = {}
+        self._lines: list[Line] = []  # of the file, then of the pending one, then what had to be merged
+        self._ends = (0, 0)  # where in _lines the two files end
+        self._current: dict[str, Line] = {}
         self._in_conflict = False  # by git
         self._is_split = False  # a record has two versions by a merge of text, or several lines by a formatter
         self._repeated: Collection[str] = ()  # the ids that had several lines when the file was read
         self.followers = diff.Followers()
-        self._later = grown.Later(self._mutex)
         self._written: list[Line] = []  # by the export that just ends
         self._ordered: Stamps = NOWHERE  # what the files looked like after the last export
 
@@ -56,56 +54,42 @@ class Reading:
         """
         return files.resolve_inside(self.place.memories, self.place.tree)
 
-    @property
-    def _lines(self) -> list[Line]:
-        self._spread()
-        return self._all
+    def held(self) -> AbstractContextManager[object]:
+        """Have the store stay as it is in memory for other threads."""
+        return self._mutex
 
-    @property
-    def _current(self) -> dict[str, Line]:
-        self._spread()
-        return self._by_id
-
-    def follow(self, listener: Callable[[Sequence[Change]], None], since: Mapping[str, Memory]) -> None:
+    def follow(self, listener: Callable[[Sequence[Change]], None], since: Mapping[str, Memory]) -> Stamps:
         """Call *listener* (the only one) with what changed *since*, and from now on with every change, in order.
 
-        Cut off by an exception, the listener is let go.
+        Return the stamps of the files from which it is told. Cut off by an exception, the listener is let go.
         """
         with self._mutex:
             self.refresh()
             self.followers.listener = listener
             if found := diff.compare_memories(since, self.memories()):
                 listener(found)
+            return self._stamp or NOWHERE
 
-    def refresh(self, *, whole: bool = False) -> list[Change]:
+    def refresh(self) -> list[Change]:
         """Read the file again if its stamp changed, and return what is different since the last look.
 
-        Of a file that only grew, for one who follows it, the end is read at once and the whole soon after; or now, if *whole*.
+        Lines that are known are not parsed again, and of a file that only grew the new ones alone are read.
 
         Raises:
             StoreUnreadable, OutsideTree
         """
         with self._mutex, self.followers.whole():
-            if self._stamp is not None and self._looks_as_read() and not (whole and self._later.is_due):
+            if self._stamp is not None and self._looks_as_read():
                 return []
-            self._drop_table()
-            if not whole and (changes := self._follow_growth()) is not None:
-                return changes
-            self._later.cancel()
             was_whole, self._stamp = self._stamp is not None, None  # until all of it is taken in
             # This one first: an export writes the file and then removes this, and twice the same changes nothing.
             held, held_seen = files.read(self.place.pending)
             with files.open_to_read(self.path) as (source, found):
                 self._refuse_foreign(source)
-                lines = self._recognise_all(source, found, held_seen)
-                if isinstance(lines, Table):
-                    self._lay_table(lines)
-                    self._stamp = found, held_seen
-                    return []
-                if lines is not None:
-                    added = None
-                else:
-                    added, lines = self._known.read_whole(source, self.lines, may_grow=was_whole and not held)
+                added, lines = None, self._take_written(source)
+                if lines is None:
+                    added = self._read_added(source) if was_whole and not held else None
+                    lines = self._read_all(source, found) if added is None else []
                 seen = found if found == files.ABSENT else found._replace(size=source.tell())
             if added is not None:
                 changes, self._stamp = self._take_in(added, waiting=False), (seen, held_seen)
@@ -117,44 +101,24 @@ class Reading:
                 return []  # nothing to compare with, and nobody to tell
             return self.followers.tell(diff.compare_lines(before, self._current))
 
+    def _read_added(self, source: BinaryIO) -> list[Line] | None:
+        source.seek(0)
+        return self._known.find_added(source)
+
+    def _read_all(self, source: BinaryIO, seen: files.Stamp) -> list[Line]:
+        source.seek(0)
+        known = self.lines() or (self.known() if seen.size >= _LARGE else {})
+        return jsonl.read_open(source, known)
+
     def _lay_out(self, lines: list[Line], held: bytes) -> None:
         """Take *lines* as those of the file, under those of the pending file *held*, and find what counts."""
         is_simple = jsonl.have_own_ids(lines)
-        self._all, self._ends = pending.lay_over(lines, held) if held else (lines, (len(lines), len(lines)))
-        self._by_id = jsonl.current(lines) if is_simple else merge.current(lines)
-        self._by_id |= jsonl.current(self._all[len(lines) :])
-        self._is_dropped = False
+        self._lines, self._ends = pending.lay_over(lines, held) if held else (lines, (len(lines), len(lines)))
+        self._current = jsonl.current(lines) if is_simple else merge.current(lines)
+        self._current |= jsonl.current(self._lines[len(lines) :])
         self._repeated = () if is_simple else jsonl.repeated_ids(lines)
         self._in_conflict = not is_simple and jsonl.in_conflict(lines)
         self._is_split = not (is_simple or self._in_conflict) and bool(text_merges.find(lines) or spread.find(lines))
-
-    def _lay_table(self, table: Table) -> None:
-        self._table, self._all, self._by_id, self._ends = table, [], {}, (len(table), len(table))
-        self._repeated = ()
-        self._in_conflict = self._is_split = self._is_dropped = False
-
-    def _spread(self) -> None:
-        """Hold all lines, if it was a table that stood for them."""
-        if self._table is None and not self._is_dropped:
-            return
-        with self._mutex:
-            while (table := self._table) is not None:
-                try:
-                    lines = table.read_all()
-                except Moved:  # a cache may know the file that is there now, too
-                    if self._looks_as_read():
-                        self.recognise = None  # it has this one wrong, and would have it again and again
-                    self._drop_table()
-                    self.refresh(whole=True)
-                else:
-                    self._lay_out(lines, b"")
-                    self._table = None  # who asks without the lock finds one or the other
-
-    def _drop_table(self) -> None:
-        """Forget the table, if there is one, and who was told of what it has: the file is another."""
-        if self._table is not None:
-            self._is_dropped, self._table, self._stamp, self._ends = True, None, None, (0, 0)
-            self.followers.let_go()
 
     def _refuse_foreign(self, source: BinaryIO) -> None:
         """Do nothing, unless the file is no text that lines can be added to."""
@@ -166,32 +130,18 @@ class Reading:
             raise StoreUnreadable(self.path, why, "run `git lfs pull` or `git-crypt unlock`")
         source.seek(0)
 
-    def _recognise_all(self, source: BinaryIO, seen: files.Stamp, held_seen: files.Stamp) -> list[Line] | Table | None:
-        """Return the lines of *source* if that is what was just written, or what a cache knows, which is asked once."""
+    def _take_written(self, source: BinaryIO) -> list[Line] | None:
+        """Return the lines of *source* if they are what was just written."""
         source.seek(0)
-        if (new := self._written) and all(files.begins_with(source, block) for block in jsonl.join_blocks(new)):
-            return None if source.read(1) else new
-        if self.recognise is None or self._all or not self.followers.are_none or held_seen != files.ABSENT:
+        new = self._written
+        if not new or not all(files.begins_with(source, block) for block in jsonl.join_blocks(new)):
             return None
-        source.seek(0)
-        return self.recognise(seen, source)
+        return None if source.read(1) else new
 
     @property
-    def _known(self) -> grown.Known:
+    def _known(self) -> Known:
         is_plain = self._ends[0] == len(self._lines) and not (self._in_conflict or self._is_split)
-        return grown.Known(self._lines, is_plain, self._current)
-
-    def _follow_growth(self) -> list[Change] | None:
-        """Take in what the file has more than at the last look; None: all of it must be read."""
-        if self._stamp is None or self.followers.are_none:
-            return None
-        if (found := self._known.read_end(self.path, self.place.pending, self._stamp)) is None:
-            return None
-        self._stamp = None  # until all of it is taken in
-        changes = self._take_in(found[0], waiting=False)
-        self._stamp = found[1], files.ABSENT
-        self._later.plan(self._known, self.path, self.place.pending, partial(self.refresh, whole=True))
-        return self.followers.tell(changes)
+        return Known(self._lines, is_plain, self._current)
 
     def _looks_as_read(self) -> bool:
         """Tell whether both files are as they were read. Where links lead is looked at before something is read: for each recall it would take longer than this."""
@@ -203,9 +153,6 @@ class Reading:
 
     def _find(self, id_: str) -> Line | None:
         """Return the line that counts for *id_*."""
-        if (table := self._table) is not None:
-            with suppress(Moved):
-                return table.find(id_)
         return self._current.get(id_)
 
     def memories(self) -> dict[str, Memory]:
@@ -225,21 +172,7 @@ class Reading:
 
     def replacing(self) -> list[Memory]:
         """Return the memories that replace others. Takes no lock, so that who holds another store's may ask."""
-        return diff.list_replacing(self._list_replacing())
-
-    def _list_replacing(self) -> Sequence[Line]:
-        """Return the lines that may replace others."""
-        if (table := self._table) is not None:
-            with suppress(Moved):
-                return list(table.find_replacing())
-        return list(self._current.values())
-
-    def _list_alike(self, form: int) -> Sequence[Line]:
-        """Return the lines whose texts may have the normal form with the number *form*."""
-        if (table := self._table) is not None:
-            with suppress(Moved):
-                return list(table.find_alike(form))
-        return list(self._current.values())
+        return diff.list_replacing(list(self._current.values()))
 
     def get(self, id_: str) -> Memory | None:
         """Return the live memory *id_*, by its whole id."""
@@ -251,14 +184,10 @@ class Reading:
 
     def knows(self, id_: str) -> bool:
         """Tell whether a line has that id, be it a live memory or a removal."""
-        return id_ in self._current if (table := self._table) is None else table.knows(id_)
+        return id_ in self._current
 
     def __len__(self) -> int:
-        return len(self._current if (table := self._table) is None else table)
-
-    def known_lines(self) -> Table | dict[str, Line]:
-        """Return the line that counts for each id, or what stands for all lines as they are now, until it has changed."""
-        return self.current_lines() if (table := self._table) is None else table
+        return len(self._current)
 
     def current_lines(self) -> dict[str, Line]:
         """Return the line that counts for each id; the caller may keep the dictionary."""
@@ -267,7 +196,7 @@ class Reading:
 
     def count_live(self) -> int:
         """Return how many memories there are."""
-        return sum(line.is_record for line in self._current.values()) if (table := self._table) is None else len(table)
+        return sum(line.is_record for line in self._current.values())
 
     def get_sent(self, sent: str) -> Memory | None:
         """Return the memory whose id was *sent* by a form or a command, as `sent_id` has it; None if it is gone."""
@@ -278,9 +207,7 @@ class Reading:
     def by_hash(self, hash_: str, *, besides: str = "", text: str = "") -> Memory | None:
         """Return a memory with that content hash, that of *text* if it is given, and another id than *besides*; an archived one only if there is no other."""
         with self._mutex:
-            hashes = self.followers.hashes = self.followers.hashes or diff.Hashes(
-                lambda: self._current, self._list_alike, self._list_replacing
-            )
+            hashes = self.followers.hashes = self.followers.hashes or diff.Hashes(lambda: self._current)
             found = (
                 m
                 for id_ in hashes.find(hash_, text)
@@ -308,26 +235,17 @@ class Reading:
         with self._mutex:
             return len({line.id for line in self._lines[self._ends[0] : self._ends[1]] if line.id is not None})
 
-    def spans(self) -> tuple[Stamps, dict[str, diff.Span]]:
-        """Return the stamps and, by id, where each live memory's line is; not of one that had to be merged."""
-        with self._mutex:
-            if self._later.is_due:
-                self.refresh(whole=True)  # a cache outlives us
-            return self._stamp or NOWHERE, diff.find_spans(self._lines, self._ends, self._current)
-
     def is_plain(self) -> bool:
         """Tell whether each line of the file is a record of its own, there is nothing to say of any, and nothing waits."""
         with self._mutex:
-            if self._table is not None:
-                return True
             lines, is_one_each = self._lines, self._ends[0] == len(self._lines) == len(self._current)
             return is_one_each and not self._is_split and all(line.is_record and not line.problem for line in lines)
 
     def is_canonical(self) -> bool:
         """Tell whether an export would change nothing, but for what waits, as of the last `refresh`."""
         with self._mutex:
-            if self._table is not None or self._ordered == self._stamp:
-                return self._table is None or not self._table.added
+            if self._ordered == self._stamp:
+                return True
             lines, size = self._lines[: self._ends[0]], (self._stamp or NOWHERE)[0].size
         return jsonl.in_conflict(lines) or jsonl.is_in_order(lines, max(size, 0))
 
@@ -344,11 +262,7 @@ class Reading:
         """Add *lines* after the others, and return what they change."""
         latest = {line.id: line for line in lines if line.id is not None}
         changes = [Change(id_, self.get(id_), line.memory) for id_, line in latest.items()]
-        if self._table is not None:
-            self._table.added += lines
-            self._ends = (len(self._table), len(self._table))
-        else:
-            self._all += lines
-            self._ends = (self._ends[0] if waiting else len(self._all), len(self._all))
-            self._by_id |= latest
+        self._lines += lines
+        self._ends = (self._ends[0] if waiting else len(self._lines), len(self._lines))
+        self._current |= latest
         return [change for change in changes if change.before != change.after]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from memsync.errors import StoreError
 from memsync.records import format_time, parse_time, utc_now
-from memsync.store.files import ABSENT, Stamp, create, make_local, prepare, stamp
+from memsync.store import database
+from memsync.store.files import ABSENT, Stamp, make_local, prepare, stamp
 from memsync.store.marks import Marks
 from memsync.store.tables import ABSORB_REST, ABSORB_USE, HAND_BACK, PURGE, SCHEMA
-from memsync.system import local
 from memsync.system.limits import read_json
 from memsync.system.logs import Log
 from memsync.system.named import NamedTuple
@@ -378,27 +378,13 @@ class State:
 
     def _begin_anew(self, error: Exception) -> None:
         log.warning("%s is damaged (%s) and was started afresh; no memory is lost", self.path, error)
-        for suffix in ("", "-wal", "-shm"):
-            with suppress(OSError):
-                self.path.with_name(self.path.name + suffix).unlink()
+        database.remove(self.path)
 
     def _connect(self) -> sqlite3.Connection:
-        import sqlite3
-
-        create(
-            self.path, b"", private=True
-        )  # SQLite would make it for all to read; what it makes beside it has its mode
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            local.refuse_links(self.path.with_name(self.path.name + suffix))  # SQLite follows them
-        self._inode = stamp(self.path).inode  # before SQLite opens it: of another file put there meanwhile it is not
-        db = sqlite3.connect(self.path, timeout=2.0, check_same_thread=False)
+        db, self._inode = database.connect(self.path, wait=2.0)
         try:
-            with suppress(sqlite3.OperationalError):
-                # Two first openers may race for WAL; the loser works without asking again.
-                db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
             db.executescript(SCHEMA)
-        except sqlite3.Error:
+        except BaseException:
             db.close()
             raise
         return db

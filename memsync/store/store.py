@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,6 @@ from memsync.store.changes import Exported
 from memsync.store.lock import lock
 from memsync.store.places import Place
 from memsync.store.reading import NOWHERE, Reading
-from memsync.store.table import Before, Moved, Table
 
 _ATTEMPTS: Final = 10
 
@@ -55,7 +55,7 @@ class Store(Reading):
         with self._mutex:
             files.prepare(self.place)
             with lock(self.place.local / "lock"):
-                self.refresh(whole=True)
+                self.refresh()
                 self._waits = self.on_commit or bool(self.hold())
                 if not self._waits and (self._is_split or self.is_due()):
                     done = self._export_once(False, None)
@@ -64,13 +64,10 @@ class Store(Reading):
                 self.before_write()
                 yield
 
-    def _count_lines(self) -> int:
-        return len(self._all if self._table is None else self._table)
-
     def is_due(self) -> bool:
         """Tell whether a change waits that belongs into the file, and not on another branch."""
         first, last = self._ends
-        return last != self._count_lines() or (
+        return last != len(self._lines) or (
             first != last and pending.is_due(self._lines[:first], self._lines[first:last])
         )
 
@@ -168,13 +165,7 @@ class Store(Reading):
             raise StoreError(self.path, "kept changing during the export", "try again when the other writer is done")
 
     def _export_once(self, collapse: bool, settle: Callable[[list[Line]], list[Line]] | None) -> Exported | None:
-        if self._table is not None and settle is None and not collapse:
-            return self._export_table(self._table, self.path)
-        return self._export_lines(self.path, collapse, settle)
-
-    def _export_lines(
-        self, path: Path, collapse: bool, settle: Callable[[list[Line]], list[Line]] | None
-    ) -> Exported | None:
+        path = self.path
         lines, was = self._read_for_export(path)
         read = lines
         if settle is None and jsonl.in_conflict(lines) and checkout.is_unmerged(path):
@@ -202,39 +193,13 @@ class Store(Reading):
         finally:
             self._written = []
 
-    def _export_table(self, table: Table, path: Path) -> Exported | None:
-        """Put the lines that were added where they belong; None: the file is another by now."""
-        lines, temp = table.put_in_order(), self.place.local / "export.tmp"
-        if files.stamp(path) != table.stamp:
-            return None
-        if is_changed := not table.is_in_order(lines):
-            was = Before(temp, path, lines, table.added)
-            try:
-                late = files.replace_blocks(
-                    path, table.blocks_in_order(lines), was=was, temp=temp, private=self.place.private
-                )
-            except Moved:
-                late = None
-            if late is None:
-                self._spread()
-                return None
-            if late:
-                files.append(path, late, private=self.place.private)
-            now = files.stamp(path)
-            if now._replace(ctime_ns=0) != was.made._replace(ctime_ns=0):
-                self._drop_table()  # somebody wrote to it already
-            else:
-                table.stamp, self._stamp = now, (now, files.ABSENT)
-        table.settle(lines)
-        return self._end_export(b"", changed=is_changed)
-
     def _read_for_export(self, path: Path) -> tuple[list[Line], Iterable[bytes]]:
         """Return the lines of the file as it is now, and its bytes in blocks; of one that was just read they are what we know."""
         seen = (self._stamp or NOWHERE)[0]
         if seen == files.stamp(path) != files.ABSENT and self._known.is_all(seen.size):
             return (lines := [*self._lines]), jsonl.Blocks(lines)  # what was read is not held a second time
         data, _ = files.read(path)
-        added = self._known.find_added(data)
+        added = self._known.find_added(BytesIO(data))
         return jsonl.read_lines(data, self.lines()) if added is None else [*self._lines, *added], [data]
 
     def _lay_waiting_over(self, lines: list[Line]) -> tuple[list[Line], bytes]:
@@ -254,7 +219,7 @@ class Store(Reading):
                 self.place.pending.unlink(missing_ok=True)
         before = self._stamp
         self.refresh()
-        if self._stamp is not None and (self._stamp == before or (self._written and self._all is self._written)):
+        if self._stamp is not None and (self._stamp == before or (self._written and self._lines is self._written)):
             self._ordered = self._stamp
         self.in_log_form = False
         return Exported(self.path, changed=changed)
@@ -275,8 +240,6 @@ class Store(Reading):
             return []
         data = b"".join(raw + b"\n" for raw in self._add_bases(raws, old))
         lines = (pending.read if self._waits else jsonl.read_lines)(data)
-        if self._table is not None and (self._waits or not self._table.can_take(lines)):
-            self._spread()
         if is_split := self._would_split(lines):
             self._export_once(False, None)  # which takes out most of what others have replaced in their own way
             self.refresh()
@@ -291,14 +254,12 @@ class Store(Reading):
         local_history.note(self.place.local, raws if keep else (), private=self.place.private)
         self.in_log_form = not self._waits
         is_other = before != seen[self._waits] or (self._waits and self.look()[0] != seen[0])
-        is_cut = any(line.problem for line in self._all[-1:])
-        if is_other or is_cut or is_split or last != self._count_lines():
+        is_cut = any(line.problem for line in self._lines[-1:])
+        if is_other or is_cut or is_split or last != len(self._lines):
             return self.refresh()  # others wrote in between without the lock, or what was there says another thing now
         with self.followers.whole():
             changes = self._take_in(lines, waiting=self._waits)
             self._stamp = (seen[0], after) if self._waits else (after, seen[1])
-            if self._table is not None:
-                self._table.stamp = after
             return self.followers.tell(changes)
 
     def _add_bases(self, raws: list[bytes], old: Sequence[bytes]) -> list[bytes]:
@@ -312,7 +273,7 @@ class Store(Reading):
 
     def _would_split(self, lines: Sequence[Line]) -> bool:
         """Tell whether a record may have two versions where *lines* stand behind what was read of the file."""
-        return not self._waits and self._table is None and self._known.may_be_split_by(lines)
+        return not self._waits and self._known.may_be_split_by(lines)
 
     def _keep_replaced(self, ids: Collection[str]) -> None:
         """Keep the lines of *ids*, which may leave the file, in the local history; of each the one that counts comes last."""

@@ -15,10 +15,6 @@ _ARENA_MAX: Final = -8
 _LARGE: Final = 1 << 18  # bytes, from which on a block is the system's own
 
 
-def give_back_nothing() -> None:
-    """Stand for what gives back memory, where nothing was read that could be given back."""
-
-
 @contextmanager
 def collector_paused() -> Iterator[None]:
     """Have the cycle collector wait while very many things without cycles are made, which it would look through again and again.

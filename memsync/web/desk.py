@@ -157,7 +157,6 @@ class Desk:
             try:
                 return self._redirect(found) if isinstance(found, Done) else self._render(request, project, found)
             finally:
-                project.rest()
                 heap.trim()
 
         try:

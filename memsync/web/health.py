@@ -62,7 +62,7 @@ def _page(
     view = {
         "stores": stores,
         "is_reading": is_reading,
-        "index": project.finder.status(),
+        "index": project.finder.file.describe(),
         "hooks": installing.read_hook_states(project),
         "mode": project.settings.mode,
         "clients": [client for client in client_status.survey(project) if client.used or client.where],

@@ -333,7 +333,7 @@ def test_an_index_that_takes_too_long_is_made_by_a_process_of_its_own(repo, monk
     assert ran.code == 0
     assert ran.json["systemMessage"].startswith("memsync: memory is unavailable: the hook gave nothing in 0.4 seconds")
     assert ran.json["hookSpecificOutput"]["additionalContext"].startswith("memory is unavailable: ")
-    until((repo.root / ".gobby" / "local" / "index" / "index.bin").exists)
+    until(lambda: memsync("index", "status", "--json", cwd=repo.root).json["fresh"])
 
 
 def test_switched_off_nothing_is_given(repo, at):

@@ -17,7 +17,7 @@ SECRET = "GLOBAL: the on-call phone is in drawer three"
 FILES = (
     "hooks.log", "pending.jsonl", "state.db", "state.db-wal", ".gitignore", "lock", "lock.queue", "skills.lock", "workflows.json",
     "history.jsonl", "history.1.jsonl", "export.tmp", "config.tmp", "skill.tmp", "clients.json", "hooks.1.log",
-    "index/index.bin", "candidates/memories.jsonl", "candidates/memories.tmp", "candidates/rejected.txt", "candidates/lock",
+    "index.db", "index.db-wal", "candidates/memories.jsonl", "candidates/memories.tmp", "candidates/rejected.txt", "candidates/lock",
 )  # fmt: skip
 DIRECTORIES = ("candidates", "candidates/skills", "index", "janitor", "runs", "trash", ".")
 COMMANDS = (

@@ -179,7 +179,7 @@ def files(outside: Path, port: int, mark: Path) -> dict[str, str]:
         ".gobby/memories.jsonl": memories(outside),
         ".gobby/workflows/team.yaml": workflow(outside),
         ".gobby/workflows/deep.yaml": "a: " + "[" * 3000 + "]" * 3000,
-        ".gobby/local/index/index.bin": "memsync\0" + "\0" * 400,
+        ".gobby/local/index.db": "memsync\0" + "\0" * 400,
         ".gobby/local/candidates/memories.jsonl": memory_line("mm-ffffff", "approve me"),
         ".gobby/local/workflows.json": json.dumps({"key": "0", "steps": {}, "problems": []}),
         ".gitattributes": "* merge=memsync diff=memsync filter=memsync\n",

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 from helpers import memory_line, memsync, until
 
 from memsync import Memsync
-from memsync.store.lock import lock
 
 CROWD = int(os.environ.get("MEMSYNC_CHECK_CROWD") or 3)
 MEMORIES = os.environ.get("MEMSYNC_CHECK_MEMORIES")
@@ -54,23 +55,32 @@ def test_hooks_of_many_sessions_all_answer(repo, monkeypatch):
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="NOT TESTED: who waits for a lock is read in /proc")
 def test_who_waits_for_the_index_is_answered_from_what_another_saved(repo):
     repo.write_memories(memory_line("mm-fact22", FACT))
-    index = repo.root / ".gobby" / "local" / "index"
-    with Memsync.open(repo.root) as project:
+    with Memsync.open(repo.root) as project, closing(sqlite3.connect(":memory:")) as made:
         project.search("harbour office")
-    (index / "index.bin").rename(index / "made.bin")
-    words = [sys.executable, "-c", RECALL]
-    with subprocess.Popen(words, cwd=repo.root, stdout=subprocess.PIPE) as asks:
-        with lock(index / "lock"):
-            until(lambda: is_waited_for(index / "lock"))
-            (index / "made.bin").rename(index / "index.bin")
-        out = asks.stdout.read().decode()
+        path = project.finder.file.path
+        with closing(sqlite3.connect(path)) as rows:
+            rows.backup(made)
+        project.finder.file.drop()
+        path.touch()
+        with closing(sqlite3.connect(path, isolation_level=None)) as maker:
+            maker.execute("PRAGMA journal_mode = WAL")
+            maker.execute("BEGIN IMMEDIATE")
+            words = [sys.executable, "-c", RECALL]
+            with subprocess.Popen(words, cwd=repo.root, stdout=subprocess.PIPE) as asks:
+                until(lambda: is_open_by(path, asks.pid))
+                for statement in made.iterdump():
+                    if not statement.startswith(("BEGIN", "COMMIT")):
+                        maker.execute(statement)
+                maker.execute("COMMIT")
+                out = asks.stdout.read().decode()
     assert out.startswith("mm-fact22")
     assert out.endswith("False\n")  # to make an index takes numpy
 
 
-def is_waited_for(path: Path) -> bool:
-    rows = Path("/proc/locks").read_text().splitlines()
-    return any("->" in row and f":{path.stat().st_ino} " in row for row in rows)
+def is_open_by(path: Path, pid: int) -> bool:
+    with suppress(OSError):
+        return any(os.readlink(one) == str(path) for one in Path(f"/proc/{pid}/fd").iterdir())
+    return False
 
 
 def test_of_the_hooks_in_one_instant_one_sees_to_what_is_left(repo):

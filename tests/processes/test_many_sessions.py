@@ -20,7 +20,7 @@ from memsync.agents.session import RecallSession
 SESSIONS = 20
 MODULES = (
     "memsync.agents.hooks",
-    "memsync.index.oneshot",
+    "memsync.index.cold",
     "memsync.cli.app",
     "memsync.cli.memory",
     "memsync.memories.remember",

@@ -31,9 +31,8 @@ NEEDS_A_BLOCK = ("remember", "update", "import of many", "export")
 def fill_store(directory: Path) -> None:
     """Make a store in log form, so that an export has work to do."""
     store = directory / ".gobby"
-    (store / "local" / "index").mkdir(parents=True)
-    (store / "local" / "index" / "lock").touch()
-    (store / "local" / "index" / "lock.queue").touch()
+    (store / "local").mkdir(parents=True)
+    (store / "local" / "index.db").touch()
     (store / "local" / ".gitignore").write_text("*\n")
     (store / "local" / "lock").touch()
     (store / "local" / "lock.queue").touch()

@@ -1,10 +1,10 @@
-"""Whatever others do to the files, what the cache and its delta say of them is what a fresh index and the files say, to the last bit."""
+"""Whatever others do to the files, what the rows say of them is what a fresh index and the files say, to the last bit."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,8 @@ from searching import ask, finder, stores_in, write
 from test_index_laws import IDS, contents, queries, records_of, said, texts, write_some
 
 from memsync.format import codec
-from memsync.index import delta, heads
-from memsync.memories.asking import DELTA, Held
+from memsync.index.head import head_of
+from memsync.memories import index_file
 from memsync.records import SCOPES, Scope
 
 Lines = list[bytes]
@@ -69,7 +69,7 @@ ours = st.tuples(
     st.lists(st.tuples(st.sampled_from(IDS), st.none() | said), min_size=1, max_size=2),
     st.sampled_from(("export", "append", "die")),
 )
-damages = st.tuples(st.just("damage"), st.just("project"), st.floats(0, 1, exclude_max=True), st.integers(0, 255))
+damages = st.tuples(st.just("damage"), st.just("project"), st.floats(0, 1, exclude_max=True), st.none())
 asks = st.tuples(st.just("ask"), st.just("project"), queries | texts, st.sampled_from(("once", "at once")))
 steps = st.lists(hands | hands | puts | puts | backs | ours | damages | asks | asks, min_size=2, max_size=8)
 
@@ -122,81 +122,64 @@ class World:
     def _write(self, scope: Scope, changes: object, then: object) -> None:
         stores = stores_in(self._directory)
         made = finder(stores, embedder=self._embedder)
-        made.expect_write(stores[scope])
+        stores[scope].known = made.file.known_of(scope)
         write_some(stores, scope, changes)
         if then == "export":
             stores[scope].export()
         if then != "die":
             made.save()
+        made.file.close()
 
-    def _damage(self, at: float, byte: int) -> None:
-        path = self._directory / "project" / "local" / "index" / DELTA
+    def _damage(self, at: float, _: object) -> None:
+        path = self._directory / "project" / "local" / index_file.NAME
         if path.exists() and (data := path.read_bytes()):
-            place = int(at * len(data))
-            path.write_bytes(data[:place] + bytes([byte]) + data[place + 1 :])
+            path.unlink()
+            path.write_bytes(data[: int(at * len(data))])
 
     def _ask(self, query: str, how: object) -> None:
         expected = ask(finder(stores_in(self._directory), embedder=self._embedder, cached=False), query)
         made = [finder(stores_in(self._directory), embedder=self._embedder) for _ in range(2)]
         if how == "at once":  # each finds the files changed, and says so after the other
-            held = [one.file.load() for one in made]
             assert [ask(one, query) for one in made] == [expected] * 2
-            del held
         assert ask(made[0], query) == expected
+        for one in made:
+            one.file.close()
         self.check()
 
     def check(self) -> None:
-        """See whether the cache says of the files what stores that read them do, if it fits them."""
+        """See whether the rows say of the files what stores that read them do, if they fit them."""
         stores = stores_in(self._directory)
         made = finder(stores, embedder=self._embedder)
-        if (held := made.with_cache(lambda found, _: found)) is None:
+        held = made.file.ask(read_heads)
+        made.file.close()
+        if held is None:
             return
         for scope, store in stores.items():
             store.refresh()
-            assert held.about["plain"][scope] == store.is_plain()
-            assert tuple(held.about["problems"][scope] or ()) == (store.first_problem() or ())
-            assert not held.about["ordered"][scope] or store.is_canonical()
-        assert sorted(said_by(held)) == sorted(
-            (scope, memory.id, *spans_of(store, memory.id), heads.head_of(memory))
-            for scope, store in stores.items()
-            for memory in store.memories().values()
+            assert tuple(made.file.problems[scope] or ()) == (store.first_problem() or ())
+        assert sorted(held) == sorted(
+            (scope, *head_of(memory)) for scope, store in stores.items() for memory in store.memories().values()
         )
 
 
-def said_by(held: Held) -> Iterator[tuple[object, ...]]:
-    """Yield where the cache has the line of each record that lives, which sum that has, and its head."""
-    found = held.heads
-    for slot in found:
-        number, start, end = held.delta.lines[3 * slot : 3 * slot + 3]
-        columns = (
-            found.importance,
-            found.moments,
-            found.forms,
-            found.replaces,
-            found.archived,
-            found.anchored,
-        )
-        head = heads.Head(found.ids[slot], *(column[slot] for column in columns))
-        yield SCOPES[number % 3], head.id, start, end, held.delta.sums[slot], head
-
-
-def spans_of(store, id_: str) -> tuple[int, int, int]:
-    _, start, end, line = store.spans()[1][id_]
-    return start, end, delta.sum_line(line.raw)
+def read_heads(rows) -> list[tuple[object, ...]]:
+    query = "SELECT scope, id, importance, moment, form, replaces, archived, anchored FROM record"
+    return [(SCOPES[scope], *rest) for scope, *rest in rows.ask(query)]
 
 
 @pytest.mark.parametrize("embedder", ["none", "builtin"])
-@pytest.mark.parametrize("most", [3, delta.MOST])
+@pytest.mark.parametrize("most", [3, index_file.MOST])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=contents, history=steps, query=queries)
 def test_what_others_write_is_answered_as_by_a_fresh_index(tmp_path, embedder, most, before, history, query):
     for scope in SCOPES:
         shutil.rmtree(tmp_path / scope, ignore_errors=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("memsync.index.delta.MOST", most)
-        patch.setattr("memsync.memories.catchup.MOST", most)
+        patch.setattr(index_file, "MOST", most)
         write(tmp_path, records_of(before))
-        finder(stores_in(tmp_path), embedder=embedder).index  # noqa: B018 - made and saved by looking at it
+        first = finder(stores_in(tmp_path), embedder=embedder)
+        assert len(first.index) == len(before)
+        first.file.close()
         world = World(tmp_path, embedder)
         for step in (*history, ("ask", "project", query, "once")):
             world.do(*step)

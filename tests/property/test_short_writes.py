@@ -22,6 +22,7 @@ from memsync.format.codec import LateLine
 from memsync.memories.imports import Candidate
 from memsync.memories.undoing import note_steps, undo
 from memsync.records import Memory
+from memsync.store.database import remove
 
 _ID = re.compile(r'"id": ?"([-\w]+)"')
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -103,7 +104,7 @@ class Side:
         if kind == "hand":
             return change(HANDS[text], self.memories)
         if not self._has_cache:
-            shutil.rmtree(self.memories.parent / "local" / "index", ignore_errors=True)
+            remove(self.memories.parent / "local" / "index.db")
         try:
             with Memsync.open(self._directory, clock=lambda: NOW + timedelta(hours=step), env=self._env) as project:
                 said = act(project, sorted({*_ID.findall(self.memories.read_text("latin-1"))}), kind, text, which)
@@ -131,7 +132,8 @@ def test_a_short_write_leaves_the_bytes_of_a_whole_one(tmp_path_factory, data, d
 
 
 def test_a_write_reads_the_lines_that_are_like_its_text_and_no_others(tmp_path):
-    records = (f'{{"content":"note {n} of many","id":"mm-{n:06d}"}}\n' for n in range(300))
+    filler = "and of what else was said there, " * 8  # a small file is parsed as quickly as it is recognised
+    records = (f'{{"content":"note {n} of many {filler}","id":"mm-{n:06d}"}}\n' for n in range(300))
     side = Side(tmp_path, "".join(records).encode(), has_cache=True)
     side.do(0, "search", "note", 0)
     with Memsync.open(tmp_path, env=side._env) as project:

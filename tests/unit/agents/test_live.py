@@ -86,22 +86,6 @@ def test_nothing_is_open_of_the_local_state_when_the_calls_have_paused(repo, lin
     live.close()
 
 
-def test_the_index_of_a_large_store_is_saved_by_another_process(repo, line, monkeypatch):
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError("this process saves no index")
-
-    monkeypatch.setattr("memsync.memories.elsewhere._LARGE", 1)
-    monkeypatch.setattr("memsync.index.cache.save", refuse)
-    repo.write_memories("".join(line(f"u{n}", f"text {n}") for n in range(9)))
-    live = Live(repo.root, quiet=0.01)
-    live.call(lambda project: project.remember("the first write makes the place of the index"))
-    live.call(lambda project: project.finder.index)
-    live.call(lambda project: project.remember("a zebra stands at the gate"))
-    with Memsync.open(repo.root) as other:
-        until(lambda: live.call(lambda project: len(project.finder.index)) == 11 and other.finder.status()["fresh"])
-    live.close()
-
-
 def test_what_is_written_to_a_file_is_in_the_index_before_it_is_asked_for(live, repo, line):
     repo.write_memories(line("a", "one"))
     index = live.call(lambda project: project.finder.index)
@@ -182,14 +166,6 @@ def test_how_long_the_calls_must_pause_is_a_setting_and_closing_waits_for_nothin
     live.call(lambda project: project.forget(project.memories()[0].id))
     until(lambda: repo.memories.read_text() == "")
     live.close()
-
-
-def test_a_large_index_is_made_by_a_process_of_its_own_which_gives_its_memory_back(live, repo, line, monkeypatch):
-    monkeypatch.setattr("memsync.memories.elsewhere._LARGE", 0)
-    repo.write_memories(line("mm-aaaaaa", "CI needs Node 20"))
-    found = live.call(lambda project: [entry.id for entry in project.search("node of CI")])
-    assert found == ["mm-aaaaaa"]
-    assert live.call(lambda project: (len(project.finder.index), project.finder.is_made_anew)) == (1, False)
 
 
 def test_a_store_that_was_moved_out_of_the_tree_behind_a_link_is_refused_at_once(repo, live, line, tmp_path):

@@ -49,7 +49,7 @@ def ask(repo, home):
         if is_short and silence.is_unanswered(ground, CLAUDE, payload):
             silence.note_down(ground, CLAUDE, payload)
         else:
-            with Project(ground.layout, loaded=ground.loaded, reader=ground.reader) as project:
+            with Project(ground.layout, loaded=ground.loaded, index=ground.file) as project:
                 project.be_brief()
                 reply = hooks.answer(project, CLAUDE, "prompt", payload)
                 out = reply.out

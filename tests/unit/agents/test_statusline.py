@@ -16,22 +16,22 @@ def many(repo):
             scope = {3: "stealth", 4: "global"}.get(number)
             project.remember(f"Rule {number} of the house is rule {number}", scope=scope)
         project.remember("Rule 9 replaces one", supersedes=[project.list(limit=1)[0].id])
-        project.search("rule")  # makes the cache
+        project.search("rule")  # makes the index
     return repo
 
 
-def forget_cache(repo):
-    (repo.root / ".gobby" / "local" / "index" / "index.bin").unlink()
+def forget_index(repo):
+    (repo.root / ".gobby" / "local" / "index.db").unlink()
 
 
-def test_it_says_the_same_without_a_cache(many):
-    by_cache = describe(str(many.root), "")
-    forget_cache(many)
-    assert by_cache == describe(str(many.root), "") == "memsync 6\n"
+def test_it_says_the_same_without_an_index(many):
+    by_index = describe(str(many.root), "")
+    forget_index(many)
+    assert by_index == describe(str(many.root), "") == "memsync 6\n"
 
 
 @pytest.mark.parametrize("deed", ["add", "forget", "forget what came", "archive", "edit", "damage"])
-def test_it_counts_what_came_and_went_since_the_cache(many, deed):
+def test_it_counts_what_came_and_went_since_the_index(many, deed):
     with Memsync.open(many.root) as project:
         if deed in ("add", "forget what came"):
             new = project.remember("A rule that came since").entry.id
@@ -46,12 +46,11 @@ def test_it_counts_what_came_and_went_since_the_cache(many, deed):
     if deed == "edit":
         many.memories.write_bytes(many.memories.read_bytes() + b'{"content":"by hand","id":"mm-hand"}\n')
     if deed == "damage":
-        cache = many.root / ".gobby" / "local" / "index" / "index.bin"
-        whole = cache.read_bytes()
-        cache.write_bytes(whole[:200] + bytes(64) + whole[264:])
+        index = many.root / ".gobby" / "local" / "index.db"
+        index.write_bytes(index.read_bytes()[:200])
     count = {"add": 7, "forget": 5, "edit": 7}.get(deed, 6)
     assert describe(str(many.root), "") == f"memsync {count}\n"
-    forget_cache(many)
+    forget_index(many)
     assert describe(str(many.root), "") == f"memsync {count}\n"
 
 

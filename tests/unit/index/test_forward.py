@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 from datetime import UTC, datetime
 
 import pytest
 from searching import ask, change, record
 
-from memsync.index import cache
+from memsync.index.bulk import split_arrays
+from memsync.index.cold import Cold
 from memsync.index.core import Index
-from memsync.index.oneshot import OneShot
+from memsync.index.database import Database, Row
 from memsync.index.rank import Record
 from memsync.index.tokens import Tokenizer
-from memsync.memories.known import name_arrays
 from memsync.records import Change
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
@@ -59,17 +60,14 @@ def test_arrays_of_what_changed_say_the_same(monkeypatch, limit):
     other.start(left, arrays)
     assert other._dead == []
     check(other, left)
-    index.adopt(arrays)
-    check(index, left)
 
 
-def test_a_question_splits_no_text_that_is_in_the_cache(tmp_path, monkeypatch):
+def test_a_question_splits_no_text_that_is_in_the_database(monkeypatch):
     index = Index(RECORDS, None)
     records, arrays = index.snapshot()
-    lines = [0, 0, 1] * len(records)
-    cache.save(tmp_path / "index.bin", name_arrays(records, lines, [0] * len(records), arrays), {}, private=False)
-    alone = OneShot(cache.load(tmp_path / "index.bin"), None, stop_words=True)
-    alone.record = records.__getitem__
+    rows = Database(sqlite3.connect(":memory:"))
+    rows.fill(split_arrays([Row(scope, memory, b"", is_plain=True) for scope, memory in records], arrays))
+    alone = Cold(rows, records.__getitem__, None, stop_words=True)
     expected = [ask(one, "deploy the login web app") for one in (index, alone)]
 
     def refuse(self, memory):

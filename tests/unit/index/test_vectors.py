@@ -105,12 +105,3 @@ def test_the_best_by_words_are_looked_at_even_if_they_are_far(monkeypatch):
     asked = np.array([0.9, 0.4, 0.3, 0, 0, 0, 0, 0], np.float32)
     found = likeness(Vectors(quantise(vectors)), asked, 8, np.array([0, 0, 1.0, 0, 0, 0, 0, 0]))
     assert [slot for slot, x in enumerate(found) if x] == [0, 1, 2]  # 0 and 1 are equally near by their signs
-
-
-def test_mapped_rows_are_let_go_part_by_part_with_the_same_answer(monkeypatch):
-    vectors, gone = unit(40), []
-    made = Vectors(quantise(vectors))
-    at_once = likeness(made, vectors[7], 40)
-    monkeypatch.setattr(vectors_module, "_BLOCK", 9 * 32)  # nine rows and the one at the edge
-    in_parts = made.likeness(*whole(vectors[7].tolist()), np.zeros(40), lambda: gone.append(1)).tolist()
-    assert (in_parts, len(gone)) == (at_once, 1 + 4)  # of signs at once, of rows ten at a time

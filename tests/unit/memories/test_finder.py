@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import weakref
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -21,7 +22,6 @@ from searching import BUILTIN, HELD, ask, finder, fresh, index, is_untouched, op
 from memsync import Memsync
 from memsync.errors import ConfigError, OutsideTree, StoreUnreadable
 from memsync.format.versions import copy_id
-from memsync.index import cache
 from memsync.records import Memory
 from memsync.store.places import Place
 from memsync.store.store import Store
@@ -84,14 +84,14 @@ def test_a_cache_older_than_a_file_is_seen_and_the_next_process_has_one_that_fit
     expected = fresh(place, "friday")
     for is_fresh in (False, True):
         stores, made = opened(place)
-        assert made.status()["fresh"] == is_fresh
+        assert made.file.describe()["fresh"] == is_fresh
         assert ask(made, "friday") == expected
         assert is_untouched(stores)
 
 
 @pytest.mark.parametrize("change", [*CHANGES, tear], ids=lambda change: change.__name__)
 def test_where_more_than_a_few_lines_differ_an_index_is_made_and_the_next_process_has_it(place, monkeypatch, change):
-    monkeypatch.setattr("memsync.memories.catchup.MOST", -1)
+    monkeypatch.setattr("memsync.memories.index_file.MOST", -1)
     change(memories(place))
     expected = fresh(place, "friday")
     stores, made = opened(place)
@@ -106,7 +106,7 @@ def test_where_more_than_a_few_lines_differ_an_index_is_made_and_the_next_proces
 @pytest.mark.parametrize("change", [append, Path.unlink], ids=lambda change: change.__name__)
 def test_a_change_of_any_store_counts(place, scope, change):
     change(memories(place, scope))
-    assert not opened(place)[1].status()["fresh"]
+    assert not opened(place)[1].file.describe()["fresh"]
     stores, made = opened(place)
     assert ask(made, "friday tests") == fresh(place, "friday tests")
     assert is_untouched(stores)
@@ -262,12 +262,10 @@ def test_lines_with_problems_are_reported_though_no_store_was_read(repo, project
     assert all(store.stamp is None for store in later.stores.values())
 
 
-def test_a_rebuilt_index_asks_no_cache(place):
-    path = opened(place)[1].path
-    found = cache.load(path)
-    arrays = {name: found.array(name).copy() for name in found.views}
-    arrays["base.keys"][:] = range(len(arrays["base.keys"]))
-    cache.save(path, arrays, found.about, private=False)
+def test_a_rebuilt_index_asks_no_rows(place):
+    path = opened(place)[1].file.path
+    with closing(sqlite3.connect(path)) as rows, rows:
+        rows.execute("DELETE FROM term")
     assert ask(opened(place)[1], "friday").ids == []
     assert opened(place)[1].rebuild() == 4
     stores, made = opened(place)
@@ -292,21 +290,21 @@ def test_an_index_whose_stores_tell_another_one_is_made_again(place):
 
 def test_the_status_says_whether_the_cache_is_what_the_files_are(place):
     keys = ("memories", "fresh", "embedder", "vectors", "degraded")
-    state = opened(place)[1].status()
-    assert (state["path"], state["bytes"] > 0) == (str(opened(place)[1].path), True)
+    state = opened(place)[1].file.describe()
+    assert (state["path"], state["bytes"] > 0) == (str(opened(place)[1].file.path), True)
     assert tuple(state[key] for key in keys) == (4, True, "none", False, "")
     append(memories(place))
-    assert opened(place)[1].status()["fresh"] is False
-    assert finder(stores_in(place), embedder="builtin").status()["fresh"] is False
+    assert opened(place)[1].file.describe()["fresh"] is False
+    assert finder(stores_in(place), embedder="builtin").file.describe()["fresh"] is False
     finder(stores_in(place), embedder="builtin").rebuild()
-    state = finder(stores_in(place), embedder="builtin").status()
+    state = finder(stores_in(place), embedder="builtin").file.describe()
     assert tuple(state[key] for key in keys) == (5, True, BUILTIN.id, True, "")
 
 
 @pytest.mark.parametrize("cached", [True, False])
 def test_a_file_that_cannot_be_read_is_an_error_that_says_so(place, cached):
     if not cached:
-        opened(place)[1].path.unlink()
+        opened(place)[1].file.path.unlink()
     memories(place).unlink()
     memories(place).mkdir()
     with pytest.raises(StoreUnreadable, match="not a regular file"):

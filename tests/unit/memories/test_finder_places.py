@@ -16,6 +16,7 @@ from searching import HELD, ask, everything, finder, fresh, is_untouched, opened
 
 from memsync import Memsync
 from memsync.memories.finder import Finder
+from memsync.memories.index_file import IndexFile
 from memsync.records import Memory
 
 
@@ -23,23 +24,22 @@ def test_without_a_place_there_is_no_cache_and_the_answers_are_the_same(tmp_path
     write(tmp_path, HELD)
     made = finder(stores_in(tmp_path), cached=False)
     answers = [ask(made, "tests") for _ in range(2)]
-    assert (made.path, made.rebuild(), answers[0]) == (None, 4, answers[1])
+    assert (made.file.path, made.rebuild(), answers[0]) == (None, 4, answers[1])
     assert not list(tmp_path.rglob("index*"))
 
 
-@pytest.mark.parametrize("obstacle", ["local", "local/index", "local/index/index.bin"])
+@pytest.mark.parametrize("obstacle", ["local", "local/index.db"])
 def test_a_place_that_cannot_be_written_to_is_no_error(tmp_path, obstacle):
     write(tmp_path, HELD)
     path = tmp_path / "project" / obstacle
     path.parent.mkdir(parents=True, exist_ok=True)
-    if obstacle.endswith(".bin"):
+    if obstacle.endswith(".db"):
         path.mkdir()
     else:
         path.write_text("in the way")
     for _ in range(2):
         assert ask(opened(tmp_path)[1], "friday").ids == ["p2"]
-    assert path.is_dir() == obstacle.endswith(".bin")
-    assert not list(tmp_path.rglob("index.bin.*"))
+    assert path.is_dir() == obstacle.endswith(".db")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="NOT TESTED: root may write everywhere; run as another user")
@@ -57,13 +57,14 @@ def test_a_private_cache_is_for_its_owner_only(tmp_path):
     try:
         stores = stores_in(tmp_path)
         write(tmp_path, HELD)
-        made = Finder(stores, stores["global"].place, embedder="none", stop_words=True)
+        file = IndexFile(stores, stores["global"].place, embedder="none", stop_words=True)
+        made = Finder(stores, file, stop_words=True, is_brief=False)
         ask(made, "tests")
     finally:
         os.umask(before)
     local = tmp_path / "global" / "local"
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (local, local / "index", made.path)}
-    assert modes == {"local": 0o700, "index": 0o700, "index.bin": 0o600}
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (local, made.file.path)}
+    assert modes == {"local": 0o700, "index.db": 0o600}
 
 
 def test_under_stealth_nothing_is_written_in_the_work_tree(repo, home):
@@ -75,18 +76,18 @@ def test_under_stealth_nothing_is_written_in_the_work_tree(repo, home):
         memsync.remember("private tests")
         assert len(memsync.recall("tests")) == 2
         assert len(memsync.recall("tests")) == 2
-        assert memsync.finder.path.is_relative_to(home)
-    assert memsync.finder.path.exists()
+        assert memsync.finder.file.path.is_relative_to(home)
+    assert memsync.finder.file.path.exists()
     assert [path for path in sorted(repo.root.rglob("*")) if ".git" not in path.parts] == [
         path for path in before if ".git" not in path.parts
     ]
     with Memsync.open(repo.root) as memsync:
         assert len(memsync.recall("tests")) == 2
-        assert all(store.stamp is None for store in memsync.stores.values())
+        assert memsync.stores["stealth"].stamp is None
 
 
 def test_where_nothing_was_ever_remembered_a_search_makes_no_directory(project, repo, home):
-    assert (len(project.recall("anything")), project.finder.path) == (0, None)
+    assert (len(project.recall("anything")), project.finder.file.path) == (0, None)
     assert sorted(path.name for path in repo.root.iterdir()) == [".git", "README"]
     assert not (home / ".gobby").exists()
 
@@ -101,7 +102,7 @@ def place(tmp_path) -> Path:
 
 def test_threads_that_all_ask_first_share_one_index_that_hears_of_every_write(place):
     stores, made = opened(place)
-    made.path.unlink()
+    made.file.path.unlink()
     turns, answers = threading.Barrier(8), []
 
     def work() -> None:
@@ -148,7 +149,7 @@ def test_processes_that_all_make_the_cache_at_once_answer_alike_and_leave_a_whol
     with (place / "project" / "memories.jsonl").open("a") as file:
         file.write(memory_line("new", "friday is a new day"))
     if not has_old:
-        opened(place)[1].path.unlink()
+        opened(place)[1].file.path.unlink()
     expected = fresh(place, "friday tests")
     script = (
         "import sys, json; from pathlib import Path; from searching import *;"
@@ -167,5 +168,5 @@ def test_processes_that_all_make_the_cache_at_once_answer_alike_and_leave_a_whol
     assert said == [[[match[1], sum(match[3])] for match in expected.matches]] * 5
     stores, made = opened(place)
     assert (ask(made, "friday tests"), is_untouched(stores)) == (expected, True)
-    left = {path.name for path in made.path.parent.iterdir()}
-    assert left == {"index.bin", "lock", "lock.queue"} | ({"delta.bin"} if has_old else set())
+    left = {path.name.removesuffix("-wal").removesuffix("-shm") for path in made.file.path.parent.iterdir()}
+    assert left == {".gitignore", "index.db"}

@@ -1,4 +1,4 @@
-"""A file that another process appends to: its end is read at once, and whatever else was done to it is seen as well."""
+"""A file that another process appends to: its end is taken in, and whatever else was done to it is seen as well."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from helpers import memory_line
 
 from memsync.format.codec import encode
 from memsync.records import Memory, parse_time
-from memsync.store import files, grown
 from memsync.store.places import locate
 from memsync.store.store import Store
 
@@ -19,31 +18,14 @@ NEW = memory_line("new", "appended").encode()
 
 @pytest.fixture
 def store(repo) -> Store:
-    """A store with a listener, as a server has one, whose look at the whole file has to be asked for."""
+    """A store with a listener, as a server has one."""
     store = Store(locate(repo.root).place("project"))
     store.place.directory.mkdir(exist_ok=True)
     store.place.memories.write_text(FIRST)
     store.refresh()
     store.told = []
     store.follow(store.told.extend, store.memories())
-    yield store
-    store._later.cancel()
-
-
-@pytest.fixture
-def read_whole(monkeypatch) -> list[str]:
-    """Note each file that is read as a whole."""
-    read, found = files.open_to_read, []
-    monkeypatch.setattr(files, "open_to_read", lambda path: found.append(path.name) or read(path))
-    return found
-
-
-class NeverStarted:
-    def start(self):
-        """Leave it to the test."""
-
-    def cancel(self):
-        """There is nothing to cancel."""
+    return store
 
 
 def append(store: Store, data: bytes) -> None:
@@ -57,56 +39,21 @@ def agrees(store: Store) -> bool:
     return store.memories() == other.memories()
 
 
-def test_an_appended_line_is_found_without_reading_what_is_known(store, read_whole):
+def test_an_appended_line_is_found_and_what_is_known_stays_as_it_is(store):
+    known = dict(store.current_lines())
     append(store, NEW)
     (change,) = store.refresh()
-    assert (change.id, store.told, read_whole) == ("new", [change], [])
+    assert (change.id, store.told) == ("new", [change])
+    assert all(store.current_lines()[id_] is line for id_, line in known.items())
     assert agrees(store)
 
 
-def test_the_whole_is_read_soon_after_by_itself(store, read_whole, monkeypatch):
-    planned = []
-    monkeypatch.setattr(grown.threading, "Timer", lambda *how: planned.append(how) or NeverStarted())
-    append(store, NEW)
-    append(store, memory_line("newer", "appended too").encode())
-    store.refresh()
-    ((seconds, look),) = planned
-    assert seconds <= 2
-    look()
-    assert (read_whole, store._later.is_due) == (["memories.jsonl"], False)
-
-
-def test_what_comes_while_the_whole_is_read_has_its_own_look(store, monkeypatch):
-    planned = []
-    monkeypatch.setattr(grown.threading, "Timer", lambda *how: planned.append(how[1]) or NeverStarted())
-    append(store, NEW)
-    store.refresh()
-
-    def begins(known, data, count):
-        append(store, memory_line("newer", "appended too").encode())
-        store.refresh()
-        return True
-
-    monkeypatch.setattr(grown.Known, "begins", begins)
-    planned[0]()
-    assert (len(planned), store._later.is_due) == (2, True)
-
-
-@pytest.mark.parametrize("ask", ["a write", "a cache", "the look that was planned"])
-def test_an_edit_in_place_beside_an_append_is_seen_before_anything_is_decided_by_it(store, ask):
+def test_an_edit_in_place_beside_an_append_is_seen_at_once(store):
     whole = store.place.memories.read_bytes()
     with open(store.place.memories, "r+b") as file:
         file.write(whole.replace(b"text 001", b"TEXT 001") + NEW)
-    assert {change.id for change in store.refresh()} == {"new"}
-    if ask == "a write":
-        with store.writing():
-            assert agrees(store)
-    elif ask == "a cache":
-        store.spans()
-    else:
-        store._later._timer.function()
+    assert {change.id for change in store.refresh()} == {"new", "u1"}
     assert agrees(store)
-    assert {change.id for change in store.told} == {"new", "u1"}
 
 
 def _truncate_and_regrow(path, whole):
@@ -176,14 +123,13 @@ def test_a_follower_sees_two_versions_where_a_fresh_reader_does(store, parts):
         assert agrees(store)
 
 
-def test_an_edit_of_another_process_is_found_without_reading_what_is_known(store, read_whole):
+def test_an_edit_of_another_process_is_found(store):
     other = Store(store.place)
     with other.writing():
         other.update({"u1": {"content": "edited", "updated_at": LATE}})
         other.update({"u1": {"content": "edited twice", "updated_at": LATE}})
-    read_whole.clear()
     store.refresh()
-    assert (store.get("u1").content, read_whole) == ("edited twice", [])
+    assert store.get("u1").content == "edited twice"
     assert agrees(store)
 
 
@@ -225,15 +171,3 @@ def test_a_pending_file_that_comes_with_it_is_laid_over(store):
     store.refresh()
     assert agrees(store)
     assert store.get("u1").content == "waits"
-
-
-def test_one_who_follows_nothing_reads_the_whole(repo, read_whole):
-    store = Store(locate(repo.root).place("project"))
-    store.place.directory.mkdir(exist_ok=True)
-    store.place.memories.write_text(FIRST)
-    store.refresh()
-    append(store, NEW)
-    read_whole.clear()
-    store.refresh()
-    assert store.get("new")
-    assert read_whole == ["pending.jsonl", "memories.jsonl"]

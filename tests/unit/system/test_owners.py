@@ -208,14 +208,14 @@ def test_the_home_store_of_another_user_is_not_used_and_named(repo, home, part, 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes")
 @pytest.mark.parametrize("is_checkout", [True, False])
-@pytest.mark.parametrize("name", ["", "index", "state.db"])
+@pytest.mark.parametrize("name", ["", "run", "state.db"])
 def test_local_files_that_one_may_not_read_are_named_with_what_makes_them_ones_own(nobody, is_checkout, name):
     """As after `sudo memsync`: the directory, or something in it, is root's."""
     root = nobody.directory / "work"
     if is_checkout:
         GitRepo.create(root)
     local = root / ".gobby" / "local"
-    (local / "index").mkdir(parents=True)
+    (local / "run").mkdir(parents=True)
     (local / "state.db").touch()
     nobody.own(root)
     (local / name).chmod(0)
@@ -227,20 +227,6 @@ def test_local_files_that_one_may_not_read_are_named_with_what_makes_them_ones_o
     assert f"{local} {f'holds {name}, which ' if name else ''}may not be read by you" in said
     assert f'make it yours: sudo chown -R "$(id -un)" {local}' in said
     assert said.startswith(f"{root} {root / '.git' / 'memsync'}" if is_checkout else "None None")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="modes")
-def test_a_cache_in_a_directory_that_one_may_not_read_is_none(nobody):
-    index = nobody.directory / "index"
-    index.mkdir()
-    nobody.own(index)
-    index.chmod(0)
-    said = nobody.run(
-        "from memsync.memories.asking import CacheFile",
-        "print(CacheFile(Path(sys.argv[1], 'index.bin')).load())",
-        index,
-    )
-    assert said == "None\n"
 
 
 @as_root

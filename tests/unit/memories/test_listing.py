@@ -1,4 +1,4 @@
-"""Lists and single memories by the heads in the cache: what the stores say when they are read whole."""
+"""Lists and single memories by the rows of the index: what the stores say when they are read whole."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from memsync import Filters, Memsync
 from memsync.errors import MemsyncError
-from memsync.memories.asking import open_reader
-from memsync.memories.unread import count_all, knows, read_anchored, read_foremost, read_named
+from memsync.memories.index_file import open_index
+from memsync.memories.listing import count_all, count_current, knows, read_anchored, read_foremost, read_named
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 TEXTS = [f"{word} waits for the queue of {word}s" for word in "ant bee cat dog eel fox gnu hen".split()]
@@ -31,7 +31,7 @@ def opened(repo, *, read: bool, days: int = 0) -> Memsync:
 
 
 def write(repo, deeds) -> None:
-    """Write in processes of their own, each of which leaves the cache or what changed beside it."""
+    """Write in processes of their own, each of which leaves the index as the files are."""
     for day, (text, importance, deed) in enumerate(deeds):
         with opened(repo, read=False, days=day) as project:
             tags = ["odd"] if text % 2 else []
@@ -45,11 +45,11 @@ def write(repo, deeds) -> None:
             if deed == "use":
                 project.recall(TEXTS[text], limit=1)
     with opened(repo, read=False) as project:
-        project.search("queue")  # where nobody has left a cache
+        project.search("queue")  # where nobody has left an index
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_list_by_heads_is_that_of_the_stores_after_any_writes(repo, seed):
+def test_a_list_by_rows_is_that_of_the_stores_after_any_writes(repo, seed):
     draw = Random(seed)
     kinds = ["", "", "global", "forget", "use"]
     write(repo, [(draw.randrange(8), draw.choice([0.2, 0.5, 0.9]), draw.choice(kinds)) for _ in range(7)])
@@ -57,7 +57,7 @@ def test_a_list_by_heads_is_that_of_the_stores_after_any_writes(repo, seed):
         for limit in (1, 3, 50):
             with opened(repo, read=False, days=40) as short, opened(repo, read=True, days=40) as whole:
                 assert short.list(filters, limit=limit) == whole.list(filters, limit=limit)
-                assert all(store.stamp is None for store in short.stores.values())
+                assert short.stores["project"].stamp is None
 
 
 def test_what_is_worth_the_same_is_ordered_by_id_however_long_reading_takes(repo):
@@ -78,20 +78,20 @@ def test_one_memory_is_shown_as_the_stores_have_it(repo):
         for ref in (entry.id, entry.id[:7]):
             with opened(repo, read=False) as short:
                 assert short.show(ref) == next(one for one in known if one.id == entry.id)
-                assert all(store.stamp is None for store in short.stores.values())
+                assert short.stores["project"].stamp is None
     with opened(repo, read=False) as short, pytest.raises(MemsyncError):
         short.show("mm-nobody")
     with opened(repo, read=False) as short:
         assert [knows(short, ref) for ref in (known[0].id, known[0].id[:7], "mm-nobody")] == [True, False, False]
-        assert all(store.stamp is None for store in short.stores.values())
+        assert short.stores["project"].stamp is None
 
 
-@pytest.mark.parametrize("read", [False, True], ids=["by heads", "by files"])
+@pytest.mark.parametrize("read", [False, True], ids=["by rows", "by files"])
 def test_eight_digits_of_a_uuid_name_it_where_no_other_begins_so(repo, read):
     ids = ("cdc84ad0-51eb-50b9", "cdc84ad1-51eb-50b9", "cdc84ad1-9a77-4033")
     repo.write_memories("".join(f'{{"content":"cdc84ad0 and cdc8 {n}","id":"{id_}"}}\n' for n, id_ in enumerate(ids)))
     with opened(repo, read=False) as project:
-        project.search("cdc8")  # makes the cache
+        project.search("cdc8")  # makes the index
     with opened(repo, read=read) as project:
         found = [
             ref
@@ -130,20 +130,20 @@ def in_order(records):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_what_the_heads_choose_is_what_the_stores_have(repo, seed):
+def test_what_the_rows_choose_is_what_the_stores_have(repo, seed):
     draw = Random(seed)
     kinds = ["", "", "global", "forget", "use", "replace", "replace"]
     write(repo, [(draw.randrange(8), draw.choice([0.2, 0.5, 0.9]), draw.choice(kinds)) for _ in range(9)])
     every = read_whole(repo, days=40)
     ids = {one.id for _, one in every[::2]} | {"mm-nobody"}
     with opened(repo, read=False, days=40) as short:
-        current = open_reader(short.layout, short.settings).count_current()
+        current = open_index(short.layout, short.settings).ask(count_current)
         assert current == sum(one.archived_at is None for _, one in every)
         assert count_all(short) == len(every)
         assert in_order(read_named(short, ids)) == in_order([one for one in every if one[1].id in ids])
         anchored = [one for one in every if one[1].anchors and one[1].archived_at is None]
         assert in_order(read_anchored(short)) == in_order(anchored)
-        assert all(store.stamp is None for store in short.stores.values())
+        assert short.stores["project"].stamp is None
 
 
 def test_the_foremost_are_those_of_a_list_with_what_is_named_and_what_replaces_others(repo):
@@ -170,12 +170,19 @@ def test_what_others_wrote_is_among_what_is_anchored(repo):
     assert [memory.content.split()[0] for _, memory in found] == ["ape"]
 
 
-def test_a_store_that_was_read_or_a_cache_that_does_not_fit_leaves_the_choice_to_the_stores(repo):
+def test_without_rows_the_choice_is_left_to_the_stores(repo):
     write(repo, [(0, 0.5, "replace")])
-    with opened(repo, read=True) as whole:
-        assert (read_named(whole, {"x"}), read_anchored(whole)) == (None, None)
-    repo.memories.write_bytes(repo.memories.read_bytes() + b"no record\n")
+    path = repo.root / ".gobby" / "local" / "index.db"
+    path.unlink()
+    path.mkdir()
     with opened(repo, read=False) as short:
         assert (read_named(short, {"x"}), read_anchored(short)) == (None, None)
-        assert open_reader(short.layout, short.settings).count_current() is None
+        assert open_index(short.layout, short.settings).ask(count_current) is None
         assert count_all(short) == len(short.list(Filters(archived=True)))
+
+
+def test_a_line_that_is_no_record_is_counted_by_nobody(repo):
+    write(repo, [(0, 0.5, "")])
+    repo.memories.write_bytes(repo.memories.read_bytes() + b"no record\n")
+    with opened(repo, read=False) as short:
+        assert count_all(short) == open_index(short.layout, short.settings).ask(count_current) == 1

@@ -1,4 +1,4 @@
-"""One query over a cached index, without numpy: for a process that answers once.
+"""One query over the database of the index, without numpy: for a process that answers once.
 
 Computes what `core.Index` computes, in the same order, so that the scores are
 equal to the last bit; importing numpy alone would take longer than all of it.
@@ -7,16 +7,16 @@ equal to the last bit; importing numpy alone would take longer than all of it.
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, compress
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from math import sqrt
 from operator import mul
-from typing import Any, Final
+from typing import Final
 
-from memsync.index.cache import Cached
 from memsync.index.damping import Damping, damping_of, weigh_term
-from memsync.index.delta import UNCHANGED, Delta, postings_of
+from memsync.index.database import Database, signed, unpack
 from memsync.index.embed import Meaning
 from memsync.index.gate import Lens
 from memsync.index.nearness import find_nearness, take_alike
@@ -40,35 +40,35 @@ from memsync.index.tokens import Said, Tokenizer, say
 from memsync.records import Memory
 
 _TINY: Final = 1e-12
+_AT_ONCE: Final = 1_000  # terms of one statement
 _TEXTS: Final = 4  # that are kept for a second question: a prompt and its parts
 _RAISED: Final = bytes((byte + 128) % 256 for byte in range(256))  # a signed byte, by 128
 
 
-class OneShot:
-    """The scores of the warm index, computed term by term from the mapped arrays."""
+class Cold:
+    """The scores of the warm index, computed term by term from the rows of *database*, which stay as they are.
+
+    *record* reads the record of a slot.
+    """
 
     def __init__(
         self,
-        cached: Cached,
+        database: Database,
+        record: Callable[[int], Record | None],
         meaning: Meaning | None,
         *,
         stop_words: bool,
-        delta: Delta = UNCHANGED,
     ) -> None:
-        self._a: Any = cached.views
-        self._let_go = cached.let_go
-        self.record: Callable[[int], Record | None] = lambda _: None  # reads the record of a slot; whoever asks sets it
-        self._meaning = meaning if "vectors.numbers" in cached.views else None
-        self._lengths: list[float] = list(self._a["base.lengths"])
-        self._first, self._late, self._dead = len(self._lengths), delta.late, set(delta.dead)
-        self._late_postings = postings_of(delta, self._first)
-        self._lengths += [float(one.length) for one in delta.late]
-        for slot in self._dead:
-            self._lengths[slot] = 0.0
-        self._live = len(self._lengths) - len(self._dead)
-        self._sizes = self._live, sum(self._lengths), sum(map(mul, self._lengths, self._lengths))
+        self._ask, self._read, self._meaning = database.ask, record, meaning
+        self._records: dict[int, Record | None] = {}
         self._tokenizer = Tokenizer(stop_words=stop_words)
         self._synonyms = Synonyms(self._tokenizer.terms)
+        rows = self._ask("SELECT slot, length FROM record").fetchall()
+        self._lengths: dict[int, int] = dict(rows)
+        lengths = self._lengths.values()
+        self._live = len(rows)
+        self._sizes = self._live, float(sum(lengths)), float(sum(map(mul, lengths, lengths)))
+        self._postings: dict[int, array[int]] = {}  # of each key that was asked for
         self._found: dict[tuple[str, bool], tuple[Query, Candidates]] = {}
 
     def search(
@@ -79,7 +79,12 @@ class OneShot:
 
     def can_reach(self, text: str, floor: float) -> bool:
         """Tell whether any record answers *text* with a confidence of *floor*; True in doubt."""
-        return can_reach(*self._find(text), floor, lambda key: (slot for slot, _ in self._postings(key)))
+        return can_reach(*self._find(text), floor, lambda key: self._read_postings(key)[::2])
+
+    def _record(self, slot: int) -> Record | None:
+        if slot not in self._records:
+            self._records[slot] = self._read(slot)
+        return self._records[slot]
 
     def _find(self, text: str, *, places: bool = True) -> tuple[Query, Candidates]:
         """Return what was found for *text*, which may be asked for twice."""
@@ -94,19 +99,17 @@ class OneShot:
         alike: dict[str, list[tuple[str, float]]] = {}
         called: dict[str, list[tuple[Words, float]]] = {}
         lexical, exact = self._lexical(query, alike, called)
-        self._let_go()  # of what was read of a large file, part by part, as the warm index does
         identifier = {slot: IDENTIFIER * share for slot, share in exact.items()} if query.led else {}
         wordy = {slot: x + identifier.get(slot, 0.0) for slot, x in lexical.items()}
         asked = self._meaning.query(text) if self._meaning else None
         weight = self._meaning.weight(len(query.chunks)) if asked and self._meaning else 0.0
         semantic = self._semantic(asked, wordy, weight) if asked else {}
         placed = query.find_placed(self._frequency, self._list_live)
-        self._let_go()
         total = {slot: wordy.get(slot, 0.0) + semantic.get(slot, 0.0) for slot in wordy.keys() | semantic.keys()}
         total |= {slot: total.get(slot, 0.0) + gain for slot, gain in placed.items()}
         return Candidates(
             ordered=sorted(((x, slot) for slot, x in total.items() if x > 0), reverse=True),
-            record=self._read,
+            record=self._record,
             parts=lambda slot: Parts(
                 lexical.get(slot, 0.0),
                 semantic.get(slot, 0.0),
@@ -136,6 +139,7 @@ class OneShot:
         exact: dict[int, float] = {}
         asked, names = 0.0, 0
         damping = damping_of(*self._sizes, len(query.chunks))
+        self._load_postings(map(term_key, query.terms))
         for term in query.terms:
             seen = self._frequency(term)
             weight = weigh_term(seen, self._live)
@@ -159,35 +163,30 @@ class OneShot:
         return {s: x / whole for s, x in scores.items()}, {s: x / (names * ceiling) for s, x in exact.items()}
 
     def _list_live(self, term: str) -> list[int]:
-        return [slot for slot, _ in self._postings(term_key(term)) if slot not in self._dead]
+        return self._read_postings(term_key(term))[::2].tolist()
 
-    def _say(self, slot: int, memory: Memory) -> Said:
-        """Return what *memory*, that of *slot*, says, which is read if it came after the cache."""
-        if slot >= self._first:
-            return self._tokenizer.read(memory)
-        start, middle, end = self._a["forward.starts"][2 * slot : 2 * slot + 3]
-        keys, places = self._a["base.keys"], self._a["forward.terms"][start:end].tolist()
-        return say(list(map(keys.__getitem__, places)), middle - start)
-
-    def _read(self, slot: int) -> Record | None:
-        return self.record(slot)
+    def _say(self, slot: int, _: Memory) -> Said:
+        """Return what the record of *slot* says."""
+        terms, spoken = self._ask("SELECT terms, spoken FROM said WHERE slot = ?", (slot,)).fetchone()
+        return say(unpack("Q", terms).tolist(), spoken)
 
     def _frequency(self, term: str) -> int:
-        key = term_key(term)
-        low, high = self._range(key)
-        return high - low - self._count_dead(low, high) + len(self._late_postings.get(key, ()))
+        return len(self._read_postings(term_key(term))) // 2
 
-    def _count_dead(self, low: int, high: int) -> int:
-        if not self._dead or low == high:
-            return 0
-        slots = self._a["base.slots"]
-        places = ((slot, bisect_left(slots, slot, low, high)) for slot in self._dead)
-        return sum(at < high and slots[at] == slot for slot, at in places)
+    def _read_postings(self, key: int) -> array[int]:
+        """Return the slots that have the term *key*, each followed by how often it is there."""
+        if key not in self._postings:
+            self._load_postings([key])
+        return self._postings[key]
 
-    def _range(self, key: int) -> tuple[int, int]:
-        keys, starts = self._a["base.keys"], self._a["base.starts"]
-        at = bisect_left(keys, key)
-        return (starts[at], starts[at + 1]) if at < len(keys) and keys[at] == key else (0, 0)
+    def _load_postings(self, keys: Iterable[int]) -> None:
+        """Have the postings of *keys* at hand, by one statement."""
+        new = [key for key in dict.fromkeys(keys) if key not in self._postings]
+        for at in range(0, len(new), _AT_ONCE):
+            some = new[at : at + _AT_ONCE]
+            wanted = ", ".join(str(signed(key)) for key in some)
+            found = dict(self._ask(f"SELECT key, postings FROM term WHERE key IN ({wanted})").fetchall())
+            self._postings |= {key: unpack("i", found.get(signed(key), b"")) for key in some}
 
     def _gains_of_all(self, words: Words, weight: float, damping: Damping) -> Iterator[tuple[int, float]]:
         """Yield the slots that have all of *words*, and what the rarest of them gains there."""
@@ -202,96 +201,69 @@ class OneShot:
 
     def _gains(self, term: str, weight: float, damping: Damping) -> Iterator[tuple[int, float]]:
         offset, scale = damping
-        for slot, count in self._postings(term_key(term)):
-            if slot not in self._dead:
-                yield slot, weight * (count / (count + (offset + scale * self._lengths[slot])))
-
-    def _postings(self, key: int) -> Iterator[tuple[int, float]]:
-        low, high = self._range(key)
-        slots, counts = self._a["base.slots"][low:high].tolist(), self._a["base.counts"][low:high].tolist()
-        return chain(zip(slots, counts, strict=True), self._late_postings.get(key, ()))
+        pairs, lengths = self._read_postings(term_key(term)), self._lengths
+        for slot, count in zip(pairs[::2], pairs[1::2], strict=True):
+            yield slot, weight * (count / (count + (offset + scale * lengths[slot])))
 
     def _alike(self, word: str, *, known: bool) -> list[tuple[str, float]]:
-        keys, starts, places = (self._a[f"grams.{name}"] for name in ("keys", "starts", "places"))
         grams = trigrams(word)
-        shared: dict[int, int] = {}
-        for gram in grams:
-            at = bisect_left(keys, gram)
-            if at < len(keys) and keys[at] == gram:
-                for place in places[starts[at] : starts[at + 1]].tolist():
-                    shared[place] = shared.get(place, 0) + 1
-        sizes = self._a["grams.sizes"]
-        likeness = {place: count / sqrt(sizes[place] * len(grams)) for place, count in shared.items()}
+        shared: Counter[int] = Counter()
+        sizes: dict[int, int] = {}
+        for (raw,) in self._ask(f"SELECT words FROM gram WHERE gram IN ({', '.join(map(str, grams))})"):
+            pairs = unpack("i", raw)
+            shared.update(numbers := pairs[::2])
+            sizes.update(zip(numbers, pairs[1::2], strict=True))
+        likeness = {number: count / sqrt(sizes[number] * len(grams)) for number, count in shared.items()}
         may_be_typo = len(word) >= TYPO_LETTERS and not known
-        late = self._late_alike(grams, NOMINATED if may_be_typo else ALIKE)
+        least = NOMINATED if may_be_typo else ALIKE
+        words = self._read_words([number for number, x in likeness.items() if x >= least])
         typos = dict[str, float]()
         if may_be_typo:
-            near = {self._word(place) for place, x in likeness.items() if x >= NOMINATED} | late.keys()
-            typos = {other: nearness for other in near if (nearness := find_nearness(word, other))}
+            typos = {other: nearness for other in words.values() if (nearness := find_nearness(word, other))}
 
         def read(most: int) -> tuple[float, dict[str, float]]:
             high = sorted(x for x in likeness.values() if x > ALIKE)
             edge = high[-most] if most < len(high) else 0.0
-            least = max(edge, ALIKE)
-            found = {self._word(place): x for place, x in likeness.items() if x >= least}
-            return edge, found | {other: x for other, x in late.items() if x >= ALIKE}
+            return edge, {words[number]: x for number, x in likeness.items() if x >= max(edge, ALIKE)}
 
-        return take_alike(word, read, typos, self._frequency if self._dead else bool)
+        found = take_alike(word, read, typos, bool)
+        self._load_postings(term_key(other) for other, _ in found)
+        return found
 
-    def _late_alike(self, grams: set[int], least: float) -> dict[str, float]:
-        """Return the words that only late records have and that have at *least* that likeness to the word of *grams*."""
-        found = {}
-        for word in {word for one in self._late for word in one.words}:
-            own = trigrams(word)
-            if shared := len(own & grams):
-                found[word] = shared / sqrt(len(own) * len(grams))
-        return {word: x for word, x in found.items() if x >= least}
-
-    def _word(self, place: int) -> str:
-        ends = self._a["grams.ends"]
-        return bytes(self._a["grams.letters"][ends[place - 1] if place else 0 : ends[place]]).decode()
+    def _read_words(self, numbers: Iterable[int]) -> dict[int, str]:
+        return dict(self._ask(f"SELECT number, word FROM word WHERE number IN ({', '.join(map(str, numbers))})"))
 
     def _semantic(self, asked: tuple[list[int], float], wordy: dict[int, float], weight: float) -> dict[int, float]:
         assert self._meaning is not None
         vector, scale = asked
-        unrelated, width = self._meaning.unrelated, len(vector)
-        scales = self._scales()
+        unrelated = self._meaning.unrelated
+        scales = {slot: one for slot, one, _ in self._signs if one}
         best = max(min(sorted(wordy.values())[-SIEVED:], default=0.0), _TINY)
-        chosen = self._near(vector, scales).union(slot for slot, x in wordy.items() if x >= best)
+        chosen = self._near(vector).union(slot for slot, x in wordy.items() if x >= best and slot in scales)
+        wanted = ", ".join(map(str, sorted(chosen)))
+        rows = self._ask(f"SELECT slot, numbers FROM vector WHERE slot IN ({wanted})").fetchall()
         found = {}
-        for slot, dot in zip(
-            chosen, multiply(vector, b"".join(self._row(slot, width) for slot in chosen)), strict=True
-        ):
+        for (slot, _), dot in zip(rows, multiply(vector, b"".join(numbers for _, numbers in rows)), strict=True):
             like = max((dot * scales[slot] * scale - unrelated) / (1 - unrelated), 0.0)
             if like > 0 and (wordy.get(slot, 0.0) or like >= WORDLESS):
                 found[slot] = weight * like
         return found
 
-    def _scales(self) -> list[float]:
-        """Return the scale of each slot; 0 of what is dead, or has no vector."""
-        scales: list[float] = self._a["vectors.scales"].tolist() + [one.scale for one in self._late]
-        for slot in self._dead:
-            scales[slot] = 0.0
-        return scales
+    @cached_property
+    def _signs(self) -> list[tuple[int, float, bytes]]:
+        """Each slot with the scale and the sign bits of its vector; a scale of 0 where it has none."""
+        return self._ask("SELECT slot, scale, signs FROM record").fetchall()
 
-    def _row(self, slot: int, width: int) -> bytes:
-        if slot < self._first:
-            return bytes(self._a["vectors.numbers"][slot * width : (slot + 1) * width])
-        return self._late[slot - self._first].numbers
-
-    def _near(self, vector: Sequence[int], scales: Sequence[float]) -> set[int]:
+    def _near(self, vector: Sequence[int]) -> set[int]:
         """Return the slots that are among the SIEVED nearest by sign bits, ties included."""
         step = -(-len(vector) // 8)
         wanted = int("".join("1" if x > 0 else "0" for x in vector).ljust(8 * step, "0"), 2)
-        nothing = bytes(step)  # where the embedder had none
-        late = b"".join(one.signs or nothing for one in self._late)
-        raw, read = bytes(self._a["vectors.signs"]) + late, int.from_bytes
-        far = [(read(raw[at : at + step], "big") ^ wanted).bit_count() for at in range(0, len(raw), step)]
-        live = sorted(compress(far, scales))
-        if not live:
+        read = int.from_bytes
+        far = [((read(signs, "big") ^ wanted).bit_count(), slot) for slot, scale, signs in self._signs if scale]
+        if not far:
             return set()
-        cut = live[min(SIEVED, len(live)) - 1]
-        return {slot for slot in compress(range(len(far)), map(cut.__ge__, far)) if scales[slot]}
+        cut = sorted(distance for distance, _ in far)[min(SIEVED, len(far)) - 1]
+        return {slot for distance, slot in far if distance <= cut}
 
 
 def multiply(vector: Sequence[int], rows: bytes) -> Sequence[int]:

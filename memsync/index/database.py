@@ -1,0 +1,236 @@
+"""The derived index in SQLite: records with their lines, terms with postings, words with trigrams, vectors.
+
+The files are the truth; all of this may be deleted at any time. Each live memory is a row with a number, its *slot*.
+Numbers of terms are 64-bit checksums (`terms.term_key`), which SQLite holds with a sign.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from memsync.index.embed import LEVELS, Meaning
+from memsync.index.head import head_of
+from memsync.index.places import place_terms
+from memsync.index.terms import (
+    embedding_text,
+    is_word,
+    length_of,
+    live_anchors,
+    record_key,
+    term_key,
+    text_key,
+    trigrams,
+)
+from memsync.records import SCOPES, Memory, Scope
+
+if TYPE_CHECKING:
+    from memsync.index.tokens import Tokenizer
+
+VERSION: Final = 1  # of the tables; rows of another version are made anew
+PAIR: Final = 8  # bytes of two numbers: a slot and a count, or a word and how many trigrams it has
+_TABLES: Final = (
+    "meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    """record (
+    slot INTEGER PRIMARY KEY, scope INTEGER NOT NULL, id TEXT NOT NULL, form INTEGER NOT NULL, importance REAL NOT NULL,
+    moment INTEGER NOT NULL, replaces INTEGER NOT NULL, archived INTEGER NOT NULL, anchored INTEGER NOT NULL,
+    length INTEGER NOT NULL, scale REAL NOT NULL, signs BLOB NOT NULL, UNIQUE (scope, id))""",
+    "line (slot INTEGER PRIMARY KEY, plain INTEGER NOT NULL, raw BLOB NOT NULL)",
+    """said (
+    slot INTEGER PRIMARY KEY, key INTEGER NOT NULL, text INTEGER NOT NULL, spoken INTEGER NOT NULL,
+    terms BLOB NOT NULL, places BLOB NOT NULL)""",
+    "vector (slot INTEGER PRIMARY KEY, numbers BLOB NOT NULL)",
+    "term (key INTEGER PRIMARY KEY, postings BLOB NOT NULL)",
+    "word (number INTEGER PRIMARY KEY, key INTEGER NOT NULL UNIQUE, word TEXT NOT NULL)",
+    "gram (gram INTEGER PRIMARY KEY, words BLOB NOT NULL)",
+)
+
+
+class Row(NamedTuple):
+    """A live memory as its file has it: the bytes of its line, and whether nothing is to be said of that."""
+
+    scope: Scope
+    memory: Memory
+    raw: bytes
+    is_plain: bool
+
+
+# The id of a memory, its slot, its line, the form of its text, whether it replaces others, and whether nothing is to be said of it.
+KnownLine = tuple[str, int, bytes, int, int, int]
+
+
+class Vector(NamedTuple):
+    """One row of `vectors.Rows`, made without numpy."""
+
+    numbers: bytes = b""
+    scale: float = 0.0
+    signs: bytes = b""
+
+
+class Database:
+    """The rows behind one connection. The caller begins and ends transactions; `sqlite3.Error` is the caller's to handle."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._sql = connection
+        self.ask = connection.execute
+
+    def read_meta(self) -> dict[str, Any]:
+        """Return what was said about the rows by `write_meta`; nothing where there are no tables yet."""
+        if self.ask("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone() is None:
+            return {}
+        return {name: json.loads(value) for name, value in self.ask("SELECT name, value FROM meta")}
+
+    def write_meta(self, values: Mapping[str, Any]) -> None:
+        """Say *values*, which JSON can spell, about the rows."""
+        rows = [(name, json.dumps(value)) for name, value in values.items()]
+        self._sql.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+    def count(self) -> int:
+        """Return how many rows there are."""
+        found: int = self.ask("SELECT count(*) FROM record").fetchone()[0]
+        return found
+
+    def count_vectors(self) -> tuple[int, int]:
+        """Return the length of the vectors, and how many rows have one, as `core.Index.made` does."""
+        (length,) = self.ask("SELECT max(length(numbers)) FROM vector").fetchone()
+        (count,) = self.ask("SELECT count(*) FROM said WHERE text != 0").fetchone()
+        return length or 0, count if length else 0
+
+    def read_lines(self, scope: Scope) -> list[KnownLine]:
+        """Return the line of each memory of *scope*."""
+        query = "SELECT id, slot, raw, form, replaces, plain FROM line CROSS JOIN record USING (slot) WHERE scope = ?"
+        return self.ask(query, (SCOPES.index(scope),)).fetchall()
+
+    def find_slots(self, scope: Scope, ids: Iterable[str]) -> list[int]:
+        """Return the slots of those of *ids* that *scope* has."""
+        query = "SELECT slot FROM record WHERE scope = ? AND id = ?"
+        rows = (self.ask(query, (SCOPES.index(scope), id_)).fetchone() for id_ in ids)
+        return [row[0] for row in rows if row]
+
+    def add(self, rows: Sequence[Row], tokenizer: Tokenizer, meaning: Meaning | None) -> None:
+        """Add *rows* one by one; of many, `bulk` is quicker."""
+        first = (self.ask("SELECT max(slot) FROM record").fetchone()[0] or 0) + 1
+        postings: dict[int, list[int]] = {}
+        words: dict[str, None] = {}
+        for slot, row in enumerate(rows, first):
+            memory = row.memory
+            said, hidden = tokenizer.record_terms(memory), tokenizer.hidden_terms(memory)
+            terms, places = [*said, *hidden], place_terms(live_anchors(memory))
+            keys, place_keys = [*map(term_key, terms)], [*map(term_key, places)]
+            for key, count in Counter(chain(keys, place_keys)).items():
+                postings.setdefault(key, []).extend((slot, count))
+            words |= dict.fromkeys(filter(is_word, terms))
+            vector = meaning.row(embedding_text(memory)) if meaning else None
+            made = quantise(vector) if vector else Vector()
+            text = text_key(memory) if vector else 0
+            self._add_row(slot, row, text, (keys, len(said), place_keys), length_of(terms, places), made)
+        self._add_pairs("term", "key", "postings", postings)
+        self._add_words(words)
+
+    def _add_row(
+        self, slot: int, row: Row, text: int, terms: tuple[Sequence[int], int, Sequence[int]], length: int, made: Vector
+    ) -> None:
+        keys, spoken, places = terms
+        key = record_key((row.scope, row.memory))
+        self.ask("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", record_row(slot, row, length, made))
+        self.ask("INSERT INTO line VALUES (?, ?, ?)", (slot, row.is_plain, row.raw))
+        said = (slot, signed(key), signed(text), spoken, pack("Q", keys), pack("Q", places))
+        self.ask("INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", said)
+        self.ask("INSERT INTO vector VALUES (?, ?)", (slot, made.numbers))
+
+    def _add_words(self, words: Iterable[str]) -> None:
+        grams: dict[int, list[int]] = {}
+        for word in words:
+            done = self.ask("INSERT OR IGNORE INTO word (key, word) VALUES (?, ?)", (signed(term_key(word)), word))
+            if done.rowcount and done.lastrowid:
+                own = trigrams(word)
+                for gram in own:
+                    grams.setdefault(gram, []).extend((done.lastrowid, len(own)))
+        self._add_pairs("gram", "gram", "words", grams)
+
+    def _add_pairs(self, table: str, name: str, column: str, found: Mapping[int, Sequence[int]]) -> None:
+        """Put pairs behind those that a row has."""
+        joined = f"CAST({column} || excluded.{column} AS BLOB)"
+        query = f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT ({name}) DO UPDATE SET {column} = {joined}"
+        self._sql.executemany(query, ((signed(key), pack("i", pairs)) for key, pairs in found.items()))
+
+    def remove(self, slots: Sequence[int]) -> None:
+        """Remove the rows *slots*, and each term and word that no other row has."""
+        gone: dict[int, set[int]] = {}
+        for slot in slots:
+            terms, places = self.ask("SELECT terms, places FROM said WHERE slot = ?", (slot,)).fetchone()
+            for key in {*unpack("Q", terms), *unpack("Q", places)}:
+                gone.setdefault(key, set()).add(slot)
+            for table in ("record", "line", "said", "vector"):
+                self.ask(f"DELETE FROM {table} WHERE slot = ?", (slot,))
+        for key, dead in gone.items():
+            if self._drop_pairs("term", "key", "postings", signed(key), dead):
+                self._remove_word(signed(key))
+
+    def _remove_word(self, key: int) -> None:
+        if (found := self.ask("SELECT number, word FROM word WHERE key = ?", (key,)).fetchone()) is not None:
+            self.ask("DELETE FROM word WHERE key = ?", (key,))
+            for gram in trigrams(found[1]):
+                self._drop_pairs("gram", "gram", "words", gram, {found[0]})
+
+    def _drop_pairs(self, table: str, name: str, column: str, key: int, dead: set[int]) -> bool:
+        """Take the pairs of *dead* out of a row, and the row away if nothing is left; tell whether that is so."""
+        (raw,) = self.ask(f"SELECT {column} FROM {table} WHERE {name} = ?", (key,)).fetchone()
+        pairs = unpack("i", raw)
+        left = [one for pair in zip(pairs[::2], pairs[1::2], strict=True) if pair[0] not in dead for one in pair]
+        if left:
+            self.ask(f"UPDATE {table} SET {column} = ? WHERE {name} = ?", (pack("i", left), key))
+        else:
+            self.ask(f"DELETE FROM {table} WHERE {name} = ?", (key,))
+        return not left
+
+    def fill(self, tables: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
+        """Hold the rows of *tables*, as `bulk.split_arrays` returns them, and nothing else."""
+        for table in _TABLES:
+            self.ask(f"DROP TABLE IF EXISTS {table.partition(' ')[0]}")  # which another version may have made otherwise
+            self.ask(f"CREATE TABLE {table}")
+        for name, found in tables.items():
+            if found:
+                marks = ", ".join("?" * len(found[0]))
+                self._sql.executemany(f"INSERT INTO {name} VALUES ({marks})", found)
+
+
+def record_row(slot: int, row: Row, length: int, made: Vector) -> tuple[Any, ...]:
+    """Return the row of the table `record`."""
+    id_, importance, moment, form, *flags = head_of(row.memory)
+    return (slot, SCOPES.index(row.scope), id_, form, importance, moment, *flags, length, made.scale, made.signs)
+
+
+def quantise(vector: Sequence[float]) -> Vector:
+    """Return one row as `vectors.quantise` makes it, without numpy."""
+    single = array("f", vector)
+    scale = array("f", [max(map(abs, single)) / LEVELS])[0]
+    numbers = array("b", map(round, array("f", (x / scale if scale else 0.0 for x in single))))
+    bits = "".join("1" if x > 0 else "0" for x in single)
+    return Vector(numbers.tobytes(), scale, int(bits, 2).to_bytes(len(bits) // 8, "big"))
+
+
+def signed(key: int) -> int:
+    """Return the 64-bit number *key* as SQLite holds it."""
+    return key - (1 << 64) if key >= 1 << 63 else key
+
+
+def pack(kind: str, numbers: Iterable[int]) -> bytes:
+    """Return *numbers* as bytes, by a type code of `array`."""
+    return array(kind, numbers).tobytes()
+
+
+def unpack(kind: str, raw: bytes) -> array[int]:
+    """Return the numbers that `pack` has packed.
+
+    Raises:
+        ValueError: it did not.
+    """
+    found = array(kind)
+    found.frombytes(raw)
+    return found

@@ -1,0 +1,192 @@
+"""Listing, showing and choosing memories by the rows of the index: only the records that may be meant are read.
+
+The rules are the same ones, asked of the same entries; where no rows fit the files, these are read whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from itertools import groupby, islice, takewhile
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from memsync.errors import AmbiguousId, MemoryNotFound
+from memsync.index.head import NEVER, count_moment
+from memsync.memories.decay import fade
+from memsync.memories.filters import Filters
+from memsync.memories.results import Entry
+from memsync.records import SCOPES, Scope, find_id
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from memsync.index.database import Database
+    from memsync.index.rank import Record
+    from memsync.memories.project import Project
+    from memsync.store.state import Usage
+
+_HASH: Final = 8  # digits of a UUID, that are shown of one
+_MOST: Final = 200  # records read one by one; of more, reading the files whole is quicker
+
+T = TypeVar("T")
+
+
+class _Place(NamedTuple):
+    """Where a memory stands in a list: what it is worth now, its id and scope; and its slot."""
+
+    worth: float
+    id: str
+    scope: Scope
+    slot: int
+
+
+def list_first(project: Project, filters: Filters, limit: int) -> list[Entry] | None:
+    """Return the *limit* most important memories that pass *filters*; None where the stores must be read."""
+    return _ask(project, partial(_list_first, project, filters, limit)) if limit <= _MOST else None
+
+
+def find_one(project: Project, ref: str) -> Entry | None:
+    """Return the memory that *ref* names; None where the stores must be read: it may be that others have to be looked at, too."""
+    return _ask(project, partial(_find_one, project, ref))
+
+
+def knows(project: Project, ref: str) -> bool:
+    """Tell whether *ref* is the id of a memory, or the beginning of one alone that no word is: eight digits of a hash, or more."""
+    found = _ask(project, lambda rows: _names_one(ref, (id_ for (id_,) in rows.ask("SELECT id FROM record"))))
+    if found is not None:
+        return found
+    project.stores.refresh()
+    return _names_one(ref, (id_ for store in project.stores.values() for id_ in store.ids()))
+
+
+def _names_one(ref: str, ids: Iterable[str]) -> bool:
+    is_hash = len(ref) >= _HASH and all(letter in "0123456789abcdef-" for letter in ref)
+    found = {id_ for id_ in ids if id_ == ref or (is_hash and id_.startswith(ref))}
+    return len(found) == 1 or ref in found
+
+
+def _ask(project: Project, work: Callable[[Database], T]) -> T | None:
+    """Return what *work* makes of the rows; None where none fit the files."""
+    return project.finder.file.ask(work)
+
+
+def _list_first(project: Project, filters: Filters, limit: int, rows: Database) -> list[Entry] | None:
+    usage, now = _usage_of(project), project.clock()
+    found: list[Entry] = []
+    left = _MOST
+    for place in _order(project, rows, usage, now):
+        if len(found) == limit:
+            return found
+        if not left or (record := project.finder.file.read_record(rows, place.slot)) is None:
+            return None
+        left -= 1
+        if filters.allow(entry := project.entry(*record, usage[record[0]], now)):
+            found.append(entry)
+    return found
+
+
+def _usage_of(project: Project) -> Mapping[Scope, Mapping[str, Usage]]:
+    return {scope: project.state(scope).usage() for scope in project.stores}
+
+
+def _order(
+    project: Project, rows: Database, usage: Mapping[Scope, Mapping[str, Usage]], now: datetime
+) -> Iterator[_Place]:
+    """Yield where each memory stands *now*, in the order of `filters.sort_by_importance`."""
+    moment_now, settings = count_moment(now), project.settings
+    places = []
+    for slot, number, id_, importance, moment in rows.ask("SELECT slot, scope, id, importance, moment FROM record"):
+        scope, last = SCOPES[number], moment
+        if (used := usage[scope].get(id_)) and used.last_accessed_at:
+            last = max(moment, count_moment(used.last_accessed_at))
+        worth = importance if last == NEVER else fade(importance, (moment_now - last) / 1_000_000, settings)
+        places.append(_Place(worth, id_, scope, slot))
+    places.sort(key=lambda place: -place.worth)
+    for _, equal in groupby(places, key=lambda place: place.worth):
+        yield from sorted(equal, key=lambda place: (place.id, place.scope))
+
+
+class Foremost(NamedTuple):
+    """Some records, and where the next one would stand in a list: its worth negated, its id and scope; None where there is none."""
+
+    records: list[Record]
+    rest: tuple[float, str, Scope] | None
+
+
+def read_foremost(project: Project, ids: Collection[str], many: int, least: float, now: datetime) -> Foremost | None:
+    """Return the records of *ids*, those that replace others, and the *many* that are worth most *now*, and *least* at least.
+
+    None where the stores must be read.
+    """
+    return None if project.above else _ask(project, partial(_read_foremost, project, ids, many, least, now))
+
+
+def _read_foremost(
+    project: Project, ids: Collection[str], many: int, least: float, now: datetime, rows: Database
+) -> Foremost | None:
+    order = _order(project, rows, _usage_of(project), now)
+    first = list(islice(takewhile(lambda place: place.worth >= least, order), many + 1))
+    also = [slot for (slot,) in rows.ask("SELECT slot FROM record WHERE replaces ORDER BY slot")]
+    also += _find_slots(rows, ids)
+    if len(also) > _MOST:
+        return None
+    if (records := _read_all(project, rows, dict.fromkeys([*(place.slot for place in first[:many]), *also]))) is None:
+        return None
+    rest = [(-place.worth, place.id, place.scope) for place in first[many:]]
+    return Foremost(records, rest[0] if rest else None)
+
+
+def read_named(project: Project, ids: Collection[str]) -> list[Record] | None:
+    """Return the records of *ids*, the nearer store's first; None where the stores must be read."""
+    return None if project.above else _ask(project, lambda rows: _read_all(project, rows, _find_slots(rows, ids)))
+
+
+def _find_slots(rows: Database, ids: Collection[str]) -> list[int]:
+    """Return the slots of *ids*, the nearer store's first."""
+    return [slot for scope in SCOPES for slot in rows.find_slots(scope, ids)]
+
+
+def read_anchored(project: Project) -> list[Record] | None:
+    """Return the records that have anchors and are not archived; None where the stores must be read."""
+    return _ask(project, partial(_read_anchored, project))
+
+
+def _read_anchored(project: Project, rows: Database) -> list[Record] | None:
+    slots = [slot for (slot,) in rows.ask("SELECT slot FROM record WHERE anchored AND NOT archived ORDER BY slot")]
+    return None if len(slots) > max(_MOST, rows.count() // 4) else _read_all(project, rows, slots)
+
+
+def _read_all(project: Project, rows: Database, slots: Iterable[int]) -> list[Record] | None:
+    """Return the record of each of *slots*; None if one cannot be read."""
+    records = [project.finder.file.read_record(rows, slot) for slot in slots]
+    whole = [record for record in records if record]
+    return whole if len(whole) == len(records) else None
+
+
+def count_all(project: Project) -> int:
+    """Return how many memories the stores have, archived ones too; where the rows know that, none is read.
+
+    Raises:
+        StoreUnreadable, OutsideTree
+    """
+    if (found := _ask(project, lambda rows: rows.count())) is None:
+        project.stores.refresh()
+        found = sum(len(store.memories()) for store in project.stores.values())
+    return found
+
+
+def count_current(rows: Database) -> int:
+    """Return how many memories are not archived."""
+    found: int = rows.ask("SELECT count(*) FROM record WHERE NOT archived").fetchone()[0]
+    return found
+
+
+def _find_one(project: Project, ref: str, rows: Database) -> Entry | None:
+    if not (slots := _find_slots(rows, [ref])):
+        with suppress(MemoryNotFound, AmbiguousId):
+            slots = _find_slots(rows, [find_id(ref, (id_ for (id_,) in rows.ask("SELECT id FROM record")))])
+    record = project.finder.file.read_record(rows, slots[0]) if slots else None
+    if record and not record[1].archived_at:  # else it is asked what took its place
+        return project.mark(project.entry(*record))
+    return None
