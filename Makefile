@@ -22,9 +22,9 @@ test: $(STAMP)  ## run every test
 quick: $(STAMP)  ## run the tests that are not slow
 	$(RUN)python -m pytest -q -n auto -m "not slow" $(ARGS)
 
-explore: $(STAMP)  ## look for new examples that break a law; SEED=N repeats a run
+explore: $(STAMP)  ## look for new examples that break a law, and run the slow tests whole; SEED=N repeats a run
 	@echo "seed $(SEED); repeat with: make explore SEED=$(SEED)"
-	MEMSYNC_EXPLORE=1 $(RUN)python -m pytest -q -n auto -m hypothesis --hypothesis-seed=$(SEED) $(ARGS)
+	MEMSYNC_EXPLORE=1 $(RUN)python -m pytest -q -n auto -m "hypothesis or slow" --timeout=1800 --hypothesis-seed=$(SEED) $(ARGS)
 	MEMSYNC_WALK=200 MEMSYNC_WALK_SEED=$(SEED) $(RUN)python -m pytest -q -n auto tests/property/test_private_stays_private.py
 
 check-model: $(STAMP)  ## let clones meet in STEPS=N random steps, kill them KILLS=N times; SEED=N repeats it, SHORTEN=1 finds why it fails

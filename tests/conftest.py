@@ -14,16 +14,13 @@ from pathlib import Path
 import hypothesis
 import prefork
 import pytest
-from helpers import GitRepo, memory_line
+from helpers import EXPLORE, GitRepo, memory_line, sample
 
 from memsync import Memsync
 
 # A shared machine may stop for longer than any deadline. What one run finds the next must find too, so that a
 # change is not blamed for the luck of the draw; MEMSYNC_EXPLORE=1 draws anew, to look for what nobody has seen yet.
-EXPLORE = bool(os.environ.get("MEMSYNC_EXPLORE"))
-hypothesis.settings.register_profile(
-    "patient", deadline=None, derandomize=not EXPLORE, max_examples=100 if EXPLORE else 60
-)
+hypothesis.settings.register_profile("patient", deadline=None, derandomize=not EXPLORE, max_examples=sample(100))
 hypothesis.settings.load_profile("patient")
 
 _LEAKS = (

@@ -43,8 +43,12 @@ def ids(call) -> dict[str, str]:
     return {one["content"]: one["id"] for one in call("list", "--json").json["memories"]}
 
 
-@pytest.mark.parametrize("name", ["copy.jsonl", "copy.json", "copy.md", "copy"])
-def test_a_copy_has_the_project_s_own_and_with_all_scopes_the_others_marked(call, repo, name):
+def test_a_copy_has_the_project_s_own_and_with_all_scopes_the_others_marked(call, repo):
+    for name in ("copy.jsonl", "copy.json", "copy.md", "copy"):
+        check_copy(call, repo, name)
+
+
+def check_copy(call, repo, name: str) -> None:
     told = call("export", "-o", name).out
     assert told == f"wrote 1 memory to {name}; 1 global, 1 private left out; --all-scopes takes them along\n"
     text = (repo.root / name).read_text()
@@ -60,12 +64,12 @@ def test_a_copy_has_the_project_s_own_and_with_all_scopes_the_others_marked(call
         assert stat.S_IMODE((repo.root / name).stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "json", "markdown"])
-def test_a_pipe_gets_the_project_s_own_and_stderr_says_what_it_does_not(call, kind):
-    done = call("export", "-o", "-", "--format", kind)
-    assert (PRIVATE in done.out, GLOBAL in done.out) == (False, False)
-    assert done.err == "memsync: 1 global, 1 private left out; --all-scopes takes them along\n"
-    assert "private" in call("export", "-o", "-", "--format", kind, "--scope", "private").out
+def test_a_pipe_gets_the_project_s_own_and_stderr_says_what_it_does_not(call):
+    for kind in ("jsonl", "json", "markdown"):
+        done = call("export", "-o", "-", "--format", kind)
+        assert (kind, PRIVATE in done.out, GLOBAL in done.out) == (kind, False, False)
+        assert done.err == "memsync: 1 global, 1 private left out; --all-scopes takes them along\n"
+        assert "private" in call("export", "-o", "-", "--format", kind, "--scope", "private").out
     call("export", "-o", "-", "--scope", "private", "--all-scopes", code=2)
 
 
@@ -251,25 +255,22 @@ def test_a_purge_writes_over_no_file_and_then_removes_nothing(call, repo, tmp_pa
     assert stored(call) == ALL
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_each_row_that_shows_a_private_text_says_that_it_is(call, repo):
+    call("remember", "Bob is not hard to work with", "--private")
+    call("hook", "session-start", "--client", "claude", stdin=json.dumps({"session_id": "s1", "cwd": str(repo.root)}))
+    for words in (
         ("inject",),
         ("inject", "--prompt", "is bob hard to work with?"),
         ("undo", "--list"),
         ("dedup", "log"),
         ("sessions", "show", "s1"),
         ("review", "--kind", "contradiction"),
-    ],
-)
-def test_each_row_that_shows_a_private_text_says_that_it_is(call, repo, words):
-    call("remember", "Bob is not hard to work with", "--private")
-    call("hook", "session-start", "--client", "claude", stdin=json.dumps({"session_id": "s1", "cwd": str(repo.root)}))
-    rows = [row for row in call(*words).out.splitlines() if "Bob" in row]
-    assert rows
-    assert not [row for row in rows if "private)" not in row]
-    cards = call("review", "--json").json["cards"] if words[0] == "review" else []
-    assert [card["scope"] for card in cards] == ["stealth"] * len(cards)
+    ):
+        rows = [row for row in call(*words).out.splitlines() if "Bob" in row]
+        assert rows, words
+        assert not [row for row in rows if "private)" not in row], words
+    cards = call("review", "--json").json["cards"]
+    assert {card["scope"] for card in cards} == {"stealth"}
 
 
 def test_a_plan_says_that_what_it_drops_is_private(call):

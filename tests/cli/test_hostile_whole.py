@@ -38,11 +38,11 @@ MODULES = (
 )
 PROGRAMS = ("git.bat", "git.cmd", "bin/git", "python3", "memsync", "claude", "editor")
 
-# Every fourth command is walked in a clone, every sixth in a worktree; all of them, in a submodule too, when exploring.
+# Every seventh command is walked, in a clone; all of them, in a worktree and a submodule too, when exploring.
 WALKS = (
     [("clone", 0, 1), ("worktree", 0, 1), ("submodule", 0, 1)]
     if os.environ.get("MEMSYNC_EXPLORE")
-    else [("clone", 0, 4), ("worktree", 1, 6)]
+    else [("clone", 0, 7)]
 )
 
 
@@ -308,6 +308,7 @@ def shared_texts(root: Path) -> str:
     return repo.git("log", "--all", "-p", "--text") + "".join(path.read_text(errors="replace") for path in paths)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(("kind", "start", "step"), WALKS)
 def test_a_hostile_repository_takes_nothing_and_runs_nothing(

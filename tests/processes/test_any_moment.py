@@ -30,7 +30,7 @@ DONE = {
 MERGED = {"mm-aaaaaa": "uno", "u1": "by hand"}
 LATE = {"late": "by a hand"}
 LIFE = "life goes on"
-# Every fourth moment of a deed, and every twelfth call in which Ctrl-C can come; all where one explores.
+# Every eleventh moment of a deed, and every thirty-seventh call in which Ctrl-C can come; all where one explores.
 IS_WHOLE = bool(os.environ.get("MEMSYNC_EXPLORE"))
 
 
@@ -46,7 +46,7 @@ def named(home: Path) -> None:
 def test_a_deed_is_done_or_not_whatever_happens_in_the_middle_of_it(crew, quick_root, home, shown, deed, how):
     path = quick_root / ".gobby" / "memories.jsonl"
     named(home)
-    step = 1 if IS_WHOLE else 12 if how == "interrupt" else 4
+    step = 1 if IS_WHOLE else 37 if how == "interrupt" else 11
     moment, happened, overwritten = 0, True, 0
     while happened:
         moment += step

@@ -13,7 +13,7 @@ from crew import Actor, what_is_known
 from memsync import Memsync
 from memsync.store.lock import lock
 
-KILLS = 200 if os.environ.get("MEMSYNC_EXPLORE") else 30
+KILLS, STOPS = (200, 20) if os.environ.get("MEMSYNC_EXPLORE") else (12, 4)
 
 
 def check_the_place(root: Path) -> None:
@@ -40,7 +40,9 @@ def still_stored(before: dict[str, str], actors: list[Actor], found: dict[str, s
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "rounds"), [(signal.SIGKILL, KILLS), (signal.SIGTERM, 10), (signal.SIGINT, 10)])
+@pytest.mark.parametrize(
+    ("number", "rounds"), [(signal.SIGKILL, KILLS), (signal.SIGTERM, STOPS), (signal.SIGINT, STOPS)]
+)
 def test_two_writers_stopped_at_a_random_moment_lose_nothing_that_they_acknowledged(crew, root, shown, number, rounds):
     dice = random.Random(number)
     before: dict[str, str] = {}

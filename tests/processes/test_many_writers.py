@@ -13,7 +13,7 @@ from crew import what_is_known
 from memsync import Memsync
 
 WRITERS = 8
-ROUNDS = [50 if os.environ.get("MEMSYNC_EXPLORE") else 15] * 4
+ROUNDS = [50] * 4 if os.environ.get("MEMSYNC_EXPLORE") else [8] * 3
 SHARED = 3
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from helpers import sample
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from searching import ask, finder, stores_in, write
@@ -169,7 +170,7 @@ def read_heads(rows) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("embedder", ["none", "builtin"])
 @pytest.mark.parametrize("most", [3, index_file.MOST])
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sample(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=contents, history=steps, query=queries)
 def test_what_others_write_is_answered_as_by_a_fresh_index(tmp_path, embedder, most, before, history, query):
     for scope in SCOPES:

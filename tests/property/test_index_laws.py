@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from helpers import sample
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from searching import BUILTIN, ask, change, finder, is_untouched, nobody, record, stores_in, values, write
@@ -51,7 +52,7 @@ steps = st.lists(
 )
 MEANINGS = pytest.mark.parametrize("meaning", [None, BUILTIN], ids=["words", "builtin"])
 EMBEDDERS = pytest.mark.parametrize("embedder", ["none", "builtin"])
-few = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=sample(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(autouse=True, params=["tight limits", "shipped limits"])
@@ -76,7 +77,7 @@ def fields_of(tags, cues, anchors) -> dict[str, tuple[str, ...]]:
 
 @pytest.mark.slow
 @MEANINGS
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sample(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(start=contents, history=steps, asked=st.lists(queries, min_size=3, max_size=3))
 def test_an_index_that_changed_step_by_step_equals_one_made_at_once(meaning, start, history, asked):
     held, grown = dict(start), Index(records_of(start), meaning)
@@ -272,7 +273,7 @@ def cached(tmp_path) -> Path:
 QUERY = "deploying dpeloy parse_json the database `auth/login.py`"
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sample(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.floats(0, 1, exclude_max=True), damage=st.sampled_from(("cut", "gone", "text", "another database")))
 def test_a_damaged_database_changes_no_answer_and_is_replaced(tmp_path, cached, at, damage):
     expected = ask(finder(stores_in(tmp_path), embedder="builtin", cached=False), QUERY)

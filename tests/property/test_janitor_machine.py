@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from helpers import sample
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -138,6 +139,6 @@ class Tidying(RuleBasedStateMachine):
 
 
 Tidying.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=sample(40), stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestTidying = Tidying.TestCase

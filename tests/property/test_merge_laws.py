@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import permutations
 
+from helpers import sample
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from strategies import (
@@ -28,7 +29,7 @@ from memsync.format.versions import is_earlier
 from memsync.records import format_time
 
 # Each example is a merge of whole files; hypothesis keeps those that failed.
-FEW = settings(max_examples=40)
+FEW = settings(max_examples=sample(40))
 
 # What a person or a tool changes in a record; None takes the field out.
 edits = st.dictionaries(st.just("content"), texts, max_size=1).flatmap(

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from helpers import sample
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -134,6 +135,6 @@ class NothingIsLost(RuleBasedStateMachine):
 
 
 NothingIsLost.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=sample(25), stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestNothingIsLost = NothingIsLost.TestCase

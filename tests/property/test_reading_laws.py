@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+from helpers import sample
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from searching import finder
@@ -119,7 +120,7 @@ def world(directory: Path, mode: tuple[bool, bool]) -> World:
     return World(directory / "store", is_private=mode[0], on_commit=mode[1])
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sample(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(mode=modes, steps=st.lists(ours | caches | others | others, min_size=2, max_size=7))
 def test_whatever_is_appended_with_whatever_date_all_readers_say_the_same(tmp_path, mode, steps):
     made = world(tmp_path, mode)
@@ -128,7 +129,7 @@ def test_whatever_is_appended_with_whatever_date_all_readers_say_the_same(tmp_pa
         made.check(step[0])
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sample(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(mode=modes, steps=st.lists(ours | caches, min_size=2, max_size=7))
 def test_what_memsync_writes_by_any_clock_is_never_taken_for_a_merge_of_text(tmp_path, mode, steps):
     made = world(tmp_path, mode)
