@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from memsync.index.core import Arrays
-from memsync.index.database import PAIR, Row, Vector, pack, record_row, signed
+from memsync.index.database import PAIR, Row, Vector, line_row, pack, record_row, seal, signed, unseal
 from memsync.index.forward import Forward
 from memsync.index.lexical import Base
 from memsync.index.places import place_terms
@@ -35,7 +35,7 @@ def split_arrays(rows: Sequence[Row], arrays: Arrays) -> dict[str, list[tuple[An
     for slot, row in enumerate(rows):
         start, middle, end = starts[2 * slot : 2 * slot + 3]
         places = pack("Q", map(term_key, place_terms(live_anchors(row.memory))))
-        spoken = terms[_KEY * start : _KEY * end]
+        spoken = seal(terms[_KEY * start : _KEY * end])
         said.append((slot, signed(keys[slot]), signed(texts[slot]), middle - start, spoken, places))
     postings = _pair(base.slots, base.counts)
     cuts = [PAIR * at for at in base.starts.tolist()]
@@ -44,12 +44,14 @@ def split_arrays(rows: Sequence[Row], arrays: Arrays) -> dict[str, list[tuple[An
     grams_at = [PAIR * at for at in arrays.grams.starts.tolist()]
     return {
         "record": [record_row(slot, row, lengths[slot], made[slot]) for slot, row in enumerate(rows)],
-        "line": [(slot, row.is_plain, row.raw) for slot, row in enumerate(rows)],
+        "line": [line_row(slot, row) for slot, row in enumerate(rows)],
         "said": said,
-        "vector": [(slot, one.numbers) for slot, one in enumerate(made)],
-        "term": [(signed(key), postings[cuts[at] : cuts[at + 1]]) for at, key in enumerate(base.keys.tolist())],
+        "vector": [(slot, seal(one.numbers)) for slot, one in enumerate(made)],
+        "term": [(signed(key), seal(postings[cuts[at] : cuts[at + 1]])) for at, key in enumerate(base.keys.tolist())],
         "word": [(place, signed(term_key(word)), word) for place, word in enumerate(words)],
-        "gram": [(gram, grams[grams_at[at] : grams_at[at + 1]]) for at, gram in enumerate(arrays.grams.keys.tolist())],
+        "gram": [
+            (gram, seal(grams[grams_at[at] : grams_at[at + 1]])) for at, gram in enumerate(arrays.grams.keys.tolist())
+        ],
     }
 
 
@@ -103,13 +105,15 @@ def load_arrays(database: Database, *, has_vectors: bool) -> Arrays:
 
 def _join(blobs: Sequence[bytes]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return all pairs of *blobs*, one after the other, and where those of each begin."""
-    pairs = np.frombuffer(b"".join(blobs), np.int32).reshape(-1, 2)
-    return pairs, np.array([0, *accumulate(len(blob) // PAIR for blob in blobs)], np.int64)
+    found = [unseal(blob) for blob in blobs]
+    pairs = np.frombuffer(b"".join(found), np.int32).reshape(-1, 2)
+    return pairs, np.array([0, *accumulate(len(blob) // PAIR for blob in found)], np.int64)
 
 
 def _load_forward(said: Sequence[tuple[Any, ...]], keys: NDArray[np.uint64]) -> Forward:
-    numbers = np.frombuffer(b"".join(terms for *_, terms in said), np.uint64)
-    sizes = np.array([(spoken, len(terms) // _KEY - spoken) for _, _, spoken, terms in said], np.int64).reshape(-1)
+    found = [(spoken, unseal(terms)) for _, _, spoken, terms in said]
+    numbers = np.frombuffer(b"".join(terms for _, terms in found), np.uint64)
+    sizes = np.array([(spoken, len(terms) // _KEY - spoken) for spoken, terms in found], np.int64).reshape(-1)
     return Forward(
         terms=keys.searchsorted(numbers).astype(np.int32),
         starts=np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes))),
@@ -136,7 +140,7 @@ def _load_grams(database: Database) -> Grams:
 
 
 def _load_vectors(database: Database, records: Sequence[tuple[Any, ...]]) -> Rows | None:
-    numbers = [row[0] for row in database.ask("SELECT numbers FROM vector ORDER BY slot")]
+    numbers = [unseal(row[0]) for row in database.ask("SELECT numbers FROM vector ORDER BY slot")]
     if not (width := max(map(len, numbers), default=0)):
         return None
     step = max(len(signs) for *_, signs in records)

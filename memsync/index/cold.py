@@ -16,7 +16,7 @@ from operator import mul
 from typing import Final
 
 from memsync.index.damping import Damping, damping_of, weigh_term
-from memsync.index.database import Database, signed, unpack
+from memsync.index.database import Database, pack, signed, unpack, unseal
 from memsync.index.embed import Meaning
 from memsync.index.gate import Lens
 from memsync.index.nearness import find_nearness, take_alike
@@ -40,6 +40,7 @@ from memsync.index.tokens import Said, Tokenizer, say
 from memsync.records import Memory
 
 _TINY: Final = 1e-12
+_NO_PAIRS: Final = pack("i", ())
 _AT_ONCE: Final = 1_000  # terms of one statement
 _TEXTS: Final = 4  # that are kept for a second question: a prompt and its parts
 _RAISED: Final = bytes((byte + 128) % 256 for byte in range(256))  # a signed byte, by 128
@@ -186,7 +187,7 @@ class Cold:
             some = new[at : at + _AT_ONCE]
             wanted = ", ".join(str(signed(key)) for key in some)
             found = dict(self._ask(f"SELECT key, postings FROM term WHERE key IN ({wanted})").fetchall())
-            self._postings |= {key: unpack("i", found.get(signed(key), b"")) for key in some}
+            self._postings |= {key: unpack("i", found.get(signed(key), _NO_PAIRS)) for key in some}
 
     def _gains_of_all(self, words: Words, weight: float, damping: Damping) -> Iterator[tuple[int, float]]:
         """Yield the slots that have all of *words*, and what the rarest of them gains there."""
@@ -243,7 +244,7 @@ class Cold:
         wanted = ", ".join(map(str, sorted(chosen)))
         rows = self._ask(f"SELECT slot, numbers FROM vector WHERE slot IN ({wanted})").fetchall()
         found = {}
-        for (slot, _), dot in zip(rows, multiply(vector, b"".join(numbers for _, numbers in rows)), strict=True):
+        for (slot, _), dot in zip(rows, multiply(vector, b"".join(unseal(one) for _, one in rows)), strict=True):
             like = max((dot * scales[slot] * scale - unrelated) / (1 - unrelated), 0.0)
             if like > 0 and (wordy.get(slot, 0.0) or like >= WORDLESS):
                 found[slot] = weight * like

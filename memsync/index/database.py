@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from zlib import crc32
 
 from memsync.index.embed import LEVELS, Meaning
 from memsync.index.head import head_of
@@ -40,7 +41,7 @@ _TABLES: Final = (
     slot INTEGER PRIMARY KEY, scope INTEGER NOT NULL, id TEXT NOT NULL, form INTEGER NOT NULL, importance REAL NOT NULL,
     moment INTEGER NOT NULL, replaces INTEGER NOT NULL, archived INTEGER NOT NULL, anchored INTEGER NOT NULL,
     length INTEGER NOT NULL, scale REAL NOT NULL, signs BLOB NOT NULL, UNIQUE (scope, id))""",
-    "line (slot INTEGER PRIMARY KEY, plain INTEGER NOT NULL, raw BLOB NOT NULL)",
+    "line (slot INTEGER PRIMARY KEY, plain INTEGER NOT NULL, sum INTEGER NOT NULL, raw BLOB NOT NULL)",
     """said (
     slot INTEGER PRIMARY KEY, key INTEGER NOT NULL, text INTEGER NOT NULL, spoken INTEGER NOT NULL,
     terms BLOB NOT NULL, places BLOB NOT NULL)""",
@@ -97,7 +98,7 @@ class Database:
 
     def count_vectors(self) -> tuple[int, int]:
         """Return the length of the vectors, and how many rows have one, as `core.Index.made` does."""
-        (length,) = self.ask("SELECT max(length(numbers)) FROM vector").fetchone()
+        (length,) = self.ask("SELECT max(length(numbers)) - 4 FROM vector").fetchone()
         (count,) = self.ask("SELECT count(*) FROM said WHERE text != 0").fetchone()
         return length or 0, count if length else 0
 
@@ -105,6 +106,20 @@ class Database:
         """Return the line of each memory of *scope*."""
         query = "SELECT id, slot, raw, form, replaces, plain FROM line CROSS JOIN record USING (slot) WHERE scope = ?"
         return self.ask(query, (SCOPES.index(scope),)).fetchall()
+
+    def read_line(self, slot: int) -> tuple[Scope, str, bytes] | None:
+        """Return the scope, the id and the line of *slot*; None if there is none.
+
+        Raises:
+            ValueError: the disk has changed it.
+        """
+        query = "SELECT scope, id, sum, raw FROM record JOIN line USING (slot) WHERE slot = ?"
+        if (found := self.ask(query, (slot,)).fetchone()) is None:
+            return None
+        scope, id_, sum_, raw = found
+        if crc32(raw) != sum_:
+            raise ValueError("the checksum of a line does not match")
+        return SCOPES[scope], id_, raw
 
     def find_slots(self, scope: Scope, ids: Iterable[str]) -> list[int]:
         """Return the slots of those of *ids* that *scope* has."""
@@ -138,10 +153,10 @@ class Database:
         keys, spoken, places = terms
         key = record_key((row.scope, row.memory))
         self.ask("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", record_row(slot, row, length, made))
-        self.ask("INSERT INTO line VALUES (?, ?, ?)", (slot, row.is_plain, row.raw))
+        self.ask("INSERT INTO line VALUES (?, ?, ?, ?)", line_row(slot, row))
         said = (slot, signed(key), signed(text), spoken, pack("Q", keys), pack("Q", places))
         self.ask("INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", said)
-        self.ask("INSERT INTO vector VALUES (?, ?)", (slot, made.numbers))
+        self.ask("INSERT INTO vector VALUES (?, ?)", (slot, seal(made.numbers)))
 
     def _add_words(self, words: Iterable[str]) -> None:
         grams: dict[int, list[int]] = {}
@@ -155,9 +170,11 @@ class Database:
 
     def _add_pairs(self, table: str, name: str, column: str, found: Mapping[int, Sequence[int]]) -> None:
         """Put pairs behind those that a row has."""
-        joined = f"CAST({column} || excluded.{column} AS BLOB)"
-        query = f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT ({name}) DO UPDATE SET {column} = {joined}"
-        self._sql.executemany(query, ((signed(key), pack("i", pairs)) for key, pairs in found.items()))
+        for key, pairs in found.items():
+            row = self.ask(f"SELECT {column} FROM {table} WHERE {name} = ?", (signed(key),)).fetchone()
+            whole = unpack("i", row[0]) if row else array("i")
+            whole.extend(pairs)
+            self.ask(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", (signed(key), pack("i", whole)))
 
     def remove(self, slots: Sequence[int]) -> None:
         """Remove the rows *slots*, and each term and word that no other row has."""
@@ -182,12 +199,14 @@ class Database:
         """Take the pairs of *dead* out of a row, and the row away if nothing is left; tell whether that is so."""
         (raw,) = self.ask(f"SELECT {column} FROM {table} WHERE {name} = ?", (key,)).fetchone()
         pairs = unpack("i", raw)
-        left = [one for pair in zip(pairs[::2], pairs[1::2], strict=True) if pair[0] not in dead for one in pair]
-        if left:
-            self.ask(f"UPDATE {table} SET {column} = ? WHERE {name} = ?", (pack("i", left), key))
+        for one in dead:
+            at = 2 * pairs[::2].index(one)
+            del pairs[at : at + 2]
+        if pairs:
+            self.ask(f"UPDATE {table} SET {column} = ? WHERE {name} = ?", (pack("i", pairs), key))
         else:
             self.ask(f"DELETE FROM {table} WHERE {name} = ?", (key,))
-        return not left
+        return not pairs
 
     def fill(self, tables: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
         """Hold the rows of *tables*, as `bulk.split_arrays` returns them, and nothing else."""
@@ -198,6 +217,11 @@ class Database:
             if found:
                 marks = ", ".join("?" * len(found[0]))
                 self._sql.executemany(f"INSERT INTO {name} VALUES ({marks})", found)
+
+
+def line_row(slot: int, row: Row) -> tuple[Any, ...]:
+    """Return the row of the table `line`."""
+    return slot, row.is_plain, crc32(row.raw), row.raw
 
 
 def record_row(slot: int, row: Row, length: int, made: Vector) -> tuple[Any, ...]:
@@ -220,17 +244,34 @@ def signed(key: int) -> int:
     return key - (1 << 64) if key >= 1 << 63 else key
 
 
+def seal(raw: bytes) -> bytes:
+    """Return *raw* behind its checksum, because SQLite has none of what a page holds."""
+    return crc32(raw).to_bytes(4, "little") + raw
+
+
+def unseal(sealed: bytes) -> bytes:
+    """Return what `seal` has sealed.
+
+    Raises:
+        ValueError: it did not, or the disk has changed it since.
+    """
+    raw = sealed[4:]
+    if crc32(raw).to_bytes(4, "little") != sealed[:4]:
+        raise ValueError("a checksum does not match")
+    return raw
+
+
 def pack(kind: str, numbers: Iterable[int]) -> bytes:
-    """Return *numbers* as bytes, by a type code of `array`."""
-    return array(kind, numbers).tobytes()
+    """Return *numbers* as sealed bytes, by a type code of `array`."""
+    return seal(array(kind, numbers).tobytes())
 
 
-def unpack(kind: str, raw: bytes) -> array[int]:
+def unpack(kind: str, sealed: bytes) -> array[int]:
     """Return the numbers that `pack` has packed.
 
     Raises:
-        ValueError: it did not.
+        ValueError: it did not, or the disk has changed them since.
     """
     found = array(kind)
-    found.frombytes(raw)
+    found.frombytes(unseal(sealed))
     return found

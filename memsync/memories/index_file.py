@@ -19,7 +19,7 @@ from memsync.index.database import VERSION, Database, Row
 from memsync.index.embed import Meaning, choose
 from memsync.index.scale import LEXICON
 from memsync.index.tokens import Tokenizer
-from memsync.records import SCOPES, Change, Memory, Scope
+from memsync.records import Change, Memory, Scope
 from memsync.store import database, files
 from memsync.store.reading import NOWHERE, Reading, Stamps
 from memsync.system.digests import sha256
@@ -366,15 +366,14 @@ class IndexFile:
 
     def read_record(self, rows: Database, slot: int) -> Record | None:
         """Return the record of *slot*: of its row, or by its store where the row is not beside that."""
-        found = rows.ask("SELECT scope, id, raw FROM record JOIN line USING (slot) WHERE slot = ?", (slot,)).fetchone()
-        if found is None:
+        if (found := rows.read_line(slot)) is None:
             return None
-        scope = SCOPES[found[0]]
+        scope, id_, raw = found
         if self._is_at_home(scope):
-            memory = codec.decode(found[2]).memory
+            memory = codec.decode(raw).memory
         else:
             self._readings[scope].refresh()
-            memory = self._readings[scope].get(found[1])
+            memory = self._readings[scope].get(id_)
         return (scope, memory) if memory else None
 
     def describe(self) -> dict[str, Any]:

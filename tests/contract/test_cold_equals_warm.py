@@ -26,6 +26,7 @@ from memsync.agents.live import Live
 from memsync.mcp.choice import choose
 from memsync.mcp.server import build
 
+BLOCK = 4096  # bytes that a disk reads and loses at once
 SEED = int(os.environ.get("MEMSYNC_SEED") or 7)
 IS_WHOLE = bool(os.environ.get("MEMSYNC_EXPLORE"))
 THINGS = "server database pipeline release cache token schema worker queue branch invoice button report tunnel broker".split()
@@ -110,17 +111,17 @@ def put_index(kept: Path, repo: GitRepo) -> None:
 
 
 def damage(repo: GitRepo, dice: random.Random) -> None:
-    """Change one byte somewhere, or cut a file off, or fill its end with zeros."""
+    """Lose a block of a file, as a disk does, or cut a file off, or fill its end with zeros."""
     path = dice.choice(index_files(repo))
     data = path.read_bytes()
     at = dice.randrange(len(data))
-    how = dice.choice(("byte", "byte", "byte", "cut", "zeros"))
+    how, block = dice.choice(("block", "block", "block", "cut", "zeros")), at // BLOCK * BLOCK
     rest = {
         "cut": b"",
         "zeros": bytes(len(data) - at),
-        "byte": bytes([data[at] ^ dice.randint(1, 255)]) + data[at + 1 :],
+        "block": bytes(BLOCK) + data[block + BLOCK :],
     }
-    path.write_bytes(data[:at] + rest[how])
+    path.write_bytes(data[: block if how == "block" else at] + rest[how])
 
 
 Question = tuple[tuple[str, ...], str]
