@@ -49,7 +49,7 @@ _IN_THE_WAY: Final = (
     "SQLITE_CANTOPEN",
     "SQLITE_PERM",
 )
-_PATIENCE: Final = 10.0  # seconds that one waits for another who makes the index; a hook's own clock is shorter
+_PATIENCE: Final = 5.0  # seconds that one waits for another who makes the index; a hook's own clock is shorter
 
 
 class _Watch(NamedTuple):
@@ -84,6 +84,7 @@ class IndexFile:
         self._kind = {"version": VERSION, "lexicon": LEXICON, "stop_words": stop_words, "embedder": name}
         self._mutex = threading.RLock()
         self._kept: tuple[sqlite3.Connection, int] | None = None
+        self._is_open = False  # for a transaction
         self._cold: tuple[object, Cold] | None = None  # what answers, and of which state of the rows
         self._watches: dict[Scope, _Watch] = {}
 
@@ -149,15 +150,19 @@ class IndexFile:
 
     @contextmanager
     def _opened(self) -> Iterator[Database | None]:
-        """Open the database for one transaction; None where it cannot be had. Whatever is wrong with it, the files have it right."""
+        """Open the database for one transaction; None where it cannot be had, or within another one.
+
+        Whatever is wrong with it, the files have it right.
+        """
         try:
-            connection = self._connect()
+            connection = None if self._is_open else self._connect()
         except (sqlite3.Error, StoreError, OSError) as error:
             log.info("no index at %s: %s", self.path, error)
             connection = None
         if connection is None:
             yield None
             return
+        self._is_open = True
         try:
             yield Database(connection)
             connection.commit()
@@ -174,6 +179,8 @@ class IndexFile:
         except BaseException:
             self.close()
             raise
+        finally:
+            self._is_open = False
 
     def _connect(self) -> sqlite3.Connection | None:
         if self._place is None or self.path is None:

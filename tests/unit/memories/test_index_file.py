@@ -90,6 +90,16 @@ def test_a_database_that_others_hold_is_waited_for_by_nobody_who_only_reads(plac
         assert (ask(made, "note 4"), is_untouched(stores)) == (fresh(place, "note 4"), True)
 
 
+def test_who_is_asked_by_the_rows_and_asks_again_reads_the_files(place):
+    made = opened(place)[1]
+
+    def work(rows) -> tuple[object, int]:
+        return made.file.ask(lambda _: "again"), rows.count()
+
+    assert made.file.ask(work) == (None, len(LINES))
+    assert made.file.ask(lambda rows: rows.count()) == len(LINES)
+
+
 def test_a_database_that_is_removed_with_its_log_left_behind_is_made_anew(place):
     holder = opened(place)[1]
     put(place, {**LINES, "mm-09": "zebras"})
