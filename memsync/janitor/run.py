@@ -155,9 +155,9 @@ class _Writing:
             moved[id_] = moved.get(kept, kept)
         for id_, memory in self._store.memories().items():
             now = self._pending.get(id_, memory)
-            if now.links and id_ not in self._dropped and (new := links.follow(now, moved)) != now.links:
+            if id_ not in self._dropped and (changes := links.follow(now, moved)):
                 _, step = next(iter(self._moved.values()))
-                self._note(step, {id_: (now, {"links": list(new)})}, None)
+                self._note(step, {id_: (now, changes)}, None)
 
     def _seen(self, id_: str, saw: Mapping[str, str]) -> Memory:
         memory = self._store.get(id_)

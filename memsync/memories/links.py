@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memsync.errors import InvalidMemory
 from memsync.records import Memory, Scope
@@ -50,7 +50,7 @@ def links_of(memory: Memory) -> list[Link]:
     return list({link.target: link for link in reversed(found)}.values())[::-1]
 
 
-def follow(memory: Memory, moved: Mapping[str, str]) -> tuple[str, ...]:
+def follow_links(memory: Memory, moved: Mapping[str, str]) -> tuple[str, ...]:
     """Return the stored links of *memory* with what stands for each target in *moved* by now, and none to itself."""
     found = []
     for text in memory.links:
@@ -59,6 +59,19 @@ def follow(memory: Memory, moved: Mapping[str, str]) -> tuple[str, ...]:
         if target != memory.id:
             found.append(str(link._replace(target=target)) if link and target != link.target else text)
     return tuple(dict.fromkeys(found))
+
+
+def follow(memory: Memory, moved: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of *memory* that name what is in *moved*, as they name what stands for it by now."""
+    fields: dict[str, Any] = {}
+    if (found := follow_links(memory, moved)) != memory.links:
+        fields["links"] = list(found)
+    content = _IN_TEXT.sub(lambda said: said[0].replace(said[2], moved.get(said[2], said[2])), memory.content)
+    if content != memory.content:
+        fields["content"] = content
+    if (lost_to := moved.get(memory.conflict_of or "")) is not None:
+        fields["conflict_of"] = None if lost_to == memory.id else lost_to
+    return fields
 
 
 def refuse_itself(memory_id: str, found: Iterable[str]) -> None:

@@ -277,7 +277,7 @@ class _Write:
     def _take_over(self, old: Memory) -> dict[str, Any]:
         """Return the changes to *old* apart from the text: tags, cues and links are united, the larger importance is kept."""
         draft, changes = self.draft, dict[str, Any]()
-        said = draft.memory._replace(links=links.follow(draft.memory._replace(id=old.id), {}))  # none to itself
+        said = draft.memory._replace(links=links.follow_links(draft.memory._replace(id=old.id), {}))  # none to itself
         for name in _UNITED:
             if (united := unite_words(getattr(old, name), getattr(said, name))) != getattr(old, name):
                 changes[name] = list(united)
