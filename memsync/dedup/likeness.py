@@ -265,9 +265,9 @@ def _list_sequence(reading: Reading) -> set[tuple[str, str, str]]:
 
 
 def _crosses(one: Reading, other: Reading) -> bool:
-    """Tell whether what both clauses say, as "owns" in "a owns x and b owns y", joins other words now."""
+    """Tell whether what both clauses say, as "owns" in "a owns x and b owns y", joins other words now; one alone has exchanged nothing."""
     here, there = _find_joined(one), _find_joined(other)
-    return any(there.get(side, word) != word for side, word in here.items())
+    return sum(there.get(side, word) != word for side, word in here.items()) > 1
 
 
 def _find_joined(reading: Reading) -> dict[tuple[str, ...], str]:

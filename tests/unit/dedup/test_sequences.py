@@ -41,6 +41,7 @@ The api team owns the schema and the data team owns the loader in the monorepo |
 For the nightly build the linux runner builds wheels and the mac runner builds installers | The linux runner builds wheels and the mac runner builds installers for the nightly build
 When the import runs, alpha calls beta through the message queue | Alpha calls beta through the message queue when the import runs
 If the import stalls for an hour, then restart the loader on the edge host | Restart the loader on the edge host if the import stalls for an hour
+Never drop a table in the loader tests; use the scratch schema. Dropping `audit.rows` leaves `audit.keys` behind, and then the checks fail at random | In the loader tests use the scratch schema and never drop a table: dropping `audit.rows` leaves `audit.keys` behind, and then the checks fail at random
 Im Cluster verwaltet Team Nord die Tabellen und Team Süd verwaltet die Warteschlangen | Team Nord verwaltet die Tabellen und Team Süd verwaltet die Warteschlangen im Cluster
 Dans le dépôt commun Alice valide les schémas et Bruno valide les scripts | Alice valide les schémas et Bruno valide les scripts dans le dépôt commun
 """.strip().splitlines()
