@@ -20,9 +20,14 @@ from memsync.mcp.tool import Desk
 from memsync.memories.project import Project
 
 PACKAGE = Path(__file__).parents[1] / "memsync"
-TREES = {path.relative_to(PACKAGE): ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
 NAMED = re.compile(r"`memsync ([^`]*)`")
 ANY = "x1"  # stands for a word that is known when it runs
+
+
+def parse_all() -> Iterator[tuple[Path, ast.Module]]:
+    """Yield each module of the package with its tree; who kept them would slow each collection of garbage by half a second."""
+    for path in PACKAGE.rglob("*.py"):
+        yield path.relative_to(PACKAGE), ast.parse(path.read_text(encoding="utf-8"))
 
 
 def text_of(node: ast.AST) -> str:
@@ -43,15 +48,18 @@ def strings(tree: ast.AST) -> Iterator[str]:
             yield from strings(node)
 
 
-def calls_of(name: str) -> Iterator[ast.Call]:
-    for tree in TREES.values():
+def read_what_is_said() -> tuple[list[str], list[str]]:
+    """Return the words of each Remedy in the code, and the commands that its texts name."""
+    remedies, named = set(), set()
+    for _, tree in parse_all():
+        named |= {words for text in strings(tree) for words in NAMED.findall(text)}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
-                yield node
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Remedy":
+                remedies.add(" ".join(map(text_of, node.args)))
+    return sorted(remedies), sorted(named)
 
 
-REMEDIES = sorted({" ".join(map(text_of, call.args)) for call in calls_of("Remedy")})
-TOLD = sorted({words for tree in TREES.values() for text in strings(tree) for words in NAMED.findall(text)})
+REMEDIES, TOLD = read_what_is_said()
 
 
 def find(words: list[str]) -> tuple[click.Command, list[str]]:
@@ -160,7 +168,7 @@ def test_a_remedy_is_spelled_as_its_reader_does_it(desk):
 def test_below_the_faces_no_error_names_a_command_or_an_option_in_plain_words():
     plain = [
         f"{path}:{node.lineno}: {text}"
-        for path, tree in TREES.items()
+        for path, tree in parse_all()
         if path.parts[0] not in ("cli", "mcp")
         for node in ast.walk(tree)
         if isinstance(node, ast.Raise) and node.exc is not None
