@@ -27,21 +27,40 @@ Record = tuple[Project, Scope, Memory]  # of whose store it is
 _SPARE: Final = 2  # times the wanted, that are read where the index tells which are worth most
 
 
-def find_important(session: RecallSession, rules: Rules, wanted: int, here: Path) -> tuple[list[Entry], int]:
-    """Return the *wanted* most important memories that *rules* let pass, and how many the ledger kept back.
+def keep_own(session: RecallSession, rules: Rules, new: Sequence[Entry], limit: int, here: Path) -> list[Entry]:
+    """Return *new*, the most important first, with up to half of the *limit* places for what the speaker wrote (seed 004).
+
+    What is the speaker's among the first counts. Of the rest the preferences come first.
+    """
+    if len(new) <= limit or (me := session.project.author) is None:
+        return list(new)
+    own = [entry for entry in new[:limit] if entry.memory.author == me]
+    if len(own) >= limit // 2:
+        return list(new)
+    more, _ = find_important(session, rules, len(new), here, me)
+    more = [entry for entry in more if entry not in own]
+    more.sort(key=lambda entry: entry.memory.memory_type != "preference")
+    own += more[: limit // 2 - len(own)]
+    return [*own, *(entry for entry in new if entry not in own)]
+
+
+def find_important(
+    session: RecallSession, rules: Rules, wanted: int, here: Path, author: str | None = None
+) -> tuple[list[Entry], int]:
+    """Return the *wanted* most important memories, or those of *author*, that *rules* let pass, and how many the ledger kept back.
 
     Those that the index puts first are enough, unless the rules keep back too many of them.
     """
     project, now = session.project, session.project.clock()
     best: list[Entry] = []
     filtered = 0
-    if some := read_foremost(project, rules.ledger, _SPARE * wanted, rules.threshold, now):
+    if some := read_foremost(project, rules.ledger, _SPARE * wanted, rules.threshold, now, author):
         records = ((project, scope, memory) for scope, memory in some.records)
-        best, filtered = _choose(session, records, rules, wanted, here, now)
+        best, filtered = _choose(session, records, rules, wanted, here, now, author)
     if some is None or not _is_enough(best, wanted, some.rest):
         project.stores.refresh()
         every = ((owner, scope, one) for owner, scope, store in walk(project) for one in store.memories().values())
-        best, filtered = _choose(session, every, rules, wanted, here, now)
+        best, filtered = _choose(session, every, rules, wanted, here, now, author)
     return [entry for entry in best if not session.why_withheld(entry)], filtered
 
 
@@ -54,9 +73,15 @@ def _is_enough(best: Sequence[Entry], wanted: int, rest: tuple[float, str, Scope
 
 
 def _choose(
-    session: RecallSession, records: Iterable[Record], rules: Rules, wanted: int, here: Path, now: datetime
+    session: RecallSession,
+    records: Iterable[Record],
+    rules: Rules,
+    wanted: int,
+    here: Path,
+    now: datetime,
+    author: str | None,
 ) -> tuple[list[Entry], int]:
-    """Return the *wanted* most important of *records* that *rules* let pass, and how many the ledger kept back.
+    """Return the *wanted* most important of *records* (of *author*) that *rules* let pass, and how many the ledger kept back.
 
     What a memory is worth today is never more than what is written, so most need no look.
     """
@@ -75,7 +100,11 @@ def _choose(
     filtered = 0
     for owner, scope, memory in sorted(held.values(), key=lambda one: -one[2].importance):
         is_late = len(worth) == wanted > 0 and memory.importance < worth[0]
-        if memory.id in superseded or (is_late and memory.id not in rules.ledger):
+        if (
+            memory.id in superseded
+            or author not in (None, memory.author)
+            or (is_late and memory.id not in rules.ledger)
+        ):
             continue
         entry = owner.entry(scope, memory, usage_of(owner, scope), now)
         refusal = rules.refusal(entry) or (is_elsewhere(owner, here, memory) and "elsewhere")

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from memsync.agents.foremost import Record, find_important
+from memsync.agents.foremost import Record, find_important, keep_own
 from memsync.agents.gist import list_questions
 from memsync.agents.injection import Injection, Rules, drop_copies, key_of
 from memsync.agents.ledger import COMPACTED, Ledger, ledger_of
@@ -82,6 +82,7 @@ class RecallSession(Ledger):
         rules = self.rules(threshold)
         limit = settings.injection_limit if limit is None else limit
         new, filtered = find_important(self, rules, limit * _POOL, here)
+        new = keep_own(self, rules, new, limit, here)
         first = [*first, *(entry.id for entry in new if is_here(self.project, here, entry) and entry.id not in first)]
         asked = [entry for entry in self.find_all(first) if not (rules.refusal(entry) or self.why_withheld(entry))]
         new = drop_copies((*asked, *(entry for entry in new if entry.id not in first)), rules.ledger)

@@ -33,13 +33,13 @@ from memsync.records import SCOPES, Memory, Scope
 if TYPE_CHECKING:
     from memsync.index.tokens import Tokenizer
 
-VERSION: Final = 1  # of the tables; rows of another version are made anew
+VERSION: Final = 2  # of the tables; rows of another version are made anew
 PAIR: Final = 8  # bytes of two numbers: a slot and a count, or a word and how many trigrams it has
 _TABLES: Final = (
     "meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     """record (
     slot INTEGER PRIMARY KEY, scope INTEGER NOT NULL, id TEXT NOT NULL, form INTEGER NOT NULL, importance REAL NOT NULL,
-    moment INTEGER NOT NULL, replaces INTEGER NOT NULL, archived INTEGER NOT NULL, anchored INTEGER NOT NULL,
+    moment INTEGER NOT NULL, replaces INTEGER NOT NULL, archived INTEGER NOT NULL, anchored INTEGER NOT NULL, author TEXT,
     length INTEGER NOT NULL, scale REAL NOT NULL, signs BLOB NOT NULL, UNIQUE (scope, id))""",
     "line (slot INTEGER PRIMARY KEY, plain INTEGER NOT NULL, sum INTEGER NOT NULL, raw BLOB NOT NULL)",
     """said (
@@ -152,7 +152,9 @@ class Database:
     ) -> None:
         keys, spoken, places = terms
         key = record_key((row.scope, row.memory))
-        self.ask("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", record_row(slot, row, length, made))
+        self.ask(
+            "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", record_row(slot, row, length, made)
+        )
         self.ask("INSERT INTO line VALUES (?, ?, ?, ?)", line_row(slot, row))
         said = (slot, signed(key), signed(text), spoken, pack("Q", keys), pack("Q", places))
         self.ask("INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", said)
@@ -226,8 +228,8 @@ def line_row(slot: int, row: Row) -> tuple[Any, ...]:
 
 def record_row(slot: int, row: Row, length: int, made: Vector) -> tuple[Any, ...]:
     """Return the row of the table `record`."""
-    id_, importance, moment, form, *flags = head_of(row.memory)
-    return (slot, SCOPES.index(row.scope), id_, form, importance, moment, *flags, length, made.scale, made.signs)
+    id_, importance, moment, form, *rest = head_of(row.memory)
+    return (slot, SCOPES.index(row.scope), id_, form, importance, moment, *rest, length, made.scale, made.signs)
 
 
 def quantise(vector: Sequence[float]) -> Vector:

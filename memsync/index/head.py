@@ -29,6 +29,7 @@ class Head(NamedTuple):
     replaces: bool
     archived: bool
     anchored: bool
+    author: str | None
 
 
 def head_of(memory: Memory) -> Head:
@@ -36,8 +37,8 @@ def head_of(memory: Memory) -> Head:
     last = max(filter(None, (memory.updated_at, memory.created_at)), default=None)
     moment = count_moment(last) if last else NEVER
     form = number_form(normal_form(memory.content))
-    is_archived = memory.archived_at is not None
-    return Head(memory.id, memory.importance, moment, form, bool(memory.supersedes), is_archived, bool(memory.anchors))
+    flags = bool(memory.supersedes), memory.archived_at is not None, bool(memory.anchors)
+    return Head(memory.id, memory.importance, moment, form, *flags, memory.author)
 
 
 def number_form(form: str) -> int:

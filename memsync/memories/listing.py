@@ -91,12 +91,17 @@ def _usage_of(project: Project) -> Mapping[Scope, Mapping[str, Usage]]:
 
 
 def _order(
-    project: Project, rows: Database, usage: Mapping[Scope, Mapping[str, Usage]], now: datetime
+    project: Project,
+    rows: Database,
+    usage: Mapping[Scope, Mapping[str, Usage]],
+    now: datetime,
+    author: str | None = None,
 ) -> Iterator[_Place]:
-    """Yield where each memory stands *now*, in the order of `filters.sort_by_importance`."""
+    """Yield where each memory, or each of *author*, stands *now*, in the order of `filters.sort_by_importance`."""
     moment_now, settings = count_moment(now), project.settings
     places = []
-    for slot, number, id_, importance, moment in rows.ask("SELECT slot, scope, id, importance, moment FROM record"):
+    query = "SELECT slot, scope, id, importance, moment FROM record WHERE ?1 IS NULL OR author = ?1"
+    for slot, number, id_, importance, moment in rows.ask(query, (author,)):
         scope, last = SCOPES[number], moment
         if (used := usage[scope].get(id_)) and used.last_accessed_at:
             last = max(moment, count_moment(used.last_accessed_at))
@@ -114,18 +119,26 @@ class Foremost(NamedTuple):
     rest: tuple[float, str, Scope] | None
 
 
-def read_foremost(project: Project, ids: Collection[str], many: int, least: float, now: datetime) -> Foremost | None:
-    """Return the records of *ids*, those that replace others, and the *many* that are worth most *now*, and *least* at least.
+def read_foremost(
+    project: Project, ids: Collection[str], many: int, least: float, now: datetime, author: str | None = None
+) -> Foremost | None:
+    """Return the records of *ids*, those that replace others, and the *many* (of *author*) that are worth most *now*, and *least* at least.
 
     None where the stores must be read.
     """
-    return None if project.above else _ask(project, partial(_read_foremost, project, ids, many, least, now))
+    return None if project.above else _ask(project, partial(_read_foremost, project, ids, many, least, now, author))
 
 
 def _read_foremost(
-    project: Project, ids: Collection[str], many: int, least: float, now: datetime, rows: Database
+    project: Project,
+    ids: Collection[str],
+    many: int,
+    least: float,
+    now: datetime,
+    author: str | None,
+    rows: Database,
 ) -> Foremost | None:
-    order = _order(project, rows, _usage_of(project), now)
+    order = _order(project, rows, _usage_of(project), now, author)
     first = list(islice(takewhile(lambda place: place.worth >= least, order), many + 1))
     also = [slot for (slot,) in rows.ask("SELECT slot FROM record WHERE replaces ORDER BY slot")]
     also += _find_slots(rows, ids)
