@@ -163,10 +163,9 @@ def _turn_off(project: Project, move: bool | None, *, ask: bool) -> dict[str, An
     done += [f"{id_} stays private: {why}" for id_, why in plan.stays]
     moved = [entry.id for entry in plan.choose(move)]
     if left := ", ".join(entry.id for entry in (*plan.back, *plan.moves) if entry.id not in moved):
-        which = "private since stealth was on" if move is False else "written under stealth and still private"
-        done.append(f"{which}: {left}; `{_MOVE}` moves them into the work tree")
+        done.append(f"private since stealth was on: {left}; `{_MOVE}` moves them into the work tree")
     elif move and not plan.moves:
-        done.append("nothing was written under stealth that could be moved")
+        done.append("nothing became private under stealth that could be moved")
     if plan.private:
         done.append(f"private as before: {render.memories(plan.private)}; `memsync share ID` moves one")
     kept = [{"id": id_, "why": why} for id_, why in plan.stays]

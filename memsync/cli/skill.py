@@ -43,6 +43,7 @@ def list_(project: Project, /, query: str | None, limit: int | None, scope: Scop
       memsync skill list
       memsync skill list --query "run the tests"
     """
+    project.skills.refuse_off()
     found = project.skills.list(query, scope=scope, limit=limit)
     return Answer(
         list_skill_entries(found), render.entries(found, none="no skills yet" if not query else "no skill fits")
@@ -60,6 +61,7 @@ def search(project: Project, /, query: str, limit: int, scope: Scope | None) -> 
     Example:
       memsync skill search "the build is red"
     """
+    project.skills.refuse_off()
     found = project.skills.search(query, scope=scope, limit=limit)
     return Answer({"query": query, **list_skill_entries(found)}, render.entries(found, none="no skill fits"))
 

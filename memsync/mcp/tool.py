@@ -21,7 +21,7 @@ from pydantic import BaseModel, ValidationError
 
 from memsync.agents.identity import find_caller
 from memsync.agents.live import Live
-from memsync.errors import MemsyncError, Remedy, UsageError, closest, suggest
+from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.format.as_json import as_json
 from memsync.mcp import asking, brief
 from memsync.mcp.choice import CARD, shows_cards
@@ -176,8 +176,8 @@ def _make_tool(offer: Offer, *, whole: bool) -> Tool:
         has_card = _find_card(offer, ctx)
 
         def work(project: Project) -> Any:
-            if offer.command.startswith("skill ") and not project.settings.skills_enabled:
-                raise UsageError("skills are switched off here (skills.enabled); go on without them")
+            if offer.command.startswith("skill "):
+                project.skills.refuse_off()
             session = find_caller(project, dict(ctx.request_context.meta or {}), desk.pids)
             with project.journal.in_session(session.id):
                 found = _tell_plainly(project, function(project, **given, progress=progress))

@@ -58,6 +58,15 @@ class Skills:
             return self.search(query, scope=scope, limit=limit)
         return sorted(self._entries(scope), key=lambda entry: (entry.name, SCOPES.index(entry.scope)))[:limit]
 
+    def refuse_off(self) -> None:
+        """Do nothing unless skills are switched off: then none is offered, neither to an agent nor at a terminal.
+
+        Raises:
+            UsageError: they are.
+        """
+        if not self._project.settings.skills_enabled:
+            raise UsageError("skills are switched off here (skills.enabled); go on without them")
+
     def _entries(self, scope: Scope | None = None) -> builtins.list[SkillEntry]:
         found = []
         for where, store in self.stores.items():
@@ -120,8 +129,9 @@ class Skills:
         """Return the skills to show after the memories that answer *query*; their scores do not compare with those.
 
         Raises:
-            UsageError: there is no query, or it is about another time (*at*) than now.
+            UsageError: there is no query, or it is about another time (*at*) than now, or skills are switched off.
         """
+        self.refuse_off()
         if at is not None:
             raise UsageError("skills are found as they are now; leave out the skills or the revision")
         if not query or not query.strip():
