@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from memsync.errors import MemsyncError
 from memsync.format.codec import decode
-from memsync.memories import edits, undoing
+from memsync.memories import edits, index_file, undoing
 from memsync.records import Scope, content_hash, find_id, shown_id
-from memsync.store import files, local_history
+from memsync.store import database, files, local_history
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project
@@ -42,6 +42,7 @@ def purge(project: Project, ref: str, scope: Scope | None) -> str:
                 local_history.drop(place.local, ids - left, private=place.private)
             state.purge(ids - left, texts)
             _drop_rows(place.local, ids - left, texts, private=place.private)
+            database.remove(place.local / index_file.NAME)  # of another worktree that has no store of its own
     finally:
         with suppress(MemsyncError):
             project.finder.file.drop()
