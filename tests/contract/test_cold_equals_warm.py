@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from calling import connected
-from helpers import GitRepo, memory_line, memsync
+from helpers import GitRepo, memory_line, memsync, until
 
 from memsync import Memsync
 from memsync.agents.live import Live
@@ -373,7 +373,7 @@ def test_a_server_answers_as_a_command_alone_whatever_is_written_meanwhile(world
         for write in ("", *WRITES):
             if write:
                 getattr(writers, write)()
-            assert "hooks are answered by memsync serve" in memsync("status", cwd=world.repo.root).out
+            until(lambda: "hooks are answered by memsync serve" in memsync("status", cwd=world.repo.root).out)
             served = world.ask_all(questions, is_counted=True)
             with hidden(path):
                 kept = world.ask_all(questions, is_counted=True)
