@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from memsync.dedup.lexicon import CHANGES, DIRECTIONS, LATIN_CHANGES, OPPOSITES
@@ -15,8 +15,18 @@ from memsync.dedup.reading import CONTENT, Reading, Token, hold, kept, list_word
 BESIDE: Final = frozenset({"longer", "more", "any", "anymore", "just", "yet", "only", "really", "even"})
 _CLOSE: Final = 0.6  # share of equal words from which what differs is compared word by word
 _LONG: Final = 400
-_CHANGES: Final = re.compile(CHANGES, re.IGNORECASE)
-_PLAIN_CHANGES: Final = re.compile(LATIN_CHANGES)  # the same in lower case, which is found in a third of the time
+
+
+@cache
+def _change_pattern() -> re.Pattern[str]:
+    return re.compile(CHANGES, re.IGNORECASE)
+
+
+@cache
+def _plain_change_pattern() -> re.Pattern[str]:
+    return re.compile(LATIN_CHANGES)  # the same in lower case, which is found in a third of the time
+
+
 _EXACT: Final = frozenset({"value", "name"})
 _SPOKEN: Final = CONTENT | {"light", "not"}
 _STEMS: Final[defaultdict[str, set[str]]] = defaultdict(set)
@@ -207,5 +217,5 @@ def find_change(new: str, old: str) -> str:
 def list_changes(text: str) -> tuple[str, ...]:
     """Return the words in *text* that tell of a change, in order."""
     if text.isascii():
-        return tuple(_PLAIN_CHANGES.findall(text.lower()))
-    return tuple([match[0].lower() for match in _CHANGES.finditer(text)])
+        return tuple(_plain_change_pattern().findall(text.lower()))
+    return tuple([match[0].lower() for match in _change_pattern().finditer(text)])

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import lru_cache, partial, wraps
+from functools import cache, lru_cache, partial, wraps
 from itertools import chain, starmap
 from typing import Any, Final, Literal, TypeVar
 
@@ -25,13 +25,19 @@ _FIRST: Final = (
     r"|^\s*(?:decision|decided|note|remember|fyi|important|reminder|tip|warning|hint)\s*:\s"
 )
 _OPENING: Final = re.compile(_FIRST, re.IGNORECASE)
-_NOISE: Final = re.compile(
-    rf"\(\s*(?:[\w ]{{0,40}}?\b)?{_TURNS}[\w ]{{0,24}}\)"
-    rf"|\b(?:as\s+)?(?:observed|seen|noted|noticed|discovered|confirmed|found|learned|shown)\s+(?:in|at|from|during)\s+{_TURNS}"
-    rf"|\(?\b(?:observed|seen|noted|noticed|confirmed)\s+(?:once|twice|again|repeatedly|multiple times|several times|\d+\s+times)\b\)?"
-    rf"|{_FIRST}",
-    re.IGNORECASE,
-)
+
+
+@cache
+def _noise_pattern() -> re.Pattern[str]:
+    return re.compile(
+        rf"\(\s*(?:[\w ]{{0,40}}?\b)?{_TURNS}[\w ]{{0,24}}\)"
+        rf"|\b(?:as\s+)?(?:observed|seen|noted|noticed|discovered|confirmed|found|learned|shown)\s+(?:in|at|from|during)\s+{_TURNS}"
+        rf"|\(?\b(?:observed|seen|noted|noticed|confirmed)\s+(?:once|twice|again|repeatedly|multiple times|several times|\d+\s+times)\b\)?"
+        rf"|{_FIRST}",
+        re.IGNORECASE,
+    )
+
+
 _TURN: Final = re.compile(r"turns?\s+#?\d")
 _SEEN: Final = ("observed", "seen", "noted", "noticed", "confirmed")
 _OFTEN: Final = ("once", "twice", "again", "repeatedly", "times")
@@ -42,14 +48,20 @@ _QUOTED: Final = "|".join(
 )
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DAY: Final = rf"(?:\d{{4}}-\d\d(?:-\d\d)?|\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}\s+\d{{4}}|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}})"
-_EVIDENCE: Final = re.compile(
-    rf"{_QUOTED}|\(?\b{_TURNS}\b(?!\s+of\b)\)?|\b(?:e\.g|i\.e)\b\.?"
-    r"|\(\s*\d{4}-\d\d(?:-\d\d)?\s*\)"
-    r"|\b(?:as\s+of|observed|seen|noted|noticed|discovered|confirmed|verified|tested|found|learned|reported)"
-    rf"(?:\s+(?:on|in|at|again))?\s+{_DAY}(?:,?\s+(?:at\s+)?\d\d?:\d\d(?:\s*(?:utc|z))?)?"
-    r"|(?:\(|\b(?:in|during|from)\s+)(?:session|conversation)\s+(?=[a-f-]*\d)(?=[\d-]*[a-f])[\da-f-]{4,}\b",
-    re.IGNORECASE,
-)
+
+
+@cache
+def _evidence_pattern() -> re.Pattern[str]:
+    return re.compile(
+        rf"{_QUOTED}|\(?\b{_TURNS}\b(?!\s+of\b)\)?|\b(?:e\.g|i\.e)\b\.?"
+        r"|\(\s*\d{4}-\d\d(?:-\d\d)?\s*\)"
+        r"|\b(?:as\s+of|observed|seen|noted|noticed|discovered|confirmed|verified|tested|found|learned|reported)"
+        rf"(?:\s+(?:on|in|at|again))?\s+{_DAY}(?:,?\s+(?:at\s+)?\d\d?:\d\d(?:\s*(?:utc|z))?)?"
+        r"|(?:\(|\b(?:in|during|from)\s+)(?:session|conversation)\s+(?=[a-f-]*\d)(?=[\d-]*[a-f])[\da-f-]{4,}\b",
+        re.IGNORECASE,
+    )
+
+
 _QUESTION: Final = re.compile(r"(?:^|(?<=[.!?;\n]))[^.!?;\n]*\?+(?=\s|$)")
 _CONTRACTED: Final = (
     (re.compile(r"\bcan(?:no|')t\b", re.IGNORECASE), "can not"),
@@ -72,7 +84,13 @@ _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\
 _SCRIPTS: Final = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))  # the first and the last letter of each
 _VOWELS: Final = frozenset("aeiouy")
 _HIRAGANA: Final = re.compile("[\u3040-\u309f]")
-_RUN: Final = re.compile(f"(?:[{_UNSPACED}]|[ー々])+")
+
+
+@cache
+def _run_pattern() -> re.Pattern[str]:
+    return re.compile(f"(?:[{_UNSPACED}]|[ー々])+")
+
+
 _PLURALS: Final = {
     "men": "man",
     "women": "woman",
@@ -267,7 +285,7 @@ def strip_noise(text: str) -> str:
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text).replace("’", "'")
     if not (_may_have_noise(plain.lower()) or _OPENING.match(plain)):
         return plain
-    bare = _NOISE.sub(" ", plain)
+    bare = _noise_pattern().sub(" ", plain)
     return bare if re.search(r"\w", bare) else plain
 
 
@@ -285,7 +303,7 @@ def strip_questions(text: str) -> str:
 
 def strip_evidence(text: str) -> str:
     """Return *text* without where it was seen and what an error said: turns, dates of observation, quoted errors."""
-    return _EVIDENCE.sub(" ", unicodedata.normalize("NFKC", text))
+    return _evidence_pattern().sub(" ", unicodedata.normalize("NFKC", text))
 
 
 def _expand(text: str) -> str:
@@ -298,9 +316,9 @@ def _expand(text: str) -> str:
 
 def _list_marks(chunk: str, is_first: bool) -> list[tuple[str, Kind, str]]:
     found: list[tuple[str, Kind, str]] = []
-    if max(chunk, default="") >= "\u0e00" and any(map(_is_unspaced, chunk)):  # _RUN takes long to compile
+    if max(chunk, default="") >= "\u0e00" and any(map(_is_unspaced, chunk)):  # the pattern takes long to compile
         start = 0
-        for run in _RUN.finditer(chunk):
+        for run in _run_pattern().finditer(chunk):
             found += _read_spaced(chunk[start : run.start()], is_first)
             found += ((letter, _classify_letter(letter), letter) for letter in run[0])
             start = run.end()

@@ -9,6 +9,7 @@ exact form behind ``=``; a commit hash also gives its first seven digits.
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,10 +56,14 @@ _CAMEL = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+(?:\d
 _HASH = re.compile(r"(?=[0-9a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,40}$")
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)[\w.+-]*$")
 _CODE_MARK = re.compile(r"[\d_./\\#@]")
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f"
-    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
-)
+
+
+@cache
+def _unspaced_pattern() -> re.Pattern[str]:
+    return re.compile(
+        "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f"
+        "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+    )
 
 
 def _may_be_unspaced(letter: str) -> bool:
@@ -176,7 +181,7 @@ class Tokenizer:
             import unicodedata
 
             chunk = unicodedata.normalize("NFKC", chunk).replace("\u2019", "'")
-            if any(map(_may_be_unspaced, chunk)) and _UNSPACED.search(chunk):  # which takes long to compile
+            if any(map(_may_be_unspaced, chunk)) and _unspaced_pattern().search(chunk):  # which takes long to compile
                 return self._unspaced(chunk)
         return [term for unit in _UNIT.findall(chunk) for term in self._unit(unit)]
 
@@ -192,9 +197,9 @@ class Tokenizer:
 
     def _unspaced(self, chunk: str) -> list[str]:
         terms = []
-        for run in _UNSPACED.findall(chunk):
+        for run in _unspaced_pattern().findall(chunk):
             terms += [run[i : i + 2] for i in range(len(run) - 1)] or [run]
-        for rest in _UNSPACED.split(chunk):
+        for rest in _unspaced_pattern().split(chunk):
             terms += [term for unit in _UNIT.findall(rest) for term in self._unit(unit)]
         return terms
 

@@ -8,34 +8,51 @@ pretend to be the client, or hide from the person who reviews the file.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from memsync.system.texts import INVISIBLE
 
 _WORD: Final = 24  # characters of a type
 _LABEL: Final = 64  # characters of a tag
-_INVISIBLE: Final = re.compile(f"[{INVISIBLE}]+")
+
+
+@cache
+def _invisible_pattern() -> re.Pattern[str]:
+    return re.compile(f"[{INVISIBLE}]+")
+
+
 # Whatever a client may take for a tag of its own, its full-width forms too. Before a blank only the names that chat
 # formats have, so that `a < b` stays.
-_TAG: Final = re.compile(
-    r"[<\uff1c\ufe64](?=[^\W\d]|\s*[|\uff5c/!?]"
-    r"|\s+(?:[a-z][a-z0-9]*[-_:][\w:.-]*|system|user|human|assistant|developer|model|tool|instructions?"
-    r"|function|invoke|parameter|thinking|memory|context|important|sys|inst)\b)",
-    re.IGNORECASE,
-)
+@cache
+def _tag_pattern() -> re.Pattern[str]:
+    return re.compile(
+        r"[<\uff1c\ufe64](?=[^\W\d]|\s*[|\uff5c/!?]"
+        r"|\s+(?:[a-z][a-z0-9]*[-_:][\w:.-]*|system|user|human|assistant|developer|model|tool|instructions?"
+        r"|function|invoke|parameter|thinking|memory|context|important|sys|inst)\b)",
+        re.IGNORECASE,
+    )
+
+
 # What clients take in a file of instructions for a file to read, or a command to run: `@path` and `@{path}` (Claude
 # Code, Gemini CLI, Qwen Code, Amp, Cursor), !`command` and `!{command}` (Claude Code, opencode, Gemini CLI),
 # `#file:path` and a link to a file (VS Code), `#[[file:path]]` (Kiro).
-_IMPORT: Final = re.compile(
-    r"(?<![^\W_])[@\uff20\ufe6b](?=\S)|!(?=[`{])|(?<=`)!|\#(?=\[\[|[a-z]+:)|(?<=\])\((?!https?://|mailto:|\#)",
-    re.IGNORECASE,
-)
-_CHAT: Final = re.compile(r"\[(?=/?(?:INST|SYS|SYSTEM|ASSISTANT|USER)\])", re.IGNORECASE)
+@cache
+def _import_pattern() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<![^\W_])[@\uff20\ufe6b](?=\S)|!(?=[`{])|(?<=`)!|\#(?=\[\[|[a-z]+:)|(?<=\])\((?!https?://|mailto:|\#)",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _chat_pattern() -> re.Pattern[str]:
+    return re.compile(r"\[(?=/?(?:INST|SYS|SYSTEM|ASSISTANT|USER)\])", re.IGNORECASE)
 
 
 def visible(text: str) -> str:
     """Return *text* without control, bidi and invisible characters."""
-    return text if text.isascii() and text.isprintable() else _INVISIBLE.sub("", text)
+    return text if text.isascii() and text.isprintable() else _invisible_pattern().sub("", text)
 
 
 def quoted(text: str) -> str:
@@ -49,7 +66,7 @@ def inert(text: str) -> str:
     Marks become entities, which people see as the mark where Markdown is shown, and no client reads as one.
     """
     line = quoted(text).replace("<!--", "&lt;!--")
-    return _IMPORT.sub(lambda found: f"&#{ord(found[0])};", line)
+    return _import_pattern().sub(lambda found: f"&#{ord(found[0])};", line)
 
 
 def quoted_lines(text: str) -> str:
@@ -62,8 +79,8 @@ def quoted_lines(text: str) -> str:
 
 def _escape_tags(line: str) -> str:
     if "<" in line or "\uff1c" in line or "\ufe64" in line:
-        line = _TAG.sub("&lt;", line)
-    return _CHAT.sub("&#91;", line) if "[" in line else line
+        line = _tag_pattern().sub("&lt;", line)
+    return _chat_pattern().sub("&#91;", line) if "[" in line else line
 
 
 def shown_type(name: str) -> str:

@@ -31,9 +31,7 @@ from memsync.secrets.chunks import (
     lower_in_place,
 )
 from memsync.secrets.formats import SEEDS, in_formats
-from memsync.secrets.named import in_names
 from memsync.secrets.rules import Rule, hinted, may_hold_token
-from memsync.secrets.sentences import in_sentences
 from memsync.secrets.unmasking import decoded, from_base64, from_hex, joined, shown
 from memsync.secrets.values import entropy, find_drawn, find_runs, is_shown
 from memsync.system.named import NamedTuple
@@ -54,14 +52,20 @@ class Secret(NamedTuple):
 
 
 _Span = tuple[str, int, int, str]
+
+
 # What random letters are for that anybody may know.
-_KNOWN_FOR: Final = re.compile(
-    r"(?i)\b(?:sha\d*|md5|\w*hash\w*|\w*digest\w*|checksum|integrity|commit\w*|revision|etag|fingerprint|\w*public\w*|ca_?bundle|sec-websocket-\w+|signaturevalue|dnskey|applicationserverkey|publishable|nonce|kid|x5t\w*"
-    r"|resolved|ssh-\w+|ecdsa\S*|\w*cert\w*|cache\w*|nanoid|ulid|uuid|guid|alphabet|base\d+|sourcemappingurl|recaptcha\w*|[\w-]*site-verification|site_?key|ids?)\b[^\n]{0,28}$"
-    r"|\b(?:[\w-]*_?ids?|id-\d|trace|span|cursor|blob|tree|data|price|customer|event|image|distribution|message|run|h1|go\.mod"
-    r"|signature|request|build|tx|contract|project|client|account|session|version|name|file|url|path|did:\w{1,8})[\"'`]?(?: is)?[\s:=\"'`#/<(]{1,4}$"
-    r"|; ?bh?=$|[\"'](?:n|x|y|x5c)[\"']\s?:\s?\[?[\"']$"  # a signed mail, a public JWK
-)
+@cache
+def _public_names() -> re.Pattern[str]:
+    return re.compile(
+        r"(?i)\b(?:sha\d*|md5|\w*hash\w*|\w*digest\w*|checksum|integrity|commit\w*|revision|etag|fingerprint|\w*public\w*|ca_?bundle|sec-websocket-\w+|signaturevalue|dnskey|applicationserverkey|publishable|nonce|kid|x5t\w*"
+        r"|resolved|ssh-\w+|ecdsa\S*|\w*cert\w*|cache\w*|nanoid|ulid|uuid|guid|alphabet|base\d+|sourcemappingurl|recaptcha\w*|[\w-]*site-verification|site_?key|ids?)\b[^\n]{0,28}$"
+        r"|\b(?:[\w-]*_?ids?|id-\d|trace|span|cursor|blob|tree|data|price|customer|event|image|distribution|message|run|h1|go\.mod"
+        r"|signature|request|build|tx|contract|project|client|account|session|version|name|file|url|path|did:\w{1,8})[\"'`]?(?: is)?[\s:=\"'`#/<(]{1,4}$"
+        r"|; ?bh?=$|[\"'](?:n|x|y|x5c)[\"']\s?:\s?\[?[\"']$"  # a signed mail, a public JWK
+    )
+
+
 _SLASHES: Final = re.compile(r"[/\\]+")
 _UNNAMED: Final = "random-value"
 _CUT_OFF: Final = 60
@@ -83,12 +87,16 @@ _IDS: Final = frozenset({"id", "source_session_id", "conflict_of"})
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _TIMES: Final = frozenset({"created_at", "updated_at", "archived_at"})
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z", re.ASCII)
+
+
 # What is long, random, and for everybody: certificates, public keys, images.
-_PUBLIC: Final = re.compile(
-    r"-----BEGIN (?![A-Z ]*PRIVATE)[A-Z0-9 ]+-----(?:\s*(?:Version|Comment|Hash|Charset): [^\n]*\n)*[A-Za-z0-9+/=\s\\]*|data:[\w/+.-]*(?:;[\w-]+=[\w.-]+)*;base64,\S+|\b(?:ssh-|ecdsa-)\S+ AAAA\S+"
-    r"|\b(?:iVBORw0KGgo|R0lGOD|UklGR|H4sI|JVBERi0|UEsDB|d09GM)[\w/+=-]+|/9j/[\w/+=-]+|\bMII[\w+/]{3}CC[AB][\w/+=]+"
-    r"|\b(?:MII[BC]I[jT]|MIGfMA0G|MFkwEwYH|MHYwEAYH|MCowBQYD)[\w/+=]+|\bv=DKIM1;[^\n]{0,60}?\bp=[\w/+=]+"
-)
+@cache
+def _public_pattern() -> re.Pattern[str]:
+    return re.compile(
+        r"-----BEGIN (?![A-Z ]*PRIVATE)[A-Z0-9 ]+-----(?:\s*(?:Version|Comment|Hash|Charset): [^\n]*\n)*[A-Za-z0-9+/=\s\\]*|data:[\w/+.-]*(?:;[\w-]+=[\w.-]+)*;base64,\S+|\b(?:ssh-|ecdsa-)\S+ AAAA\S+"
+        r"|\b(?:iVBORw0KGgo|R0lGOD|UklGR|H4sI|JVBERi0|UEsDB|d09GM)[\w/+=-]+|/9j/[\w/+=-]+|\bMII[\w+/]{3}CC[AB][\w/+=]+"
+        r"|\b(?:MII[BC]I[jT]|MIGfMA0G|MFkwEwYH|MHYwEAYH|MCowBQYD)[\w/+=]+|\bv=DKIM1;[^\n]{0,60}?\bp=[\w/+=]+"
+    )
 
 
 def scan(text: str, allow: Allow = NOTHING) -> list[Secret]:
@@ -226,15 +234,25 @@ def _candidates(text: str, marks: int) -> Iterator[tuple[str, int, int]]:
         yield from in_formats(text, lower, SEEDS)
     if marks & TOKEN:
         yield from _tokens(text)
-    yield from in_sentences(text, lower) if marks & TOLD else ()
+    if marks & TOLD:
+        from memsync.secrets.sentences import in_sentences  # with many patterns, and told in few texts
+
+        yield from in_sentences(text, lower)
     if marks & PLACES:
         if marks & LONG:
             yield from _drawn(text)
         yield from in_formats(text, lower, list_formats(marks))
-        if stems := [row for row in list_stems(marks) if row[0] in lower]:
-            for found in in_names(text, lower, find_runs(text), stems):
-                if not _is_public(text, found[1]):
-                    yield found
+        yield from _named(text, lower, marks)
+
+
+def _named(text: str, lower: str, marks: int) -> Iterator[tuple[str, int, int]]:
+    """Yield what a telling name is given, where it is not for everybody."""
+    if stems := [row for row in list_stems(marks) if row[0] in lower]:
+        from memsync.secrets.named import in_names
+
+        for found in in_names(text, lower, find_runs(text), stems):
+            if not _is_public(text, found[1]):
+                yield found
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
@@ -252,7 +270,7 @@ def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _is_public(text: str, place: int) -> bool:
-    return any(found.start() <= place < found.end() for found in _PUBLIC.finditer(text))
+    return any(found.start() <= place < found.end() for found in _public_pattern().finditer(text))
 
 
 def _is_word_like(value: str) -> bool:
@@ -264,7 +282,7 @@ def _drawn(text: str) -> Iterator[tuple[str, int, int]]:
     for match in find_drawn(text):
         before = text[max(0, match.start() - _CUT_OFF) : match.start()]
         # What is a text in base64 was not drawn; what the text says is looked at for itself.
-        if not (_KNOWN_FOR.search(before) or _is_public(text, match.start()) or from_base64(match[0])):
+        if not (_public_names().search(before) or _is_public(text, match.start()) or from_base64(match[0])):
             yield _UNNAMED, *match.span()
 
 

@@ -14,9 +14,8 @@ from itertools import chain
 from typing import Final, Generic, TypeVar
 
 from memsync.secrets.formats import FORMATS, SEEDS, Format
-from memsync.secrets.named import STEMS
+from memsync.secrets.hints import STEMS, list_hints
 from memsync.secrets.rules import SHORTEST, Rule, hinted, may_hold_token
-from memsync.secrets.sentences import list_hints
 from memsync.secrets.values import is_odd, is_plain, list_runs, may_be_odd
 from memsync.system.memo import Memo
 

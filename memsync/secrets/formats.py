@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, Literal
 
-from memsync.secrets.sentences import is_odd_password
 from memsync.secrets.unmasking import from_base64
 from memsync.secrets.values import LONG, entropy, is_key, is_password, is_random, is_shown, is_wordy
 from memsync.system.named import NamedTuple
@@ -117,6 +116,8 @@ def is_secret(value: str, judge: Judge) -> bool:
     if is_shown(value) or judge == "shown":
         return not is_shown(value)
     if judge == "told":
+        from memsync.secrets.sentences import is_odd_password
+
         return is_odd_password(value)
     if judge in ("password", "strong"):
         is_text = len(value) >= LONG and from_base64(value)  # which is looked at for itself

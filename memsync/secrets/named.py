@@ -7,30 +7,9 @@ from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from memsync.secrets.hints import STEMS
 from memsync.secrets.values import is_hex, is_key, is_password, is_random, is_shown, is_technical, is_wordy, kinds_of
 
-# Names, lower-cased. Beside "password" in other languages: what teams write into their settings and notes.
-_PASSWORDS: Final = (
-    "pass kennwort losungswort zugangsdaten pwd mdp contraseña contrasena clave senha parola palabra_de_paso wachtwoord hasło"
-    " haslo пароль паролем пароля 密码 密碼 口令 パスワード 暗証番号 비밀번호 암호 şifre sifre lösenord losenord adgangskode salasana heslo _pw jelszó"
-    " jelszo parolă лозинка סיסמה मुकुट คำผ่าน รหัสผ่าน katasandi securestring credential creds"
-).split()
-_PHRASES: Final = [
-    "mot de passe",
-    "parola d'ordine",
-    "mật khẩu",
-    "kata sandi",
-    "كلمة المرور",
-    "palabra de paso",
-    "code d'accès",
-]
-_KEYS: Final = (
-    "secret token key bearer hmac salt auth psk cipher seed jwt geheim schlüssel ключ токен секрет 密钥 密鑰 秘钥 令牌 トークン 秘密鍵 キー 토큰"
-    " 비밀키 clé chiave chave segreto segredo"
-).split()
-STEMS: Final = tuple(
-    dict.fromkeys([*((stem, True) for stem in (*_PASSWORDS, *_PHRASES)), *((stem, False) for stem in _KEYS)])
-)
 _NO_SECRET: Final = re.compile(
     r"(?i)bypass|compass|pub[_-]?key|cipher[ _-]?(?:list|suites?)|(?:message|routing|row|record|event|object|document|group|shard|dedup\w*|correlation)[ _-]?key|did:key:|: enc\[|dnskey|key[ _-]?exchange|websocket-key|application_?server_?key|\b(?:rsa|dsa|ecdsa|eddsa)[ _]key|pass(?:es|ed|ing|enger|port|through|ive|[- ]?rate|es)|key(?:s|word|board|stroke|frame|note|press|cloak)\b|author|authent|public[ _-]?(?:\w+[ _-])?key|publickey|publishable|cache[\w ]{0,20}key|primary|foreign|partition|sort.?key|hot.?key|cache|idempotency|csrf|tokeni[sz]|host_?key|site_?key"
     r"|password(?:less|[_-]?(?:hash|polic|reset|length|min|max|field|input|confirm|strength|manager|encoder|hasher|age|file|timeout|history))"

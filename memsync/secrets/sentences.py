@@ -9,20 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Final, NamedTuple
 
+from memsync.secrets.hints import ASKED_HINTS, PAIR_HINTS, name_hints, read_words
 from memsync.secrets.values import is_elsewhere, is_masked, is_technical
 
 _FAR: Final = 170  # characters behind a name that are looked at
 _MOST: Final = 14  # words of them
 _BEFORE: Final = 90  # characters in front of it
-# Of what one is in each sentence that tells a password without its name: of pairs, and of what is asked for or opened.
-_PAIR_HINTS: Final = (
-    " / ", "login", "logon", "log in", "log on", "logs in", "logged in", "sign in", "signs in", "creds", "credential", "basic auth", "htpasswd", "ipmi", "idrac", "ilo ", " bmc", "einlogg", "anmelden", "zugang", "testkonto",
-    "se connecter", "connecte-toi", "identifiants", "compte de", "inicia ", " entra ", "acced", "credenzial", "conta de", "cuenta", "account", "sftp", "ログイン", "認証情報", "管理画面",
-)  # fmt: skip
-_ASKED_HINTS: Final = ("prompts", "prompted", " asks ", "fragt", "demande", " pide", " pida", "pedir", " pede", "chiede", "聞い", "keepass", "unlock", "decrypt", "opens", "s'ouvre", "öffnet", "ouvre ", "apre ", "abre ")  # fmt: skip
 _QUOTES: Final = {
     "`": "`",
     '"': '"',
@@ -82,94 +76,10 @@ _ENDING: Final = re.compile(
 )
 
 
-class _Words(NamedTuple):
-    """The lists of sentences.txt."""
-
-    names: tuple[str, ...]
-    strict: frozenset[str]
-    packed: tuple[str, ...]
-    openers: frozenset[str]
-    links: frozenset[str]
-    changes: frozenset[str]
-    changing: tuple[str, ...]
-    adverbs: frozenset[str]
-    breaks: frozenset[str]
-    states: frozenset[str]
-    placeholders: frozenset[str]
-    common: frozenset[str]
-    users: frozenset[str]
-    abouts: tuple[str, ...]
-    keys: frozenset[str]
-    binding: frozenset[str]
-
-
-@cache
-def _read_words() -> _Words:
-    lists: list[list[str]] = []
-    for line in Path(__file__).with_name("sentences.txt").read_text("utf-8").splitlines():
-        if line.startswith("= "):
-            lists.append([])
-        elif line and not line.startswith("#"):
-            lists[-1] += [word.strip() for word in line.split(",") if word.strip()]
-    (
-        names,
-        strict,
-        packed,
-        openers,
-        links,
-        changes,
-        changing,
-        adverbs,
-        breaks,
-        states,
-        placeholders,
-        common,
-        users,
-        abouts,
-        keys,
-        binding,
-    ) = lists
-    return _Words(
-        names=(*names, *strict, *keys), strict=frozenset((*strict, *keys)), packed=tuple(packed), openers=frozenset(openers), links=frozenset(links),
-        changes=frozenset(changes), changing=tuple(changing), adverbs=frozenset(adverbs), breaks=frozenset(breaks), states=frozenset(states),
-        placeholders=frozenset(placeholders), common=frozenset(common), users=frozenset(users), abouts=tuple(abouts), keys=frozenset(keys), binding=frozenset(binding),
-    )  # fmt: skip
-
-
-@cache
-def _name_hints() -> tuple[str, ...]:
-    words = _read_words()
-    return (
-        *(f" {name}" if len(name) < 4 else name for name in words.names),
-        *words.packed,
-        "ssid",
-        "wifi",
-        "wi-fi",
-        "wlan",
-    )
-
-
-# Words of names that stand in many texts: another word of the name is looked for.
-_FREQUENT: Final = frozenset("code session api user root access for the de la in on key pass passe token".split())
-
-
-def list_hints() -> list[str]:
-    """Return of what one is in every text that tells a password, in small letters: words, with a blank where one begins or ends."""
-    return [_rarest_word(hint) for hint in (*_name_hints(), *_PAIR_HINTS, *_ASKED_HINTS)]
-
-
-def _rarest_word(hint: str) -> str:
-    words = hint.split()
-    if len(words) < 2:
-        return hint
-    ends = [f" {word} " for word in words[:-1]] + [f" {words[-1]}"]
-    return max(ends, key=lambda end: (end.strip() not in _FREQUENT, len(end)))
-
-
 @cache
 def _name_pattern() -> re.Pattern[str]:
 
-    words = _read_words()
+    words = read_words()
     names = sorted(map(re.escape, words.names), key=len, reverse=True)
     packed = "|".join(map(re.escape, words.packed))
     return re.compile(
@@ -187,7 +97,7 @@ class _Value(NamedTuple):
 def in_sentences(text: str, lower: str) -> Iterator[tuple[str, int, int]]:
     """Yield the rule, begin and end of each password that *text*, *lower* in small letters, tells."""
     spaced = f" {lower} "
-    for hints, find in ((_name_hints(), _find_named), (_ASKED_HINTS, _find_asked), (_PAIR_HINTS, _find_pairs)):
+    for hints, find in ((name_hints(), _find_named), (ASKED_HINTS, _find_asked), (PAIR_HINTS, _find_pairs)):
         if any(map(spaced.__contains__, hints)):
             yield from (("password", found.start, found.end) for found in find(text, lower))
 
@@ -225,7 +135,7 @@ def _find_behind(text: str, lower: str, name: re.Match[str]) -> _Value | None:
     tokens = [*_WORD.finditer(lower, closing.end(), stop)][:_MOST] if closing else []
     if tokens and (found := _find_beside(text, name.start(), tokens[0].start(), stop, called)):
         return found
-    words = _read_words()
+    words = read_words()
     for token in tokens:
         word = token[0].strip("\"'`*()[],")
         if word in words.links or token[0].endswith(":"):
@@ -246,7 +156,7 @@ _LOOSE_LINKS: Final = frozenset(
 
 
 def _tells_change(lower: str, start: int, stop: int) -> bool:
-    changing = _read_words().changing
+    changing = read_words().changing
     return any(word[0].startswith(changing) for word in _WORD.finditer(lower, max(0, start - 60), stop))
 
 
@@ -257,7 +167,7 @@ _PAIRED: Final = re.compile(
 
 def _find_beside(text: str, start: int, place: int, stop: int, called: str) -> _Value | None:
     """Return the value at *place*, right behind the name at *start*, if it is a password without a word that says so."""
-    words, value = _read_words(), _read_value(text, place, stop)
+    words, value = read_words(), _read_value(text, place, stop)
     told = text[value.start : value.end] if value else ""
     if value is None or told.lower() in words.links or (called in words.keys and not _is_drawn(told)):
         return None
@@ -272,7 +182,7 @@ def _find_beside(text: str, start: int, place: int, stop: int, called: str) -> _
 
 def _judge_told(text: str, lower: str, place: int, stop: int, *, called: str, is_plain: bool) -> _Value | None:
     """Return the value from *place* on, behind a link and adverbs, if it is a password; one of plain words only with *is_plain*."""
-    words = _read_words()
+    words = read_words()
     for token in [*_WORD.finditer(lower, place, stop)][:6]:
         value = _read_value(text, token.start(), stop)
         if value and (pair := _PAIR.match(text, value.start, value.end)):
@@ -299,7 +209,7 @@ def _read_phrase(text: str, place: int, stop: int) -> _Value | None:
     match = _PHRASE.match(text, place)
     if match is None or match.end() > stop + 1:
         return None
-    words, parts = _read_words(), match[0].split()
+    words, parts = read_words(), match[0].split()
     if any(
         part in words.binding
         or part in words.states
@@ -346,7 +256,7 @@ _REFERENCE: Final = re.compile(r"\$\w+.*|.*\]\(.*|.*![ras]|\w+=.*|[\w-]+[<>]=?.*
 
 def is_told_password(value: str, *, is_last: bool) -> bool:
     """Tell whether *value*, which the name of a password is said to be, is one. *is_last*: nothing follows that it would belong to."""
-    words, low = _read_words(), value.lower()
+    words, low = read_words(), value.lower()
     if low in words.states or _is_reference(value.rstrip("!")):
         return False
     if _DIGITS.fullmatch(value):
@@ -358,20 +268,20 @@ def is_told_password(value: str, *, is_last: bool) -> bool:
 
 def _is_reference(value: str) -> bool:
     """Tell whether *value* stands for what is elsewhere, or names something that is no password."""
-    is_placeholder = value.lower() in _read_words().placeholders or is_masked(value)
+    is_placeholder = value.lower() in read_words().placeholders or is_masked(value)
     return is_placeholder or is_technical(value) or _REFERENCE.fullmatch(value) is not None
 
 
 def _is_phrase(low: str) -> bool:
     """Tell whether the words *low* are a passphrase and not what is said about one."""
-    words, parts = _read_words(), low.split()
+    words, parts = read_words(), low.split()
     known = words.states | words.placeholders | _ABOUT
     return len(parts) >= 2 and all(map(str.isalnum, parts)) and known.isdisjoint(parts)
 
 
 def _is_chosen(value: str, *, is_last: bool) -> bool:
     """Tell whether *value*, letters and perhaps signs, is one that somebody chose: no ordinary word of such a sentence."""
-    words, bare = _read_words(), value.rstrip("!")
+    words, bare = read_words(), value.rstrip("!")
     low = bare.lower()
     if _SIGNS.search(value):
         return True
@@ -412,7 +322,7 @@ def _find_before(text: str, lower: str, start: int) -> _Value | None:
             return value
     match = _FIRST.search(text, first, start)
     if match is None or any(
-        word in _read_words().breaks or word in _NOT_BETWEEN for word in lower[match.start(3) : start].split()
+        word in read_words().breaks or word in _NOT_BETWEEN for word in lower[match.start(3) : start].split()
     ):
         return None
     value = _read_value(text, match.start(1), match.end(1))
@@ -466,7 +376,7 @@ def _find_pairs(text: str, lower: str) -> Iterator[_Value]:
 
 def _is_login(user: str, told: str, *, is_spaced: bool, is_near: bool) -> bool:
     """Tell whether *user* and *told* are a name and its password."""
-    words, user = _read_words(), user.lower()
+    words, user = read_words(), user.lower()
     if is_odd_password(told) and (is_near or (is_spaced and (user in words.users or "@" in user or is_strong(told)))):
         return True
     is_told = is_near or (is_spaced and told in words.common)

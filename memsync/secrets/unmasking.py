@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Final
 
 from memsync.system.named import NamedTuple
@@ -43,17 +44,21 @@ _BREAK: Final = re.compile(
     r"-?[\"'`]?\s{0,3}[\\\\+.&]?\s{0,3}[\"'`]?|\s{1,3}[\"'`#*>|-]{0,3}\s{0,3}"
     r"|[\"'`]\s?,\s?[\"'`]|\*{1,2}|</?[a-z]{1,6}\s?/?>|<!--[^<>]{0,20}-->"
 )
+
+
 # Beside what is not seen: letters that are read as others, and the controls that count as blanks.
-_MASKS: Final = re.compile(
-    f"[{INVISIBLE}\x0b\x0c\x1c-\x1f\x85\ufe0f\u2100-\u214f\u2460-\u24ff\uff00-\uffef\U0001d400-\U0001d7ff]"
-)
+@cache
+def _mask_pattern() -> re.Pattern[str]:
+    return re.compile(
+        f"[{INVISIBLE}\x0b\x0c\x1c-\x1f\x85\ufe0f\u2100-\u214f\u2460-\u24ff\uff00-\uffef\U0001d400-\U0001d7ff]"
+    )
 
 
 def shown(text: str) -> Unmasked | None:
     """Return *text* in the letters that it is read as; None if those are the ones that it is written in."""
     if text.isascii() and text.replace("\n", " ").isprintable():
         return None
-    return _unmask(text) if _MASKS.search(text) else None
+    return _unmask(text) if _mask_pattern().search(text) else None
 
 
 def _unmask(text: str) -> Unmasked:

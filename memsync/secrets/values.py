@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from math import log2
 from typing import Final
@@ -22,17 +22,25 @@ _FILLERS: Final = frozenset(
     " with insert dummy fake test todo redacted foo bar baz goes long random string value access client id user app admin"
     " must be this is not real set some enter paste xxx auth bearer private public demo mock to in of and live env it".split()
 )
-_SHOWN: Final = re.compile(
-    r"(?i)^(?:\$[A-Za-z_]\w*|\$?[({<\[].*|\$\{.*|\$\(.*|\{\{.*|.*\{\{.*\}\}.*|<.*>?|\{[\w.]*\}|%\w+%|%\(?\w*\)?[sd]|@\w+@|![A-Za-z_]+|&\w+"
-    r"|.*\*{3,}.*|.*x{5,}.*|.*\.{3}.*|.*….*|.*(.)\1{5,}.*|.*\{[a-z_]{3,}(?:\}.*)?|\$[a-z_]\w*[.:\[/-].*"
-    r"|.*(?:\[\^|\[[^\]]{0,9}[aA]-[zZ]|\\[sSwdb]|\(\?).*|-[\w-]+(?:=.*)?|\w+![rsa]|%[-+ 0#]?[\d.*]*[a-z]|_{1,2}Z[A-Z].*|\?+Q\w.*@@.*"
-    r"|(?:sha-?\d{1,3}|md5|blake\w{1,3}|h1|crc\d*)[-:=].*"
-    r"|(?:os\.)?(?:environ|getenv)\b.*|process\.env\b.*|env\.\w+|secrets?\.[\w.]+|vault:.*|ENC\[.*|op://.*|arn:.*|var\.\w+|ref\+.*)$",
-    re.DOTALL,
-)  # fmt: skip
-_SAMPLE: Final = re.compile(
-    r"(?i)example(?:key)?$|abcdefgh|12345678|deadbeef|qwertyui|0123456789|(?-i:\$\{?[A-Z_]{3,}\b)"
-)
+
+
+@cache
+def _shown_pattern() -> re.Pattern[str]:
+    return re.compile(
+        r"(?i)^(?:\$[A-Za-z_]\w*|\$?[({<\[].*|\$\{.*|\$\(.*|\{\{.*|.*\{\{.*\}\}.*|<.*>?|\{[\w.]*\}|%\w+%|%\(?\w*\)?[sd]|@\w+@|![A-Za-z_]+|&\w+"
+        r"|.*\*{3,}.*|.*x{5,}.*|.*\.{3}.*|.*….*|.*(.)\1{5,}.*|.*\{[a-z_]{3,}(?:\}.*)?|\$[a-z_]\w*[.:\[/-].*"
+        r"|.*(?:\[\^|\[[^\]]{0,9}[aA]-[zZ]|\\[sSwdb]|\(\?).*|-[\w-]+(?:=.*)?|\w+![rsa]|%[-+ 0#]?[\d.*]*[a-z]|_{1,2}Z[A-Z].*|\?+Q\w.*@@.*"
+        r"|(?:sha-?\d{1,3}|md5|blake\w{1,3}|h1|crc\d*)[-:=].*"
+        r"|(?:os\.)?(?:environ|getenv)\b.*|process\.env\b.*|env\.\w+|secrets?\.[\w.]+|vault:.*|ENC\[.*|op://.*|arn:.*|var\.\w+|ref\+.*)$",
+        re.DOTALL,
+    )  # fmt: skip
+
+
+@cache
+def _sample_pattern() -> re.Pattern[str]:
+    return re.compile(r"(?i)example(?:key)?$|abcdefgh|12345678|deadbeef|qwertyui|0123456789|(?-i:\$\{?[A-Z_]{3,}\b)")
+
+
 # What stands in fixtures and first steps, whole.
 _STOCK: Final = re.compile(
     r"(?i)(?:p[a@]ssw[o0]rd|passwd|pass|testing|test|secret|change-?me|dummy|example|fake|foobar)[-_]?\d{0,4}!?"
@@ -89,9 +97,13 @@ _PREFIXED: Final = re.compile(
     r"(?<![A-Za-z0-9_./-])[A-Za-z][A-Za-z0-9]{1,11}_(?:[a-z0-9]{1,8}_)?[A-Za-z0-9]{24,}(?![A-Za-z0-9_.])"
 )
 _SEALED: Final = 500  # characters of what SOPS writes for one value
-_NO_KEY: Final = re.compile(
-    r"baf[yk][a-z2-7]{50,}$|(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_|(?:age|bc)1[a-z0-9]{25,62}$"
-)
+
+
+@cache
+def _keyless_pattern() -> re.Pattern[str]:
+    return re.compile(
+        r"baf[yk][a-z2-7]{50,}$|(?:price|prod|cus|evt|pi|ch|in|sub|acct|seti|cs|pk|req|txn|pm|file|msg|run|thread|asst|user|org|proj|chatcmpl|toolu|call|snap|job)_|(?:age|bc)1[a-z0-9]{25,62}$"
+    )
 
 
 def is_plain(word: str) -> bool:
@@ -143,7 +155,9 @@ def find_drawn(text: str) -> Iterator[re.Match[str]]:
             value, (start, _) = match[0], match.span()
             if text.rfind("ENC[", max(0, start - _SEALED), start) > text.rfind("]", max(0, start - _SEALED), start):
                 continue  # encrypted by SOPS
-            if is_random(value) and not (is_hex(value) or _NO_KEY.match(value) or is_wordy(value) or is_shown(value)):
+            if is_random(value) and not (
+                is_hex(value) or _keyless_pattern().match(value) or is_wordy(value) or is_shown(value)
+            ):
                 yield match
 
 
@@ -152,8 +166,8 @@ def is_shown(value: str) -> bool:
     return (
         value.lower() in _WEAK
         or _STOCK.fullmatch(value) is not None
-        or _SHOWN.match(value) is not None
-        or (_SAMPLE.search(value) is not None and len(value) < 100)
+        or _shown_pattern().match(value) is not None
+        or (_sample_pattern().search(value) is not None and len(value) < 100)
         or _is_filler(value)
         or _PUBLIC.fullmatch(value) is not None
         or (_COIN.fullmatch(value) is not None and _is_address(value))
@@ -261,7 +275,7 @@ def entropy(text: str) -> float:
 
 def is_masked(value: str) -> bool:
     """Tell whether *value* refers to a secret that is elsewhere, or has masks in its place."""
-    return _SHOWN.match(value) is not None or _is_filler(value)
+    return _shown_pattern().match(value) is not None or _is_filler(value)
 
 
 def is_elsewhere(value: str) -> bool:
@@ -270,16 +284,18 @@ def is_elsewhere(value: str) -> bool:
 
 
 # What people say about secrets, and where they are: algorithms, formats, products, sizes, ids, names of settings.
-_TECHNICAL: Final = re.compile(
-    r"(?i)argon\d?(?:id|i|d)?|[bsy]?crypt\d*|(?:pbkdf|sha|md|aes|base|utf|tls|ssl|rsa|x|blake|uuid|iso|rfc|pkcs|http|oauth|saml|latin|scram|ntlm|ed|ipv?|ldapv?|gpg|fido|cl)[-_]?v?\d+\w*(?:[-_/.]\w+)*|scram(?:-\w+)*"
-    r"|k8s|s3|ec2|[hrep]s\d{3}|1password|[a-z]\d{1,2}n|u2f|[2m]fa|zxcvbn|tiktoken|[a-z]{2,9}v\d"
-    r"|v?\d+(?:\.\d+)+[a-z]?\d*|\d{4}-\d\d-\d\d|\d+(?:st|nd|rd|th|x|%|k|kb|mb|s|ms|h|d|m|min)"
-    r"|\d+-?(?:(?:char(?:acter)?|digit|byte|bit|day|hour|minute|month|year|week|word)s?|(?:zeichen|stellig|tag|caract|carácter|jour|día|dia|cifr)\w{0,4})"
-    r"|[\w-]+-(?:\w+ed|\w*(?:sensitive|sensible|specific|readable|compatible|safe)|only|bits?|bytes?|digits?|chars?|characters?|days?|like|free|wide|abhängig|codiert|kodiert|verschlüsselt|gehasht)"
-    r"|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)|\w*(?:password|credential|secret_|_secret|token|_env|_key)\w*|id_\w+|mm-\w{4,10}|#\d+|#[a-z-]+|(?-i:[A-Z]{2,6}-\d+)"
-)
+@cache
+def _technical_pattern() -> re.Pattern[str]:
+    return re.compile(
+        r"(?i)argon\d?(?:id|i|d)?|[bsy]?crypt\d*|(?:pbkdf|sha|md|aes|base|utf|tls|ssl|rsa|x|blake|uuid|iso|rfc|pkcs|http|oauth|saml|latin|scram|ntlm|ed|ipv?|ldapv?|gpg|fido|cl)[-_]?v?\d+\w*(?:[-_/.]\w+)*|scram(?:-\w+)*"
+        r"|k8s|s3|ec2|[hrep]s\d{3}|1password|[a-z]\d{1,2}n|u2f|[2m]fa|zxcvbn|tiktoken|[a-z]{2,9}v\d"
+        r"|v?\d+(?:\.\d+)+[a-z]?\d*|\d{4}-\d\d-\d\d|\d+(?:st|nd|rd|th|x|%|k|kb|mb|s|ms|h|d|m|min)"
+        r"|\d+-?(?:(?:char(?:acter)?|digit|byte|bit|day|hour|minute|month|year|week|word)s?|(?:zeichen|stellig|tag|caract|carácter|jour|día|dia|cifr)\w{0,4})"
+        r"|[\w-]+-(?:\w+ed|\w*(?:sensitive|sensible|specific|readable|compatible|safe)|only|bits?|bytes?|digits?|chars?|characters?|days?|like|free|wide|abhängig|codiert|kodiert|verschlüsselt|gehasht)"
+        r"|(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)|\w*(?:password|credential|secret_|_secret|token|_env|_key)\w*|id_\w+|mm-\w{4,10}|#\d+|#[a-z-]+|(?-i:[A-Z]{2,6}-\d+)"
+    )
 
 
 def is_technical(value: str) -> bool:
     """Tell whether *value* names something technical that stands beside secrets, such as `argon2id` or `12-digit`."""
-    return _TECHNICAL.fullmatch(value) is not None
+    return _technical_pattern().fullmatch(value) is not None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memsync import secrets
 from memsync.secrets import chunks
 from memsync.secrets.formats import FORMATS, SEEDS
-from memsync.secrets.named import STEMS
+from memsync.secrets.hints import STEMS
 from memsync.secrets.rules import rules
 from memsync.secrets.samples import random_values, sample
 from memsync.secrets.values import find_runs, is_odd
