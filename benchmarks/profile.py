@@ -43,22 +43,24 @@ _MS = 1000
 
 
 class Ran(NamedTuple):
-    """What one process took: seconds of CPU, MiB at the most, and what it wrote to standard error."""
+    """What one process took: seconds of CPU, MiB at the most, what it wrote to standard error, and to standard output."""
 
     seconds: float
     mib: float
     said: str
+    out: str
 
 
 class Place:
     """A project of its own with its own home, in which commands run."""
 
     def __init__(self, directory: str) -> None:
-        self.directory = directory
-        leaks = ("MEMSYNC", "GIT", "XDG")
+        self.directory = f"{directory}/project"
+        leaks = ("MEMSYNC", "GIT", "XDG", "PYTHON", "CLAUDE")
         home = {"HOME": f"{directory}/home", "MEMSYNC_HOME": f"{directory}/home/.gobby"}
         self.env = {name: value for name, value in os.environ.items() if not name.startswith(leaks)} | home
         self.numbers = itertools.count(1)
+        os.makedirs(self.directory)
         os.makedirs(f"{directory}/home/.gobby")
         Path(directory, "home", ".gitconfig").write_text("[user]\n\tname = Ann Example\n\temail = ann@example.com\n")
 
@@ -80,19 +82,20 @@ class Place:
         """Run *words* with *given* on standard input."""
         if sys.platform == "win32":
             raise SystemExit("what a process has used is asked of POSIX systems only")
-        with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as asked:
+        with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as asked:
             asked.write(given.encode())
             asked.seek(0)
             with subprocess.Popen(
-                words, cwd=self.directory, env=self.env, stdin=asked, stdout=subprocess.DEVNULL, stderr=said
+                words, cwd=self.directory, env=self.env, stdin=asked, stdout=out, stderr=said
             ) as process:
                 _, status, used = os.wait4(process.pid, 0)
                 process.returncode = os.waitstatus_to_exitcode(status)
             said.seek(0)
-            text = said.read().decode()
+            out.seek(0)
+            text, answer = said.read().decode(), out.read().decode()
         if process.returncode:
             raise SystemExit(f"{' '.join(words)} ended with {process.returncode}: {text}")
-        return Ran(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, text)
+        return Ran(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, text, answer)
 
 
 def _imports(place: Place, name: str, runs: int) -> dict[str, float]:
