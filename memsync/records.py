@@ -9,10 +9,9 @@ import datetime as dt
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from memsync.errors import AmbiguousId, InvalidMemory, MemoryNotFound, closest
-from memsync.system.named import NamedTuple
 
 TYPE_ORDER: Final = ("context", "preference", "pattern", "fact")
 HEADINGS: Final[Mapping[str, str]] = MappingProxyType(

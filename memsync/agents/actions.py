@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.agents.injection import CAP, Injection
 from memsync.agents.session import RecallSession
@@ -12,7 +12,6 @@ from memsync.errors import MemsyncError, Remedy, closest, suggest
 from memsync.store.trust import VALUE
 from memsync.store.workflow import Step
 from memsync.system.logs import Log
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from re import Match

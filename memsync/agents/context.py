@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.agents.injection import CAP
 from memsync.format.scopes import name_scope
 from memsync.memories.results import Entry
 from memsync.poison.guard import quoted, shown_type
 from memsync.records import HEADINGS, age, shown_id, sort_types
-from memsync.system.named import NamedTuple
 
 TAG: Final = "project-memory"
 _OPEN, _CLOSE = f"<{TAG}>", f"</{TAG}>"

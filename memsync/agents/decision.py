@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.agents.injection import Injection, drop_copies
 from memsync.agents.session import RecallSession
@@ -16,7 +16,6 @@ from memsync.memories.filters import SURE
 from memsync.memories.screening import is_rule
 from memsync.poison.guard import quoted
 from memsync.records import shown_id
-from memsync.system.named import NamedTuple
 
 LINES: Final = 2  # before one call
 _ERROR: Final = 600  # characters of what a command said that are looked for

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from memsync.memories.results import Entry
 from memsync.records import content_hash, parse_time
-from memsync.system.named import NamedTuple
 
 E = TypeVar("E", bound=Entry)
 CAP = 9_000  # characters and UTF-8 bytes of a context; clients cut or refuse from 10,000

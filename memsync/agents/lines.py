@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.memories.filters import SURE, least_confidence
 from memsync.memories.results import Hit
 from memsync.records import shown_id
-from memsync.system.named import NamedTuple
 
 ALIKE: Final = 0.6  # share of the words of the shorter text that are in the other, from which both may say the same
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from memsync.agents.gist import list_questions
 from memsync.agents.matched import Matched, keep_matched, open_noted
@@ -19,7 +19,6 @@ from memsync.memories.index_file import IndexFile, open_index
 from memsync.records import utc_now
 from memsync.store.config import Loaded
 from memsync.store.places import Layout
-from memsync.system.named import NamedTuple
 
 
 class Ground(NamedTuple):

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial, update_wrapper
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
@@ -19,7 +19,6 @@ from memsync.cli.terminal import choose_colour, page, track
 from memsync.errors import MemsyncError
 from memsync.system import progress
 from memsync.system.logs import prepare
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 import click
@@ -17,7 +18,6 @@ from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Remembered
 from memsync.records import SCOPES, TYPE_ORDER, Scope, shown_id
-from memsync.system.dataclass import replace
 from memsync.system.texts import read_utf8
 
 

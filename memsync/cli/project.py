@@ -254,7 +254,7 @@ def doctor(project: Project, /, fix: bool, adopt: str | None) -> Answer:
     if adopt:
         require_person(project, "take over a private store")
         done = [adopt_store(project, adopt)]
-        project = type(project)(replace(project.layout), clock=project.clock, env=project.env)
+        project = type(project)(project.layout._replace(), clock=project.clock, env=project.env)
     done += fix_findings(project) if fix else []
     found = examine(project)
     text = "\n".join([*(f"fixed {line}" for line in done), render.findings(found)])

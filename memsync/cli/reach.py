@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -12,7 +12,6 @@ from memsync.errors import UsageError
 from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Recall
-from memsync.system.named import NamedTuple
 
 here_option = click.option("--here", is_flag=True, help="Without what a store further up in the repository holds.")
 reach_options = stack(

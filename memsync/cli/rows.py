@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -15,7 +15,6 @@ from memsync.format.scopes import mark_text
 from memsync.memories.results import Entry
 from memsync.poison.guard import shown_label, shown_type
 from memsync.records import shown_id
-from memsync.system.named import NamedTuple
 
 GROUPS: Final = ("type", "tag", "scope", "author", "day")
 _FIELD: Final = re.compile(r"\{(\w+)\}")

@@ -11,9 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final, Literal
-
-from memsync.system.named import NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 ANY: Final[Collection[str]] = ()
 SERVER: Final = "memsync"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from memsync.dedup.conflicts import find_conflict
 from memsync.dedup.contradictions import SWAPPED, find_contradiction
@@ -10,7 +10,6 @@ from memsync.dedup.likeness import REORDERED, find_lost, holds_all, is_reordered
 from memsync.dedup.reading import Reading, read
 from memsync.dedup.swaps import find_swapped_clause
 from memsync.records import are_one_form
-from memsync.system.named import NamedTuple
 
 __all__ = [
     "ALIKE",

@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache, partial, wraps
 from itertools import chain, starmap
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from memsync.dedup import lexicon
 from memsync.system.memo import Memo
-from memsync.system.named import NamedTuple
 
 T = TypeVar("T")
 Kind = Literal["word", "name", "value", "letter", "light", "article", "not", "kana"]

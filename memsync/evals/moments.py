@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -38,7 +37,7 @@ def open_session(suite: Suite, loaded: Loaded, clock: Clock) -> Iterator[Callabl
         (root / ".gobby" / "memories.jsonl").write_bytes(lines)
         _make_anchored(root, suite.records)
         layout = locate(root, {**os.environ, "MEMSYNC_HOME": str(root / "home")})
-        shown = replace(loaded, settings=replace(loaded.settings, stealth=False, author="nobody"))
+        shown = loaded._replace(settings=loaded.settings._replace(stealth=False, author="nobody"))
         with Project(layout, clock=clock, loaded=shown) as project:
             session = RecallSession(project, "")
             yield session.at_prompt

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cache, cached_property, lru_cache, partial
 from itertools import repeat
 from operator import itemgetter
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from memsync.records import (
     DEFAULT_IMPORTANCE,
@@ -27,7 +27,6 @@ from memsync.records import (
     parse_time,
 )
 from memsync.system.limits import DEEPEST, TOO_DEEP, is_deep
-from memsync.system.named import NamedTuple
 
 # Gobby's own spelling, read and kept: field -> the keys that mean it, ours first.
 ALIASES: Final = {

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import compress, islice
 from operator import attrgetter, eq, itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.format.codec import Line, bare, decode, encode, is_canonical
 from memsync.format.markers import read_marker
-from memsync.system.named import NamedTuple
 from memsync.system.texts import count
 
 if TYPE_CHECKING:

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.format import codec, jsonl, spread, text_merges, versions
 from memsync.format.codec import Line, bare
 from memsync.format.markers import SIZE, read_marker, spell_conflict
 from memsync.format.replaced import archive_again
 from memsync.format.versions import Outcome
-from memsync.system.dataclass import dataclass, field
-from memsync.system.named import NamedTuple
 
 _LABELS: Final = (b"one side: this line cannot be read", b"the other side")
 
@@ -106,14 +104,14 @@ def _settle_text_merges(lines: Sequence[Line], *, is_doubtful: bool = False) -> 
 _SIDES: Final = ("base", "ours", "theirs")
 
 
-@dataclass
 class _Part:
     """The versions of a stretch of lines: those of a whole file, or of a conflict with markers of `size` letters."""
 
-    size: int
-    side: str = ""  # outside of conflicts; such lines are on all sides
-    is_split: bool = False  # whether the other side has begun
-    sides: dict[str, list[Line]] = field(default_factory=lambda: {side: [] for side in ("", *_SIDES)})
+    def __init__(self, size: int, side: str = "") -> None:
+        self.size = size
+        self.side = side  # "" outside of conflicts; such lines are on all sides
+        self.is_split = False  # whether the other side has begun
+        self.sides: dict[str, list[Line]] = {side: [] for side in ("", *_SIDES)}
 
     def add(self, line: Line) -> None:
         self.sides[self.side].append(line)
@@ -187,13 +185,13 @@ def _close(stack: list[_Part]) -> None:
     stack[-1].take(conflict)
 
 
-@dataclass
 class _View:
     """What one version of a file holds: a record or removal for each id, lines that repeat an id, unreadable lines."""
 
-    records: dict[str, Line] = field(default_factory=dict)
-    repeats: dict[str, list[bytes]] = field(default_factory=dict)
-    loose: dict[str, list[bytes]] = field(default_factory=dict)  # by the id that they follow
+    def __init__(self, records: dict[str, Line]) -> None:
+        self.records = records
+        self.repeats: dict[str, list[bytes]] = {}
+        self.loose: dict[str, list[bytes]] = {}  # by the id that they follow
 
     @classmethod
     def of(cls, lines: Sequence[Line]) -> _View:

@@ -10,11 +10,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.format import codec
 from memsync.format.codec import Line, bare
-from memsync.system.named import NamedTuple
 
 _PART: Final = r'"(?:[^"\\]|\\.)*+"|[^\s"]+'
 _DECODER: Final = json.JSONDecoder(parse_int=str)  # only where a value ends is asked

@@ -18,17 +18,16 @@ from itertools import islice
 
 from memsync.format.codec import NEVER, Line, bare, is_canonical
 from memsync.format.jsonl import repeated_ids
-from memsync.system.dataclass import dataclass, field
 
 
-@dataclass
 class _Record:
     """The lines of one id, by the side that wrote them; the side at the end is the one that goes on."""
 
-    sides: list[list[Line]] = field(default_factory=lambda: [[]])
-    _seen: set[bytes] = field(default_factory=set)
-    _latest: datetime | None = None  # when the last of the side that goes on was written
-    _replaced_at: int = -2  # where the last line was that may be there only as what the next one replaces
+    def __init__(self) -> None:
+        self.sides: list[list[Line]] = [[]]
+        self._seen: set[bytes] = set()
+        self._latest: datetime | None = None  # when the last of the side that goes on was written
+        self._replaced_at = -2  # where the last line was that may be there only as what the next one replaces
 
     def add(self, line: Line, number: int, after: Line | None, *, is_inside: bool) -> None:
         """Add the line at *number*, which the line *after* follows."""

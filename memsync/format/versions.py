@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from memsync.format import codec
 from memsync.format.codec import Line, Pair, bare
 from memsync.records import DEFAULT_IMPORTANCE, Memory, format_time, hash_id, parse_time
-from memsync.system.named import NamedTuple
 
 _FIELD_OF: Final = {key: field for field, keys in codec.ALIASES.items() for key in keys}
 _SETS: Final = ("tags", "supersedes", "anchors", "cues", "links")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import log, log1p, sqrt
+from typing import NamedTuple
 
 from memsync.index.scale import B_EVEN, B_MIXED, B_WORDY, EVEN, K1, STEEP, TERSE, UNSEEN
-from memsync.system.named import NamedTuple
 
 
 class Damping(NamedTuple):

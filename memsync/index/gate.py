@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from math import exp, log
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memsync.index.damping import weigh_term
 from memsync.index.english import EVERYDAY
@@ -44,7 +44,6 @@ from memsync.index.scale import (
 from memsync.index.terms import number_of
 from memsync.index.wording import Wording
 from memsync.records import Memory
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.index.tokens import Said

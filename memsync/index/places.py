@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from operator import itemgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.index.scale import FEW_PLACED, LEAST_PLACED, PLACE
-from memsync.system.named import NamedTuple
 
 WHOLE: Final = 1.0  # a symbol, or a path with a folder
 NAME: Final = 0.9  # a file or a folder by its own name

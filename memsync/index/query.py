@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memsync.index.scale import EXACT, LED_BY, PLACE, PLACED
-from memsync.system.dataclass import dataclass
 
 if TYPE_CHECKING:
     from memsync.index.places import Named
@@ -18,8 +17,7 @@ _QUOTES = frozenset("\"`'")
 _QUOTED = re.compile(r"\"([^\"]{4,})\"|`([^`]{4,})`|(?<!\w)'([^']{4,})'(?!\w)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(NamedTuple):
     """A parsed query; *led* says that identifiers make up most of it.
 
     *chunks* are the terms of each word as it was written, without exact forms where there are others; *pairs* are the

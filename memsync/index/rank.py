@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice
 from operator import attrgetter, itemgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.index.gate import Account, Gate, Lens, agree
 from memsync.index.query import Query, folded
 from memsync.index.scale import BOOST, COPY, PHRASE, PLACED, POOL, USUAL
 from memsync.index.terms import number_of
 from memsync.records import SCOPES, Memory, Scope
-from memsync.system.dataclass import dataclass, field
-from memsync.system.named import NamedTuple
 
 _COMPARED: Final = 200  # among more matches nobody looks for copies, and comparing all would take long
 _ROUNDING: Final = 1e-6
@@ -66,8 +64,7 @@ class Match(NamedTuple):
         return self.parts.score * (1 + BOOST * self.boost)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranking:
+class Ranking(NamedTuple):
     """Matches best first; the *gate* is the confidence in the surest of them.
 
     `refused` are the ids that were not allowed, with the confidence in them; `weight_of_meaning` is what meaning
@@ -77,14 +74,13 @@ class Ranking:
     matches: tuple[Match, ...] = ()
     gate: float = 0.0
     degraded: str = ""
-    refused: Mapping[str, float] = field(default_factory=dict)
+    refused: Mapping[str, float] = {}
     weight_of_meaning: float = 0.0
-    called: Mapping[str, Sequence[tuple[Words, float]]] = field(default_factory=dict)
+    called: Mapping[str, Sequence[tuple[Words, float]]] = {}
     account: Account | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidates:
+class Candidates(NamedTuple):
     """What an index found: slots with falling scores, and how to look at one; *nearest* is the most that one gains by its place."""
 
     ordered: Iterable[tuple[float, int]]

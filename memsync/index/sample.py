@@ -131,11 +131,10 @@ class Sample(Index):
             frequency=lambda term: int(share * whole.seen.get(term, 0)),
             said=lambda _, memory: self._tokenizer.read(memory),
         )
-        from dataclasses import replace
 
         return rank(
             query,
-            replace(candidates, lens=lens, record=self._read),
+            candidates._replace(lens=lens, record=self._read),
             limit=limit,
             allow=allow,
             is_mine=_is_nobodys,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import Stemmer
 
@@ -19,7 +19,6 @@ from memsync.index.english import PLAIN
 from memsync.index.scale import EXACT
 from memsync.index.terms import term_key
 from memsync.system.memo import Memo
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

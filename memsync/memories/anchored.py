@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.memories import anchors, commands, lookup
 from memsync.memories.anchors import Anchor
@@ -15,8 +16,6 @@ from memsync.memories.reach import list_hidden, walk
 from memsync.memories.results import Entry
 from memsync.memories.symbols import Block, find_block
 from memsync.records import Memory, Scope
-from memsync.system.dataclass import replace
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project

@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.errors import InvalidMemory
 from memsync.memories import commands, lookup
 from memsync.memories.symbols import find_block
-from memsync.system.named import NamedTuple
 
 _BLOB: Final = re.compile(r"@([0-9a-f]{12})$")
 # Bytes of a file that is read; a larger one counts as unchanged.

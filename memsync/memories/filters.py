@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +11,6 @@ from memsync.index.rank import Match
 from memsync.memories.decay import effective_importance
 from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import SCOPES, Memory, Scope
-from memsync.system.dataclass import dataclass, field, replace
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project

@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.records import Scope
 from memsync.store.state import Action, Dedup, State
-from memsync.system.named import NamedTuple
 
 _BATCH: Final = 500
 _LATE: Final = 1.0  # seconds that a decision may wait for others before it is logged

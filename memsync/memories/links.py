@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.errors import InvalidMemory
 from memsync.records import Memory, Scope
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project

@@ -17,7 +17,6 @@ from memsync.records import Clock, Scope, utc_now
 from memsync.store import config
 from memsync.store.places import Layout
 from memsync.store.store import Store
-from memsync.system.dataclass import replace
 
 if TYPE_CHECKING:
     from memsync.memories.screening import Screening
@@ -70,8 +69,8 @@ class Opened:
 
     def with_settings(self, **values: Any) -> Self:
         """Return the same project with *values* instead of what the settings files say, by the names in `Settings`."""
-        settings = replace(self.settings, **values)
-        return type(self)(self.layout, clock=self.clock, env=self.env, loaded=replace(self.loaded, settings=settings))
+        settings = self.settings._replace(**values)
+        return type(self)(self.layout, clock=self.clock, env=self.env, loaded=self.loaded._replace(settings=settings))
 
     def _take_settings(self, loaded: config.Loaded) -> None:
         """Put *loaded* in force; what was made from other settings is made again."""

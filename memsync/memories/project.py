@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
 from math import inf
@@ -20,7 +21,6 @@ from memsync.records import DEFAULT_TYPE, Clock, Memory, Scope, clean_content, u
 from memsync.store.changes import Exported
 from memsync.store.places import locate
 from memsync.store.state import Action, Usage
-from memsync.system.dataclass import replace
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:

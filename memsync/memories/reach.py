@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
@@ -19,7 +20,6 @@ from memsync.memories.results import Entry, Hit, Recall
 from memsync.records import Scope, normal_form
 from memsync.store import files
 from memsync.store.places import Layout, locate
-from memsync.system.dataclass import replace
 from memsync.system.home import find_own
 
 if TYPE_CHECKING:

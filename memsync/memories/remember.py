@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.dedup import MERGED, Verdict, find_lost
 from memsync.errors import Changed
@@ -54,8 +55,6 @@ from memsync.records import (
     unite_words,
 )
 from memsync.store import bystealth
-from memsync.system.dataclass import dataclass
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project

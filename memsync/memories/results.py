@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, overload
 
 from memsync.format.codec import fields_of
 from memsync.records import Memory, Scope
-from memsync.system.dataclass import dataclass, field, fields
 
 if TYPE_CHECKING:
     from memsync.index.gate import Account

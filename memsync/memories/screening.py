@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -20,7 +21,6 @@ from memsync.records import SCOPES, Memory, Scope, shown_id
 from memsync.store.places import Layout
 from memsync.store.state import State
 from memsync.store.trust import Approvals, Instruction
-from memsync.system.dataclass import replace
 
 if TYPE_CHECKING:
     from memsync.secrets import Allow

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from memsync.dedup import ALIKE, MERGED, Relation, Thresholds, Verdict, decide, on_scale
 from memsync.errors import MemsyncError
 from memsync.memories.results import Entry
 from memsync.records import Memory, Scope, content_hash
 from memsync.store.state import Dedup
-from memsync.system.dataclass import dataclass
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.index.rank import Ranking

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
-
-from memsync.system.named import NamedTuple
+from typing import Final, NamedTuple
 
 _KEYWORDS: Final = (
     "def|class|func|function|fn|fun|sub|module|struct|enum|trait|impl|interface|type|const|let|var|val|static|macro"

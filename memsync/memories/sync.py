@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsync.errors import GitRefused, NoStore, Remedy, StoreError
 from memsync.memories.edits import follow_moves
 from memsync.store.store import Store
-from memsync.system.dataclass import dataclass, replace
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:

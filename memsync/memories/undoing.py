@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from memsync.errors import MemsyncError, Remedy, StoreError
 from memsync.format.jsonl import encode_all
@@ -21,7 +21,6 @@ from memsync.records import SCOPES, Memory, Scope, format_time, shown_id, tick
 from memsync.store import files, local_history
 from memsync.system.digests import sha256
 from memsync.system.logs import Log
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.memories.project import Project

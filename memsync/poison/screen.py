@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.poison.fingerprints import texts_of
 from memsync.poison.guard import visible
@@ -20,7 +20,6 @@ from memsync.poison.shapes import SHAPES, TAGS
 from memsync.records import TYPE_ORDER, Memory
 from memsync.secrets import unmasking
 from memsync.system.memo import Memo
-from memsync.system.named import NamedTuple
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _KEY: Final = 4  # letters by which phrases are looked up

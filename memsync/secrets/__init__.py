@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.records import Memory
 from memsync.secrets.allowing import Allow, fingerprint
@@ -34,7 +34,6 @@ from memsync.secrets.formats import SEEDS, in_formats
 from memsync.secrets.rules import Rule, hinted, may_hold_token
 from memsync.secrets.unmasking import decoded, from_base64, from_hex, joined, shown
 from memsync.secrets.values import entropy, find_drawn, find_runs, is_shown
-from memsync.system.named import NamedTuple
 
 __all__ = ["NOTHING", "Allow", "Secret", "describe", "fingerprint", "is_ours", "redact", "scan", "scan_memory", "tidy"]
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from memsync.secrets.unmasking import from_base64
 from memsync.secrets.values import LONG, entropy, is_key, is_password, is_random, is_shown, is_wordy
-from memsync.system.named import NamedTuple
 
 Judge = Literal["as it is", "shown", "told", "password", "strong", "key", "random"]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import Final
-
-from memsync.system.named import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Rule(NamedTuple):

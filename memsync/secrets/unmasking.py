@@ -6,9 +6,8 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
-from memsync.system.named import NamedTuple
 from memsync.system.texts import INVISIBLE
 
 

@@ -123,7 +123,7 @@ def move_to_root(project: R) -> R:
     root = next((path for path in upwards if parked.directory_of(local, path).is_dir()), layout.root)
     if root == layout.root:
         return project
-    return type(project)(replace(layout, root=root), clock=project.clock, env=project.env)
+    return type(project)(layout._replace(root=root), clock=project.clock, env=project.env)
 
 
 def turn_on(project: Project, *, move: bool, also: Sequence[Taken], clients: Sequence[str]) -> list[str]:

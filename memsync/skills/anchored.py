@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.errors import MemsyncError
 from memsync.records import SKILL_PREFIX, Memory, derive_skill_id
 from memsync.skills import entries, file
 from memsync.skills.store import SkillStore
 from memsync.store.places import Place
-from memsync.system.named import NamedTuple
 
 _KEY: Final = b"anchors"
 _LOADING: Final = "load it with get_skill or `memsync skill apply {}`"

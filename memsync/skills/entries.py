@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memsync.format.jsonl import Problem
 from memsync.records import Scope, Skill
-from memsync.system.dataclass import dataclass
 
 
 def version_of(skill: Skill) -> str:

@@ -7,21 +7,19 @@ from contextlib import contextmanager
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from memsync.errors import ExportRefused
 from memsync.format import jsonl
 from memsync.format.codec import NEVER, LateLine, Line, bare, edit
 from memsync.index.head import number_form
 from memsync.records import Change, Memory, content_hash, format_time, normal_form, parse_time, tick
-from memsync.system.dataclass import dataclass
 from memsync.system.texts import count
 
 _FEW: Final = 16  # texts that are looked for one by one
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(NamedTuple):
     """What an export did: whether bytes changed, and why it held back, if it did."""
 
     path: Path

@@ -12,12 +12,11 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.errors import GitFailed, GitRefused, MemsyncError
 from memsync.store.places import find_git
 from memsync.system import programs
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from git import Git, Repo

@@ -12,17 +12,15 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from memsync.errors import ConfigError, StoreError
 from memsync.store import files, trust, yamltext
 from memsync.store.places import Layout, Place
-from memsync.store.settings import ALIASES, KEYS, Settings, find_spec, name_of, parse_value
-from memsync.system.dataclass import dataclass, replace
+from memsync.store.settings import ALIASES, FIELDS, KEYS, Settings, Spec, find_spec, name_of, parse_value
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(NamedTuple):
     """The settings in force, where each that is not a default was said, and what was not understood or not taken.
 
     `instructions` are the repository's settings that act, approved or not; those in `waiting` are not in force.
@@ -68,7 +66,7 @@ class _Reading:
             self._take(place)
         instructions = tuple(one for one, _ in self._acting.values())
         waiting = tuple(one for one, waits in self._acting.values() if waits)
-        settings = replace(Settings(), **self._values)
+        settings = Settings(**self._values)
         return Loaded(settings, self._sources, tuple(self._warnings), instructions, waiting, self._unreadable)
 
     def _take(self, place: Place) -> None:
@@ -88,8 +86,8 @@ class _Reading:
                 self._refuse(place, said, error)
                 continue
             if self._may_say(place, said, spec, parsed):
-                self._values[spec.name] = parsed
-                self._sources[spec.metadata["key"]] = place.config
+                self._values[FIELDS[spec.key]] = parsed
+                self._sources[spec.key] = place.config
 
     def _refuse(self, place: Place, said: str, error: ConfigError) -> None:
         """Ignore what *place* says: a repository stops no command. If it may have asked for stealth, stealth is on."""
@@ -105,12 +103,12 @@ class _Reading:
         self._values["stealth"] = True
         self._sources["memory_sync.stealth"] = place.config
 
-    def _may_say(self, place: Place, said: str, spec: Any, value: object) -> bool:
-        key = spec.metadata["key"]
+    def _may_say(self, place: Place, said: str, spec: Spec, value: object) -> bool:
+        key = spec.key
         if place.scope != "project":
             self._acting.pop(key, None)  # the user's own word for this project
-            return not (key in trust.STICKY and self._values.get(spec.name))
-        verdict = trust.judge(key, value, self._values.get(spec.name, spec.default))
+            return not (key in trust.STICKY and self._values.get(FIELDS[key]))
+        verdict = trust.judge(key, value, self._values.get(FIELDS[key], spec.default))
         if verdict == "waits":
             one = trust.of_setting(self._layout, place.config, key, value)
             is_approved = trust.Approvals(self._layout).cover(one)

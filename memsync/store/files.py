@@ -12,12 +12,11 @@ from contextlib import contextmanager, suppress
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from memsync.errors import OutsideTree, StoreError, StoreNotWritable, StoreUnreadable, blaming, write_failed
 from memsync.store import places
 from memsync.system import local as below
-from memsync.system.named import NamedTuple
 
 
 class Stamp(NamedTuple):

@@ -10,12 +10,11 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from zlib import crc32
 
 from memsync.errors import StoreError
 from memsync.system import local
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.store.places import GitDirs

@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from memsync.errors import NoStore, Part, Remedy, StoreError
 from memsync.records import Scope
 from memsync.store.identity import PrivateStore, find_private
 from memsync.system import local, owners
-from memsync.system.dataclass import dataclass
 from memsync.system.home import find_foreign_part, find_home, find_own
 
 STORE_DIR: Final = ".gobby"
@@ -33,20 +32,21 @@ _SHARED: Final = re.compile(r"^\s*sharedrepository\s*=\s*\"?(\w+)", re.MULTILINE
 _FOR_THE_GROUP: Final = frozenset("1 2 true yes on group all world everybody".split())
 
 
-@dataclass(frozen=True)
-class Place:
-    """The directory of one store. Links must resolve inside `tree`; private: 0700/0600.
-
-    `instead` is where its local files are if its own `local` is not to be trusted. `folder` is the number of the
-    tree's folder when it was found, if it is known.
-    """
-
+class _Place(NamedTuple):
     scope: Scope
     directory: Path
     tree: Path | None
     private: bool
     instead: Path | None = None
     folder: tuple[int, int] | None = None
+
+
+class Place(_Place):
+    """The directory of one store. Links must resolve inside `tree`; private: 0700/0600.
+
+    `instead` is where its local files are if its own `local` is not to be trusted. `folder` is the number of the
+    tree's folder when it was found, if it is known.
+    """
 
     @cached_property
     def memories(self) -> Path:
@@ -93,8 +93,7 @@ def _number(folder: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-@dataclass(frozen=True, slots=True)
-class GitDirs:
+class GitDirs(NamedTuple):
     """The directories of a checkout; `common` is shared by all worktrees of a clone."""
 
     root: Path
@@ -119,14 +118,7 @@ def under_way(git: GitDirs | None) -> str:
     return next((what for name, what in _UNDER_WAY.items() if (git.git_dir / name).exists()), "")
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Where a command finds its stores, as it was when it was asked. `root` is None in a bare repository, and where another user's is `refused`.
-
-    `notes` say what was found and is not used. `instead` takes the local files of the project then, and always where git
-    may remove the work tree without asking; `former` is where an older memsync has those of such a one.
-    """
-
+class _Layout(NamedTuple):
     start: Path
     root: Path | None
     git: GitDirs | None
@@ -135,6 +127,14 @@ class Layout:
     former: Path | None = None
     refused: str = ""
     notes: tuple[str, ...] = ()
+
+
+class Layout(_Layout):
+    """Where a command finds its stores, as it was when it was asked. `root` is None in a bare repository, and where another user's is `refused`.
+
+    `notes` say what was found and is not used. `instead` takes the local files of the project then, and always where git
+    may remove the work tree without asking; `former` is where an older memsync has those of such a one.
+    """
 
     @cached_property
     def project(self) -> Place | None:

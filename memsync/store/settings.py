@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from memsync.errors import ConfigError, Remedy, closest, suggest
-from memsync.system.dataclass import dataclass, field, fields
+
+
+class Spec(NamedTuple):
+    """What is to know of one setting."""
+
+    key: str
+    default: Any
+    help: str
+    low: float | None
+    high: float | None
+    one_of: tuple[str, ...]
+
+
+_specs: list[Spec] = []  # of each field of `Settings`, in their order
 
 
 def _setting(
     key: str, default: Any, help_: str, *, low: float | None = None, high: float | None = None, one_of: Any = ()
 ) -> Any:
-    return field(default=default, metadata={"key": key, "help": help_, "low": low, "high": high, "one_of": one_of})
+    """Note the setting *key* and return its default."""
+    _specs.append(Spec(key, default, help_, low, high, one_of))
+    return default
 
 
 BUILT_IN: Final = ("builtin", "none")  # the embedders that reach nothing outside of the package
@@ -20,8 +34,7 @@ AUTOMATIC: Final = ("off", "propose", "apply")
 MODES: Final = ("worktree", "on-commit", "auto-commit")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(NamedTuple):
     """Every setting of memsync; most names are those of seeds 002 and 004."""
 
     recall_limit: int = _setting("memory.recall_limit", 15, "how many memories a recall or a prompt returns", low=1)
@@ -109,7 +122,8 @@ class Settings:
     llm_window: int = _setting("llm.context_window", 200_000, "tokens that the model can read at once", low=1_000)
 
 
-_BY_KEY: Final = {spec.metadata["key"]: spec for spec in fields(Settings)}
+_BY_KEY: Final = {spec.key: spec for spec in _specs}
+FIELDS: Final = dict(zip(_BY_KEY, Settings._fields, strict=True))  # by the key
 ALIASES: Final = {
     "agent.memory_recall_limit": "memory.recall_limit",
     "agent.memory_recall_threshold": "memory.recall_threshold",
@@ -124,12 +138,13 @@ KEYS: Final = tuple(_BY_KEY)
 
 def describe(key: str) -> str:
     """Return what the setting *key* does."""
-    return str(_BY_KEY[key].metadata["help"])
+    return _BY_KEY[key].help
 
 
 def range_of(key: str) -> str:
     """Return which numbers the setting *key* takes, in words; "" if it is not a number."""
-    low, high = (find_spec(key).metadata[end] for end in ("low", "high"))
+    spec = find_spec(key)
+    low, high = spec.low, spec.high
     return "" if low is None else f"{low:g} or more" if high is None else f"from {low:g} to {high:g}"
 
 
@@ -139,7 +154,7 @@ def get(settings: Settings, key: str) -> Any:
     Raises:
         ConfigError: there is no such setting.
     """
-    return getattr(settings, find_spec(key).name)
+    return getattr(settings, FIELDS[name_of(key)])
 
 
 def spell(value: object) -> str:
@@ -155,11 +170,11 @@ def name_of(key: str) -> str:
     Raises:
         ConfigError: there is no such setting.
     """
-    return str(find_spec(key).metadata["key"])
+    return find_spec(key).key
 
 
-def find_spec(key: str) -> Any:
-    """Return the field of `Settings` that *key* or an alias of it means.
+def find_spec(key: str) -> Spec:
+    """Return what is to know of the setting that *key* or an alias of it means.
 
     Raises:
         ConfigError: there is no such setting.
@@ -182,10 +197,10 @@ def parse_value(key: str, value: object) -> Any:
     if kind is bool:
         return _parse_bool(key, value)
     if kind is str:
-        return _parse_text(key, value, spec.metadata["one_of"])
+        return _parse_text(key, value, spec.one_of)
     if kind is tuple:
         return _parse_patterns(key, value)
-    return _parse_number(key, value, kind, spec.metadata)
+    return _parse_number(key, value, kind, spec)
 
 
 def _parse_text(key: str, value: object, one_of: tuple[str, ...]) -> str:
@@ -219,13 +234,13 @@ def _parse_patterns(key: str, value: object) -> tuple[str, ...]:
     return patterns
 
 
-def _parse_number(key: str, value: object, kind: type, limits: Mapping[str, Any]) -> float | int:
+def _parse_number(key: str, value: object, kind: type, spec: Spec) -> float | int:
     try:
         number = kind(value)
         is_exact = "_" not in str(value) and number == float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise ConfigError(f"{key}: {value!r} is not a {'whole ' if kind is int else ''}number") from None
-    low, high = limits["low"], limits["high"]
+    low, high = spec.low, spec.high
     is_within = (low is None or number >= low) and (high is None or number <= high)
     if isinstance(value, bool) or not is_exact or not is_within:
         raise ConfigError(f"{key}: {value!r} is not a number {range_of(key)}")

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from memsync.errors import StoreError
 from memsync.records import format_time, parse_time, utc_now
@@ -23,7 +23,6 @@ from memsync.store.marks import Marks
 from memsync.store.tables import ABSORB_REST, ABSORB_USE, HAND_BACK, PURGE, SCHEMA
 from memsync.system.limits import read_json
 from memsync.system.logs import Log
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     import sqlite3

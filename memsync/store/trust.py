@@ -13,17 +13,14 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from memsync.store import files
 from memsync.store.identity import APPROVALS
 from memsync.store.places import Layout
 from memsync.store.settings import BUILT_IN
-from memsync.system.dataclass import dataclass
 from memsync.system.limits import read_json
-from memsync.system.named import NamedTuple
 
 Verdict = Literal["taken", "waits", "refused"]
 
@@ -131,15 +128,14 @@ def explain(key: str) -> str:
     return f"is not taken from a repository, which may set {rule.says}; set it with --global"
 
 
-@dataclass(frozen=True)
-class Instruction:
+class Instruction(NamedTuple):
     """Something of a repository that acts: a workflow file, or one setting. `name` is the same in every clone."""
 
     name: str
     path: Path
     content: bytes
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """The SHA-256 of the content."""
         from memsync.system.digests import sha256

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync import __version__
 from memsync.errors import ConfigError, StoreError
@@ -18,7 +18,6 @@ from memsync.store import files, trust, yamltext
 from memsync.store.places import WORKFLOWS, list_workflows
 from memsync.system.limits import LARGEST_YAML, read_json
 from memsync.system.logs import Log
-from memsync.system.named import NamedTuple
 
 if TYPE_CHECKING:
     from memsync.store.config import Loaded

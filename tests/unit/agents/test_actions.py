@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -120,7 +119,7 @@ def test_the_plan_of_a_session_is_an_artifact(turn, project, tmp_path):
 
 
 def test_what_is_switched_off_is_not_done(project, turn, transcript):
-    project.settings = replace(project.settings, sync_enabled=False, skills_enabled=False)
+    project.settings = project.settings._replace(sync_enabled=False, skills_enabled=False)
     assert do(turn, "memory.sync_export") == {"exported": False, "reason": "memory_sync.enabled is off"}
     assert do(turn, "skills_learn", transcript=str(transcript))["reason"] == "skills.enabled is off"
     project.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -20,7 +19,7 @@ PAIR = ("The staging database is on host pg-2 in Frankfurt", "pg-2 in Frankfurt 
 
 
 def let(project, how):
-    project.settings = replace(project.settings, janitor_automatic=how)
+    project.settings = project.settings._replace(janitor_automatic=how)
 
 
 def test_a_session_that_ends_runs_it_only_where_the_user_lets_it(project, put):
@@ -77,7 +76,7 @@ def test_a_model_judges_in_the_background_within_its_budget_and_only_where_its_w
     assert (run_daily(project)["clusters"], model.asked) == (1, [])
     clock.move(days=1)
     project, model = asking(SAME, janitor={"automatic": "apply"})
-    project.settings = replace(project.settings, llm_budget_per_day=10)
+    project.settings = project.settings._replace(llm_budget_per_day=10)
     done = run_daily(project)
     assert (done["merges"], done["clusters"], model.asked) == (0, 1, [])
     assert "budget" in done["notes"][0]

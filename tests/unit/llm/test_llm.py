@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
 import pytest
 from llm_server import Model, question_of
@@ -53,7 +52,7 @@ def llm(waits, clock, tmp_path) -> Ask:
     """Return a function that makes a model from settings."""
 
     def make(provider: str, *, env: Mapping[str, str] | None = None, **settings: object) -> Llm:
-        chosen = replace(Settings(), llm_provider=provider, llm_model="tiny", **settings)
+        chosen = Settings(llm_provider=provider, llm_model="tiny", **settings)
         state = State(tmp_path / "local" / "state.db", private=False)
         budget = Budget(state, clock, a_run=chosen.llm_budget_per_run, a_day=chosen.llm_budget_per_day)
         env = {"MEMSYNC_LLM_KEY": KEY} if env is None else env
