@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).parents[1]
 IMAGES: Final = ROOT / "docs" / "images"
-_OURS: Final = re.compile(r"^\| memory recall \| 10,000 \|.*\| ([\d.]+) \|$", re.MULTILINE)
+_OURS: Final = re.compile(r"^\| recall \| [\d,]+ \| [\d.]+ \| ([\d.]+) \|", re.MULTILINE)
 _PEER: Final = re.compile(
     r"^\| \[?([\w ,-]+?)\]?(?:\([^)]*\))? \| [^|]+ \| [^|]+ \| ([\d.]+)[^|]* \| ([^|]+) \|", re.MULTILINE
 )
