@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from memsync.store.files import create, stamp
+from memsync.store.lock import lock
 from memsync.system import local
 
 _SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
+_LOCK: Final = "lock.database"
+_WAIT: Final = 2.0  # seconds for another who makes the file, which takes no time
 
 
 def connect(path: Path, *, wait: float) -> tuple[sqlite3.Connection, int]:
@@ -21,8 +25,8 @@ def connect(path: Path, *, wait: float) -> tuple[sqlite3.Connection, int]:
     Raises:
         sqlite3.Error, StoreError, OSError
     """
-    if create(path, b"", private=True):  # SQLite would make it for all to read; what it makes beside it has its mode
-        _remove_log(path)
+    if not os.path.lexists(path):
+        _make(path)
     for suffix in _SUFFIXES:
         local.refuse_links(path.with_name(path.name + suffix))  # SQLite follows them
     inode = stamp(path).inode  # before SQLite opens it: of another file put there meanwhile it is not
@@ -38,15 +42,25 @@ def connect(path: Path, *, wait: float) -> tuple[sqlite3.Connection, int]:
     return db, inode
 
 
+def _make(path: Path) -> None:
+    """Make the file: SQLite would make it for all to read, and what it makes beside it has its mode.
+
+    SQLite would take the log of a file that is gone for that of another one there. Only without a file nobody uses it.
+    """
+    with lock(path.with_name(_LOCK), wait=_WAIT, is_told=False):
+        if not os.path.lexists(path):
+            _remove_log(path)
+            create(path, b"", private=True)
+
+
 def remove(path: Path) -> None:
-    """Remove the database at *path*, as far as that can be done."""
+    """Remove the database at *path*, as far as that can be done; the log first, or it might be that of a new file there."""
+    _remove_log(path)
     with suppress(OSError):
         path.unlink(missing_ok=True)
-    _remove_log(path)
 
 
 def _remove_log(path: Path) -> None:
-    """Remove what SQLite has written beside the database at *path*, which it would take for that of another file there."""
     for suffix in _SUFFIXES[1:]:
         with suppress(OSError):
             path.with_name(path.name + suffix).unlink(missing_ok=True)

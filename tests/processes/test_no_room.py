@@ -34,8 +34,8 @@ def fill_store(directory: Path) -> None:
     (store / "local").mkdir(parents=True)
     (store / "local" / "index.db").touch()
     (store / "local" / ".gitignore").write_text("*\n")
-    (store / "local" / "lock").touch()
-    (store / "local" / "lock.queue").touch()
+    for name in ("lock", "lock.queue", "lock.database", "lock.database.queue"):
+        (store / "local" / name).touch()
     (store / "config.yaml").write_text("memory:\n  recall_limit: 5\n")
     (store / "memories.jsonl").write_text(
         memory_line("mm-bbbbbb", "two " * 800)
