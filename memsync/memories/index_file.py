@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from memsync.errors import ConfigError, MemsyncError, StoreError
@@ -49,6 +50,8 @@ _IN_THE_WAY: Final = (
     "SQLITE_CANTOPEN",
     "SQLITE_PERM",
 )
+_HELD: Final = ("SQLITE_BUSY", "SQLITE_LOCKED")
+_PAUSE: Final = 30.0  # seconds for which the files answer after that, or each question of a command would wait as long
 _PATIENCE: Final = 5.0  # seconds that one waits for another who makes the index; a hook's own clock is shorter
 
 
@@ -85,6 +88,7 @@ class IndexFile:
         self._mutex = threading.RLock()
         self._kept: tuple[sqlite3.Connection, int] | None = None
         self._is_open = False  # for a transaction
+        self._shut_until = 0.0  # by the clock of the process, because others held it
         self._cold: tuple[object, Cold] | None = None  # what answers, and of which state of the rows
         self._watches: dict[Scope, _Watch] = {}
 
@@ -155,8 +159,9 @@ class IndexFile:
         Whatever is wrong with it, the files have it right.
         """
         try:
-            connection = None if self._is_open else self._connect()
+            connection = None if self._is_open or monotonic() < self._shut_until else self._connect()
         except (sqlite3.Error, StoreError, OSError) as error:
+            self._pause_if_held(error)
             log.info("no index at %s: %s", self.path, error)
             connection = None
         if connection is None:
@@ -172,6 +177,7 @@ class IndexFile:
             raise
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the files have it right
             log.info("the index was not used: %s", error)
+            self._pause_if_held(error)
             if getattr(error, "sqlite_errorname", "").startswith(_IN_THE_WAY):
                 self.close()
             else:
@@ -181,6 +187,10 @@ class IndexFile:
             raise
         finally:
             self._is_open = False
+
+    def _pause_if_held(self, error: Exception) -> None:
+        if getattr(error, "sqlite_errorname", "").startswith(_HELD):
+            self._shut_until = monotonic() + _PAUSE
 
     def _connect(self) -> sqlite3.Connection | None:
         if self._place is None or self.path is None:
@@ -226,8 +236,9 @@ class IndexFile:
         """Do what `watch` does, and tell *listener* what changed *since* and what changes."""
         ids: set[str] = set()
         note = partial(_note, ids, listener)
-        self._watches[scope] = _Watch(self._readings[scope].follow(note, since), ids, note)
-        ids.clear()
+        with self._readings[scope].held():  # or what a thread writes before the ids are cleared is in no row
+            self._watches[scope] = _Watch(self._readings[scope].follow(note, since), ids, note)
+            ids.clear()
 
     def known_of(self, scope: Scope) -> Callable[[], Mapping[bytes, Line]]:
         """Return what reads the lines of *scope* that the rows know, by their bytes; none where others must be waited for."""

@@ -9,6 +9,7 @@ import sys
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from helpers import memory_line
@@ -88,6 +89,20 @@ def test_a_database_that_others_hold_is_waited_for_by_nobody_who_only_reads(plac
     with closing(sqlite3.connect(made.file.path)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert (ask(made, "note 4"), is_untouched(stores)) == (fresh(place, "note 4"), True)
+
+
+def test_a_database_that_others_go_on_holding_is_waited_for_once(place):
+    with closing(sqlite3.connect(place / "project" / "local" / "index.db", isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        put(place, {**LINES, "mm-09": "zebras"})
+        made = opened(place)[1]
+        start = monotonic()
+        assert made.file.ask(bool) is None
+        assert monotonic() - start > 4
+        start = monotonic()
+        assert made.file.ask(bool) is None
+        assert ask(made, "zebras").ids == ["mm-09"]
+        assert monotonic() - start < 4
 
 
 def test_who_is_asked_by_the_rows_and_asks_again_reads_the_files(place):
