@@ -100,9 +100,9 @@ SPELLED = {  # what holds two words that differ
     "memory update x1 --remove-tag x1": "memory update mm-000000 --remove-tag private",
 }
 PLACES = re.compile(rf"\b(?:{ANY}|ID…?|NAME|FILE|TEXT|QUERY|MODEL)(?!\w)|\{{\w*\}}")
-# Needs a hub, or something to take back; it says so, and other tests run it where that is there.
+# Needs a hub, a commit, or something to take back; it says so, and other tests run it where that is there.
 REFUSED = re.compile(
-    r"hub|skill (?:approve|reject|restore)|janitor undo(?! --list)|dedup reverse|review --undo|doctor --adopt"
+    r"hub|skill (?:approve|reject|restore)|janitor undo(?! --list)|dedup reverse|review --undo|doctor --adopt|restore ID --at"
 )
 LAST = re.compile(r"(?:init|config|uninstall)\b")  # after these others would be refused
 ENDLESS = re.compile(r"ui|mcp|serve|hub init")  # or making a database; each has tests of its own

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from memsync.errors import MemsyncError, NoHistory
+from memsync.errors import MemsyncError, NoHistory, Remedy
 from memsync.git.history import PLAIN, Commit, Step, resolve, steps
 from memsync.git.rows import combine
 from memsync.store.checkout import Checkout
@@ -83,7 +83,9 @@ def _read(lines: Iterator[bytes]) -> tuple[list[list[bytes]], list[list[bytes]],
         return fresh, gone, sum(1 for _ in rows)
     except MemsyncError:
         raise NoHistory(
-            "git cannot read a version of the memory file; `git fsck`, or `memsync doctor` where a filter is on it, says more"
+            "git cannot read a version of the memory file; `git fsck`, or where a filter is on it ",
+            Remedy("doctor"),
+            ", says more",
         ) from None
     finally:
         lines.close()  # type: ignore[attr-defined]

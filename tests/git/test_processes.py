@@ -60,8 +60,8 @@ BUDGETS = [
     (("init", "--agent", "none"), 11),  # the filter decides on our line, and is named
     (("log",), 9),
     (("diff",), 7),
-    (("sync",), 3),
-    (("sync", "--commit"), 17),
+    (("sync",), 4),
+    (("sync", "--commit"), 18),
     (("git", "hook", "pre-commit"), 8),
     (("git", "hook", "post-checkout", "HEAD~1", "HEAD", "1"), 2),
     (("git", "hook", "post-checkout", "HEAD", "HEAD", "1"), 1),
