@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -104,7 +103,7 @@ def test_the_settings_name_every_key_with_its_default(repo, home):
 def test_the_settings_are_read_without_a_yaml_parser_or_by_one_the_same_way():
     tree = YAML(typ="safe").load(settings_text())
     assert len(tree["memory"]) == sum(key.startswith("memory.") for key in known.KEYS)
-    assert asdict(known.Settings())["recall_limit"] == tree["memory"]["recall_limit"]
+    assert known.Settings()._asdict()["recall_limit"] == tree["memory"]["recall_limit"]
 
 
 # the others

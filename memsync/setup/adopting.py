@@ -17,7 +17,7 @@ from memsync.store.store import Store
 from memsync.system.texts import count
 
 # What makes itself anew, or says nothing of a memory: it may go with the old store.
-_MADE_ANEW: Final = ("lock", "*.lock", "*.queue", "*.tmp", "index*", ".gitignore", "hooks*.log", "workflows.json")
+_MADE_ANEW: Final = ("lock*", "*.lock", "*.queue", "*.tmp", "index*", ".gitignore", "hooks*.log", "workflows.json")
 
 
 def explain_unclaimed(project: Project) -> list[tuple[Path, str]]:

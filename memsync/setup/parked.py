@@ -22,7 +22,17 @@ from memsync.store import files
 from memsync.system.limits import LARGEST_IMPORT, read_json
 
 _NAME: Final = "tree.json"
-_NOT_KEPT: Final = ("lock", "skills.lock", "*.queue", "index", "*.tmp", "*.memsync-new", ".gitignore")
+_NOT_KEPT: Final = (
+    "lock",
+    "lock.database",
+    "skills.lock",
+    "*.queue",
+    "index",
+    "index.db*",
+    "*.tmp",
+    "*.memsync-new",
+    ".gitignore",
+)
 _OWNER: Final = 0o600
 
 
