@@ -152,13 +152,16 @@ class Database:
     ) -> None:
         keys, spoken, places = terms
         key = record_key((row.scope, row.memory))
-        self.ask(
-            "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", record_row(slot, row, length, made)
-        )
-        self.ask("INSERT INTO line VALUES (?, ?, ?, ?)", line_row(slot, row))
         said = (slot, signed(key), signed(text), spoken, pack("Q", keys), pack("Q", places))
-        self.ask("INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", said)
-        self.ask("INSERT INTO vector VALUES (?, ?)", (slot, seal(made.numbers)))
+        self._insert("record", [record_row(slot, row, length, made)])
+        self._insert("line", [line_row(slot, row)])
+        self._insert("said", [said])
+        self._insert("vector", [(slot, seal(made.numbers))])
+
+    def _insert(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            self._sql.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
 
     def _add_words(self, words: Iterable[str]) -> None:
         grams: dict[int, list[int]] = {}
@@ -216,9 +219,7 @@ class Database:
             self.ask(f"DROP TABLE IF EXISTS {table.partition(' ')[0]}")  # which another version may have made otherwise
             self.ask(f"CREATE TABLE {table}")
         for name, found in tables.items():
-            if found:
-                marks = ", ".join("?" * len(found[0]))
-                self._sql.executemany(f"INSERT INTO {name} VALUES ({marks})", found)
+            self._insert(name, found)
 
 
 def line_row(slot: int, row: Row) -> tuple[Any, ...]:

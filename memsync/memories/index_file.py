@@ -273,9 +273,7 @@ class IndexFile:
         with reading.held():
             if (ids := self._list_changed(scope, meta["stamps"][scope])) is None:
                 known = rows.read_lines(scope)
-                reading.known = partial(make_known, known)
-                reading.refresh()
-                reading.known = dict
+                reading.refresh(partial(make_known, known))
                 lines = reading.current_lines()
                 old = {id_: raw for id_, _, raw, *_ in known}
                 new = {id_: self._keep(scope, line.raw) for id_, line in lines.items() if line.is_record}
@@ -334,7 +332,8 @@ class IndexFile:
         with self._mutex:
             with self._opened() as rows:
                 if rows:
-                    rows.ask("BEGIN IMMEDIATE")
+                    # Who only loads them holds up nobody.
+                    rows.ask("BEGIN" if self._fits(rows.read_meta()) else "BEGIN IMMEDIATE")
                     meta = rows.read_meta()
                     made = start(partial(self._load, rows, meta))
                     self._fill(rows, made, meta)

@@ -5,10 +5,10 @@ The rules are the same ones, asked of the same entries; where no rows fit the fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import groupby, islice, takewhile
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from memsync.errors import AmbiguousId, MemoryNotFound
@@ -96,8 +96,8 @@ def _order(
     usage: Mapping[Scope, Mapping[str, Usage]],
     now: datetime,
     author: str | None = None,
-) -> Iterator[_Place]:
-    """Yield where each memory, or each of *author*, stands *now*, in the order of `filters.sort_by_importance`."""
+) -> list[_Place]:
+    """Return where each memory, or each of *author*, stands *now*, in the order of `filters.sort_by_importance`."""
     moment_now, settings = count_moment(now), project.settings
     places = []
     query = "SELECT slot, scope, id, importance, moment FROM record WHERE ?1 IS NULL OR author = ?1"
@@ -107,9 +107,7 @@ def _order(
             last = max(moment, count_moment(used.last_accessed_at))
         worth = importance if last == NEVER else fade(importance, (moment_now - last) / 1_000_000, settings)
         places.append(_Place(worth, id_, scope, slot))
-    places.sort(key=lambda place: -place.worth)
-    for _, equal in groupby(places, key=lambda place: place.worth):
-        yield from sorted(equal, key=lambda place: (place.id, place.scope))
+    return sorted(places, key=lambda place: (-place.worth, place.id, place.scope))
 
 
 class Foremost(NamedTuple):

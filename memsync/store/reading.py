@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import RLock
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from memsync.errors import StoreUnreadable
 from memsync.format import jsonl, merge, pending, spread, text_merges
@@ -16,7 +16,6 @@ from memsync.records import Change, Memory, content_hash, sent_id
 from memsync.store import changes as diff
 from memsync.store import files, local_history
 from memsync.store.filters import find_maker
-from memsync.store.grown import Known
 from memsync.store.places import Place
 
 _LARGE: Final = 1 << 16  # bytes of a file from which on its known lines are worth asking for
@@ -25,14 +24,43 @@ Stamps = tuple[files.Stamp, files.Stamp]  # of the file and of the pending one
 NOWHERE: Final = (files.ABSENT, files.ABSENT)
 
 
+class Known(NamedTuple):
+    """What a store has read: its lines, whether nothing waits, is in conflict or has sides, and the line that counts for each id."""
+
+    lines: Sequence[Line]
+    is_plain: bool
+    current: Mapping[str, Line]
+
+    def is_all(self, size: int) -> bool:
+        """Tell whether what is known is all of the file that was read with it and has *size* bytes: nothing waits, and its last line has an end."""
+        return self.is_plain and jsonl.count_bytes(self.lines) == size
+
+    def find_added(self, source: BinaryIO) -> list[Line] | None:
+        """Return the lines that *source*, a whole file, has after those we know; None if it differs in another way."""
+        if not self.lines or not self.is_plain or self.lines[-1].problem:
+            return None
+        # Some at once: there is no second copy of a large file.
+        if any(source.read(len(block)) != block for block in jsonl.join_blocks(self.lines)):
+            return None
+        added = jsonl.read_lines(source.read())
+        return None if jsonl.in_conflict(added) or self.may_be_split_by(added) else added
+
+    def may_be_split_by(self, added: Sequence[Line]) -> bool:
+        """Tell whether lines *added* behind those that are known may make two sides of a record, or records over several lines; False is certain."""
+        if any(line.problem and line.id is None for line in added):
+            return True
+        are_new = jsonl.have_own_ids(added) and self.current.keys().isdisjoint(jsonl.ids_of(added))
+        are_apart = are_new and len(self.current) == len(self.lines)  # no record has two lines
+        return not are_apart and text_merges.may_add_sides(self.lines, added, self.current)
+
+
 class Reading:
     """The memories of one place as of the last `refresh`; `Store` writes them, too."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.known: Callable[[], Mapping[bytes, Line]] = (
-            dict  # lines that are known by their bytes before the first look
-        )
+        # Returns the lines that are known by their bytes before the first look.
+        self.known: Callable[[], Mapping[bytes, Line]] = dict
         self._mutex = RLock()
         self._stamp: Stamps | None = None
         self._lines: list[Line] = []  # of the file, then of the pending one, then what had to be merged
@@ -70,10 +98,10 @@ class Reading:
                 listener(found)
             return self._stamp or NOWHERE
 
-    def refresh(self) -> list[Change]:
+    def refresh(self, known: Callable[[], Mapping[bytes, Line]] | None = None) -> list[Change]:
         """Read the file again if its stamp changed, and return what is different since the last look.
 
-        Lines that are known are not parsed again, and of a file that only grew the new ones alone are read.
+        Lines that are *known* by their bytes, here or by what `known` says, are not parsed again, and of a file that only grew the new ones alone are read.
 
         Raises:
             StoreUnreadable, OutsideTree
@@ -89,7 +117,7 @@ class Reading:
                 added, lines = None, self._take_written(source)
                 if lines is None:
                     added = self._read_added(source) if was_whole and not held else None
-                    lines = self._read_all(source, found) if added is None else []
+                    lines = self._read_all(source, found, known or self.known) if added is None else []
                 seen = found if found == files.ABSENT else found._replace(size=source.tell())
             if added is not None:
                 changes, self._stamp = self._take_in(added, waiting=False), (seen, held_seen)
@@ -105,10 +133,9 @@ class Reading:
         source.seek(0)
         return self._known.find_added(source)
 
-    def _read_all(self, source: BinaryIO, seen: files.Stamp) -> list[Line]:
+    def _read_all(self, source: BinaryIO, seen: files.Stamp, known: Callable[[], Mapping[bytes, Line]]) -> list[Line]:
         source.seek(0)
-        known = self.lines() or (self.known() if seen.size >= _LARGE else {})
-        return jsonl.read_open(source, known)
+        return jsonl.read_open(source, self.lines() or (known() if seen.size >= _LARGE else {}))
 
     def _lay_out(self, lines: list[Line], held: bytes) -> None:
         """Take *lines* as those of the file, under those of the pending file *held*, and find what counts."""
