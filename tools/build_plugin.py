@@ -165,7 +165,7 @@ def _plugin() -> dict[Path, str]:
 
 def _extension() -> dict[Path, str]:
     ours = server()
-    hooks = [entry for entry in gemini.CLIENT.files[0].entries if entry.kind == "hooks"]
+    hooks = [entry for entry in gemini.GEMINI.files[0].entries if entry.kind == "hooks"]
     manifest = {
         "name": "memsync",
         "version": __version__,

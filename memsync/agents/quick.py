@@ -24,9 +24,9 @@ def is_quiet(event: str, client: str, payload: Mapping[str, Any], cwd: str, env:
     if client == "claude" and event == "pre-tool" and "timestamp" in payload:
         return True  # Copilot CLI, which runs the hooks of Claude Code and takes no context before a tool
     if client == "copilot":
-        from memsync.clients.copilot import CLIENT
+        from memsync.clients.copilot import COPILOT
 
-        payload = CLIENT.read(payload)
+        payload = COPILOT.read(payload)
     call = ToolCall(payload)
     if event == "post-tool" and call.error:
         return False

@@ -1,1 +1,1 @@
-"""The agent clients that memsync knows: one small file each, of facts and what differs."""
+"""The agent clients that memsync knows: facts and what differs."""

@@ -52,7 +52,7 @@ def _inject(_: str, text: str) -> dict[str, Any]:
     return {"injectSteps": [{"ephemeralMessage": text}]}
 
 
-CLIENT: Final = Client(
+ANTIGRAVITY: Final = Client(
     name="antigravity",
     title="Antigravity CLI",
     variables=("ANTIGRAVITY_AGENT",),

@@ -1,13 +1,13 @@
-"""Claude Code: keeps what hooks add until a compaction has happened, which SessionStart says.
+"""Claude Code, and Qwen Code, which speaks as it does. Both keep what hooks add until a compaction has happened, which SessionStart says.
 
 PreCompact may still be blocked, and PostCompact comes after the new context was given.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from memsync.clients.facts import SERVER, Client, Entry, File, Home, Hook, allow, both, group, server
+from memsync.clients.facts import ANY, SERVER, Client, Entry, File, Home, Hook, allow, both, group, run, server
 
 _HOOKS: Final = (
     Hook("SessionStart", "session-start", 10, "startup|resume|clear|compact|fork"),
@@ -22,7 +22,7 @@ _ALLOWED: Final = allow("permissions", "allow", pattern="mcp__memsync__{}")
 _APPROVED: Final = Entry(("enabledMcpjsonServers",), SERVER, "allowed tools", is_element=True)
 LOCAL_SERVER: Final = "claude mcp add --scope local memsync -- memsync mcp"
 
-CLIENT: Final = Client(
+CLAUDE: Final = Client(
     name="claude",
     title="Claude Code",
     variables=("CLAUDECODE",),
@@ -42,4 +42,46 @@ CLIENT: Final = Client(
     lost={"session-start": ("compact", "clear")},
     asks=True,
     answer=both,  # for Copilot CLI, which runs the hooks of .claude/settings.json; Claude Code passes the key over
+)
+
+_QWEN_HOOKS: Final = (
+    Hook("SessionStart", "session-start", 10),
+    Hook("UserPromptSubmit", "prompt", 5),
+    Hook("PreCompact", "pre-compact", 5),
+    Hook("SubagentStart", "subagent-start", 5),
+    Hook("PreToolUse", "pre-tool", 5, "read_file|edit|write_file|run_shell_command"),
+    Hook("PostToolUseFailure", "post-tool", 5, "run_shell_command"),
+    Hook("SessionEnd", "session-end", 5),
+)
+
+
+def _spell_for_qwen(hook: Hook, client: str) -> dict[str, Any]:
+    """Return the handler: Qwen's hooks once counted milliseconds; from 1,000 on it still reads them so, and older versions read nothing else."""
+    return {"name": f"memsync-{hook.name}", **run(hook, client), "timeout": hook.limit * 1000}
+
+
+QWEN: Final = Client(
+    name="qwen",
+    title="Qwen Code",
+    variables=("QWEN_CODE",),
+    home=Home(".qwen", "QWEN_HOME"),
+    signs=(".qwen", "QWEN.md"),
+    hooks=_QWEN_HOOKS,
+    files=(
+        File(
+            ".qwen/settings.json",
+            "settings.json",
+            (
+                *group("qwen", _QWEN_HOOKS, _spell_for_qwen),
+                server(),
+                *allow("permissions", "allow", pattern="mcp__memsync__{}"),
+            ),
+            form="json+comments",
+        ),
+    ),
+    after="start Qwen Code here, and trust the folder when it asks",
+    lost={"session-start": ("compact", "clear")},
+    # It asks what to add for a subagent and, up to 0.24.4, adds it nowhere: it is only noted that one is at work.
+    ignored={"subagent-start": ANY},
+    keeps_start=False,  # 0.24: what was added at its start is in the system prompt, and not there when it is resumed
 )

@@ -30,7 +30,7 @@ def _handler(hook: Hook, client: str) -> dict[str, Any]:
     return {**run(hook, client), "commandWindows": spell(hook, client)}
 
 
-CLIENT: Final = Client(
+CODEX: Final = Client(
     name="codex",
     title="Codex",
     variables=("CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_CI"),

@@ -53,7 +53,7 @@ def _read_arguments(text: str) -> Any:
     return found if isinstance(found, dict) else {"input": text}
 
 
-CLIENT: Final = Client(
+COPILOT: Final = Client(
     name="copilot",
     title="Copilot CLI",
     variables=("COPILOT_CLI",),

@@ -1,6 +1,6 @@
 """What is to know about a client, as data: its words for things, its settings files, when its context is lost.
 
-A client is one module with one `Client`; `known` lists them. Other packages add
+A client is one `Client`, a constant that is called as it is; `known` lists them. Other packages add
 theirs by an entry point of the group `memsync.clients`, which names such an object.
 Users have approved the commands and entries by their very strings, so no release may change them.
 """

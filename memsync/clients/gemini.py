@@ -55,7 +55,7 @@ def _answer(event: str, text: str) -> dict[str, Any]:
     return nested(event, text.replace("@", "&#64;"))
 
 
-CLIENT: Final = Client(
+GEMINI: Final = Client(
     name="gemini",
     title="Gemini CLI",
     variables=("GEMINI_CLI",),

@@ -16,6 +16,8 @@ SERVER_ONLY: Final = ("cursor", "vscode", "zed", "cline", "crush", "goose", "win
 BLOCKS: Final = ("agents-md", "claude-md", "gemini-md", "codex-memories")
 NAMES: Final = (*ALL, *SERVER_ONLY, *BLOCKS)
 GROUP: Final = "memsync.clients"
+# Where the constant is that is called as the client; of the others in a module of their own.
+_MODULES: Final = {"qwen": "claude", **dict.fromkeys(SERVER_ONLY, "servers"), **dict.fromkeys(BLOCKS, "blocks")}
 
 
 @cache
@@ -25,12 +27,9 @@ def find(name: str) -> Client:
     Raises:
         UsageError: the client is unknown.
     """
-    if name.endswith("-md") and name in BLOCKS:
-        from memsync.clients.blocks import CLIENTS
-
-        return CLIENTS[name]
     if name in NAMES:
-        found: Client = import_module(f"memsync.clients.{name.replace('-', '_')}").CLIENT
+        module = import_module(f"memsync.clients.{_MODULES.get(name, name)}")
+        found: Client = getattr(module, name.replace("-", "_").upper())
         return found
     others = {client.name: client for client in _list_others()}
     if name not in others:

@@ -74,7 +74,7 @@ export const Memsync = async ({ client, directory }) => {
 }
 """
 
-CLIENT: Final = Client(
+OPENCODE: Final = Client(
     name="opencode",
     title="opencode",
     variables=("OPENCODE",),

@@ -15,7 +15,7 @@ from memsync.agents import quick
 from memsync.agents.entry import find_place
 from memsync.agents.hooks import answer
 from memsync.clients import known
-from memsync.clients.opencode import CLIENT as OPENCODE
+from memsync.clients.opencode import OPENCODE
 
 FACT = "The staging database listens on port 5433"
 ASK = "Which port does the staging database use?"

@@ -44,7 +44,7 @@ def test_the_hooks_of_the_plugin_ask_the_event_which_client_it_is():
 
 def test_the_extension_runs_the_same_hooks_as_the_settings_of_a_project():
     hooks = json.loads(files()[EXTENSION / "hooks" / "hooks.json"])["hooks"]
-    assert hooks == {one.keys[-1]: [one.value] for one in gemini.CLIENT.files[0].entries if one.kind == "hooks"}
+    assert hooks == {one.keys[-1]: [one.value] for one in gemini.GEMINI.files[0].entries if one.kind == "hooks"}
 
 
 def test_every_command_of_the_extension_is_toml_that_takes_what_the_user_typed():
