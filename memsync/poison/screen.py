@@ -14,9 +14,7 @@ from typing import Final, NamedTuple
 
 from memsync.poison.fingerprints import texts_of
 from memsync.poison.guard import visible
-from memsync.poison.phrases import LATIN, LEET, LOOKALIKES, OTHER
-from memsync.poison.reasons import SEND, TAG
-from memsync.poison.shapes import SHAPES, TAGS
+from memsync.poison.rules import LATIN, LEET, LOOKALIKES, OTHER, SEND, SHAPES, TAG, TAGS
 from memsync.records import TYPE_ORDER, Memory
 from memsync.secrets import unmasking
 from memsync.system.memo import Memo
@@ -232,10 +230,9 @@ def _shape(text: str, words: set[str]) -> str:
     """Return why the shape of a command is in *text*."""
     places = _shapes()
     for place in sorted({place for word in words if word in places for place in places[word]}):
-        why, _, excuse, pattern = SHAPES[place]
-        for match in re.finditer(pattern, text):
-            if not _is_excused(text, match, excuse):
-                return why
+        shape = SHAPES[place]
+        if not all(_is_excused(text, match, shape.excuse) for match in re.finditer(shape.pattern, text)):
+            return shape.why
     return ""
 
 
@@ -243,8 +240,8 @@ def _shape(text: str, words: set[str]) -> str:
 def _shapes() -> dict[str, list[int]]:
     """Return the places of the shapes by the words of which a text must have one."""
     places: dict[str, list[int]] = {}
-    for place, (_, needed, _, _) in enumerate(SHAPES):
-        for word in needed:
+    for place, shape in enumerate(SHAPES):
+        for word in shape.words:
             places.setdefault(word, []).append(place)
     return places
 
@@ -264,10 +261,9 @@ def _tag(text: str) -> str:
     if not any(mark in plain for mark in ("<", "[", ":", "#", "begin", "end", "start")):
         return ""
     plain = re.sub(r"`[^`\n]{1,200}`", "` `", plain)
-    for needed, pattern in TAGS:
-        if any(mark in plain for mark in needed.split("|")) and any(
-            not _is_spoken_of(plain, match) for match in re.finditer(pattern, plain, re.VERBOSE)
-        ):
+    for shape in TAGS:
+        is_near = any(mark in plain for mark in shape.words)
+        if is_near and not all(_is_spoken_of(plain, match) for match in re.finditer(shape.pattern, plain)):
             return TAG
     return ""
 

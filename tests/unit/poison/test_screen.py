@@ -15,7 +15,7 @@ import pytest
 
 from memsync.format.codec import decode
 from memsync.poison import screen
-from memsync.poison.phrases import LATIN
+from memsync.poison.rules import LATIN
 from memsync.poison.screen import flaw_of, suspicious
 
 HERE = Path(__file__).parent
