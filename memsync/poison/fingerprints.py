@@ -11,7 +11,7 @@ from typing import Any, Final
 from memsync.errors import StoreError
 from memsync.records import Memory
 from memsync.store import files
-from memsync.store.marks import MARK
+from memsync.store.state import MARK
 from memsync.store.trust import Instruction
 from memsync.system.home import find_own
 
