@@ -310,31 +310,6 @@ def check_words(words: Collection[str], what: str) -> None:
         raise InvalidMemory(f"the {what} {long[:20]}… has {len(long):,} characters, more than {MAX_WORD}")
 
 
-def check_size(memory: Memory) -> None:
-    """Refuse what nobody would write by hand: hundreds of tags, ids as long as a text.
-
-    Raises:
-        InvalidMemory
-    """
-    words = memory.tags + memory.cues + memory.anchors + memory.links + memory.supersedes
-    words += (memory.id, memory.memory_type, memory.source_type, memory.author or "")
-    if (
-        len(words) <= MAX_WORDS
-        and max(map(len, words)) <= MAX_WORD
-        and not (memory.source_session_id or memory.conflict_of or memory.extra)
-    ):
-        return  # as nearly all: what is wrong is looked for below
-    lists = {"tag": memory.tags, "cue": memory.cues, "anchor": memory.anchors, "link": memory.links}
-    lists["superseded id"] = memory.supersedes
-    for what, words in lists.items():
-        check_words(words, what)
-    names = {"id": memory.id, "type": memory.memory_type, "source": memory.source_type, "author": memory.author}
-    for what, word in (names | {"session id": memory.source_session_id, "other id": memory.conflict_of}).items():
-        check_words([word or ""], what)
-    if len(repr(memory.extra)) > MAX_EXTRA:
-        raise InvalidMemory(f"the keys that memsync does not know have more than {MAX_EXTRA:,} characters")
-
-
 def clean_type(name: str) -> str:
     """Return the memory type *name*, trimmed; any name is allowed (seed 002 names four)."""
     name = valid_text(name.strip(), "type")
@@ -342,6 +317,75 @@ def clean_type(name: str) -> str:
         raise InvalidMemory("the type is empty; use fact, preference, pattern or context")
     check_words([name], "type")
     return name
+
+
+class Field(NamedTuple):
+    """A field of a record, and what it takes part in; all that reads, merges, checks, asks for or shows fields follows `FIELDS`.
+
+    Its `kind` says how a line spells it, and what a merge makes of two versions. Labels are names: a type, an author.
+    """
+
+    name: str
+    kind: Literal["text", "label", "list", "id", "ids", "number", "time"]
+    one: str = ""  # what a message calls it, or one entry of it
+    clean: Callable[[Any], Any] | None = None  # makes of what somebody gives what is stored
+    other_key: str = ""  # as Gobby spells it
+    is_united: bool = False  # a memory that says the same as a new one takes it over
+    is_searched: bool = False  # a memory is found by it, though it does not say it
+    is_tidied: bool = False  # a path of the writer's home becomes ~
+    is_foreign: bool = False  # a value that is not a list of texts is another program's, and kept among the other keys
+    is_shown_plainly: bool = False  # as written: it has to be copied, and cannot pass for a line of ours
+
+    @property
+    def default(self) -> Any:
+        """What a record says that does not have it."""
+        return Memory._field_defaults.get(self.name)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that spell it in a line, ours first."""
+        return (self.name, self.other_key) if self.other_key else (self.name,)
+
+
+FIELDS: Final = (
+    Field("id", "id", "id"),
+    Field("content", "text", clean=clean_content, is_tidied=True),
+    Field("memory_type", "label", "type", clean_type, other_key="type"),
+    Field("importance", "number", clean=clean_importance),
+    Field("tags", "list", "tag", clean_tags, is_united=True),
+    Field("source_type", "label", "source", other_key="source"),
+    Field("source_session_id", "id", "session id", other_key="source_id"),
+    Field("author", "label", "author"),
+    Field("created_at", "time"),
+    Field("updated_at", "time"),
+    Field("supersedes", "ids", "superseded id"),
+    Field("anchors", "list", "anchor", is_shown_plainly=True),
+    Field("cues", "list", "cue", clean_cues, is_united=True, is_searched=True, is_tidied=True, is_shown_plainly=True),
+    Field("links", "list", "link", is_united=True, is_foreign=True),
+    Field("conflict_of", "id", "other id"),
+    Field("archived_at", "time"),
+)
+
+
+def names_of(*kinds: str) -> tuple[str, ...]:
+    """Return the names of the fields of these *kinds*."""
+    return tuple(field.name for field in FIELDS if field.kind in kinds)
+
+
+def check_size(memory: Memory) -> None:
+    """Refuse what nobody would write by hand: hundreds of tags, ids as long as a text.
+
+    Raises:
+        InvalidMemory
+    """
+    for field in FIELDS:
+        value = getattr(memory, field.name)
+        if value and field.kind in ("list", "ids"):
+            check_words(value, field.one)
+        elif value and field.kind in ("label", "id"):
+            check_words([value], field.one)
+    if memory.extra and len(repr(memory.extra)) > MAX_EXTRA:
+        raise InvalidMemory(f"the keys that memsync does not know have more than {MAX_EXTRA:,} characters")
 
 
 def shown_id(id_: str) -> str:

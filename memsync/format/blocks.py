@@ -13,11 +13,12 @@ from typing import Any, Final, NamedTuple
 
 from memsync.format import codec, jsonl, merge
 from memsync.format.codec import Line, bare
+from memsync.records import names_of
 
 _HEAD: Final = re.compile(rb"(\S+) \((.+)\)")
 _REMOVED: Final = re.compile(rb"(\S+) removed (\S+)")
 _FIELD: Final = re.compile(r"    ([^\s:]+): (.*)", re.DOTALL)
-_LISTS: Final = frozenset({"tags", "supersedes", "anchors", "cues", "links"})
+_LISTS: Final = frozenset(names_of("list", "ids"))
 _BETWEEN: Final = ", "  # the entries of a list; one that has it in an entry is spelled as JSON
 _TEXTS: Final = codec.KNOWN_KEYS - _LISTS - {"importance"}
 

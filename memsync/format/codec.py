@@ -16,40 +16,23 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
 from memsync.records import (
-    DEFAULT_IMPORTANCE,
-    DEFAULT_SOURCE,
-    DEFAULT_TYPE,
+    FIELDS,
     NO_EXTRA,
+    Field,
     Memory,
     derive_id,
     format_time,
     is_whole,
+    names_of,
     parse_time,
 )
 from memsync.system.limits import DEEPEST, TOO_DEEP, is_deep
 
 # Gobby's own spelling, read and kept: field -> the keys that mean it, ours first.
-ALIASES: Final = {
-    "memory_type": ("memory_type", "type"),
-    "source_type": ("source_type", "source"),
-    "source_session_id": ("source_session_id", "source_id"),
-}
-_FIELDS: Final = frozenset(Memory._fields) - {"extra"}
-KNOWN_KEYS: Final = _FIELDS | {"type", "source", "source_id", "deleted_at"}
-
-_DEFAULTS: Final[Mapping[str, object]] = {
-    "memory_type": DEFAULT_TYPE,
-    "importance": DEFAULT_IMPORTANCE,
-    "tags": (),
-    "source_type": DEFAULT_SOURCE,
-    "source_session_id": None,
-    "author": None,
-    "supersedes": (),
-    "anchors": (),
-    "cues": (),
-    "links": (),
-    "conflict_of": None,
-}
+ALIASES: Final = {field.name: field.keys for field in FIELDS if field.other_key}
+KNOWN_KEYS: Final = frozenset(key for field in FIELDS for key in field.keys) | {"deleted_at"}
+_FOREIGN: Final = tuple(field.name for field in FIELDS if field.is_foreign)
+_TIMES: Final = names_of("time")
 NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _BOM: Final = b"\xef\xbb\xbf"
@@ -59,8 +42,10 @@ _DIGITS: Final = 20  # of the longest number of 64 bits, with its sign
 # JSON allows these bare, but line-splitting tools and editors take them for line ends.
 LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
-_PLACED: Final = tuple((Memory._fields.index(name), name, default) for name, default in _DEFAULTS.items())
-T = TypeVar("T", tuple[str, ...], str | None)
+_SPELLED: Final = tuple(
+    (place, field.name, field.default) for place, field in enumerate(FIELDS) if place > 1 and field.kind != "time"
+)
+T = TypeVar("T", tuple[str, ...], str)
 
 
 class Line(NamedTuple):
@@ -202,35 +187,22 @@ def _read_object(raw: bytes, value: dict[str, Any]) -> Line:
 
 def _memory(id_: str, content: str, value: dict[str, Any], notes: list[str]) -> Memory:
     """Return what the object *value* says; of what it lacks, as most do of most, nobody is asked: files have many lines."""
-    get = value.get
-    kind = get("memory_type") or get("type")
-    source = get("source_type") or get("source")
-    born, changed = get("created_at"), get("updated_at")
-    created = _time(born, "created_at", notes)
-    links, known = get("links"), KNOWN_KEYS
-    if links is not None and not (type(links) is list and all(type(item) is str for item in links)):
-        links, known = None, KNOWN_KEYS - {"links"}  # another program's, with a meaning of its own
-    return Memory(
-        id_,
-        content,
-        _share(kind) if type(kind) is str and kind else _default(kind, DEFAULT_TYPE, "type", notes),
-        _importance(get("importance"), notes),
-        _share(_texts(found, "tags", notes)) if (found := get("tags")) else (),
-        _share(source) if type(source) is str else _default(source, DEFAULT_SOURCE, "source", notes),
-        _share(_text(found)) if (found := get("source_session_id") or get("source_id")) else None,
-        _share(_text(found)) if (found := get("author")) else None,
-        created,
-        created if created and changed == born else _time(changed, "updated_at", notes),
-        _texts(found, "supersedes", notes) if (found := get("supersedes")) else (),
-        _texts(found, "anchors", notes) if (found := get("anchors")) else (),
-        _texts(found, "cues", notes) if (found := get("cues")) else (),
-        _texts(links, "links", notes) if links else (),
-        _text(get("conflict_of")),
-        _time(get("archived_at"), "archived_at", notes),
+    get, known = value.get, KNOWN_KEYS
+    for name in _FOREIGN:
+        if get(name) is not None and not _are_texts(value[name]):
+            known -= {name}  # another program's, with a meaning of its own
+    row: list[Any] = [id_, content]
+    for name, other_key, default, read, field in _READERS:
+        found = get(name)
+        if other_key and not found:
+            found = get(other_key)
+        row.append(default if found is None else read(found, field, notes))
+    row.append(
         NO_EXTRA
         if value.keys() <= known
-        else _share_extra({key: item for key, item in value.items() if key not in known}),
+        else _share_extra({key: item for key, item in value.items() if key not in known})
     )
+    return Memory._make(row)
 
 
 @lru_cache(_SHARED)
@@ -251,59 +223,73 @@ def _hold_extra(items: tuple[tuple[str, str], ...]) -> Mapping[str, Any]:
     return dict(items)
 
 
-def _default(value: object, default: str, name: str, notes: list[str]) -> str:
-    if value is not None and value != "":
-        notes.append(f"the {name} is not text")
-    return default
+def _read_label(value: object, field: Field, notes: list[str]) -> Any:
+    if type(value) is str and value:
+        return _share(value)
+    if value != "" and field.default:
+        notes.append(f"the {field.one} is not text")
+    return field.default
 
 
-def _text(value: object) -> str | None:
-    return value if type(value) is str and value else None
-
-
-def _time(value: object, name: str, notes: list[str]) -> datetime | None:
-    if value is None:
-        return None
-    moment = parse_time(value)
+def _read_time(value: object, field: Field, notes: list[str]) -> datetime | None:
+    moment = _parse_time(value) if type(value) is str else None
     if moment is None:
-        notes.append(f"{name} is not an ISO 8601 time")
+        notes.append(f"{field.name} is not an ISO 8601 time")
     return moment
 
 
-def _importance(value: object, notes: list[str]) -> float:
-    if value is None:
-        return DEFAULT_IMPORTANCE
+_parse_time = lru_cache(2)(parse_time)  # most were updated when they were created
+
+
+def _read_number(value: object, field: Field, notes: list[str]) -> float:
     if type(value) is float or type(value) is int:
         if 0 <= value <= 1:
             return float(value)
         if value < 0 or value > 1:  # and not NaN
-            notes.append("importance is not between 0 and 1")
+            notes.append(f"{field.name} is not between 0 and 1")
             return 1.0 if value > 1 else 0.0
-    notes.append("importance is not a number")
-    return DEFAULT_IMPORTANCE
+    notes.append(f"{field.name} is not a number")
+    return float(field.default)
 
 
-def _texts(value: object, name: str, notes: list[str]) -> tuple[str, ...]:
-    if not value:
+def _read_list(value: object, field: Field, notes: list[str]) -> tuple[str, ...]:
+    if not value or (field.is_foreign and not _are_texts(value)):
         return ()
     if type(value) is list:
         kept = tuple([item for item in value if type(item) is str and item])
         if len(kept) != len(value):
-            notes.append(f"{name} has entries that are not text")
-        return kept
+            notes.append(f"{field.name} has entries that are not text")
+        shared: tuple[str, ...] = _share(kept)
+        return shared
     if type(value) is str:
         return tuple(part for part in (piece.strip() for piece in value.split(",")) if part)
-    notes.append(f"{name} is not a list")
+    notes.append(f"{field.name} is not a list")
     return ()
+
+
+def _are_texts(value: object) -> bool:
+    return type(value) is list and all(type(item) is str for item in value)
+
+
+_READ: Final[Mapping[str, Callable[[object, Field, list[str]], Any]]] = {
+    "label": _read_label,
+    "id": _read_label,
+    "list": _read_list,
+    "ids": _read_list,
+    "number": _read_number,
+    "time": _read_time,
+}
+# All but id and content, which make a line a record; in their order in `Memory`.
+_READERS: Final = tuple((field.name, field.other_key, field.default, _READ[field.kind], field) for field in FIELDS[2:])
 
 
 def fields_of(memory: Memory) -> dict[str, Any]:
     """Return *memory* as JSON values under our names, defaults left out."""
     out: dict[str, Any] = {**memory.extra, "id": memory.id, "content": memory.content}
-    for place, name, default in _PLACED:
+    for place, name, default in _SPELLED:
         if (value := memory[place]) != default:
             out[name] = list(value) if isinstance(value, tuple) else value
-    for name in ("created_at", "updated_at", "archived_at"):
+    for name in _TIMES:
         if moment := getattr(memory, name):
             out[name] = format_time(moment)
     return out

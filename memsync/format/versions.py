@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 
 from memsync.format import codec
 from memsync.format.codec import Line, Pair, bare
-from memsync.records import DEFAULT_IMPORTANCE, Memory, format_time, hash_id, parse_time
+from memsync.records import DEFAULT_IMPORTANCE, FIELDS, Memory, format_time, hash_id, names_of, parse_time
 
 _FIELD_OF: Final = {key: field for field, keys in codec.ALIASES.items() for key in keys}
-_SETS: Final = ("tags", "supersedes", "anchors", "cues", "links")
+_SETS: Final = names_of("list", "ids")
 
 Pairs = tuple[Pair, ...]
 Fields = Mapping[str, Pairs]
@@ -332,13 +332,14 @@ def _merge_objects(base: Pairs, first: Pairs, second: Pairs) -> _Found:
     return _Found((spelled,), lost=any(field.lost for field in found.values()))
 
 
+_RULE_OF: Final[Mapping[str, Rule]] = {
+    "text": _take_and_keep_other,
+    "number": _take_larger,
+    **dict.fromkeys(("list", "ids"), _merge_sets),
+    "time": _take_later,
+    **dict.fromkeys(("label", "id"), _take_written_later),
+}
 _RULES: Final[Mapping[str, Rule]] = {
-    "content": _take_and_keep_other,
-    "importance": _take_larger,
-    **dict.fromkeys(_SETS, _merge_sets),
-    **dict.fromkeys(("created_at", "updated_at", "archived_at"), _take_later),
-    **dict.fromkeys(
-        ("id", "memory_type", "source_type", "source_session_id", "author", "conflict_of", "deleted_at", "_deleted"),
-        _take_written_later,
-    ),
+    **{field.name: _RULE_OF[field.kind] for field in FIELDS},
+    **dict.fromkeys(("deleted_at", "_deleted"), _take_written_later),
 }
