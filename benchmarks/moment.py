@@ -13,7 +13,7 @@ from typing import Any
 
 from memsync.evals.moments import open_session
 from memsync.evals.questions import FACETS, Suite, ask, objects, read_suite, together
-from memsync.index.embed import choose
+from memsync.index.embedders import choose
 from memsync.records import parse_time
 from memsync.store.config import Loaded
 from memsync.store.settings import Settings

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.recall import Fts5, text_of
 from memsync.evals.questions import Answer, Report, Suite, ask, read_suite, together
-from memsync.index.embed import choose
+from memsync.index.embedders import choose
 
 
 def rows() -> Iterator[tuple[str, ...]]:

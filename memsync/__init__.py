@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memsync.errors import MemsyncError
     from memsync.memories.filters import Filters
     from memsync.memories.imports import Candidate, ImportReport, Outcome
-    from memsync.memories.overview import Stats, StoreStatus
+    from memsync.memories.listing import Stats, StoreStatus
     from memsync.memories.project import Memsync, Project
     from memsync.memories.results import Entry, Hit, Recall, Remembered
     from memsync.memories.similar import Similar
@@ -49,8 +49,8 @@ _HOMES = {
     "Project": "memories.project",
     "RecallSession": "agents.session",
     "Similar": "memories.similar",
-    "Stats": "memories.overview",
-    "StoreStatus": "memories.overview",
+    "Stats": "memories.listing",
+    "StoreStatus": "memories.listing",
 }
 
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from memsync.format import codec
 from memsync.index.core import Index
-from memsync.index.embed import Meaning, choose
+from memsync.index.embed import Meaning
+from memsync.index.embedders import choose
 from memsync.index.rank import Ranking, Record
 from memsync.memories.finder import Finder
 from memsync.memories.index_file import IndexFile

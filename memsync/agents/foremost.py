@@ -12,9 +12,8 @@ from memsync.agents.injection import Rules
 from memsync.memories.filters import sort_by_importance
 from memsync.memories.listing import read_foremost
 from memsync.memories.project import Project
-from memsync.memories.reach import walk
+from memsync.memories.reach import is_elsewhere, walk
 from memsync.memories.results import Entry
-from memsync.memories.work import is_elsewhere
 from memsync.records import Memory, Scope
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from memsync.memories.filters import Filters
 from memsync.memories.project import Project
 from memsync.memories.reach import locate_above
 from memsync.records import Clock, utc_now
-from memsync.store.debounce import Debouncer
 from memsync.store.files import stamp
 from memsync.store.places import CONFIG, locate
 from memsync.store.trust import Approvals
+from memsync.store.watch import Debouncer
 from memsync.system import heap
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from memsync.agents.triage import small_talk
 from memsync.memories.filters import SHOWN, Filters, least_confidence, together
 from memsync.memories.listing import read_named
 from memsync.memories.project import Project
-from memsync.memories.reach import own, search_all, walk
+from memsync.memories.reach import is_here, own, search_all, walk
 from memsync.memories.results import Entry, Hit, Recall
-from memsync.memories.work import is_here
 from memsync.records import SKILL_PREFIX
 
 if TYPE_CHECKING:

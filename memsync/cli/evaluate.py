@@ -177,7 +177,7 @@ def _align_rows(columns: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -
 
 
 def _choose_embedder(chosen: str | None, setting: str) -> Meaning | None:
-    from memsync.index.embed import choose
+    from memsync.index.embedders import choose
 
     try:
         return choose(setting if chosen is None else parse_value("memory.embedder", chosen))

@@ -17,7 +17,7 @@ from memsync.history import audit as auditing
 from memsync.memories import sharing
 from memsync.memories.project import Project
 from memsync.records import Scope, age
-from memsync.store.consent import read_consented
+from memsync.store.trust import read_consented
 
 
 @command(memory)

@@ -20,7 +20,7 @@ from memsync.system import texts
 if TYPE_CHECKING:
     from memsync.history.lost import Found
     from memsync.memories.imports import ImportReport
-    from memsync.memories.overview import Stats, StoreStatus
+    from memsync.memories.listing import Stats, StoreStatus
     from memsync.memories.sync import Synced
     from memsync.setup.client_status import ClientStatus
     from memsync.setup.doctor import Finding

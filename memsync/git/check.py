@@ -15,11 +15,10 @@ from memsync.format.scopes import find_skill_scope, name_scope, read_scope
 from memsync.records import shown_id
 from memsync.secrets import NOTHING, Allow, Secret, describe, is_ours, redact, scan, scan_memory
 from memsync.store import config, files
-from memsync.store.blobs import read_blobs
-from memsync.store.checkout import Checkout
-from memsync.store.consent import load_allowed
+from memsync.store.checkout import Checkout, read_blobs
 from memsync.store.filters import smudge
 from memsync.store.places import GATED, locate
+from memsync.store.trust import load_allowed
 
 _ROOT: Final = re.compile(r"/?\.(?:gobby|claude/skills|agents/skills)/.*$", re.DOTALL)  # behind the project of a file
 _LOCAL: Final = re.compile(r"(.*/)?\.gobby/local(?=/|$)", re.IGNORECASE)

@@ -22,11 +22,10 @@ from memsync.git.report import describe_changes
 from memsync.git.stage import Left, is_held_back, list_paths, path_of, stage, state
 from memsync.store import config
 from memsync.store.checkout import Checkout
-from memsync.store.consent import load_allowed
 from memsync.store.left_behind import take_over
 from memsync.store.places import Layout, locate, under_way
 from memsync.store.store import Store
-from memsync.store.trust import notice
+from memsync.store.trust import load_allowed, notice
 from memsync.system import deadline
 
 _PARTIAL: Final = "next-index-"

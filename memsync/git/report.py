@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from memsync.format import jsonl, merge
 from memsync.records import Change, Memory
 from memsync.store import changes
-from memsync.store.blobs import read_blobs
-from memsync.store.checkout import Checkout
+from memsync.store.checkout import Checkout, read_blobs
 from memsync.store.filters import smudge
 from memsync.store.places import Place
 

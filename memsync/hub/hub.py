@@ -13,7 +13,8 @@ from memsync.errors import ConfigError, HubError, Remedy, UsageError
 from memsync.hub import access, config, database, loading, nominate, search, sync
 from memsync.hub.embedded import Embedded
 from memsync.hub.nominate import Filters
-from memsync.index.embed import Meaning, choose
+from memsync.index.embed import Meaning
+from memsync.index.embedders import choose
 from memsync.net import clean_url
 from memsync.poison.guard import quoted
 

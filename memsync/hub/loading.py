@@ -18,7 +18,8 @@ from memsync.errors import HubError, Remedy
 from memsync.hub import ingest
 from memsync.hub.database import Database
 from memsync.hub.schema import INDEXES
-from memsync.index.embed import Meaning, choose
+from memsync.index.embed import Meaning
+from memsync.index.embedders import choose
 from memsync.system import programs
 
 if TYPE_CHECKING:

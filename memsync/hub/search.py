@@ -22,7 +22,7 @@ from memsync.index.rank import Match, Ranking
 from memsync.index.sample import Sample
 from memsync.index.synonyms import Synonyms
 from memsync.index.tokens import Tokenizer
-from memsync.memories.decay import effective_importance
+from memsync.memories.filters import effective_importance
 from memsync.memories.results import Answered
 from memsync.poison.guard import quoted
 from memsync.records import Memory, format_time, shown_id

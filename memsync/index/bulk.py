@@ -10,8 +10,7 @@ import numpy as np
 
 from memsync.index.core import Arrays
 from memsync.index.database import PAIR, Row, Vector, line_row, pack, record_row, seal, signed, unseal
-from memsync.index.forward import Forward
-from memsync.index.lexical import Base
+from memsync.index.lexical import Base, Forward
 from memsync.index.places import place_terms
 from memsync.index.spelling import Grams
 from memsync.index.terms import live_anchors, term_key

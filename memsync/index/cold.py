@@ -15,11 +15,9 @@ from math import sqrt
 from operator import mul
 from typing import Final
 
-from memsync.index.damping import Damping, damping_of, weigh_term
 from memsync.index.database import Database, pack, signed, unpack, unseal
 from memsync.index.embed import Meaning
 from memsync.index.gate import Lens
-from memsync.index.nearness import find_nearness, take_alike
 from memsync.index.query import Query, parse
 from memsync.index.rank import Allow, Candidates, Parts, Ranking, Record, can_reach, rank
 from memsync.index.scale import (
@@ -35,7 +33,7 @@ from memsync.index.scale import (
     WORDLESS,
 )
 from memsync.index.synonyms import Synonyms, Words
-from memsync.index.terms import term_key, trigrams
+from memsync.index.terms import Damping, damping_of, find_nearness, take_alike, term_key, trigrams, weigh_term
 from memsync.index.tokens import Said, Tokenizer, say
 from memsync.records import Memory
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from memsync.index.evidence import Evidence, gather
-from memsync.index.forward import Forward, SlotTerms, build_forward
 from memsync.index.gate import Lens
-from memsync.index.lexical import Base, Lexical, build_base, number_terms
+from memsync.index.lexical import Base, Forward, Lexical, SlotTerms, build_base, build_forward, number_terms
 from memsync.index.pieces import Table, number_pieces
 from memsync.index.places import place_terms
 from memsync.index.query import Query, parse

@@ -11,27 +11,64 @@ import sqlite3
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 from memsync.index.embed import LEVELS, Meaning
-from memsync.index.head import head_of
 from memsync.index.places import place_terms
 from memsync.index.terms import (
     embedding_text,
     is_word,
     length_of,
     live_anchors,
+    number_form,
     record_key,
     term_key,
     text_key,
     trigrams,
 )
-from memsync.records import SCOPES, Memory, Scope
+from memsync.records import SCOPES, Memory, Scope, normal_form
 
 if TYPE_CHECKING:
     from memsync.index.tokens import Tokenizer
+
+NEVER: Final = -(1 << 62)  # the moment of a record without a time
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
+
+
+class Head(NamedTuple):
+    """What is known of a record without reading it.
+
+    `moment` is when it was written last, in microseconds since 1970; `form` is equal where the normal forms of two texts
+    are, and seldom else.
+    """
+
+    id: str
+    importance: float
+    moment: int
+    form: int
+    replaces: bool
+    archived: bool
+    anchored: bool
+    author: str | None
+
+
+def head_of(memory: Memory) -> Head:
+    """Return the head of *memory*."""
+    last = max(filter(None, (memory.updated_at, memory.created_at)), default=None)
+    moment = count_moment(last) if last else NEVER
+    form = number_form(normal_form(memory.content))
+    flags = bool(memory.supersedes), memory.archived_at is not None, bool(memory.anchors)
+    return Head(memory.id, memory.importance, moment, form, *flags, memory.author)
+
+
+def count_moment(moment: datetime) -> int:
+    """Return the microseconds from 1970 to *moment*."""
+    since = moment - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
 
 VERSION: Final = 2  # of the tables; rows of another version are made anew
 PAIR: Final = 8  # bytes of two numbers: a slot and a count, or a word and how many trigrams it has

@@ -1,13 +1,12 @@
-"""How the index uses an embedder. Loads numpy only with vectors."""
+"""What an embedder has to offer, and how the index uses it. Loads numpy only with vectors."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from memsync.index.embedder import Embedder, EmbedderFailed
-from memsync.index.scale import LONG_QUERY, MEANING, MEANING_DEEP, MEANING_LONG
+from memsync.index.scale import LONG_QUERY, MEANING, MEANING_LONG
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
@@ -16,11 +15,58 @@ if TYPE_CHECKING:
 
     from memsync.index.pieces import Table
 
-log = Log(__name__)
 
+log = Log(__name__)
 
 LEVELS: Final = 127
 _USUAL: Final = 0.15
+UNLIKE: Final = (
+    "The release job signs the installer before it uploads the checksums.",
+    "Use tabs in Makefiles, because make refuses recipes indented with spaces.",
+    "Grandmother keeps bees behind the orchard and sells honey in autumn.",
+    "How do I rotate the expired certificate of the staging proxy?",
+    "Invoices are rounded per line, never on the total.",
+    "The puppy chewed through both shoes while we watched the match.",
+    "Flaky login test: wait for the spinner to vanish, then click.",
+    "Prefer small pull requests with one reviewer from another team.",
+    "Which train leaves for the coast after nine in the evening?",
+    "Dark mode colours live in theme.css and are shared by both apps.",
+    "The parser drops the last column when a row ends with a comma.",
+    "She painted the lighthouse twice, once in rain and once at dawn.",
+    "Never log request bodies, they may hold passwords.",
+    "Can the nightly backup be restored to a different region?",
+    "Our linter runs with a line length of one hundred characters.",
+    "He wants to learn the cello and joined a choir in spring.",
+)
+
+
+class EmbedderFailed(Exception):
+    """An embedder cannot be used now; the message says why."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors; `id` changes whenever its vectors would."""
+
+    @property
+    def id(self) -> str:
+        """The name of the vectors' space."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[float32]:
+        """Return a row per text, each of length 1, or all 0 for a text without meaning.
+
+        Raises:
+            EmbedderFailed: it cannot be reached or loaded, or answers nonsense.
+        """
+        ...
+
+    def query(self, text: str) -> Sequence[float]:
+        """Return the vector of one query.
+
+        Raises:
+            EmbedderFailed: as above.
+        """
+        ...
 
 
 class Meaning:
@@ -41,8 +87,6 @@ class Meaning:
     def unrelated(self) -> float:
         """The cosine that counts as no likeness at all, 0 to 0.9; a usual one while it cannot be measured."""
         if self._unrelated is None:
-            from memsync.index.calibrate import unrelated_cosine
-
             try:
                 self._unrelated = unrelated_cosine(self._embedder.embed)
             except EmbedderFailed:
@@ -121,18 +165,10 @@ def _whole_by_numpy(vector: Sequence[float]) -> tuple[list[int], float] | None:
     return np.rint(exact / scale).astype(np.int64).tolist(), scale
 
 
-def choose(spec: str) -> Meaning | None:
-    """Return the embedder that *spec* names, as `settings.parse_value` spells it; None for `none`. Opens and asks no model.
+def unrelated_cosine(embed: Callable[[Sequence[str]], NDArray[float32]]) -> float:
+    """Return the mean cosine of pairs of unrelated texts, rounded, for the scale of meaning."""
+    import numpy as np
 
-    Raises:
-        ValueError: it names none that there is; the message lists the forms.
-    """
-    if spec == "none":
-        return None
-    if spec == "builtin":
-        from memsync.index.static import open_builtin
-
-        return Meaning(open_builtin())
-    from memsync.index.providers.specs import named
-
-    return Meaning(named(spec), MEANING if spec.startswith("model2vec:") else MEANING_DEEP)
+    rows = embed(UNLIKE)
+    cosines = (rows @ rows.T)[np.triu_indices(len(rows), 1)]
+    return round(float(np.clip(cosines.mean(), 0.0, 0.9)), 2)

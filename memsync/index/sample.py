@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from memsync.index.core import Arrays, Index
-from memsync.index.damping import Damping, damping_of, weigh_term
 from memsync.index.embed import Meaning
 from memsync.index.lexical import Base, Lexical
 from memsync.index.query import Query
@@ -20,6 +19,7 @@ from memsync.index.rank import Allow, Ranking, Record, rank
 from memsync.index.scale import WEIGHED
 from memsync.index.spelling import Spelling, build_grams
 from memsync.index.synonyms import Synonyms
+from memsync.index.terms import Damping, damping_of, weigh_term
 from memsync.index.tokens import Tokenizer
 from memsync.index.vectors import Rows, Vectors
 from memsync.records import Memory

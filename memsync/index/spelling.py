@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from memsync.index.nearness import take_alike
 from memsync.index.scale import ALIKE, GRAM_BITS, NOMINATED, TYPO, TYPO_LETTERS
-from memsync.index.terms import trigrams
+from memsync.index.terms import take_alike, trigrams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

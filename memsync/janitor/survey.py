@@ -11,8 +11,7 @@ from memsync.dedup import MERGED, Thresholds, Verdict, decide
 from memsync.janitor.candidates import Track, pairs, untracked
 from memsync.janitor.likely import find_clusters, find_settled, list_current, make_key, merge_by_model
 from memsync.janitor.plan import Archive, Merge, Plan, Step, Task, seal
-from memsync.memories.decay import DAYS_A_MONTH
-from memsync.memories.filters import Filters
+from memsync.memories.filters import DAYS_A_MONTH, Filters
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import Memory, Scope, content_hash

@@ -10,8 +10,7 @@ from memsync.llm.judge import judge
 from memsync.llm.llm import open_llm
 
 if TYPE_CHECKING:
-    from memsync.memories.opened import Verify
-    from memsync.memories.project import Project
+    from memsync.memories.project import Project, Verify
 
 log = logging.getLogger(__name__)
 

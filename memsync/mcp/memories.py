@@ -15,7 +15,7 @@ from memsync.mcp.tool import ADD, COUNT, READ, Offer, Progress, Spread
 from memsync.memories import reach
 from memsync.memories.filters import Filters
 from memsync.memories.imports import Candidate, ImportReport
-from memsync.memories.overview import Stats
+from memsync.memories.listing import Stats
 from memsync.memories.project import Project
 from memsync.memories.results import Entry, Recall, Remembered, list_entries
 from memsync.records import SCOPES

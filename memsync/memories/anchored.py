@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.memories import anchors, commands, lookup
-from memsync.memories.anchors import Anchor
+from memsync.memories.anchors import Anchor, Block, find_block
 from memsync.memories.reach import list_hidden, walk
 from memsync.memories.results import Entry
-from memsync.memories.symbols import Block, find_block
 from memsync.records import Memory, Scope
 
 if TYPE_CHECKING:

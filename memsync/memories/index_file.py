@@ -17,7 +17,8 @@ from memsync.errors import ConfigError, MemsyncError, StoreError
 from memsync.format import codec
 from memsync.format.codec import Line
 from memsync.index.database import VERSION, Database, Row
-from memsync.index.embed import Meaning, choose
+from memsync.index.embed import Meaning
+from memsync.index.embedders import choose
 from memsync.index.scale import LEXICON
 from memsync.index.tokens import Tokenizer
 from memsync.records import Change, Memory, Scope

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from memsync.memories import commands
-from memsync.memories.anchors import is_inside, parse, pin_anchor, read_rows
-from memsync.memories.symbols import find_block
+from memsync.memories.anchors import find_block, is_inside, parse, pin_anchor, read_rows
 from memsync.store.places import find_git
 from memsync.store.search import Search
 from memsync.system import programs

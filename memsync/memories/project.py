@@ -3,41 +3,49 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
 from math import inf
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from memsync.errors import MemoryNotFound
-from memsync.memories.decay import effective_importance
-from memsync.memories.filters import Filters, Order, as_hit, search, sort_by_importance
-from memsync.memories.journal import Use
-from memsync.memories.opened import Opened
+from memsync.memories.filters import Filters, Order, as_hit, effective_importance, search, sort_by_importance
+from memsync.memories.finder import Finder
+from memsync.memories.index_file import IndexFile
+from memsync.memories.journal import Journal, Use
 from memsync.memories.results import Entry, Recall, Remembered
+from memsync.memories.stores import Stores
+from memsync.memories.vetting import Vetting
 from memsync.records import DEFAULT_TYPE, Clock, Memory, Scope, clean_content, utc_now
+from memsync.store import config
 from memsync.store.changes import Exported
-from memsync.store.places import locate
+from memsync.store.places import Layout, locate
 from memsync.store.state import Action, Usage
+from memsync.store.store import Store
 from memsync.system.logs import Log
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from memsync.memories.imports import Candidate, ImportReport
-    from memsync.memories.overview import Stats, StoreStatus
+    from memsync.memories.listing import Stats, StoreStatus
+    from memsync.memories.screening import Screening
     from memsync.skills.skills import Skills
     from memsync.store.watch import Watcher
 
 _ALL: Final = Filters()
 _EVERYTHING: Final = Filters(archived=True)
+# Whether a new and an old text say the same, and why; None: nobody could be asked.
+Verify = Callable[[str, str], "tuple[bool, str] | None"]
 E = TypeVar("E", bound=Entry)
 log = Log(__name__)
 
 
-class Project(Opened):
+class Project:
     """The memories in reach of a directory: its project's, its private ones and the user's.
 
     Use as a context manager, or call `close()`: it brings what was written to canonical form. Every write is durable
@@ -46,6 +54,30 @@ class Project(Opened):
     Raises:
         ConfigError: a settings file cannot be read.
     """
+
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        clock: Clock = utc_now,
+        env: Mapping[str, str] = os.environ,
+        loaded: config.Loaded | None = None,
+        index: IndexFile | None = None,
+    ) -> None:
+        self.layout = layout
+        self.clock = clock
+        self.env = env
+        self.verify: Verify | None = None  # asked about texts that may say the same; nobody, unless somebody sets it
+        self.is_brief = False
+        self.repo = ""  # what its entries name as their repository, where they stand among those of others
+        self.stores = Stores(layout)
+        self.state = self.stores.state
+        self.journal = Journal(self.state, env)
+        self.vetting = Vetting(layout, env)
+        self._mutex = Lock()
+        self._index: IndexFile | None = None
+        self._take_settings(loaded or config.load(layout))
+        self._index = index  # which somebody has asked already by these settings
 
     @classmethod
     def open(cls, path: str | Path = ".", *, clock: Clock = utc_now, env: Mapping[str, str] = os.environ) -> Self:
@@ -58,6 +90,98 @@ class Project(Opened):
         for note in filter(None, (*project.layout.warnings, project.loaded.unreadable)):
             log.warning("%s", note)
         return project
+
+    @cached_property
+    def screening(self) -> Screening:
+        """What is known of memories that hold a secret, or read like orders; who meets none loads no rules."""
+        from memsync.memories.screening import Screening
+
+        return Screening(self.layout, self.state, self.journal.note_change)
+
+    def reload(self) -> None:
+        """Read the settings files again.
+
+        Raises:
+            ConfigError: one of them cannot be read; the settings stay as they were.
+        """
+        self._take_settings(config.load(self.layout))
+
+    def with_settings(self, **values: Any) -> Self:
+        """Return the same project with *values* instead of what the settings files say, by the names in `Settings`."""
+        settings = self.settings._replace(**values)
+        return type(self)(self.layout, clock=self.clock, env=self.env, loaded=self.loaded._replace(settings=settings))
+
+    def _take_settings(self, loaded: config.Loaded) -> None:
+        """Put *loaded* in force; what was made from other settings is made again."""
+        self.loaded, self.settings = loaded, loaded.settings
+        self._author: str | None = None
+        self._finder: Finder | None = None  # its index may belong elsewhere now
+        self._index = None
+        self.vetting.use(loaded.settings.allow_secrets)
+        self.stores.follow(loaded.settings)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether something was written that is not noted for `memsync undo` yet."""
+        return bool(self.journal.changes) or any(store.touched for store in self.stores.values())
+
+    @property
+    def author(self) -> str | None:
+        """The name on new memories: the setting, else git's."""
+        if self._author is None:
+            from memsync.store.checkout import user_name
+
+            self._author = self.settings.author or user_name(self.layout.root or self.layout.start) or ""
+        return self._author or None
+
+    @property
+    def default_scope(self) -> Scope:
+        """Where a memory goes when the caller does not say."""
+        return "stealth" if self.settings.stealth else "project"
+
+    def store(self, scope: Scope) -> Store:
+        """Return the store of *scope*.
+
+        Raises:
+            NoStore: there is none here.
+        """
+        self.layout.place(scope)
+        return self.stores[scope]
+
+    def store_to_write(self, scope: Scope) -> Store:
+        """Return the store of *scope* for a write.
+
+        Raises:
+            NoStore: there is none here, or stealth is on and it is the project's.
+        """
+        store = self.store(scope)
+        self.stores.allow_write(scope, store.place.memories)
+        return store
+
+    def be_brief(self) -> None:
+        """Keep open what is asked more than once, because the process ends soon; `close` lets go of it."""
+        self.stores.be_brief()
+        self.is_brief = True
+
+    @property
+    def finder(self) -> Finder:
+        """What answers queries over all stores: one for all threads, because a store tells one index what changes.
+
+        Raises:
+            ConfigError: the setting names no embedder.
+        """
+        return self._finder or self._make_finder()
+
+    def _make_finder(self) -> Finder:
+        with self._mutex:
+            if self._finder is not None:
+                return self._finder
+            settings = self.settings
+            if (file := self._index) is None:
+                embedder, stop_words = settings.embedder, settings.stop_words
+                file = IndexFile(self.stores, self.stores.index_place, embedder=embedder, stop_words=stop_words)
+            self._finder = Finder(self.stores, file, stop_words=settings.stop_words, is_brief=self.is_brief)
+            return self._finder
 
     def __enter__(self) -> Self:
         return self
@@ -230,7 +354,7 @@ class Project(Opened):
 
     def stats(self, filters: Filters = _EVERYTHING) -> Stats:
         """Count the memories that pass *filters*."""
-        from memsync.memories.overview import count_memories
+        from memsync.memories.listing import count_memories
 
         return count_memories(list(self.entries(filters)))
 
@@ -387,7 +511,7 @@ class Project(Opened):
         Raises:
             StoreUnreadable, OutsideTree
         """
-        from memsync.memories.overview import survey_store
+        from memsync.memories.listing import survey_store
 
         flagged = self.flagged(seconds=seconds)
         return [survey_store(self, store, flagged) for store in self.stores.values()]

@@ -1,7 +1,7 @@
 """Memories of other repositories: those above a nested store, which it inherits, and those that this machine knows.
 
 Each is asked with its own index; scores are on one scale, so that the answers are put in one order. What is nearer stands
-for what is farther away: with the same id or text, and where it says that it supersedes it.
+for what is farther away: with the same id or text, and where it says that it supersedes it. In a repository a memory may be scoped to the folder of the work.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from zlib import crc32
 from memsync.errors import ConfigError, MemoryNotFound, StoreError, UsageError
 from memsync.memories.filters import Filters, Order, as_hit, search, sort_by_importance
 from memsync.memories.results import Entry, Hit, Recall
-from memsync.records import Scope, normal_form
+from memsync.records import Memory, Scope, normal_form
 from memsync.store import files
 from memsync.store.places import Layout, locate
 from memsync.system.home import find_own
@@ -211,3 +211,36 @@ def find_note(project: Project) -> Path | None:
     """Return where the home store notes that there is *project*."""
     home, root = find_own(project.env), project.layout.root
     return Path(home, _FOLDER, f"{crc32(os.fsencode(root)):08x}") if home and root else None
+
+
+def folders_of(memory: Memory) -> Iterator[str]:
+    """Yield the folders that *memory* is anchored to, from the root on and with a slash; "" for what is anchored to no folder."""
+    for text in memory.anchors:
+        path = text.partition("#")[0]
+        fixed = (
+            path[: min(path.find(char) for char in "*?" if char in path)].rpartition("/")[0]
+            if "*" in path or "?" in path
+            else ""
+        )
+        yield path if path.endswith("/") else f"{fixed}/" if fixed else ""
+
+
+def is_here(project: Project, start: Path, entry: Entry) -> bool:
+    """Tell whether *entry*, of *project* or above it, is scoped to a folder that the work at *start* is in."""
+    here = _find_here(own(project, entry), start)
+    return bool(here) and any(folder and here.startswith(folder) for folder in folders_of(entry.memory))
+
+
+def is_elsewhere(owner: Project, start: Path, memory: Memory) -> bool:
+    """Tell whether *memory* of *owner* is scoped to folders only, and the work at *start* is in none of them nor above one."""
+    if not memory.anchors or not (here := _find_here(owner, start)):
+        return False
+    return all(folder and not here.startswith(folder) and not folder.startswith(here) for folder in folders_of(memory))
+
+
+def _find_here(owner: Project, start: Path) -> str:
+    """Return the folder of *start* from the root of *owner* on, with a slash; "" at the root and outside of it."""
+    root = owner.layout.root
+    if root is None or not (inside := os.path.relpath(start, root)) or inside == "." or inside.startswith(".."):
+        return ""
+    return f"{inside.replace(os.sep, '/')}/"

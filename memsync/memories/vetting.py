@@ -31,7 +31,7 @@ class Vetting:
     @property
     def allowed(self) -> Allow:
         """What the settings and the user say is not a secret."""
-        from memsync.store.consent import load_allowed
+        from memsync.store.trust import load_allowed
 
         if self._allowed is None:
             self._allowed = load_allowed(self._layout, self._patterns)
@@ -46,7 +46,7 @@ class Vetting:
             SecretFound: it looks like it holds one, and would be shared.
         """
         from memsync import secrets
-        from memsync.store import consent
+        from memsync.store.trust import consent
 
         home = find_home(self._env)
         user = self._env.get("USER") or self._env.get("USERNAME")
@@ -59,6 +59,6 @@ class Vetting:
         if not self.allows_secrets:
             raise SecretFound(secrets.describe(found))
         if not dry_run:
-            consent.consent(self._layout, found)
+            consent(self._layout, found)
             self._allowed = None
         return memory if ALLOW_TAG in memory.tags else memory._replace(tags=(*memory.tags, ALLOW_TAG))

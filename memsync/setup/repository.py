@@ -173,7 +173,7 @@ def _approve_own(project: Project, set_: trust.Instruction, *, acts: bool) -> No
 
 
 def _check_embedder(spec: str) -> None:
-    from memsync.index.embed import choose
+    from memsync.index.embedders import choose
 
     try:
         choose(spec)

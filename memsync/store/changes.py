@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from memsync.errors import ExportRefused
 from memsync.format import jsonl
 from memsync.format.codec import NEVER, LateLine, Line, bare, edit
-from memsync.index.head import number_form
+from memsync.index.terms import number_form
 from memsync.records import Change, Memory, content_hash, format_time, normal_form, parse_time, tick
 from memsync.system.texts import count
 

@@ -1,7 +1,7 @@
 """Asking git in one checkout.
 
 Short questions go to the git program: one call costs 4 ms, importing GitPython
-60 to 120. What reads many versions of files, and making a repository, goes through GitPython.
+60 to 120. What reads many versions of files, and making a repository, goes through GitPython. The user's name is read from git's settings where they say it plainly.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from memsync.errors import GitFailed, GitRefused, MemsyncError
-from memsync.store.places import find_git
+from memsync.store.places import GitDirs, find_git
 from memsync.system import programs
+from memsync.system.home import find_home
 
 if TYPE_CHECKING:
     from git import Git, Repo
@@ -33,6 +34,9 @@ NOT_RUN: Final = 255  # where there is no git, or it took too long
 _BLOCK: Final = 1 << 20  # bytes of a file of git's at once
 
 Pick = Callable[[bytes], bytes]
+_KINDS: Final = frozenset({b"blob", b"tree", b"commit", b"tag"})
+_BELOW: Final = ("GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")  # about settings that the user's stand above
+_ELSEWHERE: Final = ("include", "[user", "worktreeconfig")  # what in the settings of a repository has git asked
 
 
 class Done(NamedTuple):
@@ -181,8 +185,6 @@ def find_checkout(path: Path) -> tuple[Checkout, str]:
 
 def user_name(directory: Path) -> str | None:
     """Return the name that commits made in *directory* would carry."""
-    from memsync.store.gitconfig import read_user_name
-
     git = find_git(directory)
     if name := read_user_name(git):
         return name
@@ -458,3 +460,61 @@ def list_files(directory: Path) -> list[str] | None:
     words = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", inside or ".")
     found = git.ask("--literal-pathspecs", *words)
     return None if found is None else [path.removeprefix(inside) for path in found.split("\0") if path]
+
+
+def read_blobs(checkout: Checkout, names: Sequence[str]) -> list[bytes | None]:
+    """Return the bytes of each of *names*, an object or `REV:PATH`; None: git has no such file."""
+    stdin = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
+    if stdin.count(b"\n") == len(names) and (done := checkout.run("cat-file", "--batch", stdin=stdin)).code == 0:
+        return list(_split(done.out, len(names)))
+    found = [checkout.run("cat-file", "blob", name) for name in names]  # a name of two lines, or a damaged object
+    return [one.out if one.code == 0 else None for one in found]
+
+
+def _split(out: bytes, count: int) -> Iterator[bytes | None]:
+    """Yield the *count* files in what `git cat-file --batch` printed: each behind a line `OBJECT KIND SIZE`, before a newline."""
+    at = 0
+    for _ in range(count):
+        end = out.index(b"\n", at)
+        words = out[at:end].split()
+        at = end + 1
+        if len(words) != 3 or words[1] not in _KINDS or not words[2].isdigit():  # such as `NAME missing`
+            yield None
+            continue
+        size = int(words[2])
+        yield out[at : at + size] if words[1] == b"blob" else None
+        at += size + 1
+
+
+def read_user_name(git: GitDirs | None, env: Mapping[str, str] = os.environ) -> str | None:
+    """Return user.name of the user's settings; None where git must be asked: another file may say something else, or say it oddly."""
+    home = find_home(env)
+    if not home or any(name.startswith("GIT_CONFIG") and name not in _BELOW for name in env):
+        return None
+    if git and ((text := _read(git.common / "config")) is None or any(word in text.lower() for word in _ELSEWHERE)):
+        return None
+    text = _read(Path(home, ".gitconfig"))
+    return _find_name(text) if text and "include" not in text.lower() else None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+
+
+def _find_name(text: str) -> str | None:
+    """Return the last user.name of *text*; None where a line of it is not plain."""
+    name, is_inside = None, False
+    for line in map(str.strip, text.split("\n")):
+        key, equals, value = line.partition("=")
+        if line.endswith("\\") or (line.startswith("[") and (not line.endswith("]") or "]" in line[:-1])):
+            return None
+        if line.startswith("["):
+            is_inside = line[1:-1].strip().lower() == "user"
+        elif is_inside and key.strip().lower() == "name":
+            if not equals or any(mark in value for mark in '"\\#;'):
+                return None
+            name = value.strip()
+    return name or None

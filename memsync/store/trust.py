@@ -3,7 +3,7 @@
 A clone, a branch, a pull request: whoever wrote them must not choose where memories go, what
 runs, or what is written down. So of the settings in a repository's file only those of RULES count,
 with the values that their rule takes; what acts is in force once the user has approved that very
-content, which is noted by its hash in the home store. A new setting is personal unless RULES has it.
+content, which is noted by its hash in the home store, where the user's word on what is not a secret is too. A new setting is personal unless RULES has it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from memsync.store import files
 from memsync.store.identity import APPROVALS
 from memsync.store.places import Layout
 from memsync.store.settings import BUILT_IN
 from memsync.system.limits import read_json
+
+if TYPE_CHECKING:
+    from memsync.secrets import Allow, Secret
 
 Verdict = Literal["taken", "waits", "refused"]
 
@@ -31,6 +34,9 @@ _HASH: Final = re.compile(r"[0-9a-f]{64}")
 Word = Literal["approved", "refused"]  # what the user says of a content
 _WORDS: Final[tuple[Word, ...]] = ("approved", "refused")
 _Noted = dict[Word, dict[str, list[str]]]
+_ASKING: Final = frozenset({"memory_inject", "inject_memories", "memory_recall_relevant"})
+_ALLOWED: Final = "allowed-secrets"  # fingerprints, in the home store, where no repository writes
+_FINGERPRINT: Final = re.compile(rb"^[0-9a-f]{12}$", re.MULTILINE)
 
 
 class Rule(NamedTuple):
@@ -274,7 +280,6 @@ def _read_owned(path: Path) -> bytes:
 
 
 VALUE: Final = re.compile(r"\{([a-z_][a-z0-9_.]*)\}", re.IGNORECASE)  # what a step names in braces
-_ASKING: Final = frozenset({"memory_inject", "inject_memories", "memory_recall_relevant"})
 
 
 def gives(action: str) -> bool:
@@ -310,3 +315,34 @@ def notice(waiting: Collection[Instruction]) -> str:
         return ""
     what = "1 instruction of this repository waits" if len(waiting) == 1 else f"{len(waiting)} instructions wait"
     return f"{what} for your approval; `memsync trust --show` shows what it would do"
+
+
+def load_allowed(layout: Layout, entries: Iterable[str]) -> Allow:
+    """Return what is no secret in a project: the *entries* of the settings in force, and what the user consented to."""
+    from memsync.secrets import Allow
+
+    return Allow((*entries, *read_consented(layout)))
+
+
+def read_consented(layout: Layout) -> list[str]:
+    """Return the fingerprints that the user consented to in this project."""
+    path = layout.stealth.directory / _ALLOWED if layout.stealth else None
+    data = files.read(path)[0] if path and path.is_file() else b""
+    return [found.decode() for found in _FINGERPRINT.findall(data)]
+
+
+def consent(layout: Layout, secrets: Iterable[Secret]) -> None:
+    """Note that *secrets* are none; what is known already is not noted again.
+
+    Raises:
+        NoStore: there is no home store to note it in.
+        StoreError
+    """
+    place = layout.place("stealth")
+    known = read_consented(layout)
+    new = [secret.fingerprint for secret in secrets if secret.fingerprint not in known]
+    if new:
+        files.make_dirs(place.directory, private=True)
+        files.append(
+            place.directory / _ALLOWED, "".join(f"{name}\n" for name in dict.fromkeys(new)).encode(), private=True
+        )

@@ -1,29 +1,81 @@
 """Calling back when files change: watchdog for speed, a look at their stamps for certainty.
 
 Events are hints. What counts is whether a path looks different from when its
-callback last ran: an event too many costs a look, one too few 0.15 s.
+callback last ran: an event too many costs a look, one too few 0.15 s. A `Debouncer` coalesces bursts of them.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Self, TypeVar, cast
 
 from memsync.errors import MemsyncError
-from memsync.store.debounce import Debouncer
 from memsync.store.files import ABSENT, Stamp, stamp
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent, FileSystemEventHandler
     from watchdog.observers.api import BaseObserver, ObservedWatch
+
+K = TypeVar("K", bound=Hashable)
+_REST: Final = 19  # so looking at a large directory takes at most a twentieth of the time
+_CHANGES: Final = frozenset({"created", "modified", "moved", "deleted"})
+
+
+class Debouncer(Generic[K]):
+    """Keys that changed, each due when nothing has happened to it for *quiet* seconds.
+
+    At the latest it is due *longest* seconds after its first change, so that a
+    steady stream of changes starves nobody. Threads may share it; it starts
+    none: the owner waits for `wait()` seconds and then takes what is `due()`.
+    """
+
+    def __init__(self, *, quiet: float, longest: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._quiet = quiet
+        self._longest = longest
+        self._clock = clock
+        self._mutex = threading.Lock()
+        self._waiting: dict[K, tuple[float, float]] = {}  # key -> (due, due at the latest), by first change
+
+    def add(self, key: K) -> bool:
+        """Note a change of *key*, and return whether it is the first one: only then can `wait()` have become shorter."""
+        with self._mutex:
+            now = self._clock()
+            is_first = key not in self._waiting
+            latest = now + self._longest if is_first else self._waiting[key][1]
+            self._waiting[key] = (min(now + self._quiet, latest), latest)
+            return is_first
+
+    def wait(self) -> float:
+        """Return in how many seconds the next key is due: 0 if one is, infinity if nothing waits."""
+        with self._mutex:
+            times = [due for due, _ in self._waiting.values()]
+            return max(0.0, min(times) - self._clock()) if times else math.inf
+
+    def due(self) -> list[K]:
+        """Take the keys that are due and return them, the one that changed first first."""
+        with self._mutex:
+            now = self._clock()
+            return self._take([key for key, (due, _) in self._waiting.items() if due <= now])
+
+    def flush(self) -> list[K]:
+        """Take all keys, due or not, and return them in the same order."""
+        with self._mutex:
+            return self._take(list(self._waiting))
+
+    def _take(self, keys: list[K]) -> list[K]:
+        for key in keys:
+            del self._waiting[key]
+        return keys
+
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +83,6 @@ log = logging.getLogger(__name__)
 QUIET: Final = 0.05
 LONGEST: Final = 0.2
 LOOK: Final = 0.15
-_REST: Final = 19  # so looking at a large directory takes at most a twentieth of the time
-
-_CHANGES: Final = frozenset({"created", "modified", "moved", "deleted"})
 
 
 class Watcher:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from memsync.memories.overview import StoreStatus, glance_at
+from memsync.memories.listing import StoreStatus, glance_at
 from memsync.memories.project import Project
 from memsync.setup import doctor
 from memsync.setup.doctor import Finding

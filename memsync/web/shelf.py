@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-from memsync.memories.decay import effective_importance
+from memsync.memories.filters import effective_importance
 from memsync.memories.project import Project
 from memsync.memories.results import Entry
 from memsync.records import Memory, Scope, sort_types

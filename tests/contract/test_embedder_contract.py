@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from loopback import Loopback
 
-from memsync.index.embed import choose
-from memsync.index.embedder import Embedder
-from memsync.index.providers.minilm import minilm
-from memsync.index.providers.specs import named
+from memsync.index.embed import Embedder
+from memsync.index.embedders import choose, open_named
+from memsync.index.minilm import minilm
 from memsync.index.static import StaticEmbedder
 
 WORDS = "[UNK] the tests need docker deploy runs on friday use tabs not spaces café 日本語 naïve".split()
@@ -104,11 +103,11 @@ def embedder(request, tmp_path) -> Embedder:
         case "minilm":
             return minilm(minilm_folder(tmp_path / "model"))
         case "model2vec":
-            return named(f"model2vec:{model2vec_folder(tmp_path / 'model')}")
+            return open_named(f"model2vec:{model2vec_folder(tmp_path / 'model')}")
         case "sentence-transformers":
-            return named(f"sentence-transformers:{request.getfixturevalue('sentence_transformers_folder')}")
+            return open_named(f"sentence-transformers:{request.getfixturevalue('sentence_transformers_folder')}")
         case _:
-            return named(request.getfixturevalue("server").spec)
+            return open_named(request.getfixturevalue("server").spec)
 
 
 class TestEmbedderContract:
@@ -154,7 +153,7 @@ class TestEmbedderContract:
 
 def test_naming_an_embedder_loads_no_package_of_a_provider(tmp_path):
     code = (
-        "import sys; from memsync.index.embed import choose; choose(sys.argv[1]).id; "
+        "import sys; from memsync.index.embedders import choose; choose(sys.argv[1]).id; "
         "print(*sorted({m.split('.')[0] for m in sys.modules} & set(sys.argv[2].split())))"
     )
     heavy = "torch transformers sentence_transformers model2vec tokenizers openai httpx"

@@ -15,7 +15,7 @@ from searching import ask, finder, stores_in, write
 from test_index_laws import IDS, contents, queries, records_of, said, texts, write_some
 
 from memsync.format import codec
-from memsync.index.head import head_of
+from memsync.index.database import head_of
 from memsync.memories import index_file
 from memsync.records import SCOPES, Scope
 

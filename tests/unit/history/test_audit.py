@@ -8,7 +8,7 @@ from helpers import memory_line, memsync
 from memsync.history import audit
 from memsync.secrets import scan
 from memsync.setup.doctor import examine
-from memsync.store.consent import consent
+from memsync.store.trust import consent
 
 TOKEN = shapes.value("github classic", 1)
 OTHER = shapes.value("npm", 2)

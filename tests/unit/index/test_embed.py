@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from searching import ask, change, record, values
 
-from memsync.index.calibrate import UNLIKE, unrelated_cosine
 from memsync.index.core import Index
-from memsync.index.embed import LEVELS, Meaning, choose, whole
-from memsync.index.embedder import EmbedderFailed
+from memsync.index.embed import LEVELS, UNLIKE, EmbedderFailed, Meaning, unrelated_cosine, whole
+from memsync.index.embedders import choose
 
 
 class Letters:

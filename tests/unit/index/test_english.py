@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from Stemmer import Stemmer
 
-from memsync.index.english import EVERYDAY, PLAIN
+from memsync.index.tokens import EVERYDAY, PLAIN
 
 
 def test_no_plain_form_has_one_of_its_own():

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsync.index import lexical as lexical_module
-from memsync.index.damping import damping_of
 from memsync.index.lexical import Base, Lexical, build_base, number_terms, saturate
 from memsync.index.scale import B_EVEN, B_MIXED, B_WORDY, K1, TERSE, UNSEEN
+from memsync.index.terms import damping_of
 
 TERMS = "abcdef"
 

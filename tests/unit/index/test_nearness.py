@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
-from memsync.index.nearness import find_nearness
 from memsync.index.scale import TYPO
+from memsync.index.terms import find_nearness
 
 words = st.text("abé1", max_size=9)
 pairs = st.tuples(words, words) | words.flatmap(

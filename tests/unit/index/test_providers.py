@@ -17,10 +17,9 @@ from loopback import Loopback, Reply
 from memsync import Memsync
 from memsync.errors import ConfigError
 from memsync.index.core import Index
-from memsync.index.embed import Meaning, choose
-from memsync.index.embedder import EmbedderFailed
-from memsync.index.providers.remote import LONGEST, MOST_LETTERS, Limits, OpenAIEmbedder, Patience, batches
-from memsync.index.providers.specs import FORMS, named
+from memsync.index.embed import EmbedderFailed, Meaning
+from memsync.index.embedders import FORMS, choose, open_named
+from memsync.index.openai_embedder import LONGEST, MOST_LETTERS, Limits, OpenAIEmbedder, Patience, batches
 from memsync.records import Change, Memory
 from memsync.store.settings import parse_value
 
@@ -124,7 +123,7 @@ def test_a_setting_that_names_none_says_what_there_is(spec, said):
 @pytest.mark.parametrize("url", ["http://user:sk-secret@h/v1", "http://sk-secret@h/v1", "http://h/v1?key=sk-secret"])
 def test_a_key_in_a_url_is_refused_and_not_repeated(url):
     with pytest.raises(ValueError) as caught:
-        named(f"openai:m@{url}")
+        open_named(f"openai:m@{url}")
     assert "secret" not in str(caught.value)
     assert "MEMSYNC_EMBEDDER_KEY" in str(caught.value)
 
@@ -137,7 +136,7 @@ def test_a_wrong_setting_is_an_error_of_the_settings(repo):
 
 def test_an_address_with_or_without_its_endpoint_is_one_address():
     spelled = ("http://h/v1", "http://h/v1/", "http://H/v1", "http://h/v1/embeddings")
-    assert {named(f"openai:m@{text}").url for text in spelled} == {"http://h/v1"}
+    assert {open_named(f"openai:m@{text}").url for text in spelled} == {"http://h/v1"}
 
 
 # what is sent, and what comes back
@@ -409,7 +408,7 @@ def model(path: Path, weights: bytes = b"w" * 3_000_000) -> Path:
 
 
 def id_of(path: Path, kind: str = "model2vec") -> str:
-    return named(f"{kind}:{path}").id
+    return open_named(f"{kind}:{path}").id
 
 
 def test_the_id_of_a_folder_is_its_content_and_not_its_place(tmp_path):
@@ -439,7 +438,7 @@ def test_the_id_of_a_folder_changes_with_any_file_of_the_model(tmp_path, change)
 
 @pytest.mark.parametrize("kind", ["model2vec", "sentence-transformers"])
 def test_a_folder_without_a_model_is_never_looked_for_on_the_internet(tmp_path, kind):
-    embedder = named(f"{kind}:{tmp_path / 'minishlab' / 'potion-base-8M'}")
+    embedder = open_named(f"{kind}:{tmp_path / 'minishlab' / 'potion-base-8M'}")
     with pytest.raises(EmbedderFailed, match=r"is no folder with a model .*; put a model there, or set memory\.embed"):
         embedder.embed(TEXTS)
     with pytest.raises(EmbedderFailed):
@@ -453,7 +452,7 @@ def test_a_package_that_is_missing_is_named_with_the_way_to_install_it(tmp_path,
         __import__(package)
     except ImportError:
         with pytest.raises(EmbedderFailed) as caught:
-            named(f"{kind}:{model(tmp_path / 'model')}").embed(TEXTS)
+            open_named(f"{kind}:{model(tmp_path / 'model')}").embed(TEXTS)
         assert f"[{kind}]" in str(caught.value)
         assert "pip install" in str(caught.value)
     else:
@@ -464,7 +463,7 @@ def test_a_package_that_is_missing_is_named_with_the_way_to_install_it(tmp_path,
 def test_a_damaged_model_fails_with_its_folder_and_a_remedy(tmp_path, kind):
     package = kind.replace("-", "_")
     pytest.importorskip(package, reason=f"NOT TESTED: {package} is not installed")
-    embedder = named(f"{kind}:{model(tmp_path / 'model')}")
+    embedder = open_named(f"{kind}:{model(tmp_path / 'model')}")
     with pytest.raises(EmbedderFailed, match=r"model: .*; put a model there, or set memory\.embedder to builtin"):
         embedder.embed(TEXTS)
 

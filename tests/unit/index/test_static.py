@@ -119,7 +119,7 @@ def test_another_file_is_refused(tmp_path, data):
 
 def test_a_query_loads_no_numpy():
     script = (
-        "import sys; from memsync.index.embed import choose; choose('builtin').query('deploy');"
+        "import sys; from memsync.index.embedders import choose; choose('builtin').query('deploy');"
         "print('numpy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memsync.memories.decay import DAYS_A_MONTH, effective_importance
+from memsync.memories.filters import DAYS_A_MONTH, effective_importance
 from memsync.records import Memory
 from memsync.store.settings import Settings
 

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from memsync.store.blobs import read_blobs
-from memsync.store.checkout import Checkout
+from memsync.store.checkout import Checkout, read_blobs
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsync.store.debounce import Debouncer
+from memsync.store.watch import Debouncer
 
 
 class Seconds:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memsync.store.checkout import ask
-from memsync.store.gitconfig import read_user_name
+from memsync.store.checkout import ask, read_user_name
 from memsync.store.places import find_git
 
 PLAIN = {

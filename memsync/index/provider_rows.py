@@ -1,4 +1,4 @@
-"""What all providers share: which texts are embedded at all, and which answers count as vectors."""
+"""What all embedders share: which texts are embedded at all, and which answers count as vectors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from memsync.index.embedder import EmbedderFailed
+from memsync.index.embed import EmbedderFailed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Which provider a value of the setting `memory.embedder` names. Loads none of their packages."""
+"""Which embedder a value of the setting `memory.embedder` names. Loads none of their packages."""
 
 from __future__ import annotations
 
@@ -6,12 +6,28 @@ from pathlib import Path, PureWindowsPath
 from typing import Final
 
 from memsync.errors import closest
-from memsync.index.embedder import Embedder
+from memsync.index.embed import Embedder, Meaning
+from memsync.index.scale import MEANING, MEANING_DEEP
 
 FORMS: Final = ("builtin", "none", "minilm", "model2vec:PATH", "sentence-transformers:PATH", "openai:MODEL@URL")
 
 
-def named(spec: str) -> Embedder:
+def choose(spec: str) -> Meaning | None:
+    """Return the embedder that *spec* names, as `settings.parse_value` spells it; None for `none`. Opens and asks no model.
+
+    Raises:
+        ValueError: it names none that there is; the message lists the forms.
+    """
+    if spec == "none":
+        return None
+    if spec == "builtin":
+        from memsync.index.static import open_builtin
+
+        return Meaning(open_builtin())
+    return Meaning(open_named(spec), MEANING if spec.startswith("model2vec:") else MEANING_DEEP)
+
+
+def open_named(spec: str) -> Embedder:
     """Return the provider that *spec* names, without opening it or asking it anything.
 
     Raises:
@@ -19,15 +35,15 @@ def named(spec: str) -> Embedder:
     """
     kind, _, rest = spec.partition(":")
     if spec == "minilm":
-        from memsync.index.providers.minilm import minilm
+        from memsync.index.minilm import minilm
 
         return minilm()
     if kind == "model2vec" and rest:
-        from memsync.index.providers.folder import model2vec
+        from memsync.index.model_folder import model2vec
 
         return model2vec(_folder(spec, rest))
     if kind == "sentence-transformers" and rest:
-        from memsync.index.providers.folder import sentence_transformers
+        from memsync.index.model_folder import sentence_transformers
 
         return sentence_transformers(_folder(spec, rest))
     if kind == "openai" and rest:
@@ -54,8 +70,7 @@ def _folder(spec: str, text: str) -> Path:
 
 def _remote(spec: str, rest: str) -> Embedder:
     from memsync import net
-    from memsync.index.providers.endpoint import OWN_KEY
-    from memsync.index.providers.remote import OpenAIEmbedder
+    from memsync.index.openai_embedder import OWN_KEY, OpenAIEmbedder
 
     model, at, url = rest.rpartition("@http")  # the last one: model names may have an @ too
     if not at or not model.strip():

@@ -15,8 +15,8 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from memsync.index.embedder import EmbedderFailed
-from memsync.index.providers.rows import filled, unit
+from memsync.index.embed import EmbedderFailed
+from memsync.index.provider_rows import filled, unit
 from memsync.system.texts import one_line
 
 if TYPE_CHECKING:

@@ -1,1 +1,0 @@
-"""Embedders that a user may choose instead of the builtin one."""
