@@ -7,7 +7,7 @@ suite by more than a query or two.
 K1 = 1.0  # BM25: how soon a repeated word stops counting
 B_EVEN = 0.4  # BM25: how much long records are damped where most are of one length
 B_MIXED = 0.9  # the same where lengths differ most
-B_WORDY = 1.2  # the most of it, in a query of many words (ADR 95)
+B_WORDY = 1.2  # the most of it, in a query of many words (ADR 75)
 TERSE = 12  # words of a query up to which length is damped no more than that
 EVEN = 0.6  # spread of lengths (standard deviation ÷ mean) up to which they count as even
 STEEP = 2.0  # how fast the damping grows with the spread beyond that

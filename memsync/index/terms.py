@@ -102,7 +102,7 @@ def damping_of(live: int, total: float, squares: float, asked: int) -> Damping:
     """Return the damping for *live* records with *total* terms, whose lengths squared add up to *squares*, and *asked* words of a query.
 
     Where all are a sentence long, a longer one is richer; where some are pages, each holds every word. Of a query of many
-    words a long record has some by chance (ADR 95); its offset may be below 0 then, but never by as much as one word counts.
+    words a long record has some by chance (ADR 75); its offset may be below 0 then, but never by as much as one word counts.
     """
     mean = total / max(live, 1) or 1.0
     spread = sqrt(max(live * squares - total * total, 0.0)) / total if total else 0.0

@@ -51,7 +51,7 @@ woven; weep wept; wife wives; win won; withdraw withdrew withdrawn; wolf wolves;
 # The plain form of each irregular one. Those that are a word of their own ("left", "bit", "led") are not among them.
 PLAIN: Final = {form: plain for plain, *forms in map(str.split, _FORMS.split(";")) for form in forms}
 
-# Stems of the words to which the shipped table of vectors gives least weight, because its texts have them most (ADR 83).
+# Stems of the words to which the shipped table of vectors gives least weight, because its texts have them most (ADR 58).
 EVERYDAY: Final = frozenset(
     """
     accept access accord across act activ actual add addit advanc affect ago agre aim allow almost along altern
